@@ -33,7 +33,7 @@ from mcpg.cli import main as program
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from mcpg.explain.trace import HintSuggestion
+    from mcpg.search.trace import HintSuggestion
 
 
 class Case(NamedTuple):

@@ -80,6 +80,23 @@ class NotFoundError(McpgError):
     """A tool, file or bundle that was named does not exist."""
 
 
+def wrong_type(name: str, given: object, wanted: str, verb: str = "is of") -> UsageError:
+    """Return the error for an argument *name* that is not what is *wanted*, such as `text`."""
+    message = f"{name} {verb} type {type(given).__name__}"
+    return UsageError(message, remedy=f"use {wanted}")
+
+
+def check_kind(name: str, given: object, kinds: tuple[type, ...]) -> None:
+    """Check that the argument *name* is of one of the *kinds*.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if not isinstance(given, kinds):
+        names = ("None" if kind is type(None) else kind.__name__ for kind in kinds)
+        raise wrong_type(name, given, " or ".join(names))
+
+
 class Severity:
     """How much a diagnostic matters."""
 
@@ -96,6 +113,7 @@ class Code:
     SOURCE_INCOMPLETE = "source_incomplete"
     LOG_DROPPED = "log_dropped"
     CODE_SKIPPED = "code_skipped"
+    PLUGIN_FAILED = "plugin_failed"
     TOOLS_STALE = "tools_stale"
     TOOL_INVALID = "tool_invalid"
     SCHEMA_INCOMPLETE = "schema_incomplete"
@@ -228,6 +246,7 @@ def error(code: str, message: str, place: str | None = None) -> Diagnostic:
 REMEDIES = {
     Code.GRAPH_PATH_MISSING: "Correct the path, or leave it out.",
     Code.SOURCE_LOAD_FAILED: "Fix the issue that the message names.",
+    Code.PLUGIN_FAILED: "Update or uninstall the package of the plugin.",
     Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or pass its path.",
     Code.SOURCE_INCOMPLETE: (
         "Put the other pages beside it; a server has to end its list; name a smaller folder of"

@@ -9,29 +9,36 @@ import sys
 from pathlib import Path
 
 import pytest
-from imports import circles, import_graph
+from imports import circles, import_graph, modules
 
 import mcpg
 
 ROOT = Path(__file__).parent.parent
 FLOORS = [
-    {"text", "telemetry"},
-    {"net"},
-    {"llm"},
-    {"embeddings"},
-    {"postgres"},
+    {"plugins", "text"},
+    {"caching", "net"},
     {"catalog"},
-    {"code"},
-    {"sources", "relations"},
+    {"embeddings", "llm"},
+    {"relations", "sources"},
     {"documents"},
-    {"bundle", "graph", "index", "vectors"},
+    {"bundle", "index", "vectors"},
+    {"search"},
+    {"ask", "explain", "plan"},
+    {"rewrite"},
     {"engine"},
-    {"evaluation", "gateway", "lint"},
-    {"tuning"},
-    {"reports"},
-    {"explore"},
+    {"evaluation", "lint", "route"},
+    {"review"},
+    {"show"},
     {"cli"},
+    {"code", "postgres", "telemetry"},
+    {"graph"},
+    {"explore", "gateway"},
 ]
+OPTIONAL = {"code", "explore", "gateway", "graph", "postgres", "telemetry"}
+"""The rooms that the core does without: they register what they add."""
+
+GROUND = {"mcpg.errors", "mcpg.values", "mcpg.files"}
+"""The modules beside the rooms, below all of them."""
 HEIGHTS = {folder: height for height, floor in enumerate(FLOORS, 1) for folder in floor}
 IMPORTED_BY_MCPG_ALONE = {"mcpg"}
 
@@ -87,6 +94,38 @@ def test_imports_run_one_way(graph: dict[str, set[str]]) -> None:
 def test_imports_make_no_circle(graph: dict[str, set[str]]) -> None:
     """No modules import from each other, not even for types or inside functions."""
     assert circles(graph) == []
+
+
+def test_the_ground_imports_nothing_but_ground(graph: dict[str, set[str]]) -> None:
+    """What every room may import, and the hooks of plugins, need no room."""
+    assert {name for name in graph if folder_of(name) is None} == {*GROUND, "mcpg.__main__"}
+    assert all(graph[name] <= GROUND for name in (*GROUND, "mcpg.plugins.hooks"))
+
+
+def test_the_core_imports_no_optional_room(graph: dict[str, set[str]]) -> None:
+    """No module of the core needs one, not for types and not inside a function."""
+    wrong = {
+        f"{module} imports {target}"
+        for module, targets in graph.items()
+        for target in targets
+        if folder_of(module) not in OPTIONAL and folder_of(target) in OPTIONAL
+    }
+    assert wrong == set()
+
+
+def test_only_the_table_of_rooms_names_them() -> None:
+    """No other module of the core has a name to import one by."""
+    pattern = re.compile(rf"mcpg\.(?:{'|'.join(sorted(OPTIONAL))})(?:[.:]\w+)*")
+    named = {
+        name
+        for name, path in modules().items()
+        if folder_of(f"{name}.") not in OPTIONAL
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and pattern.fullmatch(node.value)
+    }
+    assert named == {"mcpg.plugins.rooms"}
 
 
 def test_public_names_are_sorted_and_exist() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from mcpg.ask.code import CodeAnswers, code_direction
+from mcpg.ask.answerers import SymbolAnswerers, SymbolAnswers, SymbolQuestion
 from mcpg.ask.intent import IntentPattern, check_patterns, decide, matching, residue
 from mcpg.ask.mentions import NameLookup, Token, is_rare, language, recognise, tokenize_question
 from mcpg.ask.model import (
@@ -19,6 +19,7 @@ from mcpg.ask.model import (
     MAX_LIMIT,
     Answer,
     AskResult,
+    CodeScope,
     Decision,
     Direction,
     Intent,
@@ -30,7 +31,6 @@ from mcpg.ask.model import (
 )
 from mcpg.ask.relations import ToolRelationsAnswers, decide_direction
 from mcpg.ask.tools import ToolAnswers
-from mcpg.code.graph import CodeScope, LocatedSymbol
 from mcpg.errors import Code, Diagnostic, UsageError, info, warning
 from mcpg.index import Index
 from mcpg.search.results import (
@@ -108,8 +108,8 @@ class Asker:
         self.names = NameLookup(index)
 
     @cached_property
-    def _code(self) -> CodeAnswers:
-        return CodeAnswers(self._index)
+    def _symbols(self) -> SymbolAnswerers:
+        return SymbolAnswerers.registered(self._index)
 
     def ask(self, text: str | None, request: AskRequest, search: Search) -> AskResult:
         """Answer the question *text*; *search* finds the tools for a text.
@@ -122,13 +122,13 @@ class Asker:
         decision = self._decide(question, request)
         disabled = frozenset[int]() if request.include_disabled else self._disabled
         tools = ToolAnswers(self._index, self.names, disabled)
-        lookup = _Lookup(question, request, tools, self._code, search)
+        lookup = _Lookup(question, request, tools, self._symbols, search)
         results, decision = lookup.results(decision)
         if not results and decision.intent != Intent.SEARCH:
             diagnostics = (*diagnostics, _fallback(decision))
             results = lookup.search_question()
-        diagnostics = (*diagnostics, *self._unknown(question), *lookup.diagnostics)
         homes = self._homes(results)
+        noticed = (*self._unknown(question), *lookup.diagnostics, *self._symbols.diagnostics)
         return AskResult(
             text or "",
             decision,
@@ -136,7 +136,7 @@ class Asker:
             len(results),
             tuple(results[: request.limit]),
             tuple(suggestions(decision, results, lookup.leads)),
-            diagnostics,
+            (*diagnostics, *noticed),
             *homes,
         )
 
@@ -144,7 +144,7 @@ class Asker:
         found = _SIMILAR.fullmatch(text)
         terms = found[2].strip() if found else ""
         tokens = tokenize_question(found[1] if found else text)
-        mentions = recognise(tokens, self.names, self._code)
+        mentions = recognise(tokens, self.names, self._symbols)
         if found and len(mentions) == 1:
             mentions = tuple(replace(one, spelling="name") for one in mentions)
         symbols = {one.text for one in mentions if one.kind == MentionKind.SYMBOL}
@@ -203,7 +203,7 @@ class Asker:
         """Return the repository and the branch that all results of code are from."""
         if not any(one.kind not in {"tool", "page"} for one in results):
             return "", ""
-        homes = {(one.repository, one.branch) for one in self._code.graph.files}
+        homes = self._symbols.homes()
         return homes.pop() if len(homes) == 1 else ("", "")
 
 
@@ -215,13 +215,13 @@ class _Lookup:
         question: _ReadQuestion,
         request: AskRequest,
         tools: ToolAnswers,
-        code: CodeAnswers,
+        symbols: SymbolAnswerers,
         search: Search,
     ) -> None:
         self._question = question
         self._request = request
         self._tools = tools
-        self._code = code
+        self._answerers = symbols
         self._search = search
         self.diagnostics: tuple[Diagnostic, ...] = ()
         words = [token.text for token in question.tokens]
@@ -246,15 +246,19 @@ class _Lookup:
             return self._relate_mentions(decision)
         return by_intent[decision.intent](), decision
 
-    def _definitions(self) -> list[LocatedSymbol]:
-        return (
-            self._code.find_definitions(self._symbols, self._request.scope) if self._symbols else []
+    def _ask_answerers(self, intent: str) -> SymbolAnswers:
+        question, request = self._question, self._request
+        return self._answerers.answer(
+            SymbolQuestion(
+                *(intent, question.text, question.tokens, question.mentions),
+                *(tuple(self._symbols), request.scope, request.limit),
+            )
         )
 
     def _locate_mentions(self) -> list[Answer]:
         tools = self._tools.locate_tools(self._named, self._question.mentions)
         holders = [] if tools else self._tools.locate_tools(self._holders(), ())
-        return [*tools, *self._code.locate_symbols(self._definitions()), *holders]
+        return [*tools, *self._ask_answerers(Intent.NAVIGATION).answers, *holders]
 
     def _holders(self) -> list[int]:
         """Return the tools that take a field that is named."""
@@ -265,75 +269,48 @@ class _Lookup:
     def _document_mentions(self) -> list[Answer]:
         tools = self._named or self._holders()
         cards = self._tools.document_tools(tools, self._fields)
-        return [*cards, *self._code.locate_symbols(self._definitions(), "documentation")]
+        return [*cards, *self._ask_answerers(Intent.DOCUMENTATION).answers]
 
     def _examples(self) -> list[Answer]:
         tools = self._named or self._holders()
-        users = self._code.relate_symbols(
-            Direction.CALLERS, self._definitions(), self._request.scope
-        )
-        return [*self._tools.examples(tools, self._fields), *users]
+        examples = self._tools.examples(tools, self._fields)
+        return [*examples, *self._ask_answerers(Intent.EXAMPLES).answers]
 
     def _similar(self) -> list[Answer]:
         words = residue(self._question.tokens, self._question.mentions)
         terms = self._question.terms or " ".join(token.text for token in words)
         alike = self._tools.similar(self._named, self._numbers, terms) if self._named else []
-        definitions = self._definitions()
-        return [
-            *alike,
-            *(self._code.similar(definitions, self._request.scope) if definitions else ()),
-        ]
+        return [*alike, *self._ask_answerers(Intent.SIMILAR).answers]
 
     def _relate_mentions(self, decision: Decision) -> tuple[list[Answer], Decision]:
-        question, definitions = self._question, self._definitions()
-        if definitions:
-            scope = self._request.scope
-            meant = [
-                {one.id for one in self._code.find_definitions([name], scope)}
-                for name in self._symbols
-            ]
-            has_several = not set.intersection(*meant)
-            direction = code_direction(question.tokens, question.mentions, has_several=has_several)
-            decision = replace(decision, direction=direction)
-            if direction == Direction.PATH:
-                return self._code.chain(self._symbols[0], self._symbols[-1], scope), decision
-            found = self._code.relate_symbols(direction, definitions, scope)
-            imported = self._find_importing_files() if direction == Direction.IMPORTERS else []
-            return [*imported, *found], decision
         if self._symbols:
-            return self._find_importing_files(), replace(decision, direction=Direction.IMPORTERS)
+            related = self._ask_answerers(Intent.RELATIONS)
+            return [*related.answers], replace(decision, direction=related.direction)
+        question = self._question
         direction = decide_direction(question.tokens, question.mentions, self._tools)
         relations = ToolRelationsAnswers(self._tools)
         found = relations.answers(direction, self._named, self._fields)
         return found, replace(decision, direction=direction)
-
-    def _find_importing_files(self) -> list[Answer]:
-        """Return the files that import the libraries that the question names."""
-        scope = self._request.scope
-        return [one for name in self._symbols for one in self._code.importers(name, scope)]
 
     def leads(self, direction: str, answer: Answer) -> bool:
         """Return whether anything is related in a *direction* to a tool or symbol."""
         if answer.kind == "tool":
             tool = self._tools.index.find_tool(answer.symbol)
             return bool(ToolRelationsAnswers(self._tools).answers(direction, [tool], ()))
-        scope = self._request.scope
-        return self._code.leads(
-            direction, self._code.find_definitions([answer.symbol], scope), scope
-        )
+        return self._answerers.leads(direction, answer.symbol, self._request.scope)
 
     def search_question(self) -> list[Answer]:
         """Return the tools and symbols that a search for the question finds."""
         scope, limit = self._request.scope, self._request.limit
-        code = self._code.search_symbols(self._question.text, scope, limit)
+        symbols = self._ask_answerers(Intent.SEARCH).answers
         if scope is not None:
-            return code
+            return [*symbols]
         found = self._search(self._question.text, min(limit, MOST_MATCHES))
         self.diagnostics = found.diagnostics
         tools = [
             replace(self._match(one), related=tuple(_around(one, found))) for one in found.matches
         ]
-        return sorted((*tools, *code), key=lambda one: -one.score)
+        return sorted((*tools, *symbols), key=lambda one: -one.score)
 
     def _match(self, match: Match) -> Answer:
         number = self._tools.index.find_tool(match.tool_id)

@@ -17,7 +17,6 @@ from typing import Protocol
 
 from mcpg.ask.model import Mention, MentionKind, Spelling
 from mcpg.catalog.model import walk_parameters
-from mcpg.code.model import KINDS_BY_WORD
 from mcpg.index import Index
 from mcpg.text import (
     fold,
@@ -345,23 +344,8 @@ class SymbolNames(Protocol):
         ...
 
 
-class _NoSymbols:
-    def has(self, name: str) -> bool:  # noqa: ARG002 - as the protocol has it
-        return False
-
-    def near(self, name: str) -> str:  # noqa: ARG002 - as above
-        return ""
-
-    def imports(self, name: str) -> bool:  # noqa: ARG002 - as above
-        return False
-
-
-NO_SYMBOLS = _NoSymbols()
-"""The names of an index without source code."""
-
-
 def recognise(
-    tokens: Sequence[Token], names: NameLookup, symbols: SymbolNames = NO_SYMBOLS
+    tokens: Sequence[Token], names: NameLookup, symbols: SymbolNames
 ) -> tuple[Mention, ...]:
     """Return what *tokens* mention, in order of place; mentions do not overlap."""
     found = [one for place in range(len(tokens)) if (one := _single(tokens, place, names, symbols))]
@@ -526,7 +510,20 @@ def _is_of_kind(tokens: Sequence[Token], place: int) -> bool:
     )
 
 
-_KINDS = frozenset(map(stem, KINDS_BY_WORD)) | frozenset(
+KIND_WORDS = (
+    "class",
+    "constructor",
+    "enum",
+    "function",
+    "interface",
+    "method",
+    "struct",
+    "trait",
+    "type",
+)
+"""Words for kinds of symbols."""
+
+_KINDS = frozenset(map(stem, KIND_WORDS)) | frozenset(
     ("clase", "classe", "klasse", "metodo", "methode", "funktion", "funcion", "funzione")
 )
 

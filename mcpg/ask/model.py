@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from fnmatch import fnmatchcase
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 from mcpg.errors import Diagnostic
 from mcpg.text.json_values import JsonObject
@@ -293,7 +294,7 @@ class AskResult:
         return f"<AskResult {self.query!r}: {found}{f': {shown}' if shown else ''}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.show.notebook import ask_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.notebook import ask_html  # noqa: PLC0415 - only notebooks show HTML
 
         return ask_html(self.to_dict())
 
@@ -370,3 +371,48 @@ def _cut(result: AskResult, count: int) -> AskResult:
     if count:
         return changed
     return replace(changed, suggestions=(), parsed=replace(result.parsed, tools=(), fields=()))
+
+
+class ScopedFile(Protocol):
+    """What a scope looks at in a source file."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def language(self) -> str: ...
+    @property
+    def repository(self) -> str: ...
+    @property
+    def branch(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CodeScope:
+    """Which files a question is about; an empty member excludes nothing.
+
+    Attributes:
+        languages: Names of languages, in any case.
+        repositories: Names of repositories.
+        branches: Names of branches.
+        paths: Glob patterns or folders.
+    """
+
+    languages: tuple[str, ...] = ()
+    repositories: tuple[str, ...] = ()
+    branches: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+    def has(self, file: ScopedFile) -> bool:
+        """Return whether *file* is in the scope."""
+        languages = {language.casefold() for language in self.languages}
+        return (
+            (not languages or file.language in languages)
+            and (not self.repositories or file.repository in self.repositories)
+            and (not self.branches or file.branch in self.branches)
+            and (not self.paths or any(_is_at(file.path, path) for path in self.paths))
+        )
+
+
+def _is_at(path: str, pattern: str) -> bool:
+    folder = pattern.rstrip("/")
+    return path == folder or path.startswith(f"{folder}/") or fnmatchcase(path, pattern)

@@ -16,7 +16,6 @@ from mcpg.bundle.codec import ReadDocument
 from mcpg.bundle.links import MEMBER, PROSE_REASON, parse_predicate
 from mcpg.bundle.metadata import hold_texts, is_generated
 from mcpg.catalog.model import SourceDocument
-from mcpg.code.model import is_code_page
 from mcpg.documents import dotnet
 from mcpg.documents.addresses import BASE_URI
 from mcpg.documents.dotnet_front_matter import (
@@ -42,6 +41,7 @@ from mcpg.documents.markdown import LinkTargets, collect_targets, with_pages
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
 from mcpg.documents.reader import GRAPH_KEYS, LINK_KEYS, SPELLINGS, URI_KEYS
 from mcpg.errors import Code, Diagnostic, DocumentError, Severity, SeverityName, warning
+from mcpg.plugins.items import is_item
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.json_values import JsonObject, JsonValue
 
@@ -310,7 +310,7 @@ class _PortableWriter:
         """Return *text*, which says *document*, as every reader takes it."""
         uri = text.canonical_uri
         has_uri = uri is None or uri.startswith(BASE_URI) or dotnet.is_uri(uri)
-        if has_uri and (is_code_page(text) or not self._may_change(text.content, document)):
+        if has_uri and (is_item(text) or not self._may_change(text.content, document)):
             return text
         content = text.content.replace("\r\n", "\n").replace("\r", "\n")
         try:

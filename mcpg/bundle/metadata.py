@@ -14,11 +14,11 @@ from typing import overload
 from mcpg.bundle.codec import Bundle, ReadDocument, read_documents
 from mcpg.caching.build_cache import NO_BUILD_CACHE
 from mcpg.catalog.catalog import build_catalog
+from mcpg.catalog.definitions import Key, is_same_definition
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.review.definitions import Key, is_same_definition
 from mcpg.text.json_values import JsonObject, JsonValue
 
 _MOST_PLAIN = 32 * 1024 * 1024

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 
+from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.model import Tool
-from mcpg.review.definitions import definition_text
 
 
 class KeptIds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -13,6 +14,9 @@ from typer.main import get_group
 from mcpg import __version__
 from mcpg.cli.options import CONTEXT, HELP_NAMES, HelpfulGroup, command, declare, keyword
 from mcpg.cli.parameters import COMMON, FREQUENT, make_output
+from mcpg.errors import Diagnostic
+from mcpg.plugins.hooks import Command
+from mcpg.plugins.registry import Registered, own_items, package_plugins
 
 EXAMPLES = """\
 mcpg init "what is the weather in Oslo"
@@ -29,65 +33,85 @@ COMMANDS = {
     "rule": "Explain a rule of `mcpg lint`, or list all rules.",
     "search": "Find the tools for a request.",
     "explain": "Search, and explain the ranking.",
-    "explore": "Try queries and hints on a page in the browser.",
     "ask": "Answer a question about tools, fields or source code.",
     "route": "Find categories of tools for a request, and the best tools.",
     "plan": "Plan which tools serve a goal, and in which order.",
     "list": "List the tools of a bundle, disabled ones included.",
     "show": "Show one tool: arguments, hints, edges, origin.",
-    "validate": "Check a bundle against SHACL shapes, or for another reader.",
     "diff": "Compare two catalogues, and what searches find in them.",
     "eval": "Measure a bundle by judged queries, and enforce thresholds.",
     "tune": "Fit the ranking to judged queries, and store it in the bundle.",
     "learn": "Learn from recorded calls which tools follow each other.",
-    "publish": "Write the words and vectors of a bundle to PostgreSQL.",
-    "invoke": "Call a tool and show its result.",
-    "serve": "Serve the tools of many servers as one MCP server.",
     "login": "Log in to a server that requires OAuth.",
     "logout": "Remove a login that `mcpg login` stored.",
     "doctor": "Check every configured part, and suggest fixes.",
     "cache": "Show the caches of this machine with their sizes, or clear them.",
     "schema": "Print the JSON Schema of the output of a command, or of a file.",
-    "graph": "Export, search, query and validate the tools as linked data.",
 }
-"""The commands with the first line of their help.
+"""The commands of the core with the first line of their help.
 
 Each stands in a module of `mcpg.cli.commands` that bears its name: its function `run`, its
 `EXAMPLES`, the page `MORE`, and its `PARAMETERS` where no dataclass declares them.
 """
 
-# These register themselves.
-_MODULES = {
-    "explore": "mcpg.explore.command",
-    "graph": "mcpg.graph.commands",
-    "invoke": "mcpg.gateway.invoke_command",
-    "publish": "mcpg.postgres.command",
-    "serve": "mcpg.gateway.serve_command",
-    "validate": "mcpg.graph.validate_command",
-}
-
 
 class _Commands(Mapping[str, Any]):
-    """The commands by name, each imported when it is looked up."""
+    """The commands by name, each imported when it is looked up.
+
+    Attributes:
+        diagnostics: Plugins that failed, until somebody has reported them.
+    """
+
+    def __init__(self) -> None:
+        self.diagnostics: tuple[Diagnostic, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
-        if name not in COMMANDS:
-            raise KeyError(name)
-        module = import_module(_MODULES.get(name, f"mcpg.cli.commands.{name}"))
-        app = typer.Typer()
-        if hasattr(module, "register"):
-            module.register(app)
-        else:
-            table: Any = FREQUENT.get(name) or getattr(module, "PARAMETERS", ())
-            more = getattr(module, "MORE", "")
-            command(app, name, examples=module.EXAMPLES, more=more, table=table)(module.run)
-        return get_group(app).commands[name]
+        if name in COMMANDS:
+            return _load(name, f"mcpg.cli.commands.{name}")
+        for own in own_items(Command):
+            if own.name == name:
+                return _load(name, own.module)
+        for one in self._from_packages():
+            if one.item.name == name:
+                found = one.attempt(partial(_load, name, one.item.module))
+                if not isinstance(found, Diagnostic):
+                    return found
+                self.diagnostics = (*self.diagnostics, found)
+        raise KeyError(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
+        return iter(self.summaries())
 
     def __len__(self) -> int:
-        return len(COMMANDS)
+        return len(self.summaries())
+
+    def summaries(self) -> dict[str, str]:
+        """Return the first line of help of every command, in the order in which they are listed."""
+        listed = list(COMMANDS.items())
+        for one in own_items(Command):
+            names = [name for name, _ in listed]
+            place = names.index(one.after) + 1 if one.after in names else len(names)
+            listed.insert(place, (one.name, one.summary))
+        found = dict(listed)
+        for other in self._from_packages():
+            found.setdefault(other.item.name, other.item.summary)
+        return found
+
+    def _from_packages(self) -> list[Registered[Command]]:
+        found = package_plugins()
+        self.diagnostics = found.diagnostics
+        return found.items(Command)
+
+
+def _load(name: str, path: str) -> Any:
+    module, app = import_module(path), typer.Typer()
+    if hasattr(module, "register"):
+        module.register(app)
+    else:
+        table: Any = FREQUENT.get(name) or getattr(module, "PARAMETERS", ())
+        more = getattr(module, "MORE", "")
+        command(app, name, examples=module.EXAMPLES, more=more, table=table)(module.run)
+    return get_group(app).commands[name]
 
 
 class _Program(HelpfulGroup):
@@ -95,10 +119,27 @@ class _Program(HelpfulGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = _Commands()  # type: ignore[assignment]
+        self.commands: Any = _Commands()
 
     def summary(self, name: str) -> str:
-        return COMMANDS[name]
+        return str(self.commands.summaries()[name])
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - as Typer calls it
+        return list(self.commands)
+
+    def get_help(self, ctx: Any) -> str:
+        text = super().get_help(ctx)
+        self._report(ctx)
+        return text
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        found = super().get_command(ctx, cmd_name)
+        self._report(ctx)
+        return found
+
+    def _report(self, ctx: Any) -> None:
+        noticed, self.commands.diagnostics = self.commands.diagnostics, ()
+        make_output(ctx.params).diagnostics(noticed)
 
 
 app = typer.Typer(

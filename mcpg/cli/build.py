@@ -25,13 +25,12 @@ from mcpg.caching.build_pool import COLLECTED_AFTER, Workers, processors
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli.environment import SOURCES, cache_folder
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.locks import LockGuard
 from mcpg.cli.open_bundle import BuildStamp, build_stamp
 from mcpg.cli.output import Output
+from mcpg.cli.server_options import ServerOptions
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
-from mcpg.code.model import is_code_page
 from mcpg.documents.model import ToolDocument
 from mcpg.engine.loading import choose_ranking, ranking_json, report_ignored_model, with_graphs_read
 from mcpg.errors import (
@@ -48,9 +47,11 @@ from mcpg.errors import (
 from mcpg.files import MAX_BYTES, file_holds, read_bytes, text_of_path
 from mcpg.index.file import cached_path
 from mcpg.index.word_sections import WordSections, WorkerFiles
+from mcpg.plugins.items import is_item
+from mcpg.plugins.registry import package_plugins
 from mcpg.sources import SourceBatch, is_failure
 from mcpg.sources.client_config import Live
-from mcpg.sources.model import CODE, FailedSource
+from mcpg.sources.model import FailedSource
 from mcpg.sources.registry import ServerSource
 from mcpg.text.json_values import JsonValue
 from mcpg.values import format_count
@@ -115,11 +116,11 @@ def assemble_sources(
             assembly = last.add_missing_tools(assembly, batch, put_together, output)
         if guard is not None:
             assembly = guard.report_changes(assembly)
-    output.diagnostics(assembly.diagnostics)
+    output.diagnostics((*package_plugins().diagnostics, *assembly.diagnostics))
     note_failures(batch, assembly.diagnostics, output)
     if not assembly.catalog.tools:
         _refuse_when_all_failed(assembly)
-        if not any(map(is_code_page, batch.documents)):
+        if not any(map(is_item, batch.documents)):
             output.note("no tool was found in the sources")
     return assembly
 
@@ -308,8 +309,10 @@ class BuildCacheSession:
         return self.memo
 
     def open_for(self, sources: Sequence[str]) -> BuildCache:
-        """Look up what is known before *sources* are read, if source code is among them."""
-        if self._path and any(source.startswith(CODE) for source in sources):
+        """Look up what is known before *sources* are read, if plugins read any of them."""
+        from mcpg.sources.read import REGISTERED, find_kind  # noqa: PLC0415 - as above
+
+        if self._path and any(find_kind(source).name == REGISTERED for source in sources):
             self.memo = load_build_cache(self._path)
         return self.memo
 

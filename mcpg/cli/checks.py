@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mcpg.bundle import Bundle
+from mcpg.catalog.definitions import Key
 from mcpg.catalog.model import Tool
 from mcpg.cli.environment import KEYS, POSTGRES_VARIABLE, cache_folder
 from mcpg.cli.providers import NONE, ServiceFactory
@@ -23,7 +24,6 @@ from mcpg.documents.model import ToolDocument
 from mcpg.embeddings.provider import EmbeddingProvider
 from mcpg.engine import Engine
 from mcpg.errors import McpgError, NotFoundError, find_remedy
-from mcpg.review.definitions import Key
 from mcpg.review.lock import ApprovedTools, LockChange
 from mcpg.sources.model import SourceBatch
 from mcpg.text.install_commands import install_command
@@ -398,58 +398,7 @@ def check_cache(settings: Settings, factory: ServiceFactory) -> Check:
     return Check(name, Status.OK, message, details=details)
 
 
-def check_postgres(settings: Settings, factory: ServiceFactory) -> Check:
-    """Connect, bring the tables up to date, and ask for versions."""
-    name = "postgres"
-    if not settings.environment.get(POSTGRES_VARIABLE):
-        return Check(name, Status.OFF, f"{POSTGRES_VARIABLE} is not set")
-    database = factory.database
-
-    def ask() -> tuple[str, str | None]:
-        return database.run(_versions)
-
-    (server, vector), took = time_call(ask)
-    database.close()
-    details = {
-        "address": database.address,
-        "schema": database.settings.schema,
-        "server": server,
-        "pgvector": vector,
-        "durationMs": took,
-    }
-    message = (
-        f"{database.address} responded in {took:g} ms: PostgreSQL {server}, pgvector {vector}, "
-        f"tables up to date in the schema {database.settings.schema!r}"
-    )
-    return Check(name, Status.OK, message, details=details)
-
-
-def _versions(connection: Any) -> tuple[str, str | None]:
-    (server,) = connection.execute("show server_version").fetchone()
-    row = connection.execute(
-        "select extversion from pg_extension where extname = 'vector'"
-    ).fetchone()
-    return str(server), row[0] if row else None
-
-
-# Telemetry
-
-
-def check_telemetry(_settings: Settings, factory: ServiceFactory) -> Check:
-    """Look for an SDK that receives spans; nothing is sent."""
-    name = "telemetry"
-    if not factory.is_telling:
-        return Check(name, Status.OFF, "telemetry is not enabled")
-    from mcpg.telemetry import is_installed, listener  # noqa: PLC0415 - only where it is enabled
-
-    if not is_installed():
-        message = "the API of OpenTelemetry is not installed"
-        return Check(name, Status.FAILED, message, install_command("telemetry"))
-    taker = listener()
-    if taker is None:
-        remedy = "run mcpg with `opentelemetry-instrument`, or set up the SDK in the host"
-        return Check(name, Status.NOTE, "telemetry is enabled, but no SDK receives it", remedy)
-    return Check(name, Status.OK, f"spans go to {taker}", details={"provider": taker})
+# The tools of sources against the bundle and the lock
 
 
 _NAME, _NEW, _LOCK = "review", "new tools", "lock"
@@ -503,8 +452,11 @@ def _of_bundle(
     live = [tool for tool in tools if definitions.get((tool.source_id, tool.name))]
 
     def compare() -> Check:
-        from mcpg.review.live_tools import ReviewedGraph, review_tools  # noqa: PLC0415 - as above
-        from mcpg.sources.registry import OnChange  # noqa: PLC0415 - as above
+        from mcpg.review.live_tools import (  # noqa: PLC0415 - as above
+            OnChange,
+            ReviewedGraph,
+            review_tools,
+        )
 
         reviewed = ReviewedGraph(tuple(one.tool for one in documents), definitions)
         found = review_tools(reviewed, live, OnChange.WARN, path).diagnostics

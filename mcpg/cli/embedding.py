@@ -17,7 +17,7 @@ from mcpg.documents.model import ToolDocument
 from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
 from mcpg.errors import Diagnostic, OutputError, UsageError
 from mcpg.index.file import cached_path
-from mcpg.telemetry import Observer
+from mcpg.search.observer import Observer
 from mcpg.values import format_count
 from mcpg.vectors import SUFFIX
 from mcpg.vectors.build import BuiltVectors, vectors_for

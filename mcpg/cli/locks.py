@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TextIO
 
 from mcpg.bundle import Assembly
+from mcpg.catalog.definitions import DefinitionPart
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept, paint
 from mcpg.errors import NotFoundError
-from mcpg.review.definitions import DefinitionPart
 from mcpg.review.lock import (
     DEFAULT_LOCK,
     ApprovedTools,

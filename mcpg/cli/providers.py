@@ -15,7 +15,6 @@ from mcpg.cli.environment import (
     FOREIGN_URL_VARIABLE,
     KEY_VARIABLE,
     KEYS,
-    POSTGRES_VARIABLE,
     cache_folder,
 )
 from mcpg.cli.settings import Setting, Settings
@@ -23,14 +22,14 @@ from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingS
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 from mcpg.llm.normalizer import Normalizer
 from mcpg.net.http import Budget
+from mcpg.plugins.hooks import Service, ServiceRequest
+from mcpg.plugins.registry import load_reference, own_items
 from mcpg.search.caches import SearchCache
-from mcpg.telemetry import Observer
+from mcpg.search.observer import Observer
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from mcpg.postgres import Database, PostgresCandidates
 
 # A store of vectors that is opened when it is first asked.
 
@@ -76,12 +75,7 @@ LOCAL = "local"
 NONE = "none"
 POSTGRES = "postgres"
 _ENDPOINT = "openai"
-_POSTGRES = {
-    "schema": "schema",
-    "sslmode": "sslmode",
-    "sslrootcert": "sslrootcert",
-    "connections": "pool",
-}
+_TELEMETRY = "opentelemetry"
 _GRAPH = ("graph", "markdown-ld")
 _USUAL_URL = "https://api.openai.com/v1"
 
@@ -92,7 +86,7 @@ class ServiceFactory:
     def __init__(self, settings: Settings) -> None:
         """Prepare to make what *settings* ask for."""
         self._settings = settings
-        self._database: Database | None = None
+        self.request = ServiceRequest(settings.environment, self._value)
 
     @property
     def needs_vectors(self) -> bool:
@@ -126,7 +120,7 @@ class ServiceFactory:
             # A process that searches once by the graph is done before a cache is reached.
             given["cache"] = self.cache()
         if self._value("candidates", default=LOCAL) == POSTGRES:
-            given["candidates"] = self.candidates()
+            given["candidates"] = self.make("candidates", POSTGRES)
         if self.is_telling:
             given["observer"] = self.observer()
         return given
@@ -175,9 +169,8 @@ class ServiceFactory:
 
             return MemoryStore()
         if kind == POSTGRES:
-            from mcpg.postgres import PostgresStore  # noqa: PLC0415 - as above
-
-            return PostgresStore(self.database)
+            made: EmbeddingStore = self.make("store", kind)
+            return made
         path = self.store_path() if kind == "sqlite" else None
         return LazyStore(lambda: _sqlite(path)) if path else None
 
@@ -199,9 +192,8 @@ class ServiceFactory:
         bounds = {name: self._value(f"cache.{name}") for name in ("entries", "absolute", "sliding")}
         given = {name: bound for name, bound in bounds.items() if bound is not None}
         if kind == POSTGRES:
-            from mcpg.postgres import PostgresCache  # noqa: PLC0415 - as above
-
-            return PostgresCache(self.database, **given)
+            made: SearchCache = self.make("cache", kind, **given)
+            return made
         from mcpg.search.caches import MemoryCache  # noqa: PLC0415 - as above
 
         return MemoryCache(**given)
@@ -225,66 +217,25 @@ class ServiceFactory:
         """Return the OpenTelemetry observer, `None` where that is not wanted or not installed."""
         if not self.is_telling:
             return None
-        from mcpg.telemetry import is_installed, telemetry  # noqa: PLC0415 - as above
-
-        if not is_installed():
-            return None
-        return telemetry(record_queries=bool(self._value("telemetry.queries", default=False)))
+        made: Observer | None = self.make("observer", _TELEMETRY)
+        return made
 
     def find_diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return diagnostics of settings that cannot be met and are ignored."""
         if not self.is_telling:
             return ()
-        from mcpg.telemetry import is_installed  # noqa: PLC0415 - as above
-
-        if is_installed():
+        if load_reference(_find_service("observer", _TELEMETRY).is_installed)():
             return ()
         message = "telemetry is enabled, and the API of OpenTelemetry is not installed"
         return (warning(Code.TELEMETRY_MISSING, message),)
 
-    def candidates(self) -> PostgresCandidates:
-        """Return the candidate source in the database, and publishes them there.
+    def make(self, role: str, name: str, **options: Any) -> Any:
+        """Return the service of a *role* that a plugin registers under *name*.
 
         Raises:
-            UsageError: There is no database.
-            PostgresError: A package that it needs is not installed.
+            McpgError: Something that it needs is not set or not installed.
         """
-        from mcpg.postgres import PostgresCandidates  # noqa: PLC0415 - as above
-
-        return PostgresCandidates(self.database)
-
-    @property
-    def database(self) -> Database:
-        """The PostgreSQL database that everything shares.
-
-        Raises:
-            UsageError: None is set.
-            PostgresError: A package that it needs is not installed, or a setting makes no sense.
-        """
-        if self._database is None:
-            self._database = self._connect_database()
-        return self._database
-
-    def _connect_database(self) -> Database:
-        dsn = self._settings.environment.get(POSTGRES_VARIABLE, "")
-        if not dsn:
-            raise UsageError(
-                "no database is set",
-                place=POSTGRES_VARIABLE,
-                remedy="set the variable to its address, such as postgresql://host/database",
-            )
-        from mcpg.postgres import Database, PostgresSettings  # noqa: PLC0415 - as above
-        from mcpg.postgres.connection import parse_option_names  # noqa: PLC0415 - as above
-
-        # What stands in the address is said by the environment, which goes before files.
-        stated = parse_option_names(dsn)
-        given = {
-            to: self._value(f"postgres.{name}")
-            for to, name in _POSTGRES.items()
-            if name not in stated
-        }
-        told = {name: value for name, value in given.items() if value is not None}
-        return Database(PostgresSettings(dsn, **told))
+        return load_reference(_find_service(role, name).make)(self.request, **options)
 
     def _endpoint_embedder(self, model: str, found: Setting | None) -> EmbeddingProvider:
         if not model:
@@ -342,6 +293,10 @@ class ServiceFactory:
     def _value(self, name: str, default: Any = None) -> Any:
         found = self._settings.find(name)
         return default if found is None else found.value
+
+
+def _find_service(role: str, name: str) -> Service:
+    return next(one for one in own_items(Service) if (one.role, one.name) == (role, name))
 
 
 def _sqlite(path: str) -> EmbeddingStore:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import groupby
 
+from mcpg.ask.model import CodeScope
 from mcpg.catalog.model import SourceDocument
 from mcpg.code.model import (
     SEPARATOR,
@@ -23,38 +23,6 @@ from mcpg.text.spelling import allowed_edits, edit_distance, signature
 
 DEEPEST = 12
 """How many levels of inheritance are followed."""
-
-
-@dataclass(frozen=True, slots=True)
-class CodeScope:
-    """Which files a question is about; an empty member excludes nothing.
-
-    Attributes:
-        languages: Names of languages, in any case.
-        repositories: Names of repositories.
-        branches: Names of branches.
-        paths: Glob patterns or folders.
-    """
-
-    languages: tuple[str, ...] = ()
-    repositories: tuple[str, ...] = ()
-    branches: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-
-    def has(self, file: CodeFile) -> bool:
-        """Return whether *file* is in the scope."""
-        languages = {language.casefold() for language in self.languages}
-        return (
-            (not languages or file.language in languages)
-            and (not self.repositories or file.repository in self.repositories)
-            and (not self.branches or file.branch in self.branches)
-            and (not self.paths or any(_is_at(file.path, path) for path in self.paths))
-        )
-
-
-def _is_at(path: str, pattern: str) -> bool:
-    folder = pattern.rstrip("/")
-    return path == folder or path.startswith(f"{folder}/") or fnmatchcase(path, pattern)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from mcpg.code.link import link
 from mcpg.code.model import CodeFile, write_page
 from mcpg.errors import Code, Diagnostic, InputError, McpgError, NotFoundError, info, warning
 from mcpg.files import exists, is_file, is_link, read_bytes, text_of_path
+from mcpg.plugins.hooks import SourceContent, SourceRequest
 from mcpg.sources.model import CODE
 
 _TOKEN = re.compile(r"\\(.)|(\*+)|(\?)|\[([!^]?+)(\]?+(?:\\.|[^\]\\])*)\]|(.)", re.DOTALL)
@@ -357,6 +358,12 @@ def read_code(
     check_installed(argument)
     files, noticed = read_files(Path(argument.removeprefix(CODE)), memo)
     return tuple(map(write_page, files)), noticed
+
+
+def read_pages(request: SourceRequest) -> SourceContent:
+    """Read what a source `code:PATH` holds; see `read_code`."""
+    pages, noticed = read_code(request.argument, request.memo or NO_BUILD_CACHE)
+    return SourceContent(documents=pages, diagnostics=noticed)
 
 
 def read_files(

@@ -14,7 +14,8 @@ from functools import cached_property
 from heapq import nsmallest
 from math import fsum
 
-from mcpg.code.graph import CodeGraph, CodeScope, LocatedSymbol
+from mcpg.ask.model import CodeScope
+from mcpg.code.graph import CodeGraph, LocatedSymbol
 from mcpg.code.model import ENTRY_TYPE, SymbolKind, read_body
 from mcpg.documents.model import ToolDocument
 from mcpg.index.scoring import (

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from mcpg.ask import Answer, AskResult, IntentPattern
     from mcpg.engine.engine import Engine
     from mcpg.engine.loading import load
-    from mcpg.explain.trace import Explanation
     from mcpg.plan import Plan, Task
     from mcpg.search.guards import CandidateSource
     from mcpg.search.results import (
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         SearchResult,
         Strategy,
     )
+    from mcpg.search.trace import Explanation
 
 __all__ = [
     "Answer",
@@ -47,7 +47,7 @@ __all__ = [
 _MODULES = (
     "mcpg.search.results",
     "mcpg.engine.engine",
-    "mcpg.explain.trace",
+    "mcpg.search.trace",
     "mcpg.engine.loading",
     "mcpg.plan",
     "mcpg.ask",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from _thread import allocate_lock
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from mcpg.catalog.model import Hints, Tool, ToolView
@@ -33,15 +33,13 @@ from mcpg.values import format_count
 
 if TYPE_CHECKING:
     from mcpg.ask import AskResult, IntentPattern
-    from mcpg.ask.model import IntentName
+    from mcpg.ask.model import CodeScope, IntentName
     from mcpg.catalog.catalog import Catalog
-    from mcpg.code.graph import CodeScope
-    from mcpg.code.search import CodeSearch
-    from mcpg.explain.trace import Explanation, Trace
     from mcpg.plan import Plan
     from mcpg.search.guards import GuardedCache
     from mcpg.search.observer import GuardedObserver
     from mcpg.search.result_cache import Answering
+    from mcpg.search.trace import Explanation, Trace
 
 
 Given = ParamSpec("Given")
@@ -93,8 +91,8 @@ class Engine:
         self._answer = _answering(cache)
         self._searcher = Searcher(index, self._tool, self._view, self._guarded)
         self._rebuild = rebuild
-        self._code: tuple[Index, CodeSearch] | None = None
-        self._lock = allocate_lock()
+        self._made: dict[str, tuple[object, Any]] = {}
+        self._lock = RLock()
 
     def __repr__(self) -> str:
         return f"<Engine: {format_count(len(self.index), 'tool')}>"
@@ -115,14 +113,19 @@ class Engine:
         return tuple(self.consult(lambda index: index.pages()))
 
     @property
-    def code(self) -> CodeSearch:
-        """The source code among the pages, read when it is first asked for."""
-        from mcpg.code.search import CodeSearch  # noqa: PLC0415 - a search reads no code
+    def code(self) -> Any:
+        """The search of the source code among the pages, read when it is first asked for."""
+        return self.items("code")
 
-        index, known = self.index, self._code
-        if known is None or known[0] is not index:
-            known = self._code = index, CodeSearch.of_pages(self.pages)
-        return known[1]
+    def items(self, name: str) -> Any:
+        """Return what searches the items *name* among the pages, which some plugin knows.
+
+        Raises:
+            LookupError: No plugin has items of this name.
+        """
+        from mcpg.plugins.items import open_items  # noqa: PLC0415 - a search reads no pages
+
+        return self._make_once(f"items {name}", self.index, lambda: open_items(name, self.pages))
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -257,7 +260,7 @@ class Engine:
             UsageError: There is no question, an argument has the wrong type, *limit* is below 1,
                 or *intent* or a pattern is unknown.
         """
-        from mcpg.ask import AskRequest  # noqa: PLC0415 - a search answers no questions
+        from mcpg.ask import Asker, AskRequest  # noqa: PLC0415 - a search answers no questions
 
         asked = AskRequest(intent, limit, include_disabled, tuple(patterns), scope)
         sources, categories = check_texts("sources", sources), check_texts("categories", categories)
@@ -273,7 +276,12 @@ class Engine:
                 read_only=read_only,
             )
 
-        return self._ask(lambda searcher: searcher.asker().ask(question, asked, search))
+        def answer(searcher: Searcher) -> AskResult:
+            index = searcher.index
+            asker: Asker = self._make_once("asker", index, lambda: Asker(index))
+            return asker.ask(question, asked, search)
+
+        return self._ask(answer)
 
     def explain(  # noqa: PLR0913 - as above
         self,
@@ -385,7 +393,13 @@ class Engine:
             from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
 
             raise UsageError("there is no goal", remedy="say what is to be reached")
-        return self._ask(_plan_request, request, diagnostics)
+        from mcpg.plan.planner import Planner  # noqa: PLC0415 - most engines plan nothing
+
+        def plan(searcher: Searcher) -> Plan:
+            planner: Planner = self._make_once("planner", searcher, lambda: Planner(searcher))
+            return planner.plan(request, diagnostics)
+
+        return self._ask(plan)
 
     def with_hints(self, tool: str, hints: Hints) -> Engine:
         """Return an engine that searches the same catalogue with *hints* added to one tool.
@@ -428,6 +442,14 @@ class Engine:
 
     def _view(self, tool_id: str) -> ToolView:
         return self._ask(Searcher.view, tool_id)
+
+    def _make_once(self, name: str, owner: object, make: Callable[[], Any]) -> Any:
+        """Return what *make* makes for the *owner*, which is the index or its searcher."""
+        with self._lock:
+            known = self._made.get(name)
+            if known is None or known[0] is not owner:
+                known = self._made[name] = owner, make()
+            return known[1]
 
     def _ask(
         self,
@@ -506,17 +528,11 @@ def _explain_request(
     filtered = searcher.apply_filter(request)
     if filtered is None:
         return explanation
-    from mcpg.explain.trace import FilterExplanation  # noqa: PLC0415 - as above
+    from mcpg.search.trace import FilterExplanation  # noqa: PLC0415 - as above
 
     conditions = request.sources, request.categories, request.read_only
     counts = len(filtered.allowed), len(searcher.index)
     return replace(explanation, filter=FilterExplanation(*conditions, *counts))
-
-
-def _plan_request(
-    searcher: Searcher, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
-) -> Plan:
-    return searcher.planner().plan(request, diagnostics)
 
 
 def _in_use(

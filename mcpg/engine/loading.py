@@ -18,7 +18,7 @@ from mcpg.caching.build_cache import BuildCache
 from mcpg.documents.model import ToolDocument
 from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
 from mcpg.engine.engine import Engine
-from mcpg.errors import Code, Diagnostic, warning
+from mcpg.errors import Code, Diagnostic, warning, wrong_type
 from mcpg.index.file import (
     IN_MEMORY,
     cached_path,
@@ -32,6 +32,8 @@ from mcpg.index.packing import Section
 from mcpg.index.reader import Index
 from mcpg.index.word_sections import WordSections
 from mcpg.llm.normalizer import Normalizer
+from mcpg.plugins.hooks import GraphReader
+from mcpg.plugins.registry import load_reference, own_items
 from mcpg.search.caches import SearchCache
 from mcpg.search.guards import CandidateSource
 from mcpg.search.model import (
@@ -55,7 +57,6 @@ from mcpg.search.results import (
     EngineServices,
     check_limit,
     check_text,
-    wrong_type,
 )
 from mcpg.sources import SourceBatch
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -363,9 +364,9 @@ def with_graphs_read(batch: SourceBatch) -> SourceBatch:
     """
     if not batch.graphs:
         return batch
-    from mcpg.graph.reading import with_graphs_read as read  # noqa: PLC0415 - few sources are graphs
-
-    return read(batch)
+    for reader in own_items(GraphReader):
+        batch = load_reference(reader.read)(batch)
+    return batch
 
 
 def open_engine(

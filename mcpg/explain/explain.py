@@ -13,19 +13,6 @@ from operator import mul
 
 from mcpg.errors import Diagnostic
 from mcpg.explain.hint_words import RequestWords
-from mcpg.explain.trace import (
-    CalibrationExplanation,
-    CalibrationInput,
-    Contribution,
-    ExpansionExplanation,
-    Explanation,
-    MatchExplanation,
-    ModelExplanation,
-    QueryRewrite,
-    QueryWord,
-    TermMatch,
-    Trace,
-)
 from mcpg.index import Index
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.lookups import find_impact, find_posting
@@ -41,6 +28,19 @@ from mcpg.search.results import PREREQUISITE, SearchRequest, SearchResult
 from mcpg.search.retrieval import POOL, RELATED_CREDIT, widen_analysis
 from mcpg.search.scores import clause_impacts
 from mcpg.search.searcher import Searcher
+from mcpg.search.trace import (
+    CalibrationExplanation,
+    CalibrationInput,
+    Contribution,
+    ExpansionExplanation,
+    Explanation,
+    MatchExplanation,
+    ModelExplanation,
+    QueryRewrite,
+    QueryWord,
+    TermMatch,
+    Trace,
+)
 from mcpg.text import fold, iter_words, stem
 from mcpg.text.json_values import JsonObject, JsonValue
 

@@ -13,14 +13,6 @@ from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info
 from mcpg.explain.hint_words import HintWord, RequestWords, as_alias, as_keywords, preference
-from mcpg.explain.trace import (
-    FeatureGap,
-    HintSuggestion,
-    RankExplanation,
-    Retrieval,
-    Rival,
-    WordGap,
-)
 from mcpg.index.compile import compile_index
 from mcpg.index.hint_overlay import HintOverlay
 from mcpg.index.lookups import find_impact
@@ -40,6 +32,14 @@ from mcpg.search.query import Analysis
 from mcpg.search.results import MAX_LIMIT, SearchRequest, SearchResult
 from mcpg.search.retrieval import POOL
 from mcpg.search.searcher import Searcher
+from mcpg.search.trace import (
+    FeatureGap,
+    HintSuggestion,
+    RankExplanation,
+    Retrieval,
+    Rival,
+    WordGap,
+)
 from mcpg.text import joined, lexicon
 from mcpg.values import DECIMALS
 

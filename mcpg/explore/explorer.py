@@ -24,15 +24,15 @@ from mcpg.errors import InputError, McpgError, UsageError
 from mcpg.evaluation.judged import Judgements, resolve
 from mcpg.evaluation.report import EvaluationReport, evaluate, report_json
 from mcpg.evaluation.report import compare as compare_runs
-from mcpg.explain.compare import RankingComparison, compare
 from mcpg.explore.files import QueryVerdict
 from mcpg.graph import distinct_documents
 from mcpg.index import Index
 from mcpg.index.hint_overlay import HintOverlay
+from mcpg.review.compare import RankingComparison, compare
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.search.results import Strategy
 from mcpg.show.json import ComparedCatalogue, compare_json, diagnostics_json, result_json
-from mcpg.sources.model import Stamp, watched_files
+from mcpg.sources.file_changes import Stamp, watched_files
 from mcpg.text.json_values import JsonObject, JsonValue
 
 if TYPE_CHECKING:

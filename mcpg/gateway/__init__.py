@@ -9,8 +9,10 @@ if TYPE_CHECKING:
 
     from mcpg.gateway.calls import Fault, FaultCode, Invoked, Limits
     from mcpg.gateway.gateway import Gateway
+    from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource
     from mcpg.gateway.snapshots import Snapshot
     from mcpg.gateway.sync_gateway import SyncGateway
+    from mcpg.review.live_tools import OnChange, ToolLock
     from mcpg.route.preference import Preference
     from mcpg.route.route import (
         Adjustment,
@@ -22,18 +24,7 @@ if TYPE_CHECKING:
     )
     from mcpg.sources.arguments import SourceLike, open_sources
     from mcpg.sources.client_config import HttpServer, Live, StdioServer
-    from mcpg.sources.registry import (
-        CustomGraph,
-        FileGraph,
-        FileSource,
-        FunctionSource,
-        GeneratedGraph,
-        GraphSource,
-        OnChange,
-        ServerSource,
-        Source,
-        ToolLock,
-    )
+    from mcpg.sources.registry import FileSource, FunctionSource, ServerSource, Source
 
 __all__ = [
     "Adjustment",
@@ -71,6 +62,8 @@ __all__ = [
 _MODULES = (
     "mcpg.gateway.calls",
     "mcpg.sources.registry",
+    "mcpg.gateway.registry",
+    "mcpg.review.live_tools",
     "mcpg.sources.arguments",
     "mcpg.route.preference",
     "mcpg.route.route",

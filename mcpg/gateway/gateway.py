@@ -18,13 +18,23 @@ import anyio.to_thread
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
-from mcpg.errors import Diagnostic, NotFoundError, UsageError
+from mcpg.errors import Diagnostic, NotFoundError, UsageError, check_kind
 from mcpg.gateway.calls import CallRecorder, Fault, Invoked, Limits, RecordedCall
 from mcpg.gateway.index_build import IndexSpec
 from mcpg.gateway.invoke import Invoker
+from mcpg.gateway.options import ConfigurationLike, GatewayOptions, read_configuration
 from mcpg.gateway.prompts_and_resources import Primitives
+from mcpg.gateway.registry import (
+    GENERATED,
+    CustomGraph,
+    FileGraph,
+    GeneratedGraph,
+    GraphSource,
+    SourceRegistry,
+)
 from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.snapshots import IndexManager, OnIndex, Snapshot
+from mcpg.review.live_tools import ToolLock
 from mcpg.route.route import route
 from mcpg.search.caches import MemoryCache, NoCache
 from mcpg.search.observer import Observer
@@ -33,32 +43,14 @@ from mcpg.search.results import (
     NONE,
     EngineServices,
     Strategy,
-    check_kind,
     check_limit,
     check_text,
     check_texts,
 )
-from mcpg.sources.arguments import (
-    ConfigurationLike,
-    GatewayOptions,
-    SourceLike,
-    collect_sources,
-    read_configuration,
-)
+from mcpg.sources.arguments import SourceLike, collect_sources
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.requests import Progress, current_session
-from mcpg.sources.registry import (
-    GENERATED,
-    CustomGraph,
-    FileGraph,
-    GeneratedGraph,
-    GraphSource,
-    ServerSource,
-    Source,
-    SourceRegistry,
-    ToolLock,
-    name_source_kind,
-)
+from mcpg.sources.registry import ServerSource, Source, name_source_kind
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count
 

@@ -17,17 +17,27 @@ from mcpg.bundle.codec import decode_bundle
 from mcpg.bundle.metadata import collect_definitions, definitions_in
 from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.catalog.catalog import Catalog, build_catalog
+from mcpg.catalog.definitions import Key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly, load, with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
+from mcpg.gateway.registry import (
+    GENERATED,
+    CustomGraph,
+    FileGraph,
+    GeneratedGraph,
+    GraphSource,
+    SourceReading,
+)
 from mcpg.index.reader import Index
-from mcpg.review.definitions import Key
 from mcpg.review.live_tools import (
     NO_REVIEW,
+    OnChange,
     ReviewedGraph,
     ReviewOutcome,
+    ToolLock,
     nothing_reviewed,
     review_locked_tools,
     review_tools,
@@ -37,19 +47,7 @@ from mcpg.review.lock_sources import leave_out_unapproved, stated_in
 from mcpg.search.results import DEFAULT_LIMIT, NONE, EngineServices
 from mcpg.sources import read_sources
 from mcpg.sources.model import PYTHON, SourceBatch
-from mcpg.sources.registry import (
-    GENERATED,
-    CustomGraph,
-    FileGraph,
-    FileSource,
-    GeneratedGraph,
-    GraphSource,
-    OnChange,
-    Source,
-    SourceReading,
-    ToolLock,
-    runs_tools,
-)
+from mcpg.sources.registry import FileSource, Source, runs_tools
 
 _ICONS = "icons"
 _FALLBACK = "the tools of the sources are searched without it"

@@ -22,11 +22,11 @@ from pydantic_core import SchemaValidator, to_json
 
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.model import Tool
-from mcpg.errors import McpgError, UsageError
+from mcpg.errors import McpgError, UsageError, wrong_type
 from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
 from mcpg.gateway.sessions import RequestTimeout
 from mcpg.gateway.validation import accepts_at_once, as_json, check_arguments, is_brief
-from mcpg.search.results import flatten_context, wrong_type
+from mcpg.search.results import flatten_context
 from mcpg.sources.live.requests import CallResult
 from mcpg.sources.model import PYTHON
 from mcpg.sources.openapi.operations import ApiOperation

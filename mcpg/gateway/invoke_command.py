@@ -12,7 +12,6 @@ import typer
 from mcpg.catalog.model import resolve
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.live_gateway import GatewayRequest, make_gateway
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
@@ -22,6 +21,7 @@ from mcpg.errors import Severity, UsageError
 from mcpg.files import read_bytes
 from mcpg.gateway import Gateway
 from mcpg.gateway.calls import Fault, FaultCode, Invoked
+from mcpg.gateway.from_settings import GatewayRequest, make_gateway
 from mcpg.text.install_commands import install_command
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.library_errors import json_reason

@@ -17,7 +17,6 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.environment import TOKEN_VARIABLE
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.live_gateway import GatewayRequest, make_gateway
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
@@ -26,6 +25,7 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
 from mcpg.gateway import Gateway
+from mcpg.gateway.from_settings import GatewayRequest, make_gateway
 from mcpg.gateway.serve import ServingOptions
 from mcpg.text.install_commands import install_command
 
@@ -249,8 +249,6 @@ def serve(
     Clients see a few tools that find, describe and call the others. Tools of bundles and manifests
     can be found and described, but not called. Problems are reported on standard error.
     """
-    from mcpg.cli.live_gateway import GatewayRequest  # noqa: PLC0415 - help needs none of it
-
     settings = read_settings(
         bundle=bundle,
         strategy=strategy,
@@ -390,6 +388,7 @@ def serve_gateway(
 
         http = make_http(address) if address is not None else None
         serving = _serving(served, settings, output)
+        reserved = (*META_TOOLS, *(one.item.name for one in serving.plugin_tools))
     except ModuleNotFoundError as fault:
         raise UsageError(
             f"nothing can be served without the MCP SDK: {fault.name} is not installed",
@@ -399,7 +398,7 @@ def serve_gateway(
     if recorded == "-":
         message = "standard output belongs to the protocol"
         raise UsageError(message, place="--record-calls", remedy="name a file")
-    gateway = make_gateway(wanted, settings, reserved=META_TOOLS, record_calls=recorded)
+    gateway = make_gateway(wanted, settings, reserved=reserved, record_calls=recorded)
     _hush(output)
     if http is None and is_terminal(sys.stdin):
         output.note("a client speaks here, over standard input; --http serves at an address")
@@ -433,6 +432,10 @@ def make_http(address: ListenAddress) -> HttpOptions:
 
 def _serving(served: ServeOptions, settings: Settings, output: Output) -> ServingOptions:
     from mcpg.gateway.serve import Exposure, ServingOptions  # noqa: PLC0415 - an extra
+    from mcpg.gateway.serve.plugin_tools import find_plugin_tools  # noqa: PLC0415 - as above
+
+    plugin_tools, noticed = find_plugin_tools()
+    output.diagnostics(noticed)
 
     strategy = find_strategy(settings)
     asked: dict[str, Any] = {
@@ -447,6 +450,7 @@ def _serving(served: ServeOptions, settings: Settings, output: Output) -> Servin
         search=asked,
         route=asked,
         log=output.note if output.verbose else None,
+        plugin_tools=plugin_tools,
         on_diagnostics=_DiagnosticReporter(output),
         **_drop_unset(
             graph_tools=served.graph_tools,

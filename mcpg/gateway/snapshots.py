@@ -21,18 +21,12 @@ from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.gateway.index_build import BuiltIndex, IndexSpec, build, open_existing
+from mcpg.gateway.registry import SourceRegistry
 from mcpg.search.observer import Observer
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Server
 from mcpg.sources.model import SourceBatch
-from mcpg.sources.registry import (
-    FileSource,
-    FunctionSource,
-    ServerSource,
-    Source,
-    SourceRegistry,
-    runs_tools,
-)
+from mcpg.sources.registry import FileSource, FunctionSource, ServerSource, Source, runs_tools
 from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 

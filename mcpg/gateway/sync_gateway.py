@@ -16,12 +16,15 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcpg.errors import Diagnostic, UsageError
 from mcpg.gateway.calls import CallRecorder, Limits
 from mcpg.gateway.gateway import WRAPPED, Gateway, not_open
+from mcpg.gateway.options import ConfigurationLike, GatewayOptions, read_configuration
+from mcpg.gateway.registry import GENERATED, GraphSource
 from mcpg.gateway.snapshots import OnIndex
+from mcpg.review.live_tools import ToolLock
 from mcpg.search.observer import Observer
 from mcpg.search.results import DEFAULT_LIMIT, NONE, EngineServices
-from mcpg.sources.arguments import ConfigurationLike, GatewayOptions, SourceLike, read_configuration
+from mcpg.sources.arguments import SourceLike
 from mcpg.sources.client_config import Live
-from mcpg.sources.registry import GENERATED, GraphSource, Source, ToolLock
+from mcpg.sources.registry import Source
 from mcpg.values import format_count
 
 Answer = TypeVar("Answer")

@@ -33,32 +33,16 @@ from mcpg.graph.terms import (
 )
 from mcpg.graph.triples import Node as NodeObject
 from mcpg.graph.triples import framed_documents, node_objects, triples_of
-from mcpg.text.safeyaml import UNSAFE, escape_unsafe, json_form, turtle_form, visible_form
+from mcpg.show.diagrams import NO_XML, escape_visibly, mermaid_label, quoted_dot
+from mcpg.text.safeyaml import UNSAFE, json_form, turtle_form, visible_form
 
 if TYPE_CHECKING:
     import pyoxigraph
     import rdflib
 
 
-# Not unsafe on a screen, yet no characters of XML, which Graphviz writes as well.
-_NO_XML = {0xFFFE: "\\u{fffe}", 0xFFFF: "\\u{ffff}"}
-
-
-def escape_visibly(text: str) -> str:
-    """Write what is unsafe in *text*, and what XML has no room for, as visible escapes."""
-    return escape_unsafe(text).translate(_NO_XML)
-
-
-def on_one_line(text: str, longest: int) -> str:
-    """Return *text* as `shown`, on one line, and cut to *longest* characters."""
-    line = " ".join(escape_visibly(text).split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
 _SHAPES = {TOOL: "box", PAGE: "note", GROUP: "ellipse", THING: "hexagon"}
 _STYLES = {KB_RELATED_TO: "solid", KB_NEXT_STEP: "bold", KB_MEMBER_OF: "dotted"}
-# Graphviz refuses a text of more than 16,384 bytes.
-_LONGEST_DOT = 1000
 
 
 def dot(network: Network) -> Iterator[str]:
@@ -74,18 +58,6 @@ def dot(network: Network) -> Iterator[str]:
         texts = f"label={quoted_dot(edge.name)}, tooltip={quoted_dot(edge.reason or edge.name)}"
         yield f"  n{edge.source} -> n{edge.target} [style={style}, {texts}];\n"
     yield "}\n"
-
-
-def quoted_dot(text: str) -> str:
-    """Return *text* as a quoted string of DOT, cut where it is too long for one."""
-    # Graphviz reads HTML entities in texts, and escapes of its own after a backslash.
-    safe = (
-        on_one_line(text, _LONGEST_DOT)
-        .replace("\\", "\\\\")
-        .replace('"', '\\"')
-        .replace("&", "&amp;")
-    )
-    return f'"{safe}"'
 
 
 _KEYS = {
@@ -153,10 +125,6 @@ USUAL_EDGES, USUAL_TEXT = 500, 50_000
 
 _BRACKETS = {TOOL: ("[", "]"), PAGE: ("[/", "/]"), GROUP: ("([", "])"), THING: ("{{", "}}")}
 _ARROWS = {KB_RELATED_TO: "-->", KB_NEXT_STEP: "==>", KB_MEMBER_OF: "-.->"}
-_LONGEST_LABEL = 120
-# Whatever is no letter, digit or harmless sign is written as the number of its character, and so is
-# what would make a list or a heading of a label, or stress a part of it.
-_SPECIAL = re.compile(r"[^\w .,:;/()=!?'-]|(?<!\w)-|\.(?= )|_(?=_)")
 
 
 def mermaid(network: Network) -> Iterator[str]:
@@ -168,14 +136,6 @@ def mermaid(network: Network) -> Iterator[str]:
     for edge in network.edges:
         arrow = _ARROWS.get(edge.predicate, "-->")
         yield f'  n{edge.source} {arrow}|"{mermaid_label(edge.name)}"| n{edge.target}\n'
-
-
-def mermaid_label(text: str) -> str:
-    """Return *text* as the inside of a quoted label of Mermaid, cut where it is long."""
-    return (
-        _SPECIAL.sub(lambda found: f"#{ord(found.group())};", on_one_line(text, _LONGEST_LABEL))
-        or "#32;"
-    )
 
 
 def nquads(triples: Iterable[Triple]) -> Iterator[str]:
@@ -263,7 +223,7 @@ def _xml_text(text: str) -> str:
     safe = escape(text)
     if safe.isprintable():
         return safe
-    return UNSAFE.sub(_xml_form, safe).translate(_NO_XML)
+    return UNSAFE.sub(_xml_form, safe).translate(NO_XML)
 
 
 def _xml_form(found: re.Match[str]) -> str:

@@ -282,7 +282,7 @@ class Plan:
         return [task.tool_id for task in self.tasks if task.id in layer]
 
     def _repr_html_(self) -> str:
-        from mcpg.show.notebook import plan_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.notebook import plan_html  # noqa: PLC0415 - only notebooks show HTML
 
         return plan_html(self.to_dict())
 

@@ -1,22 +1,28 @@
 """PostgreSQL with pgvector, shared by many replicas: vectors, caches, candidates, locks.
 
-Needs the extra `postgres`; without it, the import raises a `PostgresError` that says so.
+Needs the extra `postgres`; without it, whatever is imported from here raises a `PostgresError` that
+says so.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from mcpg.errors import PostgresError
 from mcpg.text.install_commands import install_command
 
-try:
+if TYPE_CHECKING:
+    from typing import Any
+
     from mcpg.postgres.candidates import PostgresCandidates, PublishedTool
-    from mcpg.postgres.connection import Database, PostgresSettings, building
+    from mcpg.postgres.connection import (
+        Database,
+        PostgresSettings,
+        building,
+        parse_option_names,
+    )
     from mcpg.postgres.stores import PostgresCache, PostgresStore
-except ModuleNotFoundError as missing:
-    raise PostgresError(
-        f"PostgreSQL needs the package {missing.name!r}, which is not installed",
-        remedy=install_command("postgres"),
-    ) from missing
 
 __all__ = [
     "Database",
@@ -27,4 +33,25 @@ __all__ = [
     "PostgresStore",
     "PublishedTool",
     "building",
+    "parse_option_names",
 ]
+
+_MODULES = ("mcpg.postgres.connection", "mcpg.postgres.stores", "mcpg.postgres.candidates")
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for, so that commands are known without.
+
+    Raises:
+        PostgresError: A package is not installed.
+    """
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        modules = [import_module(module) for module in _MODULES]
+    except ModuleNotFoundError as missing:
+        raise PostgresError(
+            f"PostgreSQL needs the package {missing.name!r}, which is not installed",
+            remedy=install_command("postgres"),
+        ) from missing
+    return next(vars(module)[name] for module in modules if name in vars(module))

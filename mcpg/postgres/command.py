@@ -16,6 +16,7 @@ from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.engine import Engine
 from mcpg.errors import UsageError
+from mcpg.postgres.services import find_database, make_candidates
 from mcpg.show.json import diagnostics_json
 from mcpg.values import format_count
 
@@ -62,7 +63,7 @@ def publish(
 
     settings = read_settings(bundle=bundle)
     factory = ServiceFactory(settings)
-    database = factory.database
+    database = find_database(factory.request)
     engine = open_engine(settings, output)
     key, tools = engine.index.header.key, len(engine.index)
     if key == NO_KEY:
@@ -72,7 +73,7 @@ def publish(
         )
     vectors = _vectors(str(settings.bundles()[0].value), engine)
     maker = vectors.fingerprint if vectors else ""
-    with closing(factory.candidates()) as source, output.progress("publishing"):
+    with closing(make_candidates(factory.request)) as source, output.progress("publishing"):
         is_new = source.publish(_tools(engine, vectors), key.hex(), maker, keep)
     if form is OutputFormat.JSON:
         found = {"diagnostics": diagnostics_json(engine.diagnostics)}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcpg.catalog.model import Tool
+from mcpg.catalog.schema_changes import Compatibility
 from mcpg.errors import Diagnostic, UsageError, find_remedy
 from mcpg.review.diff import CatalogueDiff, FieldDifference, ToolDifference
 from mcpg.review.impact import (
@@ -16,7 +17,6 @@ from mcpg.review.impact import (
     QueryImpact,
     RankChange,
 )
-from mcpg.review.schema_changes import Compatibility
 from mcpg.text.diffs import diff_text
 from mcpg.text.json_values import JsonObject
 from mcpg.text.suggestions import suggest

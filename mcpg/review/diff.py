@@ -10,13 +10,13 @@ from enum import Enum
 from typing import TypeAlias
 
 from mcpg.bundle.codec import Bundle
+from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.model import Hints, SourceDocument, Tool, ToolExample
+from mcpg.catalog.schema_changes import Compatibility, SchemaChange, input_changes, output_changes
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
-from mcpg.review.definitions import definition_text
-from mcpg.review.schema_changes import Compatibility, SchemaChange, input_changes, output_changes
 from mcpg.text.diffs import unified_diff
 
 FieldValue: TypeAlias = str | tuple[str, ...]

@@ -19,12 +19,12 @@ from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
 from mcpg.errors import Code, Diagnostic, InputError, warning
 from mcpg.evaluation.judged import Judgements, ResolvedQuery, resolve
-from mcpg.explain.compare import FeatureChange, TermChange, feature_changes, term_changes
-from mcpg.explain.trace import MatchExplanation
+from mcpg.review.compare import FeatureChange, TermChange, feature_changes, term_changes
 from mcpg.review.diff import CatalogueDiff, compare_catalogues
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.search.model import read_model
 from mcpg.search.results import Strategy
+from mcpg.search.trace import MatchExplanation
 from mcpg.text import split_words, stem
 from mcpg.values import SHOWN_DECIMALS
 

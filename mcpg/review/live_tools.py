@@ -11,21 +11,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from os import PathLike, fspath
+from typing import Literal
 
 from mcpg.bundle.metadata import Definitions
-from mcpg.catalog.hints import TYPED_ANNOTATIONS
-from mcpg.catalog.model import Tool
-from mcpg.errors import Code, Diagnostic, info, warning
-from mcpg.review.definitions import (
+from mcpg.catalog.definitions import (
     DefinitionPart,
     Key,
     PartChange,
     definition_changes,
     definition_text,
 )
-from mcpg.review.lock import LockChange, LockChangeKind
+from mcpg.catalog.hints import TYPED_ANNOTATIONS
+from mcpg.catalog.model import Tool
+from mcpg.errors import Code, Diagnostic, UsageError, info, warning
+from mcpg.files import text_of_path
+from mcpg.review.lock import ApprovedTools, LockChange, LockChangeKind, read_lock
 from mcpg.review.lock_sources import change_diagnostics
-from mcpg.sources.registry import OnChange, ToolLock
 from mcpg.text.json_values import JsonObject
 
 _NAMED = 12
@@ -35,6 +38,56 @@ _UNSAFE = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), strict=True))
 _HINTS = dict(
     zip(TYPED_ANNOTATIONS, ("read_only", "destructive", "idempotent", "open_world"), strict=True)
 )
+
+
+class OnChange(StrEnum):
+    """What becomes of a tool whose source changes its definition after the review of a graph."""
+
+    WARN = "warn"
+    """It is reported, and described with the reviewed text."""
+    HIDE = "hide"
+    """It is reported and hidden, as are tools that were never reviewed."""
+    ACCEPT = "accept"
+    """It is described with the text of its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLock:
+    """Definitions of tools that were approved; see `mcpg lock`.
+
+    Attributes:
+        lock: What was approved.
+        place: The lock file, for messages.
+        on_change: What becomes of tools that have changed since: `warn` describes them as approved,
+            `hide` hides them. Tools that the lock lacks are hidden.
+
+    Raises:
+        UsageError: *on_change* is something else.
+    """
+
+    lock: ApprovedTools = field(repr=False)
+    place: str
+    on_change: OnChange | Literal["warn", "hide"] = OnChange.WARN
+
+    def __post_init__(self) -> None:
+        if self.on_change not in (OnChange.WARN, OnChange.HIDE):
+            raise UsageError(
+                f"unknown value {self.on_change!r}",
+                remedy="use 'warn' or 'hide': a lock approves what is to be accepted",
+            )
+
+    @classmethod
+    def read(
+        cls, path: str | PathLike[str], on_change: OnChange | Literal["warn", "hide"] = "warn"
+    ) -> ToolLock:
+        """Read the lock file at *path*.
+
+        Raises:
+            NotFoundError: There is no such file.
+            InputError: It is no valid lock.
+            UsageError: See `ToolLock`.
+        """
+        return cls(read_lock(path), text_of_path(fspath(path)), on_change)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,13 +20,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from mcpg.catalog.flat_schema import canonical_text
-from mcpg.catalog.hints import claimed_hints, hints_from, read_claims
-from mcpg.catalog.json_text import MAX_DEPTH, is_deeper, parse_json_documents
-from mcpg.catalog.model import HINT_LISTS, Hints, Tool
-from mcpg.errors import InputError, SourceError
-from mcpg.files import MAX_BYTES, read_bytes
-from mcpg.review.definitions import (
+from mcpg.catalog.definitions import (
     DefinitionPart,
     Key,
     PartChange,
@@ -37,6 +31,12 @@ from mcpg.review.definitions import (
     stated_hints,
     text_change,
 )
+from mcpg.catalog.flat_schema import canonical_text
+from mcpg.catalog.hints import claimed_hints, hints_from, read_claims
+from mcpg.catalog.json_text import MAX_DEPTH, is_deeper, parse_json_documents
+from mcpg.catalog.model import HINT_LISTS, Hints, Tool
+from mcpg.errors import InputError, SourceError
+from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.text.diffs import unified_diff
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import UNSAFE, json_form

@@ -14,9 +14,9 @@ from mcpg.bundle.codec import (
     encode_bundle,
 )
 from mcpg.catalog.catalog import apply_rules
+from mcpg.catalog.definitions import DefinitionPart, Key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.review.definitions import DefinitionPart, Key
 from mcpg.review.lock import (
     ApprovedTools,
     LockChange,

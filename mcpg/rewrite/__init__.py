@@ -23,7 +23,6 @@ from mcpg.explain.explain import (
     describe_expansion,
     explain_expansions,
 )
-from mcpg.explain.trace import Explanation, FoundBy, MatchExplanation, QueryWord, Stage, Trace
 from mcpg.index import Index
 from mcpg.rewrite.validation import (
     LanguageTest,
@@ -42,6 +41,7 @@ from mcpg.search.pipeline import RankedList, stage
 from mcpg.search.results import Match, SearchRequest, SearchResult, Strategy
 from mcpg.search.retrieval import POOL, depth
 from mcpg.search.searcher import Searcher
+from mcpg.search.trace import Explanation, FoundBy, MatchExplanation, QueryWord, Stage, Trace
 from mcpg.text import fold, stem
 from mcpg.text.json_values import JsonObject
 from mcpg.text.literals import TextLiteral
@@ -326,7 +326,7 @@ def normalized_explanation(
 ) -> Explanation:
     """Answer as `normalized_answer` does, and say how every part of the answer came about."""
     from mcpg.explain.explain import explain  # noqa: PLC0415 - a search explains nothing
-    from mcpg.explain.trace import Trace  # noqa: PLC0415 - as above
+    from mcpg.search.trace import Trace  # noqa: PLC0415 - as above
 
     start = time.perf_counter()
     vectors = _vectors(searcher, request)

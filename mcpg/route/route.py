@@ -330,7 +330,7 @@ class RouteResult:
         return f"<RouteResult {self.query!r}: {names or 'no category'}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.show.notebook import route_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.notebook import route_html  # noqa: PLC0415 - only notebooks show HTML
 
         return route_html(self.to_dict())
 

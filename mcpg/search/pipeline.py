@@ -20,10 +20,10 @@ from mcpg.search.results import MAX_LIMIT, SearchRequest
 from mcpg.search.retrieval import POOL, Pool, build_pool, depth, retrieve_for_each, widen_analysis
 
 if TYPE_CHECKING:
-    from mcpg.explain.trace import Trace
     from mcpg.search.guards import CandidateSelection
     from mcpg.search.hybrid import HybridDetails
     from mcpg.search.index_vectors import SearchVectors
+    from mcpg.search.trace import Trace
 
 
 @dataclass(frozen=True, slots=True)

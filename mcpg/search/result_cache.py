@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_
 
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic
-from mcpg.explain.trace import Trace
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, NO_KEY
 from mcpg.search.caches import RESULT, add_digest, check_digest, json_bytes, make_key
 from mcpg.search.guards import GuardedCache, read_host_attribute
 from mcpg.search.results import Match, SearchRequest, SearchResult, Strategy
 from mcpg.search.searcher import Searcher
+from mcpg.search.trace import Trace
 
 if TYPE_CHECKING:
     from mcpg.vectors.matrix import ToolVectors

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from mcpg.catalog.model import Tool, ToolView
-from mcpg.errors import Diagnostic
+from mcpg.errors import Diagnostic, wrong_type
 from mcpg.values import format_count, round_shown_score, score_text, to_json
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class SearchResult:
         return f"<SearchResult {self.query!r}: {found if best else 'no match'}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.show.notebook import search_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.notebook import search_html  # noqa: PLC0415 - only notebooks show HTML
 
         return search_html(self.to_dict())
 
@@ -373,17 +373,6 @@ def check_limit(limit: object, name: str = "limit") -> int:
     return limit
 
 
-def check_kind(name: str, given: object, kinds: tuple[type, ...]) -> None:
-    """Check that the argument *name* is of one of the *kinds*.
-
-    Raises:
-        UsageError: It is not.
-    """
-    if not isinstance(given, kinds):
-        names = ("None" if kind is type(None) else kind.__name__ for kind in kinds)
-        raise wrong_type(name, given, " or ".join(names))
-
-
 def check_flag(name: str, given: object) -> None:
     """Check that the argument *name* is true or false.
 
@@ -417,11 +406,6 @@ def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
         if not isinstance(text, str):
             raise wrong_type(name, text, "a list of texts", "holds items of")
     return texts
-
-
-def wrong_type(name: str, given: object, wanted: str, verb: str = "is of") -> Exception:
-    """Return the error for an argument *name* that is not what is *wanted*, such as `text`."""
-    return _usage_error(f"{name} {verb} type {type(given).__name__}", f"use {wanted}")
 
 
 def flatten_context(context: Context, depth: int = 0) -> str:

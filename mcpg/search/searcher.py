@@ -46,13 +46,11 @@ from mcpg.text.words import read_stop_words
 from mcpg.values import format_below
 
 if TYPE_CHECKING:
-    from mcpg.ask.asker import Asker
-    from mcpg.explain.trace import Trace
-    from mcpg.plan.planner import Planner
     from mcpg.search.guards import CandidateSelection, GuardedNormalizer, GuardedSource
     from mcpg.search.hybrid import HybridDetails
     from mcpg.search.index_vectors import IndexVectors, SearchVectors
     from mcpg.search.scope import FilterResult
+    from mcpg.search.trace import Trace
 
 
 MOST_TOOLS = 4_096
@@ -163,8 +161,6 @@ class Searcher:
         self._sources: dict[bool, GuardedSource] = {}
         self._semantics: IndexVectors | None = None
         self._normalizer: GuardedNormalizer | None = None
-        self._asker: Asker | None = None
-        self._planner: Planner | None = None
         self._lock = allocate_lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
         self._vias: dict[int, LinkReason] = {}
@@ -398,15 +394,6 @@ class Searcher:
 
         return SearchVectors(self.semantics())
 
-    def asker(self) -> Asker:
-        """Return what answers questions about the index; nothing is read yet."""
-        from mcpg.ask.asker import Asker  # noqa: PLC0415 - a search answers no questions
-
-        with self._lock:
-            if self._asker is None:
-                self._asker = Asker(self.index)
-            return self._asker
-
     def normalizer(self) -> GuardedNormalizer | None:
         if self.services is None or self.services.normalizer is None:
             return None
@@ -416,15 +403,6 @@ class Searcher:
             if self._normalizer is None:
                 self._normalizer = GuardedNormalizer(self.services.normalizer)
             return self._normalizer
-
-    def planner(self) -> Planner:
-        """Return what plans over the index."""
-        from mcpg.plan.planner import Planner  # noqa: PLC0415 - most engines plan nothing
-
-        with self._lock:
-            if self._planner is None:
-                self._planner = Planner(self)
-            return self._planner
 
     def guarded_source(self, request: SearchRequest) -> GuardedSource:
         """Return the candidate choice for *request*; a candidate source is configured."""

@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from mcpg.embeddings.provider import counted_tokens
-from mcpg.explain.trace import Trace
 from mcpg.index import Index
 from mcpg.search.observer import BuildFacts, GuardedObserver, Observer, SearchFacts, VectorFacts
 from mcpg.search.results import RankingMode, SearchResult
 from mcpg.search.retrieval import focused_graph
+from mcpg.search.trace import Trace
 
 if TYPE_CHECKING:
     from mcpg.vectors.build import BuiltVectors

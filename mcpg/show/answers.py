@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mcpg.graph.exports import mermaid_label, quoted_dot
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.show.blocks import (
     Block,
@@ -26,6 +25,7 @@ from mcpg.show.blocks import (
     ToolEntry,
     join_inlines,
 )
+from mcpg.show.diagrams import mermaid_label, quoted_dot
 from mcpg.show.html import cut, meter, number, page
 from mcpg.text.markup import Markup, element
 from mcpg.values import format_count

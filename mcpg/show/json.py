@@ -8,26 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol
 
-from mcpg.engine import Explanation, Plan, SearchResult
+from mcpg.ask.model import AskResult, Suggestion
 from mcpg.errors import Diagnostic
-from mcpg.explain.compare import RankingComparison, ToolChange
-from mcpg.explain.trace import MatchExplanation
-from mcpg.text.json_values import JsonObject
+from mcpg.review.compare import RankingComparison, ToolChange
+from mcpg.search.trace import Explanation, MatchExplanation
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import TIME_DECIMALS, round_shown_score, to_json
 
-if TYPE_CHECKING:
-    from mcpg.ask import AskResult, Suggestion
-    from mcpg.graph.schema import GraphSchema
-    from mcpg.graph.search import GraphSearchResult
-    from mcpg.route.route import RouteResult
-    from mcpg.text.json_values import JsonValue
 
+class Result(Protocol):
+    """A result with a JSON object of its own, in which its diagnostics come last."""
 
-Result: TypeAlias = (
-    "SearchResult | Explanation | Plan | RouteResult | GraphSearchResult | GraphSchema"
-)
+    def to_dict(self) -> dict[str, Any]:
+        """Return the object."""
 
 
 def result_json(result: Result, loading: Iterable[Diagnostic] = ()) -> JsonObject:

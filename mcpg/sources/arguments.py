@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePath
-from types import NoneType
-from typing import Any, TypeAlias, TypedDict
+from typing import TypeAlias
 
 from mcpg.errors import Diagnostic, NotFoundError, SourceError, UsageError
-from mcpg.files import is_file, is_folder, text_of_path
-from mcpg.gateway.calls import CallRecorder, Limits
-from mcpg.search.observer import Observer
-from mcpg.search.results import EngineServices, check_kind, wrong_type
+from mcpg.files import is_file, text_of_path
 from mcpg.sources.client_config import (
     Live,
     Server,
     SessionSetting,
     expand,
-    is_address,
     read_client_configuration,
     repeated_name,
     server_at,
 )
 from mcpg.sources.model import (
-    CODE,
     PYTHON,
     FileKind,
     as_list,
@@ -35,42 +28,22 @@ from mcpg.sources.model import (
     read_text,
 )
 from mcpg.sources.openapi.operations import ApiDocument
-from mcpg.sources.registry import (
-    Addressing,
-    FileSource,
-    GraphSource,
-    ServerSource,
-    Source,
-    ToolLock,
-    not_a_source,
+from mcpg.sources.read import (
+    FILE,
+    MODULE,
+    REGISTERED,
+    SERVER,
+    STDIN,
+    find_kind,
+    registered_path,
 )
+from mcpg.sources.registry import Addressing, FileSource, ServerSource, Source, not_a_source
 
 SourceLike: TypeAlias = Source | str | os.PathLike[str]
 """What a gateway takes for a source: a path is opened."""
 
-ConfigurationLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
-"""A client's configuration: its path, or the object that it holds."""
-
-
-class GatewayOptions(TypedDict, total=False):
-    """The keyword arguments of `Gateway`, all of them optional."""
-
-    graph: GraphSource | str | os.PathLike[str]
-    lock: ToolLock | str | os.PathLike[str] | None
-    live: Live | None
-    reserved: Collection[str]
-    limit: int
-    services: EngineServices
-    observer: Observer | None
-    limits: Limits | None
-    cache_dir: str | None
-    diagnostics: Iterable[Diagnostic]
-    record_calls: str | os.PathLike[str] | CallRecorder | None
-
-
 _STDIN = "-"
 _HEADER = "--header"
-_GIVEN = "the configuration"
 
 
 def open_sources(
@@ -128,39 +101,6 @@ def collect_sources(
         else:
             opening.add(one)
     return opening.sources, opening.diagnostics
-
-
-def read_configuration(
-    configuration: ConfigurationLike, options: GatewayOptions
-) -> tuple[tuple[Source, ...], GatewayOptions]:
-    """Return the sources and the options of a gateway for a client's *configuration*.
-
-    Args:
-        configuration: Its path, or the object that it holds.
-        options: Options, to which the diagnostics of the configuration are added.
-
-    Raises:
-        NotFoundError: There is no such file.
-        SourceError: It is no configuration of a client.
-        UsageError: It is neither a path nor a JSON object, or an option has the wrong type.
-    """
-    noticed, live = options.get("diagnostics", ()), options.get("live")
-    check_kind("diagnostics", noticed, (Iterable,))
-    check_kind("live", live, (Live, NoneType))
-    if isinstance(configuration, Mapping):
-        try:
-            text, place = json.dumps(dict(configuration)), _GIVEN
-        except (TypeError, ValueError, RecursionError) as fault:
-            remedy = 'pass {"mcpServers": {...}} or a path'
-            raise UsageError("is no JSON", place=_GIVEN, remedy=remedy) from fault
-    elif isinstance(configuration, str | os.PathLike):
-        place = os.fspath(configuration)
-        text = read_text(Path(place), place)
-    else:
-        raise wrong_type("configuration", configuration, "a path or a JSON object")
-    opening = SourceCollector(live or Live(os.environ))
-    opening.configuration(text, place)
-    return opening.sources, {**options, "diagnostics": (*noticed, *opening.diagnostics)}
 
 
 def with_headers(source: Source, live: Live) -> FileSource:
@@ -259,9 +199,8 @@ class SourceCollector:
         call_timeout: float | None,
         addressing: Addressing | None,
     ) -> None:
-        is_module, is_code = argument.startswith(PYTHON), argument.startswith(CODE)
-        is_server, is_dir = is_address(argument), bool(argument) and is_folder(argument)
-        if not (argument == _STDIN or is_server or is_module or is_code or is_dir):
+        kind = find_kind(argument).name
+        if kind == FILE:
             found = len(self._found)
             self._named_file(argument, source_id, timeout, addressing)
             self._found[found:] = [
@@ -270,21 +209,22 @@ class SourceCollector:
             ]
         elif addressing is not None:
             raise _no_document(argument, addressing)
-        elif argument == _STDIN:
+        elif kind == STDIN:
             raise UsageError(
                 "a gateway cannot read its sources from standard input",
                 place="SOURCE",
                 remedy="write it to a file, and pass that",
             )
-        elif is_server:
+        elif kind == SERVER:
             if self._is_new(argument):
                 server = _rename_server(server_at(argument, self._live), source_id)
                 self.server(server, source_id or server.place, timeout, is_fixed=False)
-        elif is_module:
+        elif kind == MODULE:
             self._file(argument, argument, argument.removeprefix(PYTHON), source_id)
-        elif is_code:
-            real = os.path.realpath(argument.removeprefix(CODE))
-            self._file(f"{CODE}{real}", argument, PurePath(real).name, source_id)
+        elif kind == REGISTERED:
+            path, word = registered_path(argument), argument.partition(":")[0]
+            key = f"{word}:{path}" if path else argument
+            self._file(key, argument, PurePath(path).name or argument, source_id)
         else:
             real = os.path.realpath(argument)
             self._file(real, argument, PurePath(real).name, source_id)

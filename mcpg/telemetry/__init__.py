@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from mcpg.errors import UsageError
+from mcpg.plugins.hooks import ServiceRequest
 from mcpg.search.observer import (
     BuildFacts,
     FactsCallback,
@@ -80,3 +81,10 @@ def telemetry(
         tracer_provider=tracer_provider,
         meter_provider=meter_provider,
     )
+
+
+def make_observer(request: ServiceRequest) -> Observer | None:
+    """Return the observer that settings ask for, `None` where the API is not installed."""
+    if not is_installed():
+        return None
+    return telemetry(record_queries=bool(request.value("telemetry.queries")))

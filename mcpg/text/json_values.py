@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from json import JSONEncoder
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
-JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
-JsonObject: TypeAlias = "dict[str, JsonValue]"
+from mcpg.values import JsonObject, JsonValue
 
+__all__ = [
+    "JsonObject",
+    "JsonValue",
+    "WrittenNumber",
+    "read_float",
+    "read_json",
+    "without_spelling",
+    "write_exact_json",
+    "write_json",
+]
 
 try:
     from _json import encode_basestring as _string

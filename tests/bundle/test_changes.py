@@ -8,8 +8,8 @@ import pytest
 from builders import make_engine, make_tool
 
 from mcpg.catalog.model import HintRule
+from mcpg.catalog.schema_changes import Compatibility
 from mcpg.review.diff import CatalogueDiff, RelationDifference, compare_catalogues
-from mcpg.review.schema_changes import Compatibility
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool

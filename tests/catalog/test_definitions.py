@@ -10,7 +10,7 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.review.definitions import DefinitionPart, definition_changes, is_same_definition
+from mcpg.catalog.definitions import DefinitionPart, definition_changes, is_same_definition
 
 _json = st.recursive(
     st.none()

@@ -12,9 +12,9 @@ from builders import make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpg.catalog.definitions import DefinitionPart, definition_changes, part_digests
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.errors import InputError, NotFoundError
-from mcpg.review.definitions import DefinitionPart, definition_changes, part_digests
 from mcpg.review.lock import (
     ApprovedTools,
     LockChangeKind,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from mcpg.review.schema_changes import (
+from mcpg.catalog.schema_changes import (
     MOST_CHANGES,
     Compatibility,
     SchemaChange,

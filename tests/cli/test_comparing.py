@@ -11,7 +11,7 @@ from shop import HINTS, MANIFEST
 from mcpg.cli.commands.explain import compare_blocks
 from mcpg.cli.output import Output
 from mcpg.cli.render import markdown, text
-from mcpg.explain.compare import compare
+from mcpg.review.compare import compare
 from mcpg.show.json import ComparedCatalogue, compare_json
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import anyio
 import pytest
 
 from mcpg.bundle import assemble, bundle_of, encode_bundle
-from mcpg.cli.live_gateway import GatewayRequest, make_gateway, read_limits
 from mcpg.cli.settings import Settings
 from mcpg.errors import Code, NotFoundError, UsageError
 from mcpg.gateway import Gateway, Limits
+from mcpg.gateway.from_settings import GatewayRequest, make_gateway, read_limits
 from mcpg.sources import read_sources
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mcpg import load
-from mcpg.code.graph import CodeGraph, CodeScope
+from mcpg.ask.model import CodeScope
+from mcpg.code.graph import CodeGraph
 from mcpg.code.model import KINDS_BY_WORD
 from mcpg.code.read import read_files
 from mcpg.code.search import CodeMatch, CodeSearch

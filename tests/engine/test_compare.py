@@ -8,7 +8,7 @@ from builders import make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.explain.compare import ABSENT, DISABLED, RANKED, UNRANKED, compare
+from mcpg.review.compare import ABSENT, DISABLED, RANKED, UNRANKED, compare
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcpg.engine import Engine, Explanation
-    from mcpg.explain.trace import MatchExplanation
+    from mcpg.search.trace import MatchExplanation
 
 WORDS = ["shipment", "shipmnt", "status", "order", "the", "invoice", "xyzzy", "1z999", "посилка"]
 

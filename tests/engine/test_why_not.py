@@ -14,18 +14,18 @@ from mcpg.catalog.model import HintRule
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.explain import why_not
-from mcpg.explain.trace import FeatureGap, Retrieval
 from mcpg.explain.why_not import MOST_READ, HintSearch, reasons
 from mcpg.search.model import FEATURES
+from mcpg.search.trace import FeatureGap, Retrieval
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
     import mcpg
     from mcpg.catalog.model import Tool
-    from mcpg.explain.trace import RankExplanation
     from mcpg.search.pipeline import Search
     from mcpg.search.query import Analysis
     from mcpg.search.retrieval import Pool
+    from mcpg.search.trace import RankExplanation
 
 TOOLS = (
     make_tool("shipment_status", description="Where a shipment is."),

@@ -6,8 +6,8 @@ import pytest
 
 import mcpg
 from mcpg.catalog.model import Hints, ToolExample
-from mcpg.explain.compare import compare
 from mcpg.explore.explorer import compare_with_hints
+from mcpg.review.compare import compare
 from mcpg.show.json import ComparedCatalogue, compare_json
 
 ASKED = {"limit": 5, "strategy": "auto", "fusion": "rrf", "normalize": True}

@@ -10,13 +10,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from mcpg.ask import AskResult, Intent, IntentPattern, Suggestion
-from mcpg.ask.model import IntentName, fit_budget
+from mcpg.ask.model import CodeScope, IntentName, fit_budget
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, listing_text, text
 from mcpg.cli.terminal import standard_input
-from mcpg.code.graph import CodeScope
 from mcpg.errors import UsageError
 from mcpg.search.results import ASK_LIMIT, DEFAULT_LIMIT
 from mcpg.show.answers import answers_table, ask_blocks

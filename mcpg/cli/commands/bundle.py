@@ -41,8 +41,8 @@ from mcpg.errors import Diagnostic, InputError, NotFoundError, OutputError, Usag
 from mcpg.index.file import SUFFIX as INDEX_SUFFIX
 from mcpg.index.file import content_key
 from mcpg.review.diff import diff_bundles, unified_text
+from mcpg.search.observer import BuildFacts, GuardedObserver
 from mcpg.show.json import diagnostics_json
-from mcpg.telemetry import BuildFacts, GuardedObserver
 from mcpg.text.json_values import JsonObject
 from mcpg.vectors import SUFFIX as VECTORS_SUFFIX
 

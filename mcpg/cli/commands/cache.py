@@ -22,7 +22,8 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
 from mcpg.files import remove_leftovers
-from mcpg.graph import cache as graphs
+from mcpg.plugins.hooks import Cache
+from mcpg.plugins.registry import load_reference, own_items
 from mcpg.show.blocks import CodeSpan, Column, Table
 from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
@@ -100,7 +101,8 @@ def remove(files: Sequence[CacheFile]) -> None:
     """
     for kept in files:
         if kept.kind is CacheKind.TRIPLES:
-            graphs.remove_entry(kept.path)
+            for one in own_items(Cache):
+                load_reference(one.remove)(kept.path)
             if kept.path.exists():
                 raise OutputError("cannot be removed: it is in use", place=str(kept.path))
             continue
@@ -145,9 +147,16 @@ def _in_folder() -> Iterator[CacheFile]:
         paths = sorted(Path(folder).iterdir()) if folder else []
     except OSError:
         return
+    registered = [
+        (CacheKind(one.name), load_reference(one.is_entry), load_reference(one.measure))
+        for one in own_items(Cache)
+    ]
     for path in paths:
-        if graphs.is_entry(path):
-            yield CacheFile(CacheKind.TRIPLES, path, graphs.measure_entry(path))
+        yield from (
+            CacheFile(kind, path, measure(path))
+            for kind, is_entry, measure in registered
+            if is_entry(path)
+        )
         for kind, mark in MARKS.items():
             if path.name.endswith(mark.suffix):
                 yield from _recognize_file(path, kind)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -16,21 +17,24 @@ from mcpg.cli import options
 from mcpg.cli.checks import Check, Status, check_lock, check_review, failure, run_check, time_call
 from mcpg.cli.environment import SOURCES
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.live_gateway import ServerOptions
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, write_listing
+from mcpg.cli.server_options import ServerOptions
 from mcpg.cli.settings import Settings
 from mcpg.cli.source_settings import ConfiguredSource, open_entry
 from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Diagnostic, McpgError, Severity, find_remedy
+from mcpg.plugins.hooks import DoctorCheck
+from mcpg.plugins.registry import load_reference, own_items, package_plugins
 from mcpg.show.blocks import CodeSpan, Column, Inline, Styled, Table
 from mcpg.sources import read_sources
 from mcpg.sources.arguments import SourceCollector
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, StdioServer
 from mcpg.sources.live import query_each
-from mcpg.sources.model import CODE, PYTHON, ServerListing, SourceBatch
+from mcpg.sources.model import ServerListing, SourceBatch
+from mcpg.sources.read import MODULE, REGISTERED, find_kind
 from mcpg.sources.registry import FileSource, ServerSource, Source
 from mcpg.sources.session_scope import decide_scope
 from mcpg.values import format_count, to_json
@@ -42,14 +46,15 @@ mcpg doctor --format json | jq '.checks[] | select(.status == "failed")'"""
 MORE = "docs/how-to/live-servers.md"
 
 _STYLES = {Status.OK: "green", Status.NOTE: "yellow", Status.OFF: "dim", Status.FAILED: "red"}
-_TRIALS = {
+_TRIALS: dict[str, Callable[[Settings, ServiceFactory], Check] | None] = {
     "embeddings": trials.check_provider,
     "normalization": trials.check_normalizer,
-    "postgres": trials.check_postgres,
+    "postgres": None,
     "store": trials.check_store,
     "search cache": trials.check_cache,
-    "telemetry": trials.check_telemetry,
+    "telemetry": None,
 }
+"""The checks by name; `None` where a plugin registers one. Those of other packages come last."""
 
 
 _LONGEST_NAME = 80
@@ -133,9 +138,29 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
     if engine is not None:
         yield run_check("index", lambda: trials.check_index(settings))
         yield run_check("vectors", lambda: trials.check_vectors(engine, factory))
+    rooms = {one.name: one.run for one in own_items(DoctorCheck)}
     for name, trial in _TRIALS.items():
-        yield run_check(name, lambda trial=trial: trial(settings, factory))  # type: ignore[misc]
+        run_trial = trial or load_reference(rooms[name])
+        yield run_check(name, partial(run_trial, settings, factory))
+    yield from _check_plugins(settings, factory)
     yield from _check_sources(settings, starts=starts_sources)
+
+
+def _check_plugins(settings: Settings, factory: ServiceFactory) -> Iterator[Check]:
+    """Yield a check for each plugin of a package that cannot be used, and their own checks."""
+    found = package_plugins()
+    for one in found.diagnostics:
+        yield Check("plugins", Status.FAILED, one.message, find_remedy(one.code))
+    for registered in found.items(DoctorCheck):
+        check = registered.item
+
+        def run_own(check: DoctorCheck = check) -> Check:
+            made = load_reference(check.run)(settings, factory)
+            if not isinstance(made, Check):
+                raise TypeError(type(made).__name__)
+            return made
+
+        yield run_check(check.name, run_own)
 
 
 # The sources of the configuration file: each is started or read
@@ -225,8 +250,8 @@ def _check_file(source: FileSource, batches: list[SourceBatch]) -> Check:
     def check() -> Check:
         (batch, count, found), took = time_call(read)
         batches.append(batch)
-        kinds = {PYTHON: "python", CODE: "code"}
-        kind = next((kinds[one] for one in kinds if source.path.startswith(one)), "path")
+        names = {MODULE: "python", REGISTERED: source.path.partition(":")[0]}
+        kind = names.get(find_kind(source.path).name, "path")
         message = f"{source.path}: {format_count(count, 'tool')}, read in {took:g} ms"
         return _check_read_source(name, message, found, count, kind=kind, durationMs=took)
 

@@ -25,8 +25,8 @@ from mcpg.engine import Engine
 from mcpg.errors import NotFoundError, Severity, UsageError
 from mcpg.evaluation.judged import Judgements, missed_queries
 from mcpg.evaluation.report import compare_hints
-from mcpg.explain.compare import ABSENT, DISABLED, RANKED, UNRANKED, compare
-from mcpg.explain.trace import RankExplanation
+from mcpg.review.compare import ABSENT, DISABLED, RANKED, UNRANKED, compare
+from mcpg.search.trace import RankExplanation
 from mcpg.show.blocks import (
     Block,
     Bullets,

@@ -8,6 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from mcpg.errors import Diagnostic, UsageError
+from mcpg.plugins.hooks import MetaTool
+from mcpg.plugins.registry import Registered
 
 SEARCH = "gateway_tools_search"
 ROUTE = "gateway_tools_route"
@@ -65,6 +67,7 @@ class ServingOptions:
         search: Keyword arguments of every search, such as `strategy`.
         route: Keyword arguments of every route.
         log: Called with one line for each request, without its arguments; `None` for no log.
+        plugin_tools: Tools that plugins add.
         on_diagnostics: Called with the diagnostics of the sources, and of log messages that are
             dropped, whenever they may have changed.
 
@@ -81,6 +84,7 @@ class ServingOptions:
     search: Mapping[str, Any] = field(default_factory=dict)
     route: Mapping[str, Any] = field(default_factory=dict)
     log: Callable[[str], None] | None = None
+    plugin_tools: tuple[Registered[MetaTool], ...] = ()
     on_diagnostics: Callable[[tuple[Diagnostic, ...]], None] | None = None
 
     def __post_init__(self) -> None:

@@ -30,6 +30,7 @@ from mcpg.gateway.serve.answers import (
     source_name,
 )
 from mcpg.gateway.serve.clients import MOST_FOUND, ClientView
+from mcpg.gateway.serve.plugin_tools import wire_tool
 from mcpg.gateway.serve.prompts_and_resources import PrimitiveIndex
 from mcpg.gateway.serve.schemas import (
     INPUTS,
@@ -298,11 +299,12 @@ def meta_tools(
     everyday = _OF_FOUND if serving.expose is Exposure.FOUND else serve.EVERYDAY
     primitive = (name for name, kind in _OF_KIND.items() if kind in kinds)
     graph = serve.GRAPH_TOOLS if serving.graph_tools else ()
-    return {
+    own = {
         name: _meta_tool(name, context, serving)
         for name in (*everyday, *primitive, *graph)
         if context.can_call or name != serve.INVOKE
     }
+    return own | {one.item.name: wire_tool(one.item) for one in serving.plugin_tools}
 
 
 def first_tools(
@@ -312,6 +314,8 @@ def first_tools(
     hidden = {*serve.PRIMITIVE_TOOLS, *((serve.DESCRIBE,) if context.can_call else ())}
     return {
         name: {**wire, "description": description(name, context, Exposure.FOUND)}
+        if name in serve.META_TOOLS
+        else wire
         for name, wire in meta.items()
         if name not in hidden
     }

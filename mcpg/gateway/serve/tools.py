@@ -41,6 +41,7 @@ from mcpg.gateway.serve.answers import (
     prose,
     size,
 )
+from mcpg.gateway.serve.plugin_tools import call_plugin_tool
 from mcpg.gateway.serve.prompts_and_resources import PrimitiveTools, primitive_answers
 from mcpg.gateway.serve.schemas import (
     INPUTS,
@@ -113,9 +114,14 @@ def by_our_names(name: str, given: Arguments) -> Arguments:
     return named | {key: one for key, one in stated.items() if key not in others}
 
 
-def invalid_arguments(name: str, arguments: Arguments) -> JsonObject | None:
-    """Return the error result for invalid *arguments*, `None` if they are valid."""
-    validator = _VALIDATORS[name]
+def invalid_arguments(
+    name: str, arguments: Arguments, schema: JsonObject | None = None
+) -> JsonObject | None:
+    """Return the error result for invalid *arguments*, `None` if they are valid.
+
+    *schema* is that of a tool that is no meta-tool of ours.
+    """
+    validator = _VALIDATORS[name] if schema is None else Draft202012Validator(schema)
     error = None
     if not accepts(validator.schema, arguments):
         error = best_match(validator.iter_errors(arguments))
@@ -495,6 +501,7 @@ class MetaTools:
             READ: primitive.read,
             PROMPT: primitive.prompt,
         }
+        self._plugins = {one.item.name: one for one in serving.plugin_tools}
         if serving.graph_tools:
             # The graph reader takes half a second to import.
             from mcpg.gateway.serve.graph_tools import GraphTools  # noqa: PLC0415
@@ -508,11 +515,18 @@ class MetaTools:
 
     async def call(self, name: str, arguments: Arguments, request: ClientRequest) -> JsonObject:
         """Return the result of calling the meta-tool *name* by *request*."""
-        arguments = by_our_names(name, arguments)
-        invalid = invalid_arguments(name, arguments)
+        plugin = self._plugins.get(name)
+        schema = plugin.item.input_schema if plugin else None
+        arguments = arguments if plugin else by_our_names(name, arguments)
+        invalid = invalid_arguments(name, arguments, schema)
         if invalid is not None:
             return invalid
         try:
+            if plugin is not None:
+                known = await self._catalogue.latest()
+                assert known.snapshot is not None  # noqa: S101 - the latest has one
+                given = known.snapshot.engine, arguments, self._serving.answer_bytes
+                return await anyio.to_thread.run_sync(partial(call_plugin_tool, plugin, *given))
             if name in self._requests:
                 return await self._requests[name](arguments, request)
             return await self._works[name](arguments)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from builders import make_tool
 
+from mcpg.ask.model import CodeScope
 from mcpg.bundle import assemble
-from mcpg.code.graph import CodeScope
 from mcpg.code.model import CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind, write_page
 from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly

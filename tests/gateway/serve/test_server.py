@@ -21,18 +21,18 @@ from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult
 from mcpg.errors import UsageError
 from mcpg.gateway import FileGraph, FileSource, FunctionSource, Gateway, ServerSource
 from mcpg.gateway.calls import Limits
+from mcpg.gateway.registry import GENERATED
 from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import RESULT, size
 from mcpg.gateway.serve.schemas import INPUTS, OUTPUTS
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
-from mcpg.sources.registry import GENERATED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from mcpg.gateway import Source
-    from mcpg.sources.registry import GraphSource
+    from mcpg.gateway.registry import GraphSource
 
     Manifest = Callable[..., FileSource]
 

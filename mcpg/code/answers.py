@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
+from mcpg.ask.answerers import SymbolAnswers, SymbolQuestion
 from mcpg.ask.mentions import Token, does
-from mcpg.ask.model import Answer, Direction, Mention, MentionKind, RelatedItem
-from mcpg.code.graph import CodeGraph, CodeScope, LocatedSymbol, Relation
+from mcpg.ask.model import Answer, CodeScope, Direction, Intent, Mention, MentionKind, RelatedItem
+from mcpg.code.graph import CodeGraph, LocatedSymbol, Relation
 from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind
 from mcpg.code.search import CodeMatch, CodeSearch
 from mcpg.index import Index
@@ -75,6 +76,47 @@ class CodeAnswers:
         """Return whether a file imports a library called *name*."""
         return not self.is_empty and bool(self.graph.importers(name))
 
+    def answer(self, question: SymbolQuestion) -> SymbolAnswers:
+        """Answer a question that names symbols, or search for its words."""
+        if question.intent == Intent.SEARCH:
+            found = self.search_symbols(question.text, question.scope, question.limit)
+            return SymbolAnswers(tuple(found))
+        if self.is_empty or not question.symbols:
+            return SymbolAnswers()
+        definitions = self.find_definitions(question.symbols, question.scope)
+        if question.intent == Intent.RELATIONS:
+            return self._relate(question, definitions)
+        if question.intent == Intent.EXAMPLES:
+            found = self.relate_symbols(Direction.CALLERS, definitions, question.scope)
+        elif question.intent == Intent.SIMILAR:
+            found = self.similar(definitions, question.scope)
+        else:
+            is_card = question.intent == Intent.DOCUMENTATION
+            found = self.locate_symbols(definitions, "documentation" if is_card else "symbol")
+        return SymbolAnswers(tuple(found))
+
+    def _relate(
+        self, question: SymbolQuestion, definitions: Sequence[LocatedSymbol]
+    ) -> SymbolAnswers:
+        names, scope = question.symbols, question.scope
+        importing = [one for name in names for one in self.importers(name, scope)]
+        if not definitions:
+            return SymbolAnswers(tuple(importing), Direction.IMPORTERS)
+        meant = [{one.id for one in self.find_definitions([name], scope)} for name in names]
+        has_several = not set.intersection(*meant)
+        direction = code_direction(question.tokens, question.mentions, has_several=has_several)
+        if direction == Direction.PATH:
+            return SymbolAnswers(tuple(self.chain(names[0], names[-1], scope)), direction)
+        found = self.relate_symbols(direction, definitions, scope)
+        imported = importing if direction == Direction.IMPORTERS else []
+        return SymbolAnswers((*imported, *found), direction)
+
+    def homes(self) -> set[tuple[str, str]]:
+        """Return the repositories and branches that the symbols are from."""
+        return (
+            set() if self.is_empty else {(one.repository, one.branch) for one in self.graph.files}
+        )
+
     def find_definitions(
         self, names: Iterable[str], scope: CodeScope | None
     ) -> list[LocatedSymbol]:
@@ -130,10 +172,9 @@ class CodeAnswers:
         kinds, kind, rel = _INCOMING.get(direction, _INCOMING[Direction.REFERENCES])
         return kind, rel, self.graph.incoming(one, kinds, scope)
 
-    def leads(
-        self, direction: str, definitions: Iterable[LocatedSymbol], scope: CodeScope | None
-    ) -> bool:
-        """Return whether anything is related to one of *definitions* in a *direction*."""
+    def leads(self, direction: str, name: str, scope: CodeScope | None) -> bool:
+        """Return whether anything is related in a *direction* to the symbol *name*."""
+        definitions = self.find_definitions([name], scope)
         return any(self._relations(direction, one, scope)[2] for one in definitions)
 
     def _further(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpg.engine.engine import Engine
-from mcpg.explain.trace import Explanation, MatchExplanation, QueryWord
 from mcpg.search.results import MAX_LIMIT
+from mcpg.search.trace import Explanation, MatchExplanation, QueryWord
 from mcpg.values import DECIMALS
 
 RANKED, UNRANKED, DISABLED, ABSENT = "ranked", "unranked", "disabled", "absent"

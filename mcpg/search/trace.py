@@ -329,7 +329,7 @@ class Explanation:
         return f"<Explanation of {self.result!r}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.show.notebook import explanation_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.notebook import explanation_html  # noqa: PLC0415 - only notebooks show HTML
 
         return explanation_html(self.to_dict())
 

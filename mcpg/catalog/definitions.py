@@ -19,7 +19,7 @@ from itertools import islice
 from mcpg.catalog.flat_schema import canonical_text, plain_number
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import Hints, Tool
-from mcpg.review.schema_changes import Compatibility, input_changes, output_changes
+from mcpg.catalog.schema_changes import Compatibility, input_changes, output_changes
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import to_json
 

@@ -1,0 +1,22 @@
+"""What the room of source code registers."""
+
+from __future__ import annotations
+
+import os
+
+from mcpg.code.model import is_code_page
+from mcpg.plugins.hooks import Answerer, ItemKind, Plugin, SourceKind
+from mcpg.sources.model import CODE
+
+
+def _path(argument: str) -> str:
+    return os.path.realpath(argument.removeprefix(CODE))
+
+
+PLUGIN = Plugin(
+    source_kinds=(
+        SourceKind("code", lambda one: one.startswith(CODE), "mcpg.code.read:read_pages", _path),
+    ),
+    item_kinds=(ItemKind("code", is_code_page, "mcpg.code.search:CodeSearch.of_pages"),),
+    answerers=(Answerer("code", "mcpg.code.answers:CodeAnswers"),),
+)

@@ -1,0 +1,179 @@
+"""A gateway as options and settings name it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from mcpg.cli.environment import SOURCES, cache_folder
+from mcpg.cli.locks import is_locked, lock_path, open_lock
+from mcpg.cli.providers import ServiceFactory
+from mcpg.cli.server_options import ServerOptions
+from mcpg.cli.settings import Settings
+from mcpg.cli.source_settings import open_entries
+from mcpg.errors import Diagnostic, NotFoundError, UsageError
+from mcpg.files import present_paths
+from mcpg.gateway.calls import Limits
+from mcpg.gateway.registry import GENERATED, FileGraph
+from mcpg.review.live_tools import OnChange, ToolLock
+from mcpg.search.results import EngineServices
+from mcpg.sources.arguments import open_sources, with_headers
+from mcpg.sources.client_config import Live
+from mcpg.sources.registry import FileSource, Source
+
+if TYPE_CHECKING:
+    from mcpg.gateway.gateway import Gateway
+
+_LIMITS = {
+    "invoke_seconds": "invoke",
+    "result_bytes": "result",
+    "sessions": "sessions",
+    "sessions_per_source": "sessions_per_source",
+    "session_seconds": "session_idle",
+    "relist_seconds": "relist",
+}
+"""The limits that settings may hold, by attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRequest:
+    """What of a gateway the command line names.
+
+    Attributes:
+        sources: Files, folders, servers and modules; none for the bundle that an option names, for
+            those of the configuration file, for *graph*, or for the bundle, whichever is first.
+        graph: A bundle, folder or document to search in place of what the sources define.
+        source_id: Source id of all tools.
+        header: Headers for the one server that is named by its address, or for the one OpenAPI
+            document, as `NAME: VALUE`.
+        server_timeout: Seconds that each server has to tell its tools.
+        allow_private: Whether servers that OpenAPI documents name may have private addresses.
+    """
+
+    sources: Sequence[str] = ()
+    graph: str | None = None
+    source_id: str | None = None
+    header: Sequence[str] | None = None
+    server_timeout: float | None = None
+    allow_private: bool = False
+
+
+def make_gateway(
+    wanted: GatewayRequest,
+    settings: Settings,
+    *,
+    reserved: Collection[str] = (),
+    record_calls: str | None = None,
+) -> Gateway:
+    """Make a gateway; nothing is started, and only files that were named are looked at.
+
+    Args:
+        wanted: What the command line names.
+        settings: What is set.
+        reserved: Ids that no tool may get.
+        record_calls: File to which calls are appended, `None` for none.
+
+    Raises:
+        UsageError: An option or a setting makes no sense.
+        McpgError: A file that is named cannot be used, or something that is set cannot be had.
+    """
+    from mcpg.gateway.gateway import Gateway  # noqa: PLC0415 - an extra
+
+    is_single = len(wanted.sources) == 1
+    options = ServerOptions(
+        wanted.sources, wanted.header, wanted.server_timeout, takes_document=is_single
+    )
+    live = options.live()
+    sources, noticed = open_wanted(wanted, settings, live)
+    if live.headers and not options.hosts:
+        sources = tuple(with_headers(one, live) for one in sources)
+    if wanted.allow_private:
+        sources = tuple(
+            replace(one, allow_private=True) if isinstance(one, FileSource) else one
+            for one in sources
+        )
+    found = settings.find("serve.on_change")
+    reaction = OnChange(found.value) if found else OnChange.WARN
+    factory = ServiceFactory(settings)
+    # A gateway lives long, so that a cache pays where a single search would not gain from it.
+    given = factory.arguments() | {"cache": factory.cache()}
+    return Gateway(
+        sources=sources,
+        graph=FileGraph(wanted.graph, reaction) if wanted.graph else GENERATED,
+        lock=_tool_lock(settings, reaction),
+        live=live,
+        reserved=reserved,
+        services=EngineServices(**given),
+        limits=read_limits(settings),
+        cache_dir=cache_folder(),
+        diagnostics=noticed,
+        record_calls=record_calls,
+    )
+
+
+def open_wanted(
+    wanted: GatewayRequest, settings: Settings, live: Live
+) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
+    """Return the sources of a gateway; see `Wanted.sources`.
+
+    Raises:
+        McpgError: See `make_gateway`.
+    """
+    is_bundle = bool(settings.flags.get("bundle"))
+    if wanted.sources and is_bundle:
+        raise UsageError(
+            "a bundle is named beside other sources",
+            place="--bundle",
+            remedy="pass it as a further SOURCE; to search its documents instead of the sources' "
+            "own, use --graph",
+        )
+    if wanted.sources:
+        return open_sources(wanted.sources, live, source_id=wanted.source_id)
+    entries = None if is_bundle else settings.sources()
+    if entries:
+        return open_entries(
+            entries, live, source_id=wanted.source_id, timeout=wanted.server_timeout
+        )
+    if wanted.graph and not is_bundle:
+        return open_sources([wanted.graph], live, source_id=wanted.source_id)
+    try:
+        paths = [str(one.value) for one in settings.bundles()]
+    except NotFoundError as fault:
+        if settings.find("bundle") is not None:
+            raise
+        raise UsageError(
+            f"no source is named, and there is {fault.message}",
+            remedy=f"name one, write [[{SOURCES}]] into mcpg.toml, or make a bundle",
+        ) from None
+    present, missing = present_paths(paths)
+    sources, noticed = open_sources(present, live, source_id=wanted.source_id)
+    return sources, (*missing, *noticed)
+
+
+def read_limits(settings: Settings) -> Limits:
+    """Return the limits that *settings* hold.
+
+    Raises:
+        UsageError: A setting makes no sense.
+    """
+    usual = Limits()
+    found = {name: settings.find(f"limits.{key}") for name, key in _LIMITS.items()}
+    given = {name: one.value for name, one in found.items() if one is not None}
+    longest = max(given.get("invoke_seconds", usual.invoke_seconds), usual.longest_seconds)
+    return Limits(longest_seconds=longest, **given)
+
+
+def _tool_lock(settings: Settings, reaction: OnChange) -> ToolLock | None:
+    """Return the lock to which tools are held, `None` where nothing asks for that."""
+    if not is_locked(settings):
+        return None
+    if reaction is OnChange.ACCEPT:
+        found = settings.find("serve.on_change")
+        raise UsageError(
+            "changes are not accepted under a lock",
+            place=found.origin if found else None,
+            remedy="approve them with `mcpg lock --approve`, or use --no-locked",
+        )
+    path = lock_path(settings)
+    return ToolLock(open_lock(path), path, reaction)

@@ -1,0 +1,1 @@
+"""What may be added to mcpg: the hooks, our own optional rooms, and plugins of other packages."""

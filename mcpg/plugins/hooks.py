@@ -1,0 +1,236 @@
+"""What a plugin can register.
+
+A plugin is a `Plugin`, or a function that returns one. A package names it as an entry point of the
+group `mcpg.plugins`; docs/how-to/plugins.md has an example. What is written as `module:name` is a
+reference, imported when it is needed, so that `mcpg --help` imports none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcpg.errors import Diagnostic
+from mcpg.values import JsonObject
+
+Reference = str
+"""`module:name`, where the name may have dots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the program.
+
+    Attributes:
+        name: Its name.
+        summary: One line of help.
+        module: The module whose function `register` adds it to a `typer.Typer`.
+        after: The command below which it is listed; "" for the end.
+    """
+
+    name: str
+    summary: str
+    module: str
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRequest:
+    """A source that is to be read.
+
+    Attributes:
+        argument: What names it.
+        source_id: Source id of all its tools; `None` for its own.
+        memo: What is known from earlier builds, a `mcpg.caching.build_cache.BuildCache`.
+    """
+
+    argument: str
+    source_id: str | None = None
+    memo: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceContent:
+    """What a source holds.
+
+    Attributes:
+        tools: Tools as a `tools/list` response has them.
+        documents: Documents and pages, each a `mcpg.catalog.model.SourceDocument`.
+        diagnostics: Problems that were survived.
+    """
+
+    tools: Sequence[Mapping[str, Any]] = ()
+    documents: Sequence[Any] = ()
+    diagnostics: Sequence[Diagnostic] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceKind:
+    """A kind of source.
+
+    Attributes:
+        name: Its name, such as `code`.
+        test: Returns whether an argument names a source of this kind.
+        read: Reads one; takes a `SourceRequest` and returns a `SourceContent`. An `McpgError` that
+            it raises is the error of the run.
+        path: Returns the file or folder that an argument names, "" for none: where it is, what is
+            looked at for changes, and the name of the source.
+    """
+
+    name: str
+    test: Callable[[str], bool]
+    read: Reference
+    path: Callable[[str], str] = lambda _: ""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKind:
+    """A kind of items of a bundle beside tools, such as pages of source code.
+
+    Attributes:
+        name: Its name, such as `code`.
+        test: Returns whether a `mcpg.catalog.model.SourceDocument` is such an item, without parsing
+            it. Its text is never changed.
+        open: Returns what searches the items among the pages of a bundle.
+    """
+
+    name: str
+    test: Callable[[Any], bool]
+    open: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class MetaTool:
+    """A tool that `mcpg serve` offers beside its own.
+
+    Attributes:
+        name: Its name, also for clients.
+        description: What models read.
+        input_schema: JSON Schema of its arguments.
+        call: Takes the `mcpg.Engine` of the present tools and the arguments, and returns a JSON
+            object; runs in a thread. An `McpgError` that it raises is an error for the model.
+    """
+
+    name: str
+    description: str
+    input_schema: JsonObject
+    call: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """What answers the questions of `mcpg ask` about items beside tools.
+
+    Attributes:
+        name: Its name.
+        make: Takes a `mcpg.index.Index`, and returns a `mcpg.ask.answerers.SymbolAnswerer`.
+    """
+
+    name: str
+    make: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRequest:
+    """What a service is made from.
+
+    Attributes:
+        environment: The environment.
+        value: Returns a setting by its name, `None` where it is not set.
+        shared: What services of one run share.
+    """
+
+    environment: Mapping[str, str]
+    value: Callable[[str], Any]
+    shared: MutableMapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Something that an engine may use, by the name that a setting has.
+
+    Attributes:
+        role: `store`, `cache`, `candidates` or `observer`.
+        name: Its name.
+        make: Takes a `ServiceRequest` and options by name, and returns the service.
+        is_installed: Returns whether its packages are there; "" where `make` says so.
+    """
+
+    role: str
+    name: str
+    make: Reference
+    is_installed: Reference = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphReader:
+    """Reads the RDF graphs among sources.
+
+    Attributes:
+        name: Its name.
+        read: Takes a `mcpg.sources.SourceBatch`, and returns one with documents in their place.
+    """
+
+    name: str
+    read: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Entries of the cache folder, which `mcpg cache` lists and clears.
+
+    Attributes:
+        name: The kind of the cache.
+        is_entry: Returns whether a path is an entry.
+        measure: Returns the size of an entry in bytes.
+        remove: Removes an entry.
+    """
+
+    name: str
+    is_entry: Reference
+    measure: Reference
+    remove: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorCheck:
+    """A check of `mcpg doctor`.
+
+    Attributes:
+        name: What is checked.
+        run: Takes the settings and the `mcpg.cli.providers.ServiceFactory`, and returns a
+            `mcpg.cli.checks.Check`.
+    """
+
+    name: str
+    run: Reference
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """What one plugin registers; each attribute is a hook."""
+
+    commands: tuple[Command, ...] = ()
+    source_kinds: tuple[SourceKind, ...] = ()
+    item_kinds: tuple[ItemKind, ...] = ()
+    meta_tools: tuple[MetaTool, ...] = ()
+    answerers: tuple[Answerer, ...] = ()
+    services: tuple[Service, ...] = ()
+    graph_readers: tuple[GraphReader, ...] = ()
+    caches: tuple[Cache, ...] = ()
+    checks: tuple[DoctorCheck, ...] = ()
+
+
+HOOKS: Mapping[type, str] = {
+    Command: "commands",
+    SourceKind: "source_kinds",
+    ItemKind: "item_kinds",
+    MetaTool: "meta_tools",
+    Answerer: "answerers",
+    Service: "services",
+    GraphReader: "graph_readers",
+    Cache: "caches",
+    DoctorCheck: "checks",
+}
+"""The hook of each type of what is registered."""

@@ -1,0 +1,127 @@
+"""Looks up what plugins register: our own rooms at once, other packages only where it is needed.
+
+A plugin of another package that cannot be imported, is something else, or raises anything is
+reported and skipped: it never fails a command, and never makes another plugin unavailable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Generic, TypeVar
+
+from mcpg.errors import Code, Diagnostic, McpgError, warning
+from mcpg.plugins.hooks import HOOKS, Plugin
+from mcpg.plugins.rooms import ROOMS
+
+GROUP = "mcpg.plugins"
+"""The group of entry points in which packages name their plugins."""
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+# What the code of a stranger may raise, but for an interruption.
+_ANYTHING = (Exception, SystemExit)
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Registered(Generic[Item]):
+    """Something that a plugin of another package registers.
+
+    Attributes:
+        owner: The name of the plugin.
+        item: What it registers.
+    """
+
+    owner: str
+    item: Item
+
+    def attempt(self, work: Callable[[], Answer]) -> Answer | Diagnostic:
+        """Return what *work* returns, or the diagnostic of whatever it raises.
+
+        Raises:
+            McpgError: The plugin reports an error of its own.
+        """
+        try:
+            return work()
+        except McpgError:
+            raise
+        except _ANYTHING as fault:
+            return report_plugin(self.owner, fault)
+
+
+@dataclass(frozen=True, slots=True)
+class PackagePlugins:
+    """The plugins of other packages.
+
+    Attributes:
+        plugins: Those that can be used, by the names of their entry points, sorted.
+        diagnostics: One for each that cannot.
+    """
+
+    plugins: tuple[tuple[str, Plugin], ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    def items(self, kind: type[Item]) -> list[Registered[Item]]:
+        """Return what these plugins register of a *kind*, such as `Command`."""
+        found = ((name, getattr(plugin, HOOKS[kind])) for name, plugin in self.plugins)
+        return [Registered(name, one) for name, items in found for one in items]
+
+
+def load_reference(reference: str) -> Any:
+    """Return what `module:name` names."""
+    module, _, name = reference.partition(":")
+    found: Any = import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def own_items(kind: type[Item]) -> Iterator[Item]:
+    """Yield what our rooms register of a *kind*, such as `Command`; others are not imported."""
+    hook = HOOKS[kind]
+    for module, hooks in ROOMS.items():
+        if hook in hooks:
+            yield from getattr(import_module(module).PLUGIN, hook)
+
+
+@cache
+def package_plugins() -> PackagePlugins:
+    """Return the plugins of other packages; each is imported, once in a process."""
+    plugins: list[tuple[str, Plugin]] = []
+    diagnostics: list[Diagnostic] = []
+    try:
+        points = sorted(entry_points(group=GROUP), key=lambda one: (one.name, one.value))
+    except _ANYTHING as fault:  # broken metadata of some package
+        return PackagePlugins((), (report_plugin("", fault),))
+    for point in points:
+        try:
+            plugins.append((point.name, _open_plugin(point)))
+        except _ANYTHING as fault:
+            diagnostics.append(report_plugin(point.name, fault))
+    return PackagePlugins(tuple(plugins), tuple(diagnostics))
+
+
+def _open_plugin(point: EntryPoint) -> Plugin:
+    found = point.load()
+    plugin = found() if callable(found) else found
+    if not isinstance(plugin, Plugin):
+        raise TypeError(f"{point.value} is of type {type(plugin).__name__}, not Plugin")
+    for kind, hook in HOOKS.items():
+        for one in getattr(plugin, hook):
+            if not isinstance(one, kind):
+                message = f"{hook} holds an item of type {type(one).__name__}, not {kind.__name__}"
+                raise TypeError(message)
+    return plugin
+
+
+def report_plugin(name: str, fault: BaseException) -> Diagnostic:
+    """Return the diagnostic of a plugin that is skipped because of *fault*."""
+    detail = " ".join(f"{type(fault).__name__}: {fault}".split()).removesuffix(":")
+    shown = "".join(sign if sign.isprintable() else "?" for sign in detail[:_LONGEST])
+    what = f"the plugin {name!r}" if name else "looking for plugins"
+    return warning(Code.PLUGIN_FAILED, f"{what} failed and is skipped: {shown}")

@@ -1,0 +1,24 @@
+"""What the room of PostgreSQL registers."""
+
+from __future__ import annotations
+
+from mcpg.plugins.hooks import Command, DoctorCheck, Plugin, Service
+
+_SERVICES = "mcpg.postgres.services"
+
+PLUGIN = Plugin(
+    commands=(
+        Command(
+            "publish",
+            "Write the words and vectors of a bundle to PostgreSQL.",
+            "mcpg.postgres.command",
+            after="learn",
+        ),
+    ),
+    services=(
+        Service("store", "postgres", f"{_SERVICES}:make_store"),
+        Service("cache", "postgres", f"{_SERVICES}:make_cache"),
+        Service("candidates", "postgres", f"{_SERVICES}:make_candidates"),
+    ),
+    checks=(DoctorCheck("postgres", "mcpg.postgres.check:check_postgres"),),
+)

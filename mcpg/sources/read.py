@@ -1,0 +1,503 @@
+"""Reads sources: decides by one table of what kind each is, and reads it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path, PurePath
+from typing import Any
+
+from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache
+from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.errors import (
+    Code,
+    Diagnostic,
+    McpgError,
+    NotFoundError,
+    Severity,
+    SourceError,
+    UsageError,
+    error,
+    info,
+    os_reason,
+    warning,
+)
+from mcpg.files import exists, is_file, is_folder, text_of_path
+from mcpg.plugins.hooks import SourceContent, SourceKind, SourceRequest
+from mcpg.plugins.registry import Registered, load_reference, own_items, package_plugins
+from mcpg.sources.client_config import (
+    Live,
+    Server,
+    is_address,
+    read_client_configuration,
+    repeated_name,
+    server_at,
+)
+from mcpg.sources.live import query_servers
+from mcpg.sources.model import (
+    PYTHON,
+    FailedSource,
+    FileKind,
+    SourceBatch,
+    SourceText,
+    as_list,
+    decode,
+    kind_in_folder,
+    kind_of_named,
+    likeness,
+    may_be_source,
+    missing_source,
+    read_text,
+)
+
+_STDIN_PLACE = "standard input"
+_HOST_PLACE = "tools of the host"
+_SERVER = "SOURCE"
+
+
+def read_sources(
+    arguments: Sequence[str | os.PathLike[str] | Mapping[str, Any] | Tool],
+    *,
+    source_id: str | None = None,
+    stdin: Callable[[], bytes] | None = None,
+    exclude: Collection[str | os.PathLike[str]] = (),
+    live: Live | None = None,
+    imports: bool = False,
+    trust_hints: bool = False,
+    memo: BuildCache = NO_BUILD_CACHE,
+) -> SourceBatch:
+    """Read files and folders: manifests, documents, hints files and bundles, in any mixture.
+
+    The content of a file decides what it is. A file that is reached twice is read once. A file of
+    a folder that cannot be used becomes a diagnostic, and the others are read. Servers, which are
+    named by an address or by the configuration file of a client, are queried concurrently; a
+    configuration that is merely found in a folder is not acted on.
+
+    Args:
+        arguments: Paths of files and folders, addresses of servers, or names of modules such as
+            `python:package.module`, or source code such as `code:src`; `-` is the standard input.
+            Tools that the caller holds, as a manifest has them, or as `Tool`.
+        source_id: Source id of all tools of manifests and of the caller, whatever these state.
+        stdin: Gives the bytes of the standard input.
+        exclude: Files that folders may contain but that are not sources, such as the output.
+        live: How servers are queried; `None` to start and reach none.
+        imports: Whether modules may be imported, which runs their code.
+        trust_hints: Whether lists of hints that a server states in a manifest count as the
+            operator's.
+        memo: What is known of source code that was read before.
+
+    Raises:
+        NotFoundError: A path does not exist.
+        SourceError: A file that was named cannot be used.
+        UsageError: `-` was given where there is no standard input, *source_id* is no Unicode, the
+            MCP SDK is not installed, or an argument has another type.
+    """
+    arguments = as_list(arguments)
+    _check_source_id(source_id)
+    excluded = {os.path.realpath(path) for path in exclude}
+    options = ReadingOptions(source_id, stdin, live, imports, trust_hints, memo)
+    reader = _SourceReader(options, excluded)
+    parts = [_read_held(arguments, source_id, trust_hints=trust_hints)]
+    for argument in dict.fromkeys(_named_sources(arguments)):
+        parts.extend(find_kind(argument).read(reader, argument))
+    if reader.servers and live is not None:
+        parts.append(query_servers(reader.servers, live, source_id=source_id))
+    return SourceBatch.join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """How sources are read; see `read_sources`."""
+
+    source_id: str | None
+    stdin: Callable[[], bytes] | None
+    live: Live | None
+    imports: bool
+    trust_hints: bool
+    memo: BuildCache
+
+
+def _read_held(
+    arguments: Sequence[object], source_id: str | None, *, trust_hints: bool
+) -> SourceBatch:
+    """Read tools that the caller holds: `Tool`s, and objects, which are read as one manifest."""
+    own: dict[str, Any] = {"source_id": source_id} if source_id else {}
+    tools = tuple(replace(one, **own) for one in arguments if isinstance(one, Tool))
+    entries = [one for one in arguments if isinstance(one, Mapping)]
+    if not entries:
+        return SourceBatch(tools=tools)
+    try:
+        text = json.dumps(entries, default=_as_object)
+    except (TypeError, ValueError, RecursionError) as fault:
+        remedy = "give objects as a tools/list response has them"
+        raise UsageError(f"is not JSON: {fault}", place=_HOST_PLACE, remedy=remedy) from None
+    source = SourceText(text, _HOST_PLACE, "", source_id, False, trust_hints)
+    return SourceBatch.join([SourceBatch(tools=tools), source.read_as(FileKind.MANIFEST)])
+
+
+def _as_object(value: object) -> dict[Any, Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"a value of type {type(value).__name__}")
+
+
+def _named_sources(arguments: Sequence[object]) -> Iterator[str]:
+    for argument in arguments:
+        if isinstance(argument, str | os.PathLike):
+            yield os.fspath(argument)
+        elif not isinstance(argument, Mapping | Tool):
+            message = f"a source is of type {type(argument).__name__}"
+            remedy = "use a path, an address, a Tool of mcpg, or a tool as an object of JSON"
+            raise UsageError(message, place=_SERVER, remedy=remedy)
+
+
+class _SourceReader:
+    """Reads files, each once, and gathers the servers that are to be asked."""
+
+    def __init__(self, options: ReadingOptions, excluded: Collection[str]) -> None:
+        self.servers: list[Server] = []
+        self._options = options
+        self._source_id = options.source_id
+        self._trust_hints = options.trust_hints
+        self._excluded = excluded
+        self._seen: set[str] = set()
+
+    def standard_input(self, _: str) -> Iterator[SourceBatch]:
+        """Read what is piped in."""
+        if self._options.stdin is None:
+            message = "`-` was given, but there is no standard input here"
+            raise UsageError(message, remedy="give a path")
+        text = decode(self._options.stdin(), _STDIN_PLACE)
+        given = self._source_id, False, self._trust_hints
+        source = SourceText(text, _STDIN_PLACE, "stdin.md", *given)
+        yield replace(source.read_as(kind_of_named("", text, _STDIN_PLACE)), sources=1)
+
+    def server(self, argument: str) -> Iterator[SourceBatch]:
+        """Take note of a server that is named by its address."""
+        self.servers.append(server_at(argument, self._require_live(_SERVER)))
+        yield SourceBatch()
+
+    def module(self, argument: str) -> Iterator[SourceBatch]:
+        """Import a module of Python."""
+        if not self._options.imports:
+            message = "modules are not imported here: a bundle may come from anywhere"
+            raise UsageError(message, place=argument, remedy="put it into a bundle: mcpg bundle")
+        from mcpg.sources.python import read_python  # noqa: PLC0415 - an extra
+
+        found = read_python(argument, self._source_id)
+        yield SourceBatch(tools=found.tools, diagnostics=found.diagnostics, sources=1)
+
+    def registered(self, argument: str) -> Iterator[SourceBatch]:
+        """Read a source of a kind that a plugin registers."""
+        found, noticed = find_registered(argument)
+        assert found is not None  # noqa: S101 - its kind was found
+        kind = found.item
+        request = SourceRequest(argument, self._source_id, self._options.memo)
+
+        def read() -> SourceBatch:
+            content = load_reference(kind.read)(request)
+            if not isinstance(content, SourceContent):
+                raise TypeError(f"it returned {type(content).__name__}, not SourceContent")
+            documents = tuple(content.documents)
+            if not all(isinstance(one, SourceDocument) for one in documents):
+                raise TypeError("its documents are no SourceDocument")
+            tools = SourceBatch()
+            if content.tools:
+                text = json.dumps([*content.tools], default=_as_object)
+                name = PurePath(kind.path(argument)).name or argument.partition(":")[2] or argument
+                tools = SourceText(text, argument, name, self._source_id).read_as(FileKind.MANIFEST)
+            own = SourceBatch(
+                documents=documents, diagnostics=tuple(content.diagnostics), sources=1
+            )
+            return SourceBatch.join([own, tools])
+
+        if not found.owner:
+            yield read()
+            return
+        batch = found.attempt(read)
+        if isinstance(batch, Diagnostic):
+            message = f"the plugin {found.owner!r} cannot read it"
+            failed = error(Code.SOURCE_LOAD_FAILED, message, argument)
+            batch = SourceBatch(
+                diagnostics=(batch, failed), failed=(FailedSource(argument),), sources=1
+            )
+        yield SourceBatch.join([SourceBatch(diagnostics=noticed), batch])
+
+    def file(self, argument: str) -> Iterator[SourceBatch]:
+        """Read a file that the user named."""
+        if not argument:
+            raise missing_source(argument)
+        location = Path(argument)
+        try:
+            text = read_text(location, argument)
+        except NotFoundError:
+            raise _missing(argument) from None
+        if not self._is_new(os.path.realpath(location)):
+            return
+        name = text_of_path(location.name)
+        given = self._source_id, location.is_file(), self._trust_hints
+        source = SourceText(text, argument, name, *given)
+        kind = kind_of_named(name, text, argument)
+        if kind is FileKind.CLIENT:
+            yield self._configuration(text, argument)
+        else:
+            yield replace(source.read_as(kind), sources=1)
+
+    def _configuration(self, text: str, place: str) -> SourceBatch:
+        """Take note of the servers that a client's configuration names."""
+        live = self._require_live(place)
+        servers, noticed = read_client_configuration(text, place, live.environ)
+        failed = tuple(self._unusable(item, place) for item in noticed if is_failure(item))
+        named = {server.name: server for server in self.servers}
+        for server in servers:
+            if server.name in named:
+                repeated = repeated_name(server, named[server.name])
+                noticed = (*noticed, repeated)
+            else:
+                self.servers.append(server)
+        return SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))
+
+    def _unusable(self, noticed: Diagnostic, place: str) -> FailedSource:
+        """Return the server that the configuration at *place* names and that cannot be used."""
+        name = self._source_id or (noticed.place or "").removeprefix(f"{place}: ").strip()
+        return FailedSource(noticed.place or place, frozenset([name]), is_named=True)
+
+    def _require_live(self, place: str) -> Live:
+        live = self._options.live
+        if live is None:
+            message = "only `mcpg bundle` and `mcpg generate` query servers"
+            raise SourceError(message, place=place, remedy="bundle their tools first")
+        return live
+
+    def folder(self, argument: str) -> Iterator[SourceBatch]:
+        """Read the files of a folder; what cannot be used becomes a diagnostic."""
+        files, noticed = walk_folder(argument)
+        failed = tuple(FailedSource(item.place or "") for item in noticed if is_failure(item))
+        yield SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))
+        for file in files:
+            resolved = os.path.realpath(file.location)
+            if resolved not in self._excluded and self._is_new(resolved):
+                yield self._in_folder(file)
+
+    def _in_folder(self, file: FolderFile) -> SourceBatch:
+        try:
+            text = read_text(file.location, file.place)
+            kind = kind_in_folder(file.location.name, text, file.place)
+            if kind is None:
+                return _passed_over(file, text)
+            if kind is FileKind.GRAPH:
+                # As a rule it is an export of the tools that stand beside it.
+                message = "this RDF graph is not read: name the file itself to read it"
+                return SourceBatch(diagnostics=(info(Code.SOURCE_SKIPPED, message, file.place),))
+            given = self._source_id, True, self._trust_hints
+            found = SourceText(text, file.place, file.path, *given).read_as(kind)
+            return replace(found, sources=1)
+        except McpgError as fault:
+            advice = f" ({fault.remedy})" if fault.remedy else ""
+            noticed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
+            name = self._source_id or PurePath(file.path).stem
+            failed = FailedSource(file.place, frozenset([name]), bool(self._source_id))
+            return SourceBatch(diagnostics=(noticed,), failed=(failed,), sources=1)
+
+    def _is_new(self, resolved: str) -> bool:
+        is_new = resolved not in self._seen
+        self._seen.add(resolved)
+        return is_new
+
+
+def _passed_over(file: FolderFile, text: str) -> SourceBatch:
+    """Return what there is to say of a file that is no source."""
+    found = likeness(file.location.name, text)
+    if found is None:
+        return SourceBatch(passed_over=(SourceDocument(file.path, "", place=file.place),))
+    reason, line = found
+    noticed = warning(Code.DOCUMENT_IGNORED, f"this file {reason}", f"{file.place}:{line}")
+    return SourceBatch(diagnostics=(noticed,))
+
+
+def is_failure(noticed: Diagnostic) -> bool:
+    """Return whether a diagnostic has the reason why a source could not be read."""
+    return noticed.code == Code.SOURCE_LOAD_FAILED and noticed.severity == Severity.ERROR
+
+
+def _check_source_id(source_id: str | None) -> None:
+    try:
+        (source_id or "").encode()
+    except UnicodeEncodeError as fault:
+        raise UsageError(
+            f"the source id {source_id!a} is not valid Unicode", remedy="write it in UTF-8"
+        ) from fault
+
+
+def _missing(argument: str) -> NotFoundError:
+    """Return the error for a source that is not there, with the plugins that might have read it."""
+    fault = missing_source(argument)
+    told = "; ".join(one.message for one in find_registered(argument)[1])
+    return NotFoundError(
+        fault.message, place=fault.place, remedy=f"{fault.remedy}; {told}" if told else fault.remedy
+    )
+
+
+STDIN, SERVER, MODULE, REGISTERED = "standard input", "server", "module", "registered"
+FOLDER, FILE = "folder", "file"
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentKind:
+    """A kind of what names a source.
+
+    Attributes:
+        name: Its name.
+        test: Returns whether an argument is of this kind.
+        read: Reads it.
+    """
+
+    name: str
+    test: Callable[[str], bool]
+    read: Callable[[_SourceReader, str], Iterator[SourceBatch]]
+
+
+KINDS = (
+    ArgumentKind(STDIN, lambda one: one == "-", _SourceReader.standard_input),
+    ArgumentKind(SERVER, is_address, _SourceReader.server),
+    ArgumentKind(MODULE, lambda one: one.startswith(PYTHON), _SourceReader.module),
+    ArgumentKind(REGISTERED, lambda one: _find_own(one) is not None, _SourceReader.registered),
+    ArgumentKind(FOLDER, lambda one: bool(one) and is_folder(one), _SourceReader.folder),
+    ArgumentKind(
+        REGISTERED, lambda one: find_registered(one)[0] is not None, _SourceReader.registered
+    ),
+    ArgumentKind(FILE, lambda _: True, _SourceReader.file),
+)
+"""The kinds of sources in the order in which they are tried; the first that fits counts. Kinds of
+other packages are looked for where nothing has the name."""
+
+
+def find_kind(argument: str) -> ArgumentKind:
+    """Return the kind of the source that *argument* names."""
+    return next(one for one in KINDS if one.test(argument))
+
+
+def find_registered(
+    argument: str,
+) -> tuple[Registered[SourceKind] | None, tuple[Diagnostic, ...]]:
+    """Return the kind of *argument* that a plugin registers, and plugins that failed."""
+    own = _find_own(argument)
+    if own is not None:
+        return Registered("", own), ()
+    if not argument or exists(argument):
+        return None, ()
+    packages = package_plugins()
+    noticed = packages.diagnostics
+    for one in packages.items(SourceKind):
+        is_its = one.attempt(partial(one.item.test, argument))
+        if isinstance(is_its, Diagnostic):
+            noticed = (*noticed, is_its)
+        elif is_its:
+            return one, noticed
+    return None, noticed
+
+
+def registered_path(argument: str) -> str:
+    """Return the file or folder of a source of a kind that a plugin registers, "" for none."""
+    found, _ = find_registered(argument)
+    path = found.attempt(partial(found.item.path, argument)) if found else ""
+    return path if isinstance(path, str) else ""
+
+
+def _find_own(argument: str) -> SourceKind | None:
+    # Those of our rooms have a word and a colon before what they read.
+    kinds = own_items(SourceKind) if ":" in argument else ()
+    return next((one for one in kinds if one.test(argument)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFile:
+    """A file of a folder that may be a source.
+
+    Attributes:
+        location: Where to open it.
+        path: Its path relative to the folder, with `/`.
+        place: The folder as given and the path, for messages.
+    """
+
+    location: Path
+    path: str
+    place: str
+
+
+def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, ...]]:
+    """Find the files in *folder* and below that may be sources, sorted by path.
+
+    Hidden files and folders, folders behind symbolic links and files of other types are passed
+    over. A link to a file outside the folder is passed over with a diagnostic, since a folder
+    from strangers must not show files that are not its own; so is a pipe, which could block.
+
+    Raises:
+        SourceError: The folder itself cannot be read.
+    """
+    failed: list[OSError] = []
+    noticed: list[Diagnostic] = []
+    files: list[FolderFile] = []
+    root = os.path.realpath(folder)
+    for location in sorted(_locations(folder, failed), key=lambda item: _relative(item, folder)):
+        path = _relative(location, folder)
+        place = f"{_prefix(folder)}{path}"
+        fault = _fault(location, root)
+        if fault is None:
+            files.append(FolderFile(location, text_of_path(path), place))
+        else:
+            shown = place if _is_unicode(location.name) else ascii(place)[1:-1]
+            noticed.append(warning(Code.SOURCE_SKIPPED, f"{fault}; it is ignored", shown))
+    noticed.extend(_unreadable(fault, folder) for fault in failed)
+    return tuple(files), tuple(noticed)
+
+
+def _fault(location: Path, root: str) -> str | None:
+    """Return why a file of the folder *root* cannot be a source, or `None`."""
+    if not _is_unicode(location.name):
+        return "the name of this file is not Unicode"
+    if location.is_symlink() and not Path(os.path.realpath(location)).is_relative_to(root):
+        return "this link points outside its folder"
+    if exists(location) and not is_file(location):
+        return "this is a pipe or a device, not a regular file"
+    return None
+
+
+def _locations(folder: str, failed: list[OSError]) -> Iterator[Path]:
+    for here, folders, names in os.walk(folder, onerror=failed.append):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            if not name.startswith(".") and may_be_source(name):
+                yield Path(here, name)
+
+
+def _unreadable(fault: OSError, folder: str) -> Diagnostic:
+    message = f"this folder cannot be read: {os_reason(fault)}"
+    path = _relative(Path(str(fault.filename)), folder)
+    if path == ".":
+        remedy = "check its permissions"
+        raise SourceError(message, place=folder, remedy=remedy) from fault
+    return error(Code.SOURCE_LOAD_FAILED, message, f"{_prefix(folder)}{path}")
+
+
+def _relative(location: Path, folder: str) -> str:
+    return location.relative_to(folder).as_posix()
+
+
+def _prefix(folder: str) -> str:
+    """Write the folder as given, so that a path can follow."""
+    shown = Path(folder).as_posix()
+    if shown == ".":
+        return ""
+    return shown if shown.endswith("/") else f"{shown}/"
+
+
+def _is_unicode(name: str) -> bool:
+    try:
+        os.fsencode(name).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True

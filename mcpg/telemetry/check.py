@@ -1,0 +1,24 @@
+"""The check of OpenTelemetry in `mcpg doctor`."""
+
+from __future__ import annotations
+
+from mcpg.cli.checks import Check, Status
+from mcpg.cli.providers import ServiceFactory
+from mcpg.cli.settings import Settings
+from mcpg.telemetry import is_installed, listener
+from mcpg.text.install_commands import install_command
+
+
+def check_telemetry(_settings: Settings, factory: ServiceFactory) -> Check:
+    """Look for an SDK that receives spans; nothing is sent."""
+    name = "telemetry"
+    if not factory.is_telling:
+        return Check(name, Status.OFF, "telemetry is not enabled")
+    if not is_installed():
+        message = "the API of OpenTelemetry is not installed"
+        return Check(name, Status.FAILED, message, install_command("telemetry"))
+    taker = listener()
+    if taker is None:
+        remedy = "run mcpg with `opentelemetry-instrument`, or set up the SDK in the host"
+        return Check(name, Status.NOTE, "telemetry is enabled, but no SDK receives it", remedy)
+    return Check(name, Status.OK, f"spans go to {taker}", details={"provider": taker})

@@ -1,0 +1,17 @@
+"""What the room of OpenTelemetry registers."""
+
+from __future__ import annotations
+
+from mcpg.plugins.hooks import DoctorCheck, Plugin, Service
+
+PLUGIN = Plugin(
+    services=(
+        Service(
+            "observer",
+            "opentelemetry",
+            "mcpg.telemetry:make_observer",
+            "mcpg.telemetry:is_installed",
+        ),
+    ),
+    checks=(DoctorCheck("telemetry", "mcpg.telemetry.check:check_telemetry"),),
+)
