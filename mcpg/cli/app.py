@@ -12,8 +12,8 @@ import typer
 from typer.main import get_group
 
 from mcpg import __version__
-from mcpg.cli.options import CONTEXT, HELP_NAMES, HelpfulGroup, declare, keyword
-from mcpg.cli.parameters import COMMON, make_output
+from mcpg.cli.options import CONTEXT, HELP_NAMES, HelpfulGroup, command, declare, keyword
+from mcpg.cli.parameters import COMMON, FREQUENT, make_output
 from mcpg.errors import Diagnostic
 from mcpg.plugins.hooks import Command
 from mcpg.plugins.registry import Registered, own_items, package_plugins
@@ -48,10 +48,11 @@ COMMANDS = {
     "cache": "Show the caches of this machine with their sizes, or clear them.",
     "schema": "Print the JSON Schema of the output of a command, or of a file.",
 }
-"""The commands of the core with the first line of their help; each stands in a module of
-`mcpg.cli.commands` that bears its name."""
+"""The commands of the core with the first line of their help.
 
-_MODULES = {"logout": "mcpg.cli.commands.login"}
+Each stands in a module of `mcpg.cli.commands` that bears its name: its function `run`, its
+`EXAMPLES`, the page `MORE`, and its `PARAMETERS` where no dataclass declares them.
+"""
 
 
 class _Commands(Mapping[str, Any]):
@@ -66,7 +67,7 @@ class _Commands(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name in COMMANDS:
-            return _load(name, _MODULES.get(name, f"mcpg.cli.commands.{name}"))
+            return _load(name, f"mcpg.cli.commands.{name}")
         for own in own_items(Command):
             if own.name == name:
                 return _load(name, own.module)
@@ -102,9 +103,14 @@ class _Commands(Mapping[str, Any]):
         return found.items(Command)
 
 
-def _load(name: str, module: str) -> Any:
-    app = typer.Typer()
-    import_module(module).register(app)
+def _load(name: str, path: str) -> Any:
+    module, app = import_module(path), typer.Typer()
+    if hasattr(module, "register"):
+        module.register(app)
+    else:
+        table: Any = FREQUENT.get(name) or getattr(module, "PARAMETERS", ())
+        more = getattr(module, "MORE", "")
+        command(app, name, examples=module.EXAMPLES, more=more, table=table)(module.run)
     return get_group(app).commands[name]
 
 

@@ -7,6 +7,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import is_dataclass
 from enum import Enum, StrEnum
 from functools import wraps
 from types import GenericAlias
@@ -17,6 +18,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from mcpg.catalog.model import Tool
 from mcpg.cli import parameters
+from mcpg.cli.output import Output
 from mcpg.cli.parameters import COMMON, LIST_FORMAT, CommandParameter, make_output
 from mcpg.cli.terminal import Screen, cut, either, is_terminal, one_line
 from mcpg.search.results import FUSIONS
@@ -529,7 +531,8 @@ def command(
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Register a function as the command *name* and add the common options.
 
-    The function takes an `Output` first and returns an exit code; its docstring is the help.
+    The function takes an `Output` first and returns an exit code; its docstring is the help. Where
+    it takes a dataclass besides, the fields of that are the options.
 
     Args:
         app: Where it is registered.
@@ -540,14 +543,18 @@ def command(
     """
 
     def register(function: Callable[..., int]) -> Callable[..., int]:
+        kinds: Any = () if table else get_type_hints(function).values()
+        chosen: Any = next((one for one in kinds if is_dataclass(one) and one is not Output), None)
+
         @wraps(function)
         def run(ctx: typer.Context, **values: Any) -> int:
             common = {one.name: values.pop(one.name) for one in COMMON}
             if "form" in values:
                 values["form"] = LIST_FORMAT.resolve_synonym(values["form"])
-            return function(make_output(common, ctx.find_root().params), **values)
+            output = make_output(common, ctx.find_root().params)
+            return function(output, chosen(**values)) if chosen else function(output, **values)
 
-        own = [keyword(one) for one in table] or _read_parameters(function)
+        own = [keyword(one) for one in table] or _read_parameters(chosen or function)
         declare(run, (CONTEXT, *own, *map(keyword, COMMON)))
         app.command(
             name,
@@ -567,10 +574,14 @@ def declare(function: Callable[..., Any], own: Sequence[inspect.Parameter]) -> N
     function.__annotations__ = {one.name: one.annotation for one in own}
 
 
-def _read_parameters(function: Callable[..., int]) -> list[inspect.Parameter]:
-    """Return the parameters of *function* after the first, with their annotations evaluated."""
-    hints = get_type_hints(function, include_extras=True)
-    _output, *own = inspect.signature(function).parameters.values()
+def _read_parameters(declaring: Any) -> list[inspect.Parameter]:
+    """Return the parameters of *declaring* but the output, with their annotations evaluated."""
+    hints = get_type_hints(declaring, include_extras=True)
+    own = [
+        one
+        for name, one in inspect.signature(declaring).parameters.items()
+        if hints[name] is not Output
+    ]
     return [one.replace(kind=_KEYWORD, annotation=hints[one.name]) for one in own]
 
 

@@ -38,7 +38,7 @@ def written() -> str:
 def terminal_of(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make standard output a terminal with so many columns."""
     monkeypatch.setenv("COLUMNS", str(columns))
-    for module in ("help_text", "terminal"):
+    for module in ("options", "terminal"):
         monkeypatch.setattr(f"mcpg.cli.{module}.is_terminal", lambda _stream: True)
 
 

@@ -1,1 +1,1 @@
-"""The subcommands, one module each: `register` adds it to the program."""
+"""The subcommands, one module each: `run` is the command; `mcpg.cli.app` adds it to the program."""

@@ -7,31 +7,44 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mcpg import __version__
-from mcpg.bundle import Assembly, Bundle
+from mcpg.bundle import (
+    Assembly,
+    Bundle,
+    Encoding,
+    bundle_of,
+    encode_bundle,
+    read_bundle,
+    write_encoded,
+)
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli import build, options
 from mcpg.cli.build import BuildCacheSession, BuildSources, PreviousBuild
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.locks import LockGuard
+from mcpg.cli.locks import LockGuard, change_json, is_locked, lock_path
 from mcpg.cli.open_bundle import BuildStamp, build_stamp, read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import lines_kept
+from mcpg.cli.watch import Watcher
 from mcpg.documents.model import ToolDocument
+from mcpg.embeddings.provider import need_numpy
+from mcpg.engine.loading import load
 from mcpg.errors import Diagnostic, InputError, NotFoundError, OutputError, UsageError
-from mcpg.review.diff import BundleDiff
+from mcpg.index.file import SUFFIX as INDEX_SUFFIX
+from mcpg.index.file import content_key
+from mcpg.review.diff import diff_bundles, unified_text
 from mcpg.search.observer import BuildFacts, GuardedObserver
 from mcpg.show.json import diagnostics_json
 from mcpg.text.json_values import JsonObject
+from mcpg.vectors import SUFFIX as VECTORS_SUFFIX
 
 if TYPE_CHECKING:
     from mcpg.cli.embedding import EmbeddingOutcome, EmbeddingSetup
@@ -67,329 +80,110 @@ class VectorKind(StrEnum):
     FLOAT32 = "float32"
 
 
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="The bundle to write; - is standard output. [default: the bundle in mcpg.toml, or "
-        "graph.mdld]",
-    ),
-]
-Untuned = Annotated[
-    bool,
-    typer.Option(
-        "--untuned",
-        help="Leave out the ranking that `mcpg tune` stored in the bundle.",
-    ),
-]
-
-OnChange = Annotated[
-    LockReaction | None,
-    typer.Option(
-        "--on-change",
-        metavar="refuse|warn|hide",
-        show_default=False,
-        help="With --locked, what becomes of changed tools: exit 1 and write nothing, describe "
-        "them as approved, or leave them out. warn and hide leave out new tools. [default: refuse]",
-    ),
-]
-Embed = Annotated[
-    bool,
-    typer.Option(
-        "--embed",
-        help="Also embed the tools, and write the vectors beside the bundle.",
-    ),
-]
-VectorType = Annotated[
-    VectorKind,
-    typer.Option(
-        "--vector-type",
-        metavar="float16|int8|float32",
-        help="Number type of the vectors; int8 is the smallest and fastest.",
-    ),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "bundle", examples=EXAMPLES, more="docs/tutorial.md")(bundle)
-
-
-def bundle(
-    output: Output,
-    *,
-    sources: options.Sources = None,
-    target: Target = None,
-    check: options.Check = False,
-    diff: options.Diff = False,
-    strict: options.Strict = False,
-    allow_missing: options.AllowMissing = False,
-    locked: options.Locked = None,
-    on_change: OnChange = None,
-    force: options.Force = False,
-    untuned: Untuned = False,
-    embed: Embed = False,
-    embed_with: options.EmbedWith = None,
-    vector_type: VectorType = VectorKind.FLOAT16,
-    source_id: options.SourceId = None,
-    header: options.Header = None,
-    server_timeout: options.ServerTimeout = None,
-    jobs: options.Jobs = None,
-    watch: options.Watch = False,
-    form: options.Format = OutputFormat.TEXT,
-) -> int:
-    """Build a bundle from files, folders, servers and code.
-
-    The same sources give the same bytes on every machine. A bundle that is up to date is not
-    touched.
-    """
-    wanted = _BundleRequest(
-        sources=sources,
-        target=target or read_settings().target(),
-        check=check,
-        diff=diff,
-        strict=strict,
-        allow_missing=allow_missing,
-        locked=locked,
-        on_change=on_change,
-        force=force,
-        untuned=untuned,
-        embed=embed,
-        embed_with=embed_with,
-        vector_type=vector_type,
-        source_id=source_id,
-        header=header,
-        server_timeout=server_timeout,
-        jobs=jobs,
-        form=form,
-    )
-    _check_options(wanted)
-    if not watch:
-        return _build(output, wanted)
-    _check_watch(wanted)
-    from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few runs watch
-    from mcpg.index.file import SUFFIX as INDEX_SUFFIX  # noqa: PLC0415 - as above
-    from mcpg.vectors import SUFFIX as VECTORS_SUFFIX  # noqa: PLC0415 - as above
-
-    written = [f"{wanted.target}{suffix}" for suffix in ("", INDEX_SUFFIX, VECTORS_SUFFIX)]
-    watcher = Watcher(partial(_list_watched_paths, wanted), output, exclude=written)
-    return watcher.run(partial(_build, output, wanted))
+MORE = "docs/tutorial.md"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _BundleRequest:
-    """The options of a run; see `bundle`."""
+class BundleOptions:
+    """What is bundled, how, and where it goes."""
 
-    sources: Sequence[str] | None
-    target: str
-    check: bool
-    diff: bool
-    strict: bool
-    allow_missing: bool
-    locked: bool | None
-    on_change: LockReaction | None
-    force: bool
-    untuned: bool
-    embed: bool
-    embed_with: str | None
-    vector_type: VectorKind
-    source_id: str | None
-    header: Sequence[str] | None
-    server_timeout: float | None
-    jobs: int | None
-    form: OutputFormat
+    sources: options.Sources = None
+    target: Annotated[
+        str | None,
+        typer.Option(
+            *("--output", "-o"),
+            metavar="FILE",
+            help="The bundle to write; - is standard output. [default: the bundle in mcpg.toml, or "
+            "graph.mdld]",
+        ),
+    ] = None
+    check: options.Check = False
+    diff: options.Diff = False
+    strict: options.Strict = False
+    allow_missing: options.AllowMissing = False
+    locked: options.Locked = None
+    on_change: Annotated[
+        LockReaction | None,
+        typer.Option(
+            "--on-change",
+            metavar="refuse|warn|hide",
+            show_default=False,
+            help="With --locked, what becomes of changed tools: exit 1 and write nothing, describe "
+            "them as approved, or leave them out. warn and hide leave out new tools. "
+            "[default: refuse]",
+        ),
+    ] = None
+    force: options.Force = False
+    untuned: Annotated[
+        bool,
+        typer.Option(
+            "--untuned", help="Leave out the ranking that `mcpg tune` stored in the bundle."
+        ),
+    ] = False
+    embed: Annotated[
+        bool,
+        typer.Option(
+            "--embed", help="Also embed the tools, and write the vectors beside the bundle."
+        ),
+    ] = False
+    embed_with: options.EmbedWith = None
+    vector_type: Annotated[
+        VectorKind,
+        typer.Option(
+            "--vector-type",
+            metavar="float16|int8|float32",
+            help="Number type of the vectors; int8 is the smallest and fastest.",
+        ),
+    ] = VectorKind.FLOAT16
+    source_id: options.SourceId = None
+    header: options.Header = None
+    server_timeout: options.ServerTimeout = None
+    jobs: options.Jobs = None
+    watch: options.Watch = False
+    form: options.Format = OutputFormat.TEXT
 
     @property
     def compares(self) -> bool:
         """Whether nothing is written."""
         return self.check or self.diff
 
-    @property
-    def file(self) -> str | None:
-        """The bundle file, `None` for standard output."""
-        return None if self.target == STDOUT else self.target
 
-    @property
-    def makes_index(self) -> bool:
-        """Whether an index is written beside the bundle."""
-        return self.file is not None and not self.compares
+def run(output: Output, chosen: BundleOptions) -> int:
+    """Build a bundle from files, folders, servers and code.
 
-
-def _build(output: Output, wanted: _BundleRequest) -> int:
-    """Read the sources, put them together, and write or compare the bundle."""
-    from mcpg.bundle import bundle_of  # noqa: PLC0415 - help needs none of it
-
-    embedding = _embedding(wanted)
-    settings = read_settings(locked=wanted.locked)
-    guard = _guard(settings, wanted)
-    intake = BuildSources(
-        wanted.sources,
-        settings,
-        source_id=wanted.source_id,
-        header=wanted.header,
-        seconds=wanted.server_timeout,
-    )
-    # The lock may differ where the sources do not.
-    is_signed = wanted.makes_index and guard is None
-    signature = intake.sign(wanted.target) if is_signed else ""
-    last = _last_run(wanted, signature)
-    if last is not None:
-        vectors = _vectors_of_last(wanted.target, last, embedding, output)
-        return _tell(wanted, last.report, (), vectors=vectors, output=output)
-    remembered = BuildCacheSession(wanted.file, wanted.jobs, makes_index=wanted.makes_index)
-    with watched_bundle(settings, output, makes_index=wanted.makes_index) as tell, remembered:
-        assembly = _assemble_target(intake, remembered, wanted, output, guard)
-        output.diagnostics(assembly.rewritten)
-        noticed = (*assembly.diagnostics, *assembly.rewritten)
-        assembly = replace(assembly, diagnostics=noticed)
-        is_refused = guard is not None and guard.refuses(
-            assembly, output, allows_missing=wanted.allow_missing
-        )
-        if is_refused or (wanted.strict and build.is_rejected_by_strict(assembly, output)):
-            if wanted.form is OutputFormat.JSON and guard is not None:
-                facts = _facts(bundle_of(assembly).content_hash, assembly, guard)
-                output.json(_report(wanted.target, facts, NO_CHANGES, assembly.diagnostics))
-            return ExitCode.FINDINGS
-        made = bundle_of(assembly)
-        if wanted.compares:
-            return _compare(made, assembly, wanted, embedding, output, guard)
-        if wanted.file is None:
-            return _send(made, assembly, output)
-        if signature and (intake.options.asked or signature != intake.sign(wanted.target)):
-            signature = ""  # servers may answer otherwise, or files changed while they were read
-        code = _write(made, assembly, signature, remembered, wanted, embedding, output, guard)
-        tell(assembly)
-        return code
-
-
-def _list_watched_paths(wanted: _BundleRequest) -> Sequence[str]:
-    """Return what is looked at for changes: the sources, and the lock that holds the build."""
-    from mcpg.cli.locks import is_locked, lock_path  # noqa: PLC0415 - few runs watch
-
-    settings = read_settings(locked=wanted.locked)
-    locks = (lock_path(settings),) if is_locked(settings) else ()
-    return (*BuildSources(wanted.sources, settings).watched_paths, *locks)
-
-
-def _last_run(wanted: _BundleRequest, signature: str) -> BuildStamp | None:
-    """Return the stamp of the run that made the bundle of the same sources, `None` if none did.
-
-    Diagnostics are not kept with it, so a JSON report that needs them takes a new run.
+    The same sources give the same bytes on every machine. A bundle that is up to date is not
+    touched.
     """
-    if wanted.strict or wanted.force or wanted.untuned:
-        return None
-    last = build_stamp(wanted.target) if signature else None
-    if last is None or last.signature != signature:
-        return None
-    return last if wanted.form is OutputFormat.TEXT or not last.noticed else None
+    target = chosen.target or read_settings().target()
+    _check_options(chosen, target)
+    if not chosen.watch:
+        return _Run(chosen, target, output).build()
+
+    def list_watched_paths() -> Sequence[str]:
+        settings = read_settings(locked=chosen.locked)
+        locks = (lock_path(settings),) if is_locked(settings) else ()
+        return (*BuildSources(chosen.sources, settings).watched_paths, *locks)
+
+    written = [f"{target}{suffix}" for suffix in ("", INDEX_SUFFIX, VECTORS_SUFFIX)]
+    watcher = Watcher(list_watched_paths, output, exclude=written)
+    return watcher.run(lambda: _Run(chosen, target, output).build())
 
 
-def _present(target: str) -> Sequence[SourceDocument]:
-    """Return the documents of the bundle that is there now."""
-    from mcpg.bundle import read_bundle  # noqa: PLC0415 - only where a source failed
-
-    return () if target == STDOUT else read_bundle(target).documents
-
-
-def _guard(settings: Settings, wanted: _BundleRequest) -> LockGuard | None:
-    """Return what holds the build to a lock, if anything does."""
-    from mcpg.cli.locks import LockGuard, is_locked  # noqa: PLC0415 - most runs have no lock
-
-    if wanted.on_change is not None and not is_locked(settings):
-        message = "nothing is compared with a lock"
-        raise UsageError(message, place="--on-change", remedy="add --locked, or leave it out")
-    return LockGuard.by(settings, wanted.on_change and wanted.on_change.value)
-
-
-def _assemble_target(
-    intake: BuildSources,
-    memory: BuildCacheSession,
-    wanted: _BundleRequest,
-    output: Output,
-    guard: LockGuard | None,
-) -> Assembly:
-    """Put the sources together; the fitted ranking is that of the bundle that is replaced."""
-    last = PreviousBuild(partial(_present, wanted.target), wanted.allow_missing)
-    assembly = build.assemble_sources(intake, output, memory, last, [wanted.target], guard)
-    if wanted.untuned:
-        return replace(assembly, ranking=None)
-    return build.with_kept_ranking(assembly, wanted.file, output)
-
-
-def _embedding(wanted: _BundleRequest) -> EmbeddingSetup | None:
-    if not wanted.embed and wanted.embed_with is None:
-        return None
-    if not wanted.embed:
-        raise UsageError(
-            "no vectors are made", place="--embed-with", remedy="add --embed, or leave it out"
-        )
-    if wanted.file is None:
-        raise UsageError(
-            "vectors stand in a file beside the bundle, and standard output has none",
-            place="--embed",
-            remedy="write the bundle to a file, or leave out --embed",
-        )
-    from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - most runs make no vectors
-    from mcpg.embeddings.provider import need_numpy  # noqa: PLC0415 - as above
-
-    settings = read_settings(embed_with=wanted.embed_with)
-    is_local = isinstance(ServiceFactory(settings).embedder(), str)
-    need_numpy("embeddings" if is_local else "llm")
-    from mcpg.cli.embedding import embedding_by  # noqa: PLC0415 - as above
-
-    return embedding_by(settings, wanted.vector_type.value)
-
-
-def _vectors_of_last(
-    target: str, last: BuildStamp, embedding: EmbeddingSetup | None, output: Output
-) -> EmbeddingOutcome | None:
-    """Bring the vectors of an unchanged bundle up to date."""
-    if embedding is None:
-        return None
-    from mcpg.cli import embedding as embeddings  # noqa: PLC0415 - as above
-    from mcpg.index.file import content_key  # noqa: PLC0415
-
-    bundle = embeddings.VectorTarget(target, content_key(target), last.report["tools"])
-    return embeddings.embed(bundle, partial(_load_documents, target), embedding, output)
-
-
-def _load_documents(target: str) -> Iterable[ToolDocument]:
-    from mcpg.engine.loading import load  # noqa: PLC0415 - as above
-
-    return load(target).documents.values()
-
-
-def _vectors(
-    target: str, key: bytes, assembly: Assembly, embedding: EmbeddingSetup | None, output: Output
-) -> EmbeddingOutcome | None:
-    """Bring the vectors of a new bundle up to date."""
-    if embedding is None:
-        return None
-    from mcpg.cli import embedding as embeddings  # noqa: PLC0415 - as above
-
-    bundle = embeddings.VectorTarget(target, key, len(assembly.documents))
-    return embeddings.embed(bundle, lambda: assembly.documents, embedding, output)
-
-
-def _check_options(wanted: _BundleRequest) -> None:
-    if wanted.file is None and wanted.compares:
+def _check_options(chosen: BundleOptions, target: str) -> None:
+    is_sent = target == STDOUT
+    if is_sent and chosen.compares:
         raise UsageError(
             "standard output cannot be compared with anything",
             place="--output",
             remedy="name the bundle to compare with",
         )
-    if wanted.file is None and wanted.form is OutputFormat.JSON:
+    if is_sent and chosen.form is OutputFormat.JSON:
         raise UsageError(
             "standard output cannot take both the bundle and a report",
             place="--format",
             remedy="write the bundle to a file, or leave out --format",
         )
-
-
-def _check_watch(wanted: _BundleRequest) -> None:
-    if wanted.compares or STDOUT in (wanted.target, *(wanted.sources or ())):
+    if chosen.watch and (chosen.compares or is_sent or STDOUT in (chosen.sources or ())):
         raise UsageError(
             "only a bundle in a file can be kept up to date, from sources that can be read again",
             place="--watch",
@@ -397,9 +191,220 @@ def _check_watch(wanted: _BundleRequest) -> None:
         )
 
 
-def _send(made: Bundle, assembly: Assembly, output: Output) -> int:
-    from mcpg.bundle import encode_bundle  # noqa: PLC0415
+class _Run:
+    """One run: the sources are read and put together, and the bundle is written or compared."""
 
+    def __init__(self, chosen: BundleOptions, target: str, output: Output) -> None:
+        self.chosen = chosen
+        self.target = target
+        self.output = output
+        self.embedding = _set_up_embedding(chosen, target)
+        self.settings = read_settings(locked=chosen.locked)
+        if chosen.on_change is not None and not is_locked(self.settings):
+            message = "nothing is compared with a lock"
+            raise UsageError(message, place="--on-change", remedy="add --locked, or leave it out")
+        self.guard = LockGuard.by(self.settings, chosen.on_change and chosen.on_change.value)
+        self.intake = BuildSources(
+            chosen.sources,
+            self.settings,
+            source_id=chosen.source_id,
+            header=chosen.header,
+            seconds=chosen.server_timeout,
+        )
+
+    def build(self) -> int:
+        """Build, and return the exit code."""
+        chosen, output, guard = self.chosen, self.output, self.guard
+        file = None if self.target == STDOUT else self.target
+        makes_index = file is not None and not chosen.compares
+        # The lock may differ where the sources do not.
+        signature = self.intake.sign(self.target) if makes_index and guard is None else ""
+        last = self.find_last_build(signature)
+        if last is not None:
+            vectors = self.embed_unchanged(last)
+            return self.report_written(last.report, (), NO_CHANGES, vectors)
+        memory = BuildCacheSession(file, chosen.jobs, makes_index=makes_index)
+        with watched_bundle(self.settings, output, makes_index=makes_index) as tell, memory:
+            assembly = self.assemble(memory, file)
+            is_refused = guard is not None and guard.refuses(
+                assembly, output, allows_missing=chosen.allow_missing
+            )
+            if is_refused or (chosen.strict and build.is_rejected_by_strict(assembly, output)):
+                if chosen.form is OutputFormat.JSON and guard is not None:
+                    facts = self.list_facts(bundle_of(assembly).content_hash, assembly)
+                    output.json(self.make_report(facts, NO_CHANGES, assembly.diagnostics))
+                return ExitCode.FINDINGS
+            made = bundle_of(assembly)
+            if chosen.compares:
+                return self.compare(made, assembly)
+            if file is None:
+                return _send(made, assembly, output)
+            if signature and (self.intake.options.asked or signature != self.intake.sign(file)):
+                signature = ""  # servers may answer otherwise, or files changed meanwhile
+            code = self.write(made, assembly, signature, memory)
+            tell(assembly)
+            return code
+
+    def find_last_build(self, signature: str) -> BuildStamp | None:
+        """Return the stamp of the run that made the bundle of the same sources, if one did.
+
+        Diagnostics are not kept with it, so a JSON report that needs them takes a new run.
+        """
+        chosen = self.chosen
+        if not signature or chosen.strict or chosen.force or chosen.untuned:
+            return None
+        last = build_stamp(self.target)
+        if last.signature != signature:
+            return None
+        return last if chosen.form is OutputFormat.TEXT or not last.noticed else None
+
+    def assemble(self, memory: BuildCacheSession, file: str | None) -> Assembly:
+        """Put the sources together; the fitted ranking is that of the bundle that is replaced."""
+
+        def read_present() -> Sequence[SourceDocument]:
+            return read_bundle(file).documents if file is not None else ()
+
+        last = PreviousBuild(read_present, self.chosen.allow_missing)
+        assembly = build.assemble_sources(
+            self.intake, self.output, memory, last, [self.target], self.guard
+        )
+        if self.chosen.untuned:
+            assembly = replace(assembly, ranking=None)
+        else:
+            assembly = build.with_kept_ranking(assembly, file, self.output)
+        self.output.diagnostics(assembly.rewritten)
+        return replace(assembly, diagnostics=(*assembly.diagnostics, *assembly.rewritten))
+
+    def embed_unchanged(self, last: BuildStamp) -> EmbeddingOutcome | None:
+        """Bring the vectors of an unchanged bundle up to date."""
+        if self.embedding is None:
+            return None
+        from mcpg.cli.embedding import VectorTarget, embed  # noqa: PLC0415 - numpy
+
+        def read_documents() -> Iterable[ToolDocument]:
+            return load(self.target).documents.values()
+
+        vectors = VectorTarget(self.target, content_key(self.target), last.report["tools"])
+        return embed(vectors, read_documents, self.embedding, self.output)
+
+    def write(
+        self, made: Bundle, assembly: Assembly, signature: str, memory: BuildCacheSession
+    ) -> int:
+        """Write the bundle, its index and its vectors."""
+        data = Encoding(made)
+        written = write_encoded(self.target, data, force=self.chosen.force)
+        facts = self.list_facts(data.content_hash, assembly) | {"bytes": data.size}
+        # What differs from the lock is not approved, and no part of what was built.
+        kept = {name: one for name, one in facts.items() if name != _LOCK_CHANGES}
+        entry = build.cache_entry(signature, assembly, kept)
+        noticed = assembly.diagnostics
+        indexed = False
+        try:
+            with self.output.progress("compiling the index"):
+                indexed = build.write_index_and_cache(
+                    entry, self.target, data.key, assembly, memory
+                )
+        except OutputError as fault:
+            failed = build.no_index(fault)
+            self.output.diagnostics([failed])
+            noticed = (*noticed, failed)
+        memory.keep()
+        vectors = None
+        if self.embedding is not None:
+            from mcpg.cli.embedding import VectorTarget, embed  # noqa: PLC0415 - numpy
+
+            place = VectorTarget(self.target, data.key, len(assembly.documents))
+            vectors = embed(place, lambda: assembly.documents, self.embedding, self.output)
+        changes = {"written": written, "indexWritten": indexed}
+        return self.report_written(facts, noticed, changes, vectors)
+
+    def report_written(
+        self,
+        facts: Mapping[str, Any],
+        noticed: Iterable[Diagnostic],
+        changes: Mapping[str, bool],
+        vectors: EmbeddingOutcome | None,
+    ) -> int:
+        """Report what was written, and the *facts* about the bundle; return the exit code."""
+        if self.chosen.form is OutputFormat.JSON:
+            found = vectors.facts if vectors else {}
+            noticed = (*noticed, *(vectors.diagnostics if vectors else ()))
+            self.output.json(self.make_report(facts, {**changes, **found}, noticed))
+        verb = "wrote" if changes["written"] else "up to date:"
+        index = "; wrote its index" if changes["indexWritten"] else ""
+        embedded = vectors.facts_text if vectors else ""
+        stale = f", {len(facts['staleTools']):,} stale" if facts.get("staleTools") else ""
+        counts = build.format_counts(facts)
+        self.output.note(f"{verb} {self.target}: {counts}{stale}{index}{embedded}")
+        return ExitCode.FINDINGS if vectors and vectors.missing else ExitCode.DONE
+
+    def compare(self, made: Bundle, assembly: Assembly) -> int:
+        """Report how the bundle that is there differs, and return the exit code."""
+        path = Path(self.target)
+        reasons, text = _find_differences(made, path)
+        reasons += [f"? {tool_id}: its source failed" for tool_id in assembly.kept]
+        if self.embedding is not None:
+            from mcpg.cli.embedding import VectorTarget, staleness  # noqa: PLC0415 - numpy
+
+            key = hashlib.sha256(encode_bundle(made)).digest()
+            vectors = VectorTarget(self.target, key, len(assembly.documents))
+            reasons += staleness(vectors, self.embedding)
+        if self.chosen.form is OutputFormat.JSON:
+            changes = {"stale": bool(reasons), "differences": reasons}
+            facts = self.list_facts(made.content_hash, assembly)
+            report = self.make_report(facts, changes, assembly.diagnostics)
+            self.output.json(report | {"path": str(path)})
+        elif self.chosen.diff:
+            self.output.text(lines_kept(text).rstrip("\n"))
+        return build.report_freshness(str(path), reasons, build.summary(assembly), self.output)
+
+    def list_facts(self, content_hash: str, assembly: Assembly) -> dict[str, Any]:
+        """Return the facts about a bundle, as JSON has them."""
+        facts: dict[str, Any] = {"contentHash": content_hash, "staleTools": list(assembly.stale)}
+        if self.guard is not None:
+            facts[_LOCK_CHANGES] = [change_json(one) for one in self.guard.changes]
+        return build.counts(assembly) | facts
+
+    def make_report(
+        self, facts: Mapping[str, Any], changes: Mapping[str, Any], noticed: Iterable[Diagnostic]
+    ) -> JsonObject:
+        """Return the object that `bundle` prints."""
+        return {
+            "schema": "mcpg/bundle/1",
+            "path": self.target,
+            **facts,
+            **changes,
+            "diagnostics": diagnostics_json(noticed),
+        }
+
+
+def _set_up_embedding(chosen: BundleOptions, target: str) -> EmbeddingSetup | None:
+    """Return what makes the vectors, `None` where none are asked for.
+
+    Raises:
+        UsageError: They make no sense, or have no place.
+    """
+    if not chosen.embed and chosen.embed_with is None:
+        return None
+    if not chosen.embed:
+        raise UsageError(
+            "no vectors are made", place="--embed-with", remedy="add --embed, or leave it out"
+        )
+    if target == STDOUT:
+        raise UsageError(
+            "vectors stand in a file beside the bundle, and standard output has none",
+            place="--embed",
+            remedy="write the bundle to a file, or leave out --embed",
+        )
+    settings = read_settings(embed_with=chosen.embed_with)
+    is_local = isinstance(ServiceFactory(settings).embedder(), str)
+    need_numpy("embeddings" if is_local else "llm")
+    from mcpg.cli.embedding import embedding_by  # noqa: PLC0415 - numpy
+
+    return embedding_by(settings, chosen.vector_type.value)
+
+
+def _send(made: Bundle, assembly: Assembly, output: Output) -> int:
     data = encode_bundle(made)
     output.bytes(data)
     facts = build.counts(assembly) | {"bytes": len(data)}
@@ -407,101 +412,8 @@ def _send(made: Bundle, assembly: Assembly, output: Output) -> int:
     return ExitCode.DONE
 
 
-def _write(
-    made: Bundle,
-    assembly: Assembly,
-    signature: str,
-    memory: BuildCacheSession,
-    wanted: _BundleRequest,
-    embedding: EmbeddingSetup | None,
-    output: Output,
-    guard: LockGuard | None,
-) -> int:
-    """Write the bundle, its index and its vectors."""
-    from mcpg.bundle import Encoding, write_encoded  # noqa: PLC0415
-
-    data = Encoding(made)
-    written = write_encoded(wanted.target, data, force=wanted.force)
-    facts = _facts(data.content_hash, assembly, guard) | {"bytes": data.size}
-    # What differs from the lock is not approved, and no part of what was built.
-    kept = {name: one for name, one in facts.items() if name != _LOCK_CHANGES}
-    run = build.cache_entry(signature, assembly, kept)
-    noticed = assembly.diagnostics
-    indexed = False
-    try:
-        with output.progress("compiling the index"):
-            indexed = build.write_index_and_cache(run, wanted.target, data.key, assembly, memory)
-    except OutputError as fault:
-        failed = build.no_index(fault)
-        output.diagnostics([failed])
-        noticed = (*noticed, failed)
-    memory.keep()
-    vectors = _vectors(wanted.target, data.key, assembly, embedding, output)
-    changes = {"written": written, "indexWritten": indexed}
-    return _tell(wanted, facts, noticed, changes=changes, vectors=vectors, output=output)
-
-
-def _tell(
-    wanted: _BundleRequest,
-    facts: Mapping[str, Any],
-    noticed: Iterable[Diagnostic],
-    *,
-    changes: Mapping[str, bool] = NO_CHANGES,
-    vectors: EmbeddingOutcome | None,
-    output: Output,
-) -> int:
-    """Report what was written, and the *facts* about the bundle; return the exit code."""
-    target = wanted.target
-    if wanted.form is OutputFormat.JSON:
-        found = vectors.facts if vectors else {}
-        noticed = (*noticed, *(vectors.diagnostics if vectors else ()))
-        output.json(_report(target, facts, {**changes, **found}, noticed))
-    verb = "wrote" if changes["written"] else "up to date:"
-    index = "; wrote its index" if changes["indexWritten"] else ""
-    embedded = vectors.facts_text if vectors else ""
-    stale = f", {len(facts['staleTools']):,} stale" if facts.get("staleTools") else ""
-    output.note(f"{verb} {target}: {build.format_counts(facts)}{stale}{index}{embedded}")
-    return ExitCode.FINDINGS if vectors and vectors.missing else ExitCode.DONE
-
-
-def _compare(
-    made: Bundle,
-    assembly: Assembly,
-    wanted: _BundleRequest,
-    embedding: EmbeddingSetup | None,
-    output: Output,
-    guard: LockGuard | None,
-) -> int:
-    path = Path(wanted.target)
-    reasons, text = _differences(made, path)
-    reasons += [f"? {tool_id}: its source failed" for tool_id in assembly.kept]
-    reasons += _stale_vectors(made, len(assembly.documents), wanted.target, embedding)
-    if wanted.form is OutputFormat.JSON:
-        changes = {"stale": bool(reasons), "differences": reasons}
-        facts = _facts(made.content_hash, assembly, guard)
-        output.json(_report(str(path), facts, changes, assembly.diagnostics))
-    elif wanted.diff:
-        output.text(lines_kept(text).rstrip("\n"))
-    return build.report_freshness(str(path), reasons, build.summary(assembly), output)
-
-
-def _stale_vectors(
-    made: Bundle, tools: int, target: str, embedding: EmbeddingSetup | None
-) -> list[str]:
-    if embedding is None:
-        return []
-    from mcpg.bundle import encode_bundle  # noqa: PLC0415 - as above
-    from mcpg.cli import embedding as embeddings  # noqa: PLC0415
-
-    key = hashlib.sha256(encode_bundle(made)).digest()
-    return embeddings.staleness(embeddings.VectorTarget(target, key, tools), embedding)
-
-
-def _differences(made: Bundle, path: Path) -> tuple[list[str], str]:
+def _find_differences(made: Bundle, path: Path) -> tuple[list[str], str]:
     """Return how *path* differs: as short lines, and as a diff of the documents."""
-    from mcpg.bundle import Bundle, encode_bundle, read_bundle  # noqa: PLC0415
-    from mcpg.review.diff import diff_bundles, unified_text  # noqa: PLC0415
-
     try:
         present = read_bundle(path)
     except NotFoundError:
@@ -510,61 +422,35 @@ def _differences(made: Bundle, path: Path) -> tuple[list[str], str]:
         return [fault.message], unified_text(Bundle(), made)
     if path.read_bytes() == encode_bundle(made):
         return [], ""
-    lines = _format_changes(diff_bundles(present, made))
-    return lines or [_same_content(present)], unified_text(present, made)
-
-
-def _format_changes(diff: BundleDiff) -> list[str]:
-    return [
+    diff = diff_bundles(present, made)
+    lines = [
         *(f"+ {name}" for name in diff.added),
         *(f"- {name}" for name in diff.removed),
         *(f"~ {one.name}: {', '.join(field.name for field in one.fields)}" for one in diff.changed),
         *(f"~ extension: {name}" for name in diff.extension),
     ]
+    return lines or [_explain_bytes(present)], unified_text(present, made)
 
 
-def _same_content(present: Bundle) -> str:
+def _explain_bytes(present: Bundle) -> str:
+    """Return why the same documents stand in other bytes."""
     if present.generator != __version__:
         writer = f"mcpg {present.generator}" if present.generator else "another program"
         return f"the same documents, written by {writer}; this is mcpg {__version__}"
     return "the same documents in other bytes: the file was edited, or an earlier mcpg wrote it"
 
 
-def _facts(content_hash: str, assembly: Assembly, guard: LockGuard | None) -> dict[str, Any]:
-    facts: dict[str, Any] = {"contentHash": content_hash, "staleTools": list(assembly.stale)}
-    if guard is not None:
-        from mcpg.cli.locks import change_json  # noqa: PLC0415 - as above
-
-        facts[_LOCK_CHANGES] = [change_json(one) for one in guard.changes]
-    return build.counts(assembly) | facts
-
-
-def _report(
-    path: str,
-    facts: Mapping[str, Any],
-    changes: Mapping[str, Any],
-    noticed: Iterable[Diagnostic],
-) -> JsonObject:
-    return {
-        "schema": "mcpg/bundle/1",
-        "path": path,
-        **facts,
-        **changes,
-        "diagnostics": diagnostics_json(noticed),
-    }
-
-
-# Telling OpenTelemetry, where a setting asks for that, of a bundle that is made.
-
-
 @contextmanager
 def watched_bundle(
     settings: Settings, output: Output, *, makes_index: bool
 ) -> Iterator[Callable[[Assembly], None]]:
-    """Report a build to the observer; yield a function that takes what was built.
+    """Report a build to OpenTelemetry, if *settings* ask for that.
+
+    Yields:
+        A function that takes what was built.
 
     Args:
-        settings: Say whether anybody is told.
+        settings: What is set.
         output: Where it is told that this cannot be done.
         makes_index: Whether an index is made; nothing is told of a run that only compares.
 
@@ -576,21 +462,16 @@ def watched_bundle(
         output.diagnostics(factory.find_diagnostics())
     observer = factory.observer() if makes_index else None
     if observer is None:
-        yield _nothing
+        yield lambda _assembly: None
         return
     with GuardedObserver.of(observer).build() as tell:
-        yield lambda assembly: tell(make_build_facts(assembly))
+        yield lambda assembly: tell(_make_build_facts(assembly))
     output.diagnostics(tell.diagnostics)
 
 
-def make_build_facts(assembly: Assembly) -> BuildFacts:
-    """Return what is told of the index of *assembly*."""
+def _make_build_facts(assembly: Assembly) -> BuildFacts:
     documents = assembly.documents
     groups = [group for document in documents for group in document.groups]
     links = sum(len(document.links) for document in documents)
     nodes, edges = len(documents) + len(set(groups)), links + len(groups)
     return BuildFacts(len(documents), None, nodes, edges)
-
-
-def _nothing(_: Assembly) -> None:
-    pass

@@ -7,8 +7,9 @@ import os
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,11 +25,13 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.watch import relative_path
 from mcpg.engine import Engine
 from mcpg.errors import InputError, NotFoundError, UsageError
+from mcpg.evaluation.judged import Judgements
 from mcpg.files import MAX_BYTES
 from mcpg.review.change_report import (
     GATES,
     CatalogSide,
     ChangeReport,
+    Limit,
     change_report_json,
     judge_change,
     parse_limits,
@@ -36,6 +39,235 @@ from mcpg.review.change_report import (
 from mcpg.review.impact import DEFAULT_MARGIN, DEFAULT_SAMPLE, ImpactStudy
 from mcpg.show.blocks import Table
 from mcpg.show.changes import change_blocks, headline, is_empty
+
+EXAMPLES = """\
+mcpg diff old.mdld new.mdld
+mcpg diff old.mdld                                       # and the bundle in mcpg.toml
+mcpg diff --base origin/main tools/                      # with a revision of git
+mcpg diff old.mdld new.mdld --queries queries.jsonl
+mcpg diff old.mdld new.mdld --fail-on breaking,unreachable,rank
+mcpg diff old.mdld new.mdld --fail-on rank=3 --format markdown > comment.md"""
+
+MORE = "docs/how-to/diff.md"
+
+LONGEST = 60_000
+"""GitHub takes comments of 65,536 characters."""
+
+_TITLE = "## mcpg diff"
+_SHOWN = 20
+_FEWER = (50, 20, 10, 5, 3, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffOptions:
+    """What is compared, and how the report is written."""
+
+    before: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="BEFORE",
+            help="The old catalogue: a bundle, folder or manifest. With --base it is left out.",
+            show_default=False,
+        ),
+    ] = None
+    after: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="AFTER", help="The new catalogue. [default: the bundle that searches use]"
+        ),
+    ] = None
+    base: Annotated[
+        str | None,
+        typer.Option(
+            "--base",
+            metavar="REVISION",
+            help="Compare with AFTER as it was at this revision of git.",
+        ),
+    ] = None
+    queries: Annotated[
+        str | None,
+        typer.Option(
+            "--queries",
+            metavar="FILE",
+            help="File of judged queries to search in both; - reads standard input.",
+        ),
+    ] = None
+    sample: Annotated[
+        int,
+        typer.Option(
+            "--sample",
+            metavar="N",
+            min=0,
+            help="Maximum number of queries made of the texts of the tools; 0 for none.",
+        ),
+    ] = DEFAULT_SAMPLE
+    margin: Annotated[
+        float,
+        typer.Option(
+            "--margin",
+            metavar="SCORE",
+            min=0.0,
+            max=1.0,
+            help="Report a score that falls by more, though it stays on one side of 0.35.",
+        ),
+    ] = DEFAULT_MARGIN
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--fail-on",
+            metavar="KIND[=N]",
+            show_default=False,
+            help=f"Exit 1 on more than N findings, 0 by default, of a kind: {', '.join(GATES)}. "
+            "Repeatable, or separated by commas.",
+        ),
+    ] = None
+    strategy: options.StrategyName = None
+    fusion: options.Fusion = None
+    embed_with: options.EmbedWith = None
+    lexicon: options.Lexicon = None
+    include_disabled: options.IncludeDisabled = False
+    form: options.ListFormat = "text"
+    every: Annotated[
+        bool, typer.Option("--all", help="Show every finding, not the first 20 of a kind.")
+    ] = False
+
+
+def run(output: Output, chosen: DiffOptions) -> int:
+    """Compare two catalogues, and what searches find in them.
+
+    Reports tools that were added, removed, renamed or changed, changes of schemas that break
+    callers, and queries that another tool takes.
+    """
+    limits = parse_limits(chosen.fail_on or ())
+    judgements = load_judgements(chosen.queries) if chosen.queries else None
+    report = _compare(chosen, judgements, limits, output)
+    if chosen.form != "json":
+        output.note_opening(report.diagnostics)
+    _write(change_report_json(report), chosen, output)
+    failed = [gate for gate in report.gates if not gate.passed]
+    for gate in failed:
+        output.error(
+            f"{gate.found:,} found, at most {gate.most:,} accepted: {GATES[gate.kind]}",
+            place=f"--fail-on {gate.kind}",
+        )
+    return ExitCode.FINDINGS if failed else ExitCode.DONE
+
+
+def _compare(
+    chosen: DiffOptions,
+    judgements: Judgements | None,
+    limits: Sequence[Limit],
+    output: Output,
+) -> ChangeReport:
+    """Load the two catalogues, and search in both."""
+    settings = read_settings(
+        strategy=chosen.strategy,
+        fusion=chosen.fusion,
+        embed_with=chosen.embed_with,
+        lexicon=chosen.lexicon,
+    )
+    old, new = _name_catalogues(chosen, settings)
+    with nullcontext(old) if chosen.base is None else at_revision(new, chosen.base) as place:
+        then = _load_catalogue(place, "BEFORE", settings, output)
+        now = _load_catalogue(new, "AFTER", settings, output)
+        strategy = find_strategy(settings)
+        study = ImpactStudy(
+            then,
+            now,
+            margin=chosen.margin,
+            strategy=strategy,
+            fusion=find_fusion(settings, strategy),
+            lexicon=uses_lexicon(settings),
+            include_disabled=chosen.include_disabled,
+        )
+        with output.counting("searching both") as tell:
+            impact = study.impact(judgements, chosen.sample, tell)
+    return ChangeReport(
+        CatalogSide(old, len(then.index)),
+        CatalogSide(new, len(now.index)),
+        study.diff,
+        impact,
+        judge_change(study.diff, impact, limits),
+        (*then.diagnostics, *now.diagnostics, *study.diagnostics),
+    )
+
+
+def _name_catalogues(chosen: DiffOptions, settings: Settings) -> tuple[str, str]:
+    """Return what the two catalogues are called; with `--base`, the only one named is the new one.
+
+    Raises:
+        UsageError: Too few or too many are named.
+    """
+    if chosen.base is not None and chosen.after is not None:
+        raise UsageError(
+            "with a revision the old catalogue is the new one as it was then",
+            place="--base",
+            remedy="name the new catalogue alone, or leave out --base",
+        )
+    new = chosen.before if chosen.base is not None else chosen.after
+    if new is None:
+        found = settings.bundles()
+        if len(found) > 1:
+            raise UsageError(
+                "the settings name several catalogues", place="AFTER", remedy="name the new one"
+            )
+        new = relative_path(str(found[0].value))
+    if chosen.base is not None:
+        return f"{chosen.base}:{new}", new
+    if chosen.before is None:
+        raise UsageError(
+            "no old catalogue is named",
+            place="BEFORE",
+            remedy="name a bundle, a folder or a manifest, or a revision of git with --base",
+        )
+    return chosen.before, new
+
+
+def _load_catalogue(path: str, name: str, settings: Settings, output: Output) -> Engine:
+    """Load the catalogue at *path*, that of the argument *name*.
+
+    Raises:
+        McpgError: There is none, or it cannot be used.
+    """
+    flags = {**settings.flags, "bundle": [path]}
+    named = Settings(settings.folder, settings.environment, flags)
+    try:
+        return open_engine(named, output, is_cached=False)
+    except NotFoundError as fault:
+        raise NotFoundError(fault.message, place=name, remedy=fault.remedy) from fault
+
+
+def _write(data: dict[str, Any], chosen: DiffOptions, output: Output) -> None:
+    most = None if chosen.every else _SHOWN
+    match chosen.form:
+        case "json":
+            output.json(data)
+        case "markdown":
+            output.text(_render_comment(data, most))
+        case "text":
+            if is_empty(data):
+                output.note("no change")
+            else:
+                output.text(text(change_blocks(data, most), output))
+        case _:  # only programs read it
+            members = ("toolId", "change", "sourceId", "toolName", "isRiskier", "description")
+            changes = RecordListing(data["tools"], members, "toolId", Table("Tools", (), ()))
+            write_listing(changes, chosen.form, output)
+
+
+def _render_comment(data: dict[str, Any], most: int | None) -> str:
+    """Return *data* as Markdown that fits a comment: with fewer items where it is too long."""
+    title = f"{_TITLE}: {headline(data)}"
+    if is_empty(data):
+        return f"{_TITLE}: no change"
+    for shown in (most, *(one for one in _FEWER if most is None or one < most)):
+        comment = markdown(change_blocks(data, shown, folds=True), title)
+        if len(comment) <= LONGEST:
+            return comment
+    return f"{title}\n\nThe report is too long for a comment; `mcpg diff` shows all.\n"
+
+
+# The catalogue as it was at a revision of git.
 
 # In a hook, git sets these to its own repository, or relative to another folder.
 _OF_ONE_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
@@ -82,7 +314,7 @@ def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_B
         raise InputError(f"is larger than {MAX_BYTES:,} bytes", place=f"{commit}:{name}")
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         if hasattr(tarfile, "data_filter"):
-            files.extractall(root, filter=_within)  # noqa: S202 - what leads out is left out
+            files.extractall(root, filter=_keep_within)  # noqa: S202 - what leads out is left out
         else:
             _extract_without_filter(files, root)
     for entry in _git(folder, "ls-tree", "-r", "-z", commit, "--", name).split(b"\0"):
@@ -96,7 +328,7 @@ def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_B
 
 
 def _extract_without_filter(files: tarfile.TarFile, root: Path) -> None:
-    """Extract as `_within` does, on Python before 3.11.4, which has no filters.
+    """Extract as `_keep_within` does, on Python before 3.11.4, which has no filters.
 
     A link is made once all files are there, and only to one of them, so that no later link can
     lead it out.
@@ -110,7 +342,7 @@ def _extract_without_filter(files: tarfile.TarFile, root: Path) -> None:
             files.extract(member, root)
 
 
-def _within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
+def _keep_within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
     """Leave out what leads out of the copy, such as an absolute link; see `tarfile.data_filter`."""
     try:
         return tarfile.data_filter(member, path)
@@ -147,238 +379,3 @@ def _git(folder: Path, *arguments: str) -> bytes:
             remedy="name a revision of this repository that has the file; in CI, fetch it first",
         )
     return done.stdout
-
-
-EXAMPLES = """\
-mcpg diff old.mdld new.mdld
-mcpg diff old.mdld                                       # and the bundle in mcpg.toml
-mcpg diff --base origin/main tools/                      # with a revision of git
-mcpg diff old.mdld new.mdld --queries queries.jsonl
-mcpg diff old.mdld new.mdld --fail-on breaking,unreachable,rank
-mcpg diff old.mdld new.mdld --fail-on rank=3 --format markdown > comment.md"""
-
-_TITLE = "## mcpg diff"
-LONGEST = 60_000
-"""GitHub takes comments of 65,536 characters."""
-
-_SHOWN = 20
-_FEWER = (50, 20, 10, 5, 3, 1)
-
-Before = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="BEFORE",
-        help="The old catalogue: a bundle, folder or manifest. With --base it is left out.",
-        show_default=False,
-    ),
-]
-After = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="AFTER", help="The new catalogue. [default: the bundle that searches use]"
-    ),
-]
-Base = Annotated[
-    str | None,
-    typer.Option(
-        "--base",
-        metavar="REVISION",
-        help="Compare with AFTER as it was at this revision of git.",
-    ),
-]
-Queries = Annotated[
-    str | None,
-    typer.Option(
-        "--queries",
-        metavar="FILE",
-        help="File of judged queries to search in both; - reads standard input.",
-    ),
-]
-Sample = Annotated[
-    int,
-    typer.Option(
-        "--sample",
-        metavar="N",
-        min=0,
-        help="Maximum number of queries made of the texts of the tools; 0 for none.",
-    ),
-]
-Margin = Annotated[
-    float,
-    typer.Option(
-        "--margin",
-        metavar="SCORE",
-        min=0.0,
-        max=1.0,
-        help="Report a score that falls by more, though it stays on one side of 0.35.",
-    ),
-]
-FailOn = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fail-on",
-        metavar="KIND[=N]",
-        show_default=False,
-        help=f"Exit 1 on more than N findings, 0 by default, of a kind: {', '.join(GATES)}. "
-        "Repeatable, or separated by commas.",
-    ),
-]
-Everything = Annotated[
-    bool, typer.Option("--all", help="Show every finding, not the first 20 of a kind.")
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "diff", examples=EXAMPLES, more="docs/how-to/diff.md")(diff)
-
-
-def diff(
-    output: Output,
-    *,
-    before: Before = None,
-    after: After = None,
-    base: Base = None,
-    queries: Queries = None,
-    sample: Sample = DEFAULT_SAMPLE,
-    margin: Margin = DEFAULT_MARGIN,
-    fail_on: FailOn = None,
-    strategy: options.StrategyName = None,
-    fusion: options.Fusion = None,
-    embed_with: options.EmbedWith = None,
-    lexicon: options.Lexicon = None,
-    include_disabled: options.IncludeDisabled = False,
-    form: options.ListFormat = "text",
-    every: Everything = False,
-) -> int:
-    """Compare two catalogues, and what searches find in them.
-
-    Reports tools that were added, removed, renamed or changed, changes of schemas that break
-    callers, and queries that another tool takes.
-    """
-    limits = parse_limits(fail_on or ())
-    judgements = load_judgements(queries) if queries else None
-    settings = read_settings(
-        strategy=strategy, fusion=fusion, embed_with=embed_with, lexicon=lexicon
-    )
-    old, new = _name_catalogues(before, after, base, settings)
-    with nullcontext(old) if base is None else at_revision(new, base) as place:
-        engines = [
-            _load_catalogue(path, name, settings, output)
-            for path, name in ((place, "BEFORE"), (new, "AFTER"))
-        ]
-        chosen = find_strategy(settings)
-        study = ImpactStudy(
-            *engines,
-            margin=margin,
-            strategy=chosen,
-            fusion=find_fusion(settings, chosen),
-            lexicon=uses_lexicon(settings),
-            include_disabled=include_disabled,
-        )
-        with output.counting("searching both") as tell:
-            impact = study.impact(judgements, sample, tell)
-    report = ChangeReport(
-        CatalogSide(old, len(engines[0].index)),
-        CatalogSide(new, len(engines[1].index)),
-        study.diff,
-        impact,
-        judge_change(study.diff, impact, limits),
-        (*engines[0].diagnostics, *engines[1].diagnostics, *study.diagnostics),
-    )
-    if form != "json":
-        output.note_opening(report.diagnostics)
-    _write(change_report_json(report), form, output, is_whole=every)
-    return _report_failed_gates(report, output)
-
-
-def _name_catalogues(
-    before: str | None, after: str | None, base: str | None, settings: Settings
-) -> tuple[str, str]:
-    """Return what the two catalogues are called; with *base*, the only one named is the new one.
-
-    Raises:
-        UsageError: Too few or too many are named.
-    """
-    if base is not None and after is not None:
-        raise UsageError(
-            "with a revision the old catalogue is the new one as it was then",
-            place="--base",
-            remedy="name the new catalogue alone, or leave out --base",
-        )
-    new = before if base is not None else after
-    if new is None:
-        found = settings.bundles()
-        if len(found) > 1:
-            raise UsageError(
-                "the settings name several catalogues", place="AFTER", remedy="name the new one"
-            )
-        new = relative_path(str(found[0].value))
-    if base is not None:
-        return f"{base}:{new}", new
-    if before is None:
-        raise UsageError(
-            "no old catalogue is named",
-            place="BEFORE",
-            remedy="name a bundle, a folder or a manifest, or a revision of git with --base",
-        )
-    return before, new
-
-
-def _load_catalogue(path: str, name: str, settings: Settings, output: Output) -> Engine:
-    """Load the catalogue at *path*, that of the argument *name*.
-
-    Raises:
-        McpgError: There is none, or it cannot be used.
-    """
-    flags = {**settings.flags, "bundle": [path]}
-    named = Settings(settings.folder, settings.environment, flags)
-    try:
-        return open_engine(named, output, is_cached=False)
-    except NotFoundError as fault:
-        raise NotFoundError(fault.message, place=name, remedy=fault.remedy) from fault
-
-
-def _write(data: dict[str, Any], form: str, output: Output, *, is_whole: bool) -> None:
-    most = None if is_whole else _SHOWN
-    match form:
-        case "json":
-            output.json(data)
-        case "markdown":
-            output.text(_comment(data, most=most))
-        case "text":
-            if is_empty(data):
-                output.note("no change")
-            else:
-                output.text(text(change_blocks(data, most), output))
-        case _:
-            write_listing(_listing(data), form, output)
-
-
-def _comment(data: dict[str, Any], *, most: int | None) -> str:
-    """Return *data* as Markdown that fits a comment: with fewer items where it is too long."""
-    title = f"{_TITLE}: {headline(data)}"
-    if is_empty(data):
-        return f"{_TITLE}: no change"
-    for shown in (most, *(one for one in _FEWER if most is None or one < most)):
-        comment = markdown(change_blocks(data, shown, folds=True), title)
-        if len(comment) <= LONGEST:
-            return comment
-    return f"{title}\n\nThe report is too long for a comment; `mcpg diff` shows all.\n"
-
-
-def _listing(data: dict[str, Any]) -> RecordListing:
-    """Return the tools that changed as a list that only programs read."""
-    members = ("toolId", "change", "sourceId", "toolName", "isRiskier", "description")
-    return RecordListing(data["tools"], members, "toolId", Table("Tools", (), ()))
-
-
-def _report_failed_gates(report: ChangeReport, output: Output) -> int:
-    """Report the gates that fail, and return the exit code."""
-    failed = [gate for gate in report.gates if not gate.passed]
-    for gate in failed:
-        output.error(
-            f"{gate.found:,} found, at most {gate.most:,} accepted: {GATES[gate.kind]}",
-            place=f"--fail-on {gate.kind}",
-        )
-    return ExitCode.FINDINGS if failed else ExitCode.DONE

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from mcpg.bundle import assemble
+from mcpg.catalog.catalog import build_catalog
 from mcpg.cli import checks as trials
 from mcpg.cli import options
 from mcpg.cli.checks import Check, Status, check_lock, check_review, failure, run_check, time_call
@@ -21,67 +23,27 @@ from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.server_options import ServerOptions
 from mcpg.cli.settings import Settings
+from mcpg.cli.source_settings import ConfiguredSource, open_entry
+from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Diagnostic, McpgError, Severity, find_remedy
 from mcpg.plugins.hooks import DoctorCheck
 from mcpg.plugins.registry import load_reference, own_items, package_plugins
 from mcpg.show.blocks import CodeSpan, Column, Inline, Styled, Table
-from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, Server, StdioServer
+from mcpg.sources import read_sources
+from mcpg.sources.arguments import SourceCollector
+from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, StdioServer
+from mcpg.sources.live import query_each
 from mcpg.sources.model import ServerListing, SourceBatch
 from mcpg.sources.read import MODULE, REGISTERED, find_kind
 from mcpg.sources.registry import FileSource, ServerSource, Source
 from mcpg.sources.session_scope import decide_scope
-from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count, to_json
-
-if TYPE_CHECKING:
-    from mcpg.cli.source_settings import ConfiguredSource
 
 EXAMPLES = """\
 mcpg doctor
 mcpg doctor --strategy auto --embed-with local:multilingual
 mcpg doctor --format json | jq '.checks[] | select(.status == "failed")'"""
-
-
-NoSources = Annotated[
-    bool,
-    typer.Option("--no-sources", help="Skip the sources in mcpg.toml."),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "doctor", examples=EXAMPLES, more="docs/how-to/live-servers.md")(doctor)
-
-
-def doctor(
-    output: Output,
-    *,
-    bundle: options.BundlePaths = None,
-    strategy: options.StrategyName = None,
-    embed_with: options.EmbedWith = None,
-    normalize: options.Normalize = None,
-    no_sources: NoSources = False,
-    form: options.ListFormat = "text",
-) -> int:
-    """Check every configured part, and suggest fixes.
-
-    Servers are started or reached, and their tools listed. Exits 1 when a configured part does not
-    work.
-    """
-    settings = read_settings(
-        bundle=bundle, strategy=strategy, embed_with=embed_with, normalize=normalize
-    )
-    with output.progress("checking"):
-        checks = list(examine(settings, starts_sources=not no_sources))
-    if form == "json":
-        output.json(doctor_json(checks))
-    else:
-        write_listing(doctor_listing(checks), form, output)
-    return ExitCode.DONE if is_healthy(checks) else ExitCode.FINDINGS
-
-
-# The checks, in the order in which one part needs the other
-
+MORE = "docs/how-to/live-servers.md"
 
 _STYLES = {Status.OK: "green", Status.NOTE: "yellow", Status.OFF: "dim", Status.FAILED: "red"}
 _TRIALS: dict[str, Callable[[Settings, ServiceFactory], Check] | None] = {
@@ -93,6 +55,66 @@ _TRIALS: dict[str, Callable[[Settings, ServiceFactory], Check] | None] = {
     "telemetry": None,
 }
 """The checks by name; `None` where a plugin registers one. Those of other packages come last."""
+
+
+_LONGEST_NAME = 80
+_SHOWN = 10
+_RAISE = "raise its 'timeout', or run it yourself to see whether it responds"
+_PROGRAM = (
+    "run its command yourself: what it writes to standard error may be secret, and is not shown"
+)
+_ADDRESS = "check the address and its headers, and whether a server runs there"
+_SKIPPED = "they are not started: --no-sources"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoctorOptions:
+    """What is checked."""
+
+    bundle: options.BundlePaths = None
+    strategy: options.StrategyName = None
+    embed_with: options.EmbedWith = None
+    normalize: options.Normalize = None
+    no_sources: Annotated[
+        bool, typer.Option("--no-sources", help="Skip the sources in mcpg.toml.")
+    ] = False
+    form: options.ListFormat = "text"
+
+
+def run(output: Output, chosen: DoctorOptions) -> int:
+    """Check every configured part, and suggest fixes.
+
+    Servers are started or reached, and their tools listed. Exits 1 when a configured part does not
+    work.
+    """
+    settings = read_settings(
+        bundle=chosen.bundle,
+        strategy=chosen.strategy,
+        embed_with=chosen.embed_with,
+        normalize=chosen.normalize,
+    )
+    with output.progress("checking"):
+        checks = list(examine(settings, starts_sources=not chosen.no_sources))
+    is_healthy = all(check.status is not Status.FAILED for check in checks)
+    records = [to_json(check) for check in checks]
+    if chosen.form == "json":
+        output.json({"schema": "mcpg/doctor/1", "healthy": is_healthy, "checks": [*records]})
+    else:
+        members = ("status", "name", "message", "remedy")
+        listing = RecordListing(records, members, "name", _draw_checks(checks))
+        write_listing(listing, chosen.form, output)
+    return ExitCode.DONE if is_healthy else ExitCode.FINDINGS
+
+
+def _draw_checks(checks: Sequence[Check]) -> Table:
+    """Return the checks, with what to do about them."""
+    rows: list[tuple[Inline, ...]] = []
+    for check in checks:
+        status = Styled(check.status.value, _STYLES[check.status])
+        remedy = ("; ", CodeSpan(check.remedy)) if check.remedy else ""
+        rows.append((status, CodeSpan(check.name), (CodeSpan(check.message), remedy)))
+    columns = (Column("status"), Column("check"), Column("result"))
+    return Table("Checks", columns, tuple(rows), has_heads=True, wraps=True)
 
 
 def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Check]:
@@ -118,8 +140,8 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
         yield run_check("vectors", lambda: trials.check_vectors(engine, factory))
     rooms = {one.name: one.run for one in own_items(DoctorCheck)}
     for name, trial in _TRIALS.items():
-        run = trial or load_reference(rooms[name])
-        yield run_check(name, partial(run, settings, factory))
+        run_trial = trial or load_reference(rooms[name])
+        yield run_check(name, partial(run_trial, settings, factory))
     yield from _check_plugins(settings, factory)
     yield from _check_sources(settings, starts=starts_sources)
 
@@ -132,54 +154,16 @@ def _check_plugins(settings: Settings, factory: ServiceFactory) -> Iterator[Chec
     for registered in found.items(DoctorCheck):
         check = registered.item
 
-        def run(check: DoctorCheck = check) -> Check:
+        def run_own(check: DoctorCheck = check) -> Check:
             made = load_reference(check.run)(settings, factory)
             if not isinstance(made, Check):
                 raise TypeError(type(made).__name__)
             return made
 
-        yield run_check(check.name, run)
-
-
-def doctor_json(checks: Sequence[Check]) -> JsonObject:
-    """Return the object that `doctor` prints."""
-    return {
-        "schema": "mcpg/doctor/1",
-        "healthy": is_healthy(checks),
-        "checks": [to_json(check) for check in checks],
-    }
-
-
-def doctor_listing(checks: Sequence[Check]) -> RecordListing:
-    """Return the checks, with what to do about them."""
-    rows: list[tuple[Inline, ...]] = []
-    for check in checks:
-        status = Styled(check.status.value, _STYLES[check.status])
-        remedy = ("; ", CodeSpan(check.remedy)) if check.remedy else ""
-        rows.append((status, CodeSpan(check.name), (CodeSpan(check.message), remedy)))
-    columns = (Column("status"), Column("check"), Column("result"))
-    table = Table("Checks", columns, tuple(rows), has_heads=True, wraps=True)
-    members = ("status", "name", "message", "remedy")
-    return RecordListing([to_json(check) for check in checks], members, "name", table)
-
-
-def is_healthy(checks: Sequence[Check]) -> bool:
-    """Return whether everything that is configured works."""
-    return all(check.status is not Status.FAILED for check in checks)
+        yield run_check(check.name, run_own)
 
 
 # The sources of the configuration file: each is started or read
-
-
-_LONGEST_NAME = 80
-_SHOWN = 10
-_SEVERAL = 2
-_RAISE = "raise its 'timeout', or run it yourself to see whether it responds"
-_PROGRAM = (
-    "run its command yourself: what it writes to standard error may be secret, and is not shown"
-)
-_ADDRESS = "check the address and its headers, and whether a server runs there"
-_SKIPPED = "they are not started: --no-sources"
 
 
 def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
@@ -187,13 +171,27 @@ def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
     entries = settings.sources() or ()
     if not entries:
         yield Check(SOURCES, Status.OFF, "no configuration file names any")
-    elif not starts:
+        return
+    if not starts:
         yield Check(SOURCES, Status.OFF, f"{format_count(len(entries), 'source')}: {_SKIPPED}")
-    else:
-        whole = _Round(entries)
-        yield from whole.checks()
-        yield from check_review(settings, [tool for batch in whole.batches for tool in batch.tools])
-        yield from check_lock(settings, whole.batches)
+        return
+    live = ServerOptions(()).live()
+    opened = _open_all(entries, live)
+    replies = _query_servers(opened, live)
+    batches: list[SourceBatch] = []
+    for one in opened:
+        if one.fault is not None:
+            yield failure(_name_check(one.entry.name), one.fault)
+        yield from map(_check_unopened_source, one.diagnostics)
+        for source in one.sources:
+            if isinstance(source, FileSource):
+                yield _check_file(source, batches)
+            elif isinstance(source, ServerSource):
+                yield _check_server(source, replies, batches)
+    if len(batches) > 1:
+        yield run_check(SOURCES, lambda: _check_together(batches))
+    yield from check_review(settings, [tool for batch in batches for tool in batch.tools])
+    yield from check_lock(settings, batches)
 
 
 @dataclass(slots=True)
@@ -206,101 +204,7 @@ class _OpenedEntry:
     fault: McpgError | None = None
 
 
-@dataclass(slots=True)
-class _Round:
-    """One round of requests to all entries."""
-
-    entries: Sequence[ConfiguredSource]
-    replies: dict[str, ServerListing] = field(default_factory=dict)
-    batches: list[SourceBatch] = field(default_factory=list)
-
-    def checks(self) -> Iterator[Check]:
-        """Return a check for every source, and one for all of them together."""
-        live = ServerOptions(()).live()
-        opened = _open_all(self.entries, live)
-        failed = self._ask([source for one in opened for source in one.sources], live)
-        for one in opened:
-            yield from self._of_entry(one, failed)
-        yield from _together(self.batches)
-
-    def _ask(self, sources: Iterable[Source], live: Live) -> McpgError | None:
-        """Query all servers at once; return why none of them can be queried."""
-        from mcpg.sources.live import query_each  # noqa: PLC0415 - help needs none of it
-
-        servers = [one for one in sources if isinstance(one, ServerSource)]
-        timeouts = [one.timeout for one in servers]
-        try:
-            replies = query_each([one.server for one in servers], live, timeouts=timeouts)
-        except McpgError as fault:
-            return fault
-        self.replies = {one.id: reply for one, reply in zip(servers, replies, strict=True)}
-        return None
-
-    def _of_entry(self, one: _OpenedEntry, failed: McpgError | None) -> Iterator[Check]:
-        if one.fault is not None:
-            yield failure(_name(one.entry.name), one.fault)
-        yield from map(_check_unopened_source, one.diagnostics)
-        for source in one.sources:
-            name = _name(source.id)
-            if isinstance(source, FileSource):
-                yield run_check(name, lambda source=source, name=name: self._file(source, name))  # type: ignore[misc]
-            elif isinstance(source, ServerSource):
-                yield failure(name, failed) if failed else self._server(source, name)
-
-    def _file(self, source: FileSource, name: str) -> Check:
-        from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415 - as above
-        from mcpg.sources import read_sources  # noqa: PLC0415 - as above
-
-        def read() -> tuple[SourceBatch, int, Sequence[Diagnostic]]:
-            batch = read_sources(
-                [source.path],
-                source_id=source.source_id,
-                imports=True,
-                trust_hints=source.trust_hints,
-            )
-            batch = with_graphs_read(batch)
-            return batch, *_contents(batch)
-
-        (batch, count, found), took = time_call(read)
-        self.batches.append(batch)
-        names = {MODULE: "python", REGISTERED: source.path.partition(":")[0]}
-        kind = names.get(find_kind(source.path).name, "path")
-        message = f"{source.path}: {format_count(count, 'tool')}, read in {took:g} ms"
-        return _check_read_source(name, message, found, count, kind=kind, durationMs=took)
-
-    def _server(self, source: ServerSource, name: str) -> Check:
-        reply = self.replies[source.id]
-        took = round(reply.seconds * 1000, 1)
-        kind = _kind(source.server)
-        if not reply.has_answered:
-            message = reply.batch.diagnostics[0].message
-            details: dict[str, Any] = {"kind": kind, "durationMs": took}
-            return Check(name, Status.FAILED, message, _advice(source, reply), details)
-        self.batches.append(reply.batch)
-        count, found = _contents(reply.batch)
-        called = f"{reply.name} {reply.version}".strip()[:_LONGEST_NAME] or "it"
-        scope = decide_scope(source.server)
-        shared = f"; {scope.description}" if scope.description else ""
-        message = (
-            f"{called} answers in {took:g} ms: {format_count(count, 'tool')}, MCP {reply.protocol}"
-        )
-        return _check_read_source(
-            name,
-            f"{message}{shared}",
-            found,
-            count,
-            kind=kind,
-            server=reply.name[:_LONGEST_NAME],
-            version=reply.version[:_LONGEST_NAME],
-            protocolVersion=reply.protocol,
-            durationMs=took,
-            sessions=scope.scope.value,
-        )
-
-
 def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_OpenedEntry]:
-    from mcpg.cli.source_settings import open_entry  # noqa: PLC0415 - as above
-    from mcpg.sources.arguments import SourceCollector  # noqa: PLC0415
 
     opening, opened, ends = SourceCollector(live), [], []
     for entry in entries:
@@ -319,34 +223,96 @@ def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_OpenedEn
     return opened
 
 
-def _contents(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:
+def _query_servers(
+    opened: Iterable[_OpenedEntry], live: Live
+) -> Mapping[str, ServerListing] | McpgError:
+    """Query all servers at once; return their replies by source, or why none can be queried."""
+    sources = [one for entry in opened for one in entry.sources if isinstance(one, ServerSource)]
+    timeouts = [one.timeout for one in sources]
+    try:
+        replies = query_each([one.server for one in sources], live, timeouts=timeouts)
+    except McpgError as fault:
+        return fault
+    return {one.id: reply for one, reply in zip(sources, replies, strict=True)}
+
+
+def _check_file(source: FileSource, batches: list[SourceBatch]) -> Check:
+    """Read a source that is no server; what it holds is added to *batches*."""
+    name = _name_check(source.id)
+
+    def read() -> tuple[SourceBatch, int, Sequence[Diagnostic]]:
+        batch = read_sources(
+            [source.path], source_id=source.source_id, imports=True, trust_hints=source.trust_hints
+        )
+        batch = with_graphs_read(batch)
+        return batch, *_assemble(batch)
+
+    def check() -> Check:
+        (batch, count, found), took = time_call(read)
+        batches.append(batch)
+        names = {MODULE: "python", REGISTERED: source.path.partition(":")[0]}
+        kind = names.get(find_kind(source.path).name, "path")
+        message = f"{source.path}: {format_count(count, 'tool')}, read in {took:g} ms"
+        return _check_read_source(name, message, found, count, kind=kind, durationMs=took)
+
+    return run_check(name, check)
+
+
+def _check_server(
+    source: ServerSource,
+    replies: Mapping[str, ServerListing] | McpgError,
+    batches: list[SourceBatch],
+) -> Check:
+    """Check what a server replied; what it has is added to *batches*."""
+    name, server = _name_check(source.id), source.server
+    if isinstance(replies, McpgError):
+        return failure(name, replies)
+    reply = replies[source.id]
+    took = round(reply.seconds * 1000, 1)
+    is_program = isinstance(server, StdioServer)
+    kind = "stdio" if isinstance(server, StdioServer) else "sse" if server.is_sse else "http"
+    if not reply.has_answered:
+        message = reply.batch.diagnostics[0].message
+        is_late = reply.seconds >= (source.timeout or DEFAULT_TIMEOUT)
+        remedy = _RAISE if is_late else _PROGRAM if is_program else _ADDRESS
+        details: dict[str, Any] = {"kind": kind, "durationMs": took}
+        return Check(name, Status.FAILED, message, remedy, details)
+    batches.append(reply.batch)
+    count, found = _assemble(reply.batch)
+    called = f"{reply.name} {reply.version}".strip()[:_LONGEST_NAME] or "it"
+    scope = decide_scope(server)
+    shared = f"; {scope.description}" if scope.description else ""
+    tools = format_count(count, "tool")
+    return _check_read_source(
+        name,
+        f"{called} answers in {took:g} ms: {tools}, MCP {reply.protocol}{shared}",
+        found,
+        count,
+        kind=kind,
+        server=reply.name[:_LONGEST_NAME],
+        version=reply.version[:_LONGEST_NAME],
+        protocolVersion=reply.protocol,
+        durationMs=took,
+        sessions=scope.scope.value,
+    )
+
+
+def _assemble(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:
     """Return the number of tools of *batch*, and the diagnostics about them."""
     if batch.documents or batch.bundles:
-        from mcpg.bundle import assemble  # noqa: PLC0415 - as above
-
         assembly = assemble(batch)
         return len(assembly.catalog.tools), assembly.diagnostics
-    from mcpg.catalog.catalog import build_catalog  # noqa: PLC0415 - as above
-
     # Hints alone name tools of other sources.
     catalog = build_catalog(batch.tools, batch.rules if batch.tools else ())
     return len(catalog.tools), (*batch.diagnostics, *catalog.diagnostics)
 
 
-def _together(batches: Sequence[SourceBatch]) -> Iterator[Check]:
+def _check_together(batches: Sequence[SourceBatch]) -> Check:
     """Return a check of what concerns several sources, such as equal names."""
-    if len(batches) < _SEVERAL:
-        return
-
-    def trial() -> Check:
-        count, found = _contents(SourceBatch.join(batches))
-        alone = {one for batch in batches for one in _contents(batch)[1]}
-        message = f"{format_count(len(batches), 'source')}: {format_count(count, 'tool')}"
-        return _check_read_source(
-            SOURCES, message, [one for one in found if one not in alone], count
-        )
-
-    yield run_check(SOURCES, trial)
+    count, found = _assemble(SourceBatch.join(batches))
+    alone = {one for batch in batches for one in _assemble(batch)[1]}
+    message = f"{format_count(len(batches), 'source')}: {format_count(count, 'tool')}"
+    return _check_read_source(SOURCES, message, [one for one in found if one not in alone], count)
 
 
 def _check_read_source(
@@ -371,23 +337,10 @@ def _check_read_source(
 
 def _check_unopened_source(item: Diagnostic) -> Check:
     """Return the check of a source that is switched off, or cannot be used as it is configured."""
-    name = _name(str(item.place).rpartition(": ")[2])
+    name = _name_check(str(item.place).rpartition(": ")[2])
     status = Status.FAILED if item.severity == Severity.ERROR else Status.OFF
     return Check(name, status, item.message, details={"place": item.place})
 
 
-def _name(source: str) -> str:
+def _name_check(source: str) -> str:
     return f"source {source[:_LONGEST_NAME]}"
-
-
-def _kind(server: Server) -> str:
-    if isinstance(server, StdioServer):
-        return "stdio"
-    return "sse" if server.is_sse else "http"
-
-
-def _advice(source: ServerSource, reply: ServerListing) -> str:
-    """Return what to do about a server that did not answer."""
-    if reply.seconds >= (source.timeout or DEFAULT_TIMEOUT):
-        return _RAISE
-    return _PROGRAM if _kind(source.server) == "stdio" else _ADDRESS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os.path
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,13 +13,7 @@ import typer
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
-from mcpg.cli.output import (
-    Color,
-    Output,
-    check_place,
-    check_replaceable,
-    write_report,
-)
+from mcpg.cli.output import Color, Output, check_place, check_replaceable, write_report
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.render import RecordListing, listing_text, markdown
@@ -59,212 +52,156 @@ mcpg eval queries.jsonl --strategy auto --fusion learned
 mcpg eval queries.jsonl --html report.html
 mcpg eval queries.jsonl --format markdown >> "$GITHUB_STEP_SUMMARY\""""
 
-QueriesFile = Annotated[
-    str,
-    typer.Argument(
-        metavar="QUERIES",
-        help="File of judged queries, as JSON lines or YAML; - reads standard input.",
-    ),
-]
-Depth = Annotated[
-    int,
-    typer.Option(
-        "--limit",
-        "-n",
-        metavar="N",
-        min=1,
-        max=50,
-        help="Maximum number of matches per query, 10 to 50.",
-    ),
-]
-Baseline = Annotated[
-    str | None,
-    typer.Option(
-        "--baseline",
-        metavar="FILE",
-        help="JSON report of an earlier run to compare with.",
-    ),
-]
-Minimums = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--min",
-        metavar="METRIC=VALUE",
-        show_default=False,
-        help="Exit 1 when a metric is below a value, such as ndcg@5=0.8. Repeatable.",
-    ),
-]
-Maximums = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--max",
-        metavar="METRIC=VALUE",
-        show_default=False,
-        help="Exit 1 when a metric is above a value, such as ece=0.1. Repeatable.",
-    ),
-]
-Drops = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--max-drop",
-        metavar="[METRIC=]VALUE",
-        show_default=False,
-        help="Exit 1 when a metric, or any ranking metric, drops by more since --baseline. "
-        "Repeatable.",
-    ),
-]
-Target = Annotated[
-    str,
-    typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output."),
-]
-Worst = Annotated[
-    int,
-    typer.Option("--worst", metavar="N", min=0, help="Number of worst answers to show."),
-]
-Everything = Annotated[
-    bool, typer.Option("--all", help="Show every query, in the order of the file.")
-]
-Timings = Annotated[
-    bool,
-    typer.Option("--timings", help="Report search times."),
-]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 on a warning about the queries.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "eval", examples=EXAMPLES, more="docs/how-to/evaluate.md")(evaluate_bundle)
-
-
-def evaluate_bundle(
-    output: Output,
-    *,
-    queries: QueriesFile,
-    bundle: options.BundlePaths = None,
-    strategy: options.StrategyName = None,
-    fusion: options.Fusion = None,
-    embed_with: options.EmbedWith = None,
-    candidates: options.CandidateSource = None,
-    normalize: options.Normalize = None,
-    lexicon: options.Lexicon = None,
-    limit: Depth = 10,
-    include_disabled: options.IncludeDisabled = False,
-    form: options.ListFormat = "text",
-    target: Target = "-",
-    baseline: Baseline = None,
-    minimum: Minimums = None,
-    maximum: Maximums = None,
-    drop: Drops = None,
-    worst: Worst = 5,
-    every: Everything = False,
-    timings: Timings = False,
-    strict: Strict = False,
-    html: options.Html = None,
-    force: options.Force = False,
-) -> int:
-    """Measure a bundle by judged queries, and enforce thresholds.
-
-    Metrics of which more is better: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc,
-    abstention. Less is better: ece, brier, and the milliseconds p50 and p95.
-    """
-    chosen = EvalOptions(
-        queries=queries,
-        limit=limit,
-        include_disabled=include_disabled,
-        baseline=baseline,
-        bounds=read_gates(minimum, maximum, drop, baseline),
-        strict=strict,
-        form=form,
-        target=target,
-        worst=None if every else worst,
-        timings=timings,
-        force=force,
-        html=html,
-    )
-    settings = read_settings(
-        bundle=bundle,
-        strategy=strategy,
-        fusion=fusion,
-        embed_with=embed_with,
-        candidates=candidates,
-        normalize=normalize,
-        lexicon=lexicon,
-    )
-    return run(chosen, settings, output)
-
-
-# `mcpg eval` once its options are read: search, measure, compare, judge,
-# write.
-
+MORE = "docs/how-to/evaluate.md"
 
 STDOUT = "-"
 _MARKS = (f'{{\n  "schema": "{SCHEMA}"'.encode(), b"## mcpg eval", b"evaluated: ")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvalOptions:
-    """What is measured, against which thresholds, and how the report is written.
+    """What is measured, against which thresholds, and how the report is written."""
 
-    Attributes:
-        queries: File of judged queries; `-` is standard input.
-        limit: Maximum number of matches per query.
-        include_disabled: Whether tools that are off by default may be found.
-        baseline: File of an earlier report.
-        bounds: The thresholds.
-        strict: Whether a warning fails the run.
-        form: The format of the report.
-        target: Where the report goes; `-` is standard output.
-        worst: How many of the worst answers to show; `None` shows every query.
-        timings: Whether to report search times.
-        force: Whether to replace a file that mcpg did not write.
-        html: Where to write an HTML report as well.
+    queries: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERIES",
+            help="File of judged queries, as JSON lines or YAML; - reads standard input.",
+        ),
+    ]
+    bundle: options.BundlePaths = None
+    strategy: options.StrategyName = None
+    fusion: options.Fusion = None
+    embed_with: options.EmbedWith = None
+    candidates: options.CandidateSource = None
+    normalize: options.Normalize = None
+    lexicon: options.Lexicon = None
+    limit: Annotated[
+        int,
+        typer.Option(
+            *("--limit", "-n"),
+            metavar="N",
+            min=1,
+            max=50,
+            help="Maximum number of matches per query, 10 to 50.",
+        ),
+    ] = 10
+    include_disabled: options.IncludeDisabled = False
+    form: options.ListFormat = "text"
+    target: Annotated[
+        str,
+        typer.Option(
+            *("--output", "-o"), metavar="FILE", help="The file to write; - is standard output."
+        ),
+    ] = STDOUT
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            "--baseline", metavar="FILE", help="JSON report of an earlier run to compare with."
+        ),
+    ] = None
+    minimum: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--min",
+            metavar="METRIC=VALUE",
+            show_default=False,
+            help="Exit 1 when a metric is below a value, such as ndcg@5=0.8. Repeatable.",
+        ),
+    ] = None
+    maximum: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max",
+            metavar="METRIC=VALUE",
+            show_default=False,
+            help="Exit 1 when a metric is above a value, such as ece=0.1. Repeatable.",
+        ),
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--max-drop",
+            metavar="[METRIC=]VALUE",
+            show_default=False,
+            help="Exit 1 when a metric, or any ranking metric, drops by more since --baseline. "
+            "Repeatable.",
+        ),
+    ] = None
+    worst: Annotated[
+        int,
+        typer.Option("--worst", metavar="N", min=0, help="Number of worst answers to show."),
+    ] = 5
+    every: Annotated[
+        bool, typer.Option("--all", help="Show every query, in the order of the file.")
+    ] = False
+    timings: Annotated[bool, typer.Option("--timings", help="Report search times.")] = False
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 1 on a warning about the queries.")
+    ] = False
+    html: options.Html = None
+    force: options.Force = False
+
+
+def run(output: Output, chosen: EvalOptions) -> int:
+    """Measure a bundle by judged queries, and enforce thresholds.
+
+    Metrics of which more is better: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc,
+    abstention. Less is better: ece, brier, and the milliseconds p50 and p95.
     """
+    bounds = _read_bounds(chosen)
+    settings = read_settings(
+        bundle=chosen.bundle,
+        strategy=chosen.strategy,
+        fusion=chosen.fusion,
+        embed_with=chosen.embed_with,
+        candidates=chosen.candidates,
+        normalize=chosen.normalize,
+        lexicon=chosen.lexicon,
+    )
+    _check_targets(chosen)
+    report = _measure(chosen, bounds, settings, output)
+    if chosen.html is not None:
+        page = eval_page(report_json(report, timings=chosen.timings))
+        write_report(chosen.html, page, output, force=chosen.force)
+    if chosen.form != "json":
+        output.diagnostics(report.diagnostics)
+    text = _render_report(report, chosen, output)
+    if chosen.target == STDOUT:
+        output.text(text)
+    else:
+        atomic_write(chosen.target, f"{text}\n".encode("utf-8", "backslashreplace"))
+        output.note(f"wrote {chosen.target}: {headline(report_json(report))}")
+    return _report_failures(report, chosen, output)
 
-    queries: str
-    limit: int
-    include_disabled: bool
-    baseline: str | None
-    bounds: tuple[Bound, ...]
-    strict: bool
-    form: str
-    target: str
-    worst: int | None
-    timings: bool
-    force: bool
-    html: str | None
 
-
-def read_gates(
-    minimums: Sequence[str] | None,
-    maximums: Sequence[str] | None,
-    drops: Sequence[str] | None,
-    baseline: str | None,
-) -> tuple[Bound, ...]:
-    """Read the gates.
+def _read_bounds(chosen: EvalOptions) -> tuple[Bound, ...]:
+    """Read the thresholds.
 
     Raises:
         UsageError: A figure is unknown, a value is none, or a drop has nothing to fall from.
     """
-    if drops and baseline is None:
+    if chosen.drop and chosen.baseline is None:
         raise UsageError(
             "there is nothing to have fallen from",
             place="--max-drop",
             remedy="name an earlier report with --baseline",
         )
-    given = ((MIN, minimums), (MAX, maximums), (MAX_DROP, drops))
+    given = ((MIN, chosen.minimum), (MAX, chosen.maximum), (MAX_DROP, chosen.drop))
     return tuple(
         bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)
     )
 
 
-def run(chosen: EvalOptions, settings: Settings, output: Output) -> int:
-    """Evaluate, write the report, and return the exit code."""
-    _check_target(chosen)
+def _measure(
+    chosen: EvalOptions, bounds: tuple[Bound, ...], settings: Settings, output: Output
+) -> EvaluationReport:
+    """Search for the queries, compare with the baseline, and judge by the *bounds*."""
     judgements = load_judgements(chosen.queries)
     before = read_baseline(chosen.baseline) if chosen.baseline else None
     strategy = find_strategy(settings)
     fusion = find_fusion(settings, strategy)
-    is_timed = chosen.timings or any(bound.metric in LATENCY for bound in chosen.bounds)
+    is_timed = chosen.timings or any(bound.metric in LATENCY for bound in bounds)
     engine = open_engine(settings, output, is_cached=not is_timed)
     with output.progress("searching"):
         report = evaluate(
@@ -281,15 +218,10 @@ def run(chosen: EvalOptions, settings: Settings, output: Output) -> int:
         depth = min(before.limit, report.limit)
         compared = compare(before.outcomes, report.outcomes, depth)
         report = replace(report, baseline=compared)
-    report = replace(report, gates=judge(report, chosen.bounds))
-    if chosen.html is not None:
-        page = eval_page(report_json(report, timings=chosen.timings))
-        write_report(chosen.html, page, output, force=chosen.force)
-    _write(report, chosen, output)
-    return _report_failures(report, chosen, output)
+    return replace(report, gates=judge(report, bounds))
 
 
-def _check_target(chosen: EvalOptions) -> None:
+def _check_targets(chosen: EvalOptions) -> None:
     """Refuse to replace what is no report of `mcpg eval`, and what the run itself needs.
 
     Raises:
@@ -328,22 +260,11 @@ def _is_one_file(one: str, other: str) -> bool:
         return False
 
 
-def _write(report: EvaluationReport, chosen: EvalOptions, output: Output) -> None:
-    if chosen.form != "json":
-        output.diagnostics(report.diagnostics)
-    text = _render_report(report, chosen, output)
-    if chosen.target == STDOUT:
-        output.text(text)
-    else:
-        atomic_write(chosen.target, f"{text}\n".encode("utf-8", "backslashreplace"))
-        output.note(f"wrote {chosen.target}: {headline(report_json(report))}")
-
-
 def _render_report(report: EvaluationReport, chosen: EvalOptions, output: Output) -> str:
     value: dict[str, Any] = report_json(report, timings=chosen.timings)
     if chosen.form == "json":
         return json_safe(json.dumps(value, ensure_ascii=False, indent=2))
-    blocks = eval_blocks(value, worst=chosen.worst)
+    blocks = eval_blocks(value, worst=None if chosen.every else chosen.worst)
     if chosen.form == "markdown":
         serious = tuple(one for one in value["diagnostics"] if one["severity"] != Severity.INFO)
         section = Section("diagnostics", "Diagnostics", (Notices(serious),))
@@ -351,13 +272,10 @@ def _render_report(report: EvaluationReport, chosen: EvalOptions, output: Output
     view = output if chosen.target == STDOUT else Output(color=Color.NEVER)
     if chosen.form == "text":
         return text_of(blocks, view)
-    return listing_text(_queries(value["perQuery"]), chosen.form, view)
-
-
-def _queries(outcomes: Sequence[Mapping[str, Any]]) -> RecordListing:
-    """Return the *outcomes* of queries, as JSON has them, as a list that only programs read."""
+    # Only programs read it.
     members = ("id", "query", "rank", "ndcg@5", "topScore", "relevant", "judged", "unknown")
-    return RecordListing(outcomes, members, "id", Table("Queries", (), ()))
+    listing = RecordListing(value["perQuery"], members, "id", Table("Queries", (), ()))
+    return listing_text(listing, chosen.form, view)
 
 
 def _report_failures(report: EvaluationReport, chosen: EvalOptions, output: Output) -> int:

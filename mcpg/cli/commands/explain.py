@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcpg.cli.commands import route
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.open_bundle import load_judgements, open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.query import (
     DisplayOptions,
@@ -19,11 +20,12 @@ from mcpg.cli.query import (
 )
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import diagnostic_text
+from mcpg.documents.front_matter import flow, quote_scalar
 from mcpg.engine import Engine
 from mcpg.errors import NotFoundError, Severity, UsageError
-from mcpg.evaluation.judged import Judgements
-from mcpg.evaluation.report import RunComparison
-from mcpg.review.compare import ABSENT, DISABLED, RANKED, UNRANKED
+from mcpg.evaluation.judged import Judgements, missed_queries
+from mcpg.evaluation.report import compare_hints
+from mcpg.review.compare import ABSENT, DISABLED, RANKED, UNRANKED, compare
 from mcpg.search.trace import RankExplanation
 from mcpg.show.blocks import (
     Block,
@@ -41,189 +43,10 @@ from mcpg.show.blocks import (
     join_inlines,
 )
 from mcpg.show.explain import format_related_words, format_rewritten_word
-from mcpg.show.explain_summary import gains
-from mcpg.show.json import result_json
+from mcpg.show.explain_summary import gains, rank_explanation_blocks, rank_summary_blocks
+from mcpg.show.json import ComparedCatalogue, compare_json, result_json
 from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count, score_text, to_json
-
-if TYPE_CHECKING:
-    import typer
-
-
-Json = Mapping[str, Any]
-
-_SHOWN = 6
-_NAMED = 8
-_NEGLIGIBLE = 5e-7
-_WITH_SUMS = ("fused now", "fused then", "change")
-_NOT_RANKED = {
-    UNRANKED: "not found",
-    DISABLED: "disabled",
-    ABSENT: "not there",
-}
-
-
-def compare_blocks(data: Json, *, is_whole: bool = True) -> list[Block]:
-    """Return the sections on *data*, which has what `explain --compare` prints as JSON.
-
-    Where not everything is wanted, there are the ranks, the scores and the greatest reasons.
-    """
-    tools = data["tools"]
-    blocks = [
-        FactList(tuple(_facts(data))),
-        _list("words", _words(data["words"], is_whole=is_whole)),
-        _ranks(tools, is_whole=is_whole) if tools else Paragraph("No tool matches in either."),
-        _list("what moved them", _reasons(tools) if is_whole else _main_reasons(tools)),
-        _list("diagnostics", _diagnostics(data, is_whole=is_whole)),
-    ]
-    return [one for one in blocks if one is not None]
-
-
-def _list(title: str, items: Iterable[Inline]) -> Section | None:
-    found = tuple(items)
-    return Section(title, title.capitalize(), (Bullets(found),)) if found else None
-
-
-def _facts(data: Json) -> Iterator[tuple[str, Inline]]:
-    then, now = data["then"], data["now"]
-    yield "query", CodeSpan(data["query"])
-    yield "then", (CodeSpan(then["bundle"]), f", {format_count(then['tools'], 'tool')}")
-    yield "now", (CodeSpan(now["bundle"]), f", {format_count(now['tools'], 'tool')}")
-    for name, only in (("only then", data["onlyThen"]), ("only now", data["onlyNow"])):
-        if only:
-            rest = f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
-            yield name, (join_inlines([CodeSpan(one) for one in only[:_NAMED]]), rest)
-    if then["language"] != now["language"]:
-        yield "language", f"{then['language'] or 'unknown'}, now {now['language'] or 'unknown'}"
-    models = then["model"], now["model"]
-    if all(models) and models[0] != models[1]:
-        for name, model in zip(("model then", "model now"), models, strict=True):
-            yield name, (CodeSpan(model["name"]), ": ", CodeSpan(model["provenance"]))
-
-
-def _words(changes: Iterable[Json], *, is_whole: bool) -> Iterator[Inline]:
-    for change in changes:
-        then, now = (_state(change[side], is_whole=is_whole) for side in ("then", "now"))
-        if is_whole or then != now:
-            yield (CodeSpan(change["text"]), ": then ", then, "; now ", now)
-
-
-def _state(word: Json | None, *, is_whole: bool) -> Inline:
-    if word is None:
-        return "no part of the query"
-    found = f", in {format_count(word['documentFrequency'], 'tool')}" if word["repairs"] else ""
-    if not is_whole:
-        return (format_rewritten_word(word), found)
-    share = f", {word['weight']:.1%} of the query" if word["weight"] else ""
-    near = ("; related ", format_related_words(word)) if word["related"] else ""
-    return (format_rewritten_word(word), found, share, near)
-
-
-def _ranks(tools: Iterable[Json], *, is_whole: bool) -> Table:
-    rows = tuple(
-        (
-            _rank(change["now"]),
-            _rank(change["then"]),
-            Styled(CodeSpan(change["toolId"]), "cyan"),
-            *(_numbers(change) if is_whole else _scores(change)),
-        )
-        for change in tools
-    )
-    heads = ("score now", "score then", *(_WITH_SUMS if is_whole else ()))
-    columns = (
-        Column("now", is_number=True),
-        Column("then", is_number=True),
-        Column("tool", is_whole=True),
-        *(Column(head, is_number=is_whole) for head in heads),
-    )
-    return Table("Ranks", columns, rows, has_heads=True)
-
-
-def _numbers(change: Json) -> Iterator[Inline]:
-    for key in ("score", "fusedScore"):
-        for side in ("now", "then"):
-            yield _figure(change[side][key])
-    yield _figure(change["fusedDelta"], "+.6f")
-
-
-def _scores(change: Json) -> Iterator[Inline]:
-    for side in ("now", "then"):
-        score = change[side]["score"]
-        yield "" if score is None else Score(score)
-
-
-def _figure(value: float | None, form: str = ".6f") -> Inline:
-    return "" if value is None else Figure(value, form)
-
-
-def _rank(place: Json) -> str:
-    return str(place["rank"]) if place["rank"] else _NOT_RANKED[place["standing"]]
-
-
-def _reasons(tools: Iterable[Json]) -> Iterator[Inline]:
-    for change in tools:
-        delta = change["fusedDelta"]
-        if delta is None:
-            yield (CodeSpan(change["toolId"]), f": {_arrival(change['then'], change['now'])}")
-        elif abs(delta) >= _NEGLIGIBLE:
-            yield (CodeSpan(change["toolId"]), ": ", Figure(delta, "+.6f"), " = ", _sum(change))
-
-
-def _main_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
-    """Return in words what lifted or lowered the tools whose rank or score is another."""
-    for change in tools:
-        then, now = change["then"], change["now"]
-        if change["fusedDelta"] is None:
-            yield (CodeSpan(change["toolId"]), f": {_arrival(then, now)}")
-        elif (then["rank"], score_text(then["score"])) != (now["rank"], score_text(now["score"])):
-            sign = 1 if change["fusedDelta"] > 0 else -1
-            moved = gains({one["feature"]: sign * one["delta"] for one in change["features"]})
-            if moved:
-                yield (
-                    CodeSpan(change["toolId"]),
-                    f": {'gains' if sign > 0 else 'loses'} by {moved}",
-                )
-
-
-def _arrival(then: Json, now: Json) -> str:
-    if then["standing"] == RANKED:
-        return f"was number {_rank(then)}, now {_rank(now)}"
-    return f"was {_rank(then)}, now number {_rank(now)}"
-
-
-def _sum(change: Json) -> Inline:
-    moved = [one for one in change["features"] if abs(one["delta"]) >= _NEGLIGIBLE]
-    parts: list[Inline] = [
-        (
-            Figure(one["delta"], "+.6f"),
-            f" {one['feature']}{' (its weight)' if one['byWeight'] else ''}",
-        )
-        for one in moved[:_SHOWN]
-    ]
-    rest = sum(one["delta"] for one in moved[_SHOWN:])
-    if rest:
-        parts.append((Figure(rest, "+.6f"), " others"))
-    terms = [one for one in change["terms"] if abs(one["delta"]) >= _NEGLIGIBLE][:_SHOWN]
-    words = join_inlines(
-        [(CodeSpan(one["query"]), " ", Figure(one["delta"], "+.3f")) for one in terms]
-    )
-    return (join_inlines(parts), (" (words: ", words, ")") if terms else "")
-
-
-def _diagnostics(data: Json, *, is_whole: bool) -> Iterator[Inline]:
-    """Return the diagnostics, and which of the two answers has them."""
-    then, now = (
-        [
-            diagnostic_text(one)
-            for one in data[side]["diagnostics"]
-            if is_whole or one["severity"] != Severity.INFO
-        ]
-        for side in ("then", "now")
-    )
-    for line in dict.fromkeys((*now, *then)):
-        when = "both" if line in then and line in now else "now" if line in now else "then"
-        yield (f"{when}: ", CodeSpan(line))
-
 
 EXAMPLES = """\
 mcpg explain shipmnt status
@@ -234,16 +57,7 @@ mcpg explain shipment status --tool order_get
 mcpg explain shipment status --tool order_get --judged queries.jsonl
 mcpg explain refund the invoice --compare old.mdld new.mdld
 mcpg explain refund the invoice --route --prefer write"""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
-    from mcpg.cli.parameters import EXPLAIN  # noqa: PLC0415 - as above
-
-    options.command(
-        app, "explain", examples=EXAMPLES, more="docs/how-to/explain.md", table=EXPLAIN
-    )(run)
+MORE = "docs/how-to/explain.md"
 
 
 def run(
@@ -268,8 +82,6 @@ def run(
     if routes or compare or tool is not None:
         shown.check_report()
     if routes or prefer is not None:
-        from mcpg.cli.commands import route  # noqa: PLC0415 - few explanations need it
-
         others = {"--tool": tool, "--judged": judged, "--compare": compare, "--html": html}
         route.refuse({**others, "--abstain": question.abstain, "--prefer": prefer and not routes})
         return route.answer_explain(question, prefer, shown, output)
@@ -300,72 +112,47 @@ def answer_tool(
         output: Where it goes.
     """
     arguments = make_search_arguments(question)
-    judgements = None
-    if judged is not None:
-        from mcpg.cli.open_bundle import load_judgements  # noqa: PLC0415 - as above
-
-        judgements = load_judgements(judged)
+    judgements = load_judgements(judged) if judged is not None else None
     engine = open_engine(question.settings, output)
     with output.progress("trying changes"):
         explanation = engine.explain(**arguments, tool=tool)
         standing: Any = explanation.tool
-        effect = _effect(engine, standing, judgements, question)
-        missed = _find_missed(engine, standing, judgements, question)
-    rank = standing.to_dict() | ({"effect": effect.json()} if effect else {}) | missed
+        rank = standing.to_dict() | _try_judged(engine, standing, judgements, question)
     data = result_json(explanation, engine.diagnostics) | {"tool": rank}
     if shown.html is not None:
         report_explain(shown.html, data, shown, output)
     if shown.form == "json":
         output.json(data)
         return exit_code(explanation.result)
-    from mcpg.show import explain_summary  # noqa: PLC0415 - of one tool alone
-
     about_queries = judgements.diagnostics if judgements else ()
     output.note_opening(engine.diagnostics)
     output.diagnostics((*explanation.result.diagnostics, *about_queries))
-    is_whole = shown.is_whole(output)
-    view = (
-        explain_summary.rank_explanation_blocks if is_whole else explain_summary.rank_summary_blocks
-    )
-    blocks = view(explanation.result.query, rank, _snippet(rank))
+    view = rank_explanation_blocks if shown.is_whole(output) else rank_summary_blocks
+    blocks = view(explanation.result.query, rank, _make_hints_file(rank))
     write_blocks(blocks, shown.form, output, "### Why", standing.tool_id)
     return exit_code(explanation.result)
 
 
-def _effect(
-    engine: Engine, standing: RankExplanation, judgements: Judgements | None, question: Question
-) -> RunComparison | None:
-    if judgements is None or standing.change is None:
-        return None
-    from mcpg.evaluation.report import compare_hints  # noqa: PLC0415 - as above
-
-    return compare_hints(
-        engine,
-        standing.tool_id,
-        standing.change.hints,
-        judgements,
-        include_disabled=question.include_disabled,
-    )
-
-
-def _find_missed(
+def _try_judged(
     engine: Engine, standing: RankExplanation, judgements: Judgements | None, question: Question
 ) -> JsonObject:
-    """Return the judged queries that aliases of the tool improve."""
+    """Return what the change does to judged queries, and those that aliases of the tool improve."""
     if judgements is None:
         return {}
-    from mcpg.evaluation.judged import missed_queries  # noqa: PLC0415 - as above
+    found: JsonObject = {}
+    with_disabled = question.include_disabled
+    if standing.change is not None:
+        hints = standing.change.hints
+        effect = compare_hints(
+            engine, standing.tool_id, hints, judgements, include_disabled=with_disabled
+        )
+        found["effect"] = effect.json()
+    missed = missed_queries(engine, standing.tool_id, judgements, include_disabled=with_disabled)
+    return found | {"missed": [to_json(one) for one in missed]}
 
-    found = missed_queries(
-        engine, standing.tool_id, judgements, include_disabled=question.include_disabled
-    )
-    return {"missed": [to_json(one) for one in found]}
 
-
-def _snippet(tool: Mapping[str, Any]) -> str:
+def _make_hints_file(tool: Mapping[str, Any]) -> str:
     """Return the hints file that makes the change, or what to add to the tool's entry of one."""
-    from mcpg.documents.front_matter import flow, quote_scalar  # noqa: PLC0415 - of one tool alone
-
     if tool["change"] is None:
         return ""
     members = tool["change"]["hints"].items()
@@ -382,9 +169,6 @@ def answer_compare(
     Raises:
         UsageError: Nothing is asked, or an option is given that makes no sense for two catalogues.
     """
-    from mcpg.review.compare import compare  # noqa: PLC0415
-    from mcpg.show.json import ComparedCatalogue, compare_json  # noqa: PLC0415
-
     refuse(
         {
             "--bundle": question.settings.flags.get("bundle"),
@@ -441,3 +225,176 @@ def refuse(given: Mapping[str, object]) -> None:
             place=flag,
             remedy="leave it out: --compare names both and always exits with 0",
         )
+
+
+Json = Mapping[str, Any]
+
+_SHOWN = 6
+_NAMED = 8
+_NEGLIGIBLE = 5e-7
+_WITH_SUMS = ("fused now", "fused then", "change")
+_NOT_RANKED = {
+    UNRANKED: "not found",
+    DISABLED: "disabled",
+    ABSENT: "not there",
+}
+
+
+def compare_blocks(data: Json, *, is_whole: bool = True) -> list[Block]:
+    """Return the sections on *data*, which has what `explain --compare` prints as JSON.
+
+    Where not everything is wanted, there are the ranks, the scores and the greatest reasons.
+    """
+    tools = data["tools"]
+    blocks = [
+        FactList(tuple(_list_facts(data))),
+        _make_section("words", _list_words(data["words"], is_whole=is_whole)),
+        _draw_ranks(tools, is_whole=is_whole) if tools else Paragraph("No tool matches in either."),
+        _make_section(
+            "what moved them", _list_reasons(tools) if is_whole else _list_main_reasons(tools)
+        ),
+        _make_section("diagnostics", _list_diagnostics(data, is_whole=is_whole)),
+    ]
+    return [one for one in blocks if one is not None]
+
+
+def _make_section(title: str, items: Iterable[Inline]) -> Section | None:
+    found = tuple(items)
+    return Section(title, title.capitalize(), (Bullets(found),)) if found else None
+
+
+def _list_facts(data: Json) -> Iterator[tuple[str, Inline]]:
+    then, now = data["then"], data["now"]
+    yield "query", CodeSpan(data["query"])
+    yield "then", (CodeSpan(then["bundle"]), f", {format_count(then['tools'], 'tool')}")
+    yield "now", (CodeSpan(now["bundle"]), f", {format_count(now['tools'], 'tool')}")
+    for name, only in (("only then", data["onlyThen"]), ("only now", data["onlyNow"])):
+        if only:
+            rest = f" and {len(only) - _NAMED} more" if len(only) > _NAMED else ""
+            yield name, (join_inlines([CodeSpan(one) for one in only[:_NAMED]]), rest)
+    if then["language"] != now["language"]:
+        yield "language", f"{then['language'] or 'unknown'}, now {now['language'] or 'unknown'}"
+    models = then["model"], now["model"]
+    if all(models) and models[0] != models[1]:
+        for name, model in zip(("model then", "model now"), models, strict=True):
+            yield name, (CodeSpan(model["name"]), ": ", CodeSpan(model["provenance"]))
+
+
+def _list_words(changes: Iterable[Json], *, is_whole: bool) -> Iterator[Inline]:
+    for change in changes:
+        then, now = (_describe_word(change[side], is_whole=is_whole) for side in ("then", "now"))
+        if is_whole or then != now:
+            yield (CodeSpan(change["text"]), ": then ", then, "; now ", now)
+
+
+def _describe_word(word: Json | None, *, is_whole: bool) -> Inline:
+    if word is None:
+        return "no part of the query"
+    found = f", in {format_count(word['documentFrequency'], 'tool')}" if word["repairs"] else ""
+    if not is_whole:
+        return (format_rewritten_word(word), found)
+    share = f", {word['weight']:.1%} of the query" if word["weight"] else ""
+    near = ("; related ", format_related_words(word)) if word["related"] else ""
+    return (format_rewritten_word(word), found, share, near)
+
+
+def _draw_ranks(tools: Iterable[Json], *, is_whole: bool) -> Table:
+    rows = tuple(
+        (
+            _name_rank(change["now"]),
+            _name_rank(change["then"]),
+            Styled(CodeSpan(change["toolId"]), "cyan"),
+            *_list_scores(change, is_whole=is_whole),
+        )
+        for change in tools
+    )
+    heads = ("score now", "score then", *(_WITH_SUMS if is_whole else ()))
+    columns = (
+        Column("now", is_number=True),
+        Column("then", is_number=True),
+        Column("tool", is_whole=True),
+        *(Column(head, is_number=is_whole) for head in heads),
+    )
+    return Table("Ranks", columns, rows, has_heads=True)
+
+
+def _list_scores(change: Json, *, is_whole: bool) -> Iterator[Inline]:
+    for key in ("score", "fusedScore") if is_whole else ("score",):
+        for side in ("now", "then"):
+            score = change[side][key]
+            yield "" if score is None else Figure(score, ".6f") if is_whole else Score(score)
+    if is_whole:
+        delta = change["fusedDelta"]
+        yield "" if delta is None else Figure(delta, "+.6f")
+
+
+def _name_rank(place: Json) -> str:
+    return str(place["rank"]) if place["rank"] else _NOT_RANKED[place["standing"]]
+
+
+def _list_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
+    for change in tools:
+        delta = change["fusedDelta"]
+        if delta is None:
+            yield (
+                CodeSpan(change["toolId"]),
+                f": {_describe_arrival(change['then'], change['now'])}",
+            )
+        elif abs(delta) >= _NEGLIGIBLE:
+            yield (CodeSpan(change["toolId"]), ": ", Figure(delta, "+.6f"), " = ", _add_up(change))
+
+
+def _list_main_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
+    """Return in words what lifted or lowered the tools whose rank or score is another."""
+    for change in tools:
+        then, now = change["then"], change["now"]
+        if change["fusedDelta"] is None:
+            yield (CodeSpan(change["toolId"]), f": {_describe_arrival(then, now)}")
+        elif (then["rank"], score_text(then["score"])) != (now["rank"], score_text(now["score"])):
+            sign = 1 if change["fusedDelta"] > 0 else -1
+            moved = gains({one["feature"]: sign * one["delta"] for one in change["features"]})
+            if moved:
+                yield (
+                    CodeSpan(change["toolId"]),
+                    f": {'gains' if sign > 0 else 'loses'} by {moved}",
+                )
+
+
+def _describe_arrival(then: Json, now: Json) -> str:
+    if then["standing"] == RANKED:
+        return f"was number {_name_rank(then)}, now {_name_rank(now)}"
+    return f"was {_name_rank(then)}, now number {_name_rank(now)}"
+
+
+def _add_up(change: Json) -> Inline:
+    moved = [one for one in change["features"] if abs(one["delta"]) >= _NEGLIGIBLE]
+    parts: list[Inline] = [
+        (
+            Figure(one["delta"], "+.6f"),
+            f" {one['feature']}{' (its weight)' if one['byWeight'] else ''}",
+        )
+        for one in moved[:_SHOWN]
+    ]
+    rest = sum(one["delta"] for one in moved[_SHOWN:])
+    if rest:
+        parts.append((Figure(rest, "+.6f"), " others"))
+    terms = [one for one in change["terms"] if abs(one["delta"]) >= _NEGLIGIBLE][:_SHOWN]
+    words = join_inlines(
+        [(CodeSpan(one["query"]), " ", Figure(one["delta"], "+.3f")) for one in terms]
+    )
+    return (join_inlines(parts), (" (words: ", words, ")") if terms else "")
+
+
+def _list_diagnostics(data: Json, *, is_whole: bool) -> Iterator[Inline]:
+    """Return the diagnostics, and which of the two answers has them."""
+    then, now = (
+        [
+            diagnostic_text(one)
+            for one in data[side]["diagnostics"]
+            if is_whole or one["severity"] != Severity.INFO
+        ]
+        for side in ("then", "now")
+    )
+    for line in dict.fromkeys((*now, *then)):
+        when = "both" if line in then and line in now else "now" if line in now else "then"
+        yield (f"{when}: ", CodeSpan(line))

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from mcpg.bundle import Assembly, FolderPlan
+from mcpg.bundle import (
+    Assembly,
+    Bundle,
+    FolderPlan,
+    apply_plan,
+    generated_documents,
+    plan_folder,
+)
+from mcpg.catalog.model import SourceDocument
 from mcpg.cli import build, options
-from mcpg.cli.build import BuildSources
+from mcpg.cli.build import BuildCacheSession, BuildSources, PreviousBuild
 from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.locks import LockGuard
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import lines_kept
+from mcpg.review.diff import unified_text
 from mcpg.show.json import diagnostics_json
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count
@@ -27,79 +39,71 @@ mcpg generate manifests/ -o docs/tools
 mcpg generate manifests/ -o docs/tools --check --prune     # in CI
 mcpg generate tools.json -o docs/tools --diff"""
 
-Target = Annotated[
-    str,
-    typer.Option("--output", "-o", metavar="DIR", help="The folder for the documents."),
-]
-Prune = Annotated[
-    bool,
-    typer.Option("--prune", help="Remove documents of tools that are gone."),
-]
+MORE = "docs/how-to/author.md"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "generate", examples=EXAMPLES, more="docs/how-to/author.md")(generate)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateOptions:
+    """What is written of which sources, and where."""
+
+    sources: options.Sources = None
+    target: Annotated[
+        str,
+        typer.Option(*("--output", "-o"), metavar="DIR", help="The folder for the documents."),
+    ]
+    check: options.Check = False
+    diff: options.Diff = False
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove documents of tools that are gone.")
+    ] = False
+    force: options.Force = False
+    strict: options.Strict = False
+    allow_missing: options.AllowMissing = False
+    locked: options.Locked = None
+    source_id: options.SourceId = None
+    header: options.Header = None
+    server_timeout: options.ServerTimeout = None
+    jobs: options.Jobs = None
+    form: options.Format = OutputFormat.TEXT
 
 
-def generate(
-    output: Output,
-    *,
-    sources: options.Sources = None,
-    target: Target,
-    check: options.Check = False,
-    diff: options.Diff = False,
-    prune: Prune = False,
-    force: options.Force = False,
-    strict: options.Strict = False,
-    allow_missing: options.AllowMissing = False,
-    locked: options.Locked = None,
-    source_id: options.SourceId = None,
-    header: options.Header = None,
-    server_timeout: options.ServerTimeout = None,
-    jobs: options.Jobs = None,
-    form: options.Format = OutputFormat.TEXT,
-) -> int:
+def run(output: Output, chosen: GenerateOptions) -> int:
     """Write a Markdown-LD document for each tool, to read and to edit.
 
     Documents that a person made or edited are not overwritten without --force.
     """
-    from mcpg.bundle import apply_plan, generated_documents, plan_folder  # noqa: PLC0415
-    from mcpg.cli.build import BuildCacheSession, PreviousBuild  # noqa: PLC0415
-    from mcpg.cli.locks import LockGuard  # noqa: PLC0415
-
-    settings = read_settings(locked=locked)
+    settings = read_settings(locked=chosen.locked)
     guard = LockGuard.by(settings, None)
     intake = BuildSources(
-        sources,
+        chosen.sources,
         settings,
-        source_id=source_id,
-        header=header,
-        seconds=server_timeout,
+        source_id=chosen.source_id,
+        header=chosen.header,
+        seconds=chosen.server_timeout,
     )
-    last = PreviousBuild(partial(generated_documents, target), allow_missing)
-    with BuildCacheSession(target, jobs) as memory:
-        own = _own(target, intake.paths)
+    last = PreviousBuild(partial(generated_documents, chosen.target), chosen.allow_missing)
+    with BuildCacheSession(chosen.target, chosen.jobs) as memory:
+        own = _list_own_files(chosen.target, intake.paths)
         assembly = build.assemble_sources(intake, output, memory, last, own, guard)
-        plan = plan_folder(target, assembly.texts)
+        plan = plan_folder(chosen.target, assembly.texts)
         is_refused = guard is not None and guard.refuses(
-            assembly, output, allows_missing=allow_missing
+            assembly, output, allows_missing=chosen.allow_missing
         )
-        if is_refused or (strict and build.is_rejected_by_strict(assembly, output)):
-            if is_refused and form is OutputFormat.JSON:
-                output.json(_report(plan, assembly, written=False))
+        if is_refused or (chosen.strict and build.is_rejected_by_strict(assembly, output)):
+            if is_refused and chosen.form is OutputFormat.JSON:
+                output.json(_make_report(plan, assembly, written=False))
             return ExitCode.FINDINGS
-        if check or diff:
-            return _compare(plan, assembly, prune=prune, shows_diff=diff, form=form, output=output)
-        plan = apply_plan(plan, prune=prune, force=force)
+        if chosen.check or chosen.diff:
+            return _compare(plan, assembly, chosen, output)
+        plan = apply_plan(plan, prune=chosen.prune, force=chosen.force)
         memory.keep()
-    if form is OutputFormat.JSON:
-        output.json(_report(plan, assembly, written=not plan.is_current))
-    _tell(plan, assembly, prune=prune, output=output)
+    if chosen.form is OutputFormat.JSON:
+        output.json(_make_report(plan, assembly, written=not plan.is_current))
+    _note_outcome(plan, assembly, output, prunes=chosen.prune)
     return ExitCode.DONE
 
 
-def _own(target: str, sources: Iterable[str]) -> list[Path]:
+def _list_own_files(target: str, sources: Iterable[str]) -> list[Path]:
     """Return the files of an output folder that lies within a source: they are no sources."""
     folder = Path(os.path.realpath(target))
     if any(Path(os.path.realpath(source)) in folder.parents for source in sources):
@@ -107,70 +111,49 @@ def _own(target: str, sources: Iterable[str]) -> list[Path]:
     return []
 
 
-def _compare(
-    plan: FolderPlan,
-    assembly: Assembly,
-    *,
-    prune: bool,
-    shows_diff: bool,
-    form: OutputFormat,
-    output: Output,
-) -> int:
-    reasons = _reasons(plan, prune=prune)
-    if form is OutputFormat.JSON:
-        output.json(_report(plan, assembly, stale=bool(reasons)))
-    elif shows_diff:
-        output.text(lines_kept(_diff_text(plan, prune=prune)).rstrip("\n"))
-    return build.report_freshness(str(plan.root), reasons, build.summary(assembly), output)
-
-
-def _reasons(plan: FolderPlan, *, prune: bool) -> list[str]:
-    return [
+def _compare(plan: FolderPlan, assembly: Assembly, chosen: GenerateOptions, output: Output) -> int:
+    reasons = [
         *(f"+ {path}" for path in plan.create),
         *(f"~ {path}" for path in plan.update),
         *(f"~ {path}: made or edited by someone else" for path in plan.conflicts),
-        *(f"- {path}" for path in plan.obsolete if prune),
+        *(f"- {path}" for path in plan.obsolete if chosen.prune),
     ]
+    if chosen.form is OutputFormat.JSON:
+        output.json(_make_report(plan, assembly, stale=bool(reasons)))
+    elif chosen.diff:
+        output.text(lines_kept(_diff_documents(plan, prunes=chosen.prune)).rstrip("\n"))
+    return build.report_freshness(str(plan.root), reasons, build.summary(assembly), output)
 
 
-def _diff_text(plan: FolderPlan, *, prune: bool) -> str:
-    from mcpg.bundle import Bundle  # noqa: PLC0415
-    from mcpg.catalog.model import SourceDocument  # noqa: PLC0415
-    from mcpg.review.diff import unified_text  # noqa: PLC0415
-
-    gone = plan.obsolete if prune else ()
-    present = (*plan.update, *plan.conflicts, *gone)
-    old = [SourceDocument(path, _text(plan.root / path)) for path in present]
+def _diff_documents(plan: FolderPlan, *, prunes: bool) -> str:
+    old: list[SourceDocument] = []
+    for path in (*plan.update, *plan.conflicts, *(plan.obsolete if prunes else ())):
+        file, text = plan.root / path, ""
+        with suppress(OSError):  # as empty as a folder or a pipe
+            text = file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
+        old.append(SourceDocument(path, text))
     written = (*plan.create, *plan.update, *plan.conflicts)
     new = [SourceDocument(path, plan.documents[path]) for path in written]
     return unified_text(Bundle(tuple(old)), Bundle(tuple(new)), are_folders=True)
 
 
-def _text(path: Path) -> str:
-    """Return the text at *path*, "" for a folder, a pipe or a file that cannot be read."""
-    try:
-        return path.read_bytes().decode("utf-8", "replace") if path.is_file() else ""
-    except OSError:
-        return ""
-
-
-def _tell(plan: FolderPlan, assembly: Assembly, *, prune: bool, output: Output) -> None:
+def _note_outcome(plan: FolderPlan, assembly: Assembly, output: Output, *, prunes: bool) -> None:
     done = {
         "created": len(plan.create),
         "updated": len(plan.update) + len(plan.conflicts),
         "unchanged": len(plan.unchanged),
-        "removed": len(plan.obsolete) if prune else 0,
+        "removed": len(plan.obsolete) if prunes else 0,
     }
-    told = ", ".join(f"{number:,} {what}" for what, number in done.items() if number)
+    counts = ", ".join(f"{number:,} {what}" for what, number in done.items() if number)
     verb = "unchanged:" if plan.is_current else "wrote"
-    output.note(f"{verb} {plan.root}: {build.summary(assembly)}: {told or 'nothing to do'}")
-    if plan.obsolete and not prune:
+    output.note(f"{verb} {plan.root}: {build.summary(assembly)}: {counts or 'nothing to do'}")
+    if plan.obsolete and not prunes:
         output.note(f"{format_count(len(plan.obsolete), 'document')} obsolete: see --prune")
     for path in plan.kept:
         output.item(f"{path} is for no tool any more and was edited, so it stays")
 
 
-def _report(plan: FolderPlan, assembly: Assembly, **facts: JsonValue) -> JsonObject:
+def _make_report(plan: FolderPlan, assembly: Assembly, **facts: JsonValue) -> JsonObject:
     return {
         "schema": "mcpg/generate/1",
         "path": str(plan.root),

@@ -7,15 +7,15 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from mcpg import __version__
-from mcpg.bundle import Assembly
+from mcpg.bundle import Assembly, assemble
 from mcpg.cli import options
 from mcpg.cli.build import BuildSources, reduced_gc
 from mcpg.cli.environment import cache_folder
@@ -25,16 +25,18 @@ from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import json_text, lines_kept, one_line
+from mcpg.cli.watch import Watcher
 from mcpg.documents.model import encode_content
+from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import OutputError, Severity, UsageError
 from mcpg.index import Index
 from mcpg.index.file import SUFFIX, fresh_index, open_index, write_index
 from mcpg.index.layout import StaleIndexError
 from mcpg.index.reader import hash_recipe
 from mcpg.index.word_sections import digest_contents
-from mcpg.lint import RULES, Finding, Report, Selection
+from mcpg.lint import RULES, Finding, Report, Selection, lint
 from mcpg.lint.context import compile_reach_index
-from mcpg.lint.locate import FileFix
+from mcpg.lint.locate import fixes
 from mcpg.lint.model import Suppression
 from mcpg.lint.sarif import sarif_log, sarif_result
 from mcpg.search.model import recipe
@@ -43,6 +45,19 @@ from mcpg.show.json import diagnostics_json
 from mcpg.sources import SourceBatch
 from mcpg.values import format_count
 
+EXAMPLES = """\
+mcpg lint manifests/
+mcpg lint                                     # the sources of mcpg.toml, or graph.mdld
+mcpg lint manifests/ --select D,P --ignore D108
+mcpg lint manifests/ --fix
+mcpg lint manifests/ --format sarif > lint.sarif
+mcpg lint manifests/ --format json | jq '.findings[0]'"""
+
+MORE = "docs/how-to/lint.md"
+
+ORPHANS = "L103"
+"""The rule that needs relations that nobody states."""
+
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _ANNOTATIONS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _EXCERPT_COLUMNS = 88
@@ -50,24 +65,191 @@ _PER_WRITE = 200
 _MEMBERS = ("code", "rule", "severity", "message", "toolId", "sourceId", "member", "suggestion")
 
 
+# Fewer tools are compiled in the time that it takes to read an index.
+_FEWEST_TOOLS = 200
+_MOST_FILES = 16
+_ENDING = f".lint{SUFFIX}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintOptions:
+    """What is checked by which rules, and how the findings are written."""
+
+    sources: options.Sources = None
+    select: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--select",
+            metavar="CODE",
+            help="Check these rules only: codes, their beginnings, or ALL. Repeatable, or with "
+            "commas.",
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore",
+            metavar="CODE",
+            help="Do not check these rules. Repeatable, or with commas.",
+        ),
+    ] = None
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Fix in the files what can be fixed safely; report the rest."),
+    ] = False
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Write nothing; print what --fix would change.")
+    ] = False
+    exit_zero: Annotated[
+        bool, typer.Option("--exit-zero", help="Exit 0 whatever is found, as before an upload.")
+    ] = False
+    limit: Annotated[
+        int,
+        typer.Option(
+            *("--limit", "-n"),
+            metavar="N",
+            min=0,
+            help="Maximum number of findings in text, markdown and github; 0 for all.",
+        ),
+    ] = 100
+    source_id: options.SourceId = None
+    header: options.Header = None
+    server_timeout: options.ServerTimeout = None
+    watch: options.Watch = False
+    form: Annotated[
+        Literal["text", "json", "jsonl", "csv", "ids", "markdown", "md", "sarif", "github"],
+        typer.Option(
+            "--format",
+            metavar="text|json|jsonl|csv|ids|markdown|sarif|github",
+            help="Output format; sarif is SARIF 2.1.0, github annotates files in GitHub Actions.",
+        ),
+    ] = "text"
+
+
+def run(output: Output, chosen: LintOptions) -> int:
+    """Check tools by rules: descriptions, schemas, names, reach, poisoning.
+
+    Exits 1 when there is an error or a warning. `mcpg rule CODE` explains a rule.
+    """
+    if chosen.fix and chosen.diff:
+        raise UsageError("--fix writes and --diff does not", place="--diff", remedy="omit one")
+    settings = read_settings()
+    if not (chosen.sources or settings.sources()):  # the bundle is checked
+        chosen = replace(chosen, sources=[str(one.value) for one in settings.bundles()])
+    selection = _select_rules(settings, chosen)
+    found = settings.find("lint.tools")
+    suppressed = []
+    if found is not None:
+        file = found.origin.rpartition(": ")[0]
+        members = dict(found.value).items()
+        suppressed = [Suppression(pattern, tuple(codes), file) for pattern, codes in members]
+
+    def check() -> Report:
+        return _check(chosen, settings, selection, suppressed, output)
+
+    if not chosen.watch:
+        return _answer(check, chosen, output)
+    if chosen.fix or "-" in (chosen.sources or ()):
+        raise UsageError(
+            "only files that this command does not write can be watched",
+            place="--watch",
+            remedy="omit --fix and -",
+        )
+    watcher = Watcher(lambda: BuildSources(chosen.sources, settings).watched_paths, output)
+    return watcher.run(lambda: _answer(check, chosen, output))
+
+
+def _select_rules(settings: Settings, chosen: LintOptions) -> Selection:
+    texts: dict[str, Sequence[str]] = {}
+    origins: dict[str, str] = {}
+    for name, given in (("select", chosen.select), ("ignore", chosen.ignore)):
+        stated = settings.find(f"lint.{name}")
+        texts[name] = tuple(given or (stated.value if stated else ()))
+        origins[name] = f"--{name}" if given else stated.origin if stated else ""
+    return Selection.of(texts["select"], texts["ignore"], origins=origins)
+
+
+@reduced_gc()
+def _check(
+    chosen: LintOptions,
+    settings: Settings,
+    selection: Selection,
+    suppressed: Sequence[Suppression],
+    output: Output,
+) -> Report:
+    """Read the sources and check the rules, showing progress."""
+    intake = BuildSources(
+        chosen.sources,
+        settings,
+        source_id=chosen.source_id,
+        header=chosen.header,
+        seconds=chosen.server_timeout,
+    )
+    intake.tell(output)
+    with output.counting("reading sources") as tell:
+        batch = with_graphs_read(intake.read(tell, ()))
+    with output.progress("putting the graph together"):
+        infers = ORPHANS in selection
+        assembly = assemble(batch, source_id=chosen.source_id, texts=False, infers=infers)
+    with output.counting("checking") as tell:
+        return lint(
+            assembly,
+            batch.rules,
+            selection=selection,
+            suppressed=suppressed,
+            index=make_indexer(intake.paths, batch, chosen.source_id),
+            tell=lambda _what, done, total: tell(done, total),
+        )
+
+
+def _answer(check: Callable[[], Report], chosen: LintOptions, output: Output) -> int:
+    """Check, fix where asked, write what was found, and return the exit code."""
+    report = check()
+    fixed = fixes(report.findings, report.locator) if chosen.diff or chosen.fix else []
+    count, files = sum(one.count for one in fixed), format_count(len(fixed), "file")
+    if chosen.diff:
+        for one in fixed:
+            output.document(one.diff)
+        output.note(f"--fix would change {format_count(count, 'place')} in {files}")
+        return ExitCode.FINDINGS if fixed else ExitCode.DONE
+    for one in fixed:
+        one.write()
+    if count:
+        output.note(f"fixed {format_count(count, 'place')} in {files}")
+        report = check()
+    if chosen.form != "json":
+        output.note_opening(report.diagnostics)
+    write_findings(report, chosen.form, chosen.limit, output)
+    is_cut = chosen.form in ("text", "markdown", "github")
+    left = len(report.findings) - chosen.limit if chosen.limit and is_cut else 0
+    if left > 0:
+        output.note(f"... and {left:,} more; --limit 0 shows all, --format jsonl writes all")
+        for code, number in Counter(one.code for one in report.findings).most_common():
+            output.item(f"{number:>7,} {code} {RULES[code].name}")
+    output.note(summary(report))
+    has_failed = any(one.severity == Severity.ERROR for one in report.diagnostics)
+    is_finding = (report.fails or has_failed) and not chosen.exit_zero
+    return ExitCode.FINDINGS if is_finding else ExitCode.DONE
+
+
 def write_findings(report: Report, form: str, limit: int, output: Output) -> None:
     """Write the findings of *report* in a *form*, for people at most *limit* of them (0: all)."""
     shown = report.findings[:limit] if limit else report.findings
     if form == "json":
-        _stream(_json_head(report), "findings", map(finding_json, report.findings), output)
+        _stream(_make_head(report), "findings", map(finding_json, report.findings), output)
     elif form == "sarif":
         snippet = report.locator.snippet
         results = (sarif_result(one, snippet(one.place)) for one in report.findings)
         _stream(sarif_log(__version__, report.diagnostics), "results", results, output)
     elif form == "text":
-        _in_parts((_text(one, report, output) for one in shown), "\n\n", output)
+        _write_parts((_render_finding(one, report, output) for one in shown), "\n\n", output)
     elif form == "github":
-        _in_parts(map(_annotation, shown), "\n", output)
+        _write_parts(map(_annotate, shown), "\n", output)
     else:
         records = [finding_json(one) for one in report.findings]
         rows = shown if form == "markdown" else report.findings
         write_listing(
-            RecordListing(records, _MEMBERS, "toolId", lambda: _table(rows)), form, output
+            RecordListing(records, _MEMBERS, "toolId", lambda: _draw_findings(rows)), form, output
         )
 
 
@@ -86,7 +268,7 @@ def finding_json(one: Finding) -> dict[str, Any]:
     return {**first, **{key: part for key, part in found.items() if key not in first}}
 
 
-def _json_head(report: Report) -> Mapping[str, Any]:
+def _make_head(report: Report) -> Mapping[str, Any]:
     counts = Counter(one.code for one in report.findings)
     return {
         "schema": "mcpg/lint/1",
@@ -112,8 +294,8 @@ def _stream(
     head, mark, tail = json_text(whole).partition(f'"{name}": []')
     margin = head[head.rfind("\n") :]
     output.document(f"{head}{mark[:-1]}")
-    written = 0
-    for chunk in _chunks(members):
+    written, rest = 0, iter(members)
+    while chunk := [*islice(rest, _PER_WRITE)]:
         texts = (json_text(one).replace("\n", f"{margin}  ") for one in chunk)
         lines = ",".join(f"{margin}  {text}" for text in texts)
         output.document(f"{',' if written else ''}{lines}")
@@ -121,20 +303,9 @@ def _stream(
     output.document(f"{margin if written else ''}]{tail}\n")
 
 
-def _chunks(members: Iterable[Any]) -> Iterator[list[Any]]:
-    chunk: list[Any] = []
-    for one in members:
-        chunk.append(one)
-        if len(chunk) == _PER_WRITE:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
-
-
-def _in_parts(parts: Iterable[str], gap: str, output: Output) -> None:
-    is_first = True
-    for chunk in _chunks(parts):
+def _write_parts(parts: Iterable[str], gap: str, output: Output) -> None:
+    is_first, rest = True, iter(parts)
+    while chunk := [*islice(rest, _PER_WRITE)]:
         output.text(("" if is_first else gap[:-1]) + gap.join(chunk))
         is_first = False
 
@@ -142,7 +313,7 @@ def _in_parts(parts: Iterable[str], gap: str, output: Output) -> None:
 # Text, as compilers show it: what is wrong, where, the line, and what to do.
 
 
-def _text(one: Finding, report: Report, output: Output) -> str:
+def _render_finding(one: Finding, report: Report, output: Output) -> str:
     rule = RULES[one.code]
     label = output.paint(f"{one.severity}[{one.code}]", _STYLES[one.severity])
     lines = [f"{label} {output.paint(rule.name, 'bold')}: {one_line(one.message)}"]
@@ -151,15 +322,12 @@ def _text(one: Finding, report: Report, output: Output) -> str:
     if one.place is not None:
         lines.append(f"{margin}--> {one_line(str(one.place))}")
         lines += _excerpt(one, report, margin, output)
-    lines += (f"{margin} = {one_line(_other(other))}" for other in one.others[:3])
+    for other in one.others[:3]:
+        where = f" ({other.place})" if other.place else ""
+        lines.append(f"{margin} = {one_line(f'note: {other.tool_id} {other.note}{where}')}")
     if one.suggestion:
         lines.append(f"{margin} = help: {one_line(one.suggestion)}")
     return "\n".join(lines)
-
-
-def _other(other: Any) -> str:
-    where = f" ({other.place})" if other.place else ""
-    return f"note: {other.tool_id} {other.note}{where}"
 
 
 def _excerpt(one: Finding, report: Report, margin: str, output: Output) -> Iterator[str]:
@@ -188,7 +356,7 @@ def _excerpt(one: Finding, report: Report, margin: str, output: Output) -> Itera
 # Annotations of GitHub Actions, see "Workflow commands" in their documentation.
 
 
-def _annotation(one: Finding) -> str:
+def _annotate(one: Finding) -> str:
     place = one.place
     members = {"title": f"{one.code} {RULES[one.code].name}"}
     if place is not None:
@@ -197,22 +365,22 @@ def _annotation(one: Finding) -> str:
             members |= {"line": str(place.line), "endLine": str(place.end_line or place.line)}
             if place.end_line == place.line:
                 members |= {"col": str(place.column), "endColumn": str(place.end_column)}
-    shown = ",".join(f"{key}={_property(text)}" for key, text in members.items())
+    # A property escapes what separates properties, too.
+    texts = {
+        key: _escape(text).replace(":", "%3A").replace(",", "%2C") for key, text in members.items()
+    }
+    shown = ",".join(f"{key}={text}" for key, text in texts.items())
     advice = f" ({one.suggestion})" if one.suggestion else ""
-    return f"::{_ANNOTATIONS[one.severity]} {shown}::{_data(f'{one.message}{advice}')}"
+    return f"::{_ANNOTATIONS[one.severity]} {shown}::{_escape(f'{one.message}{advice}')}"
 
 
-def _data(text: str) -> str:
+def _escape(text: str) -> str:
     # What could begin a command or steer a terminal becomes visible, the rest is escaped.
     safe = one_line(text)
     return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _table(findings: Iterable[Finding]) -> Table:
+def _draw_findings(findings: Iterable[Finding]) -> Table:
     columns = (
         Column("severity"),
         Column("rule", is_whole=True),
@@ -252,18 +420,6 @@ def summary(report: Report) -> str:
     return f"{found} in {format_count(report.tools, 'tool')}{suppressed}{more}"
 
 
-def by_rule(report: Report) -> Iterator[str]:
-    """Yield a line for each rule with the number of its findings, the most frequent first."""
-    for name, count in Counter(one.code for one in report.findings).most_common():
-        yield f"{count:>7,} {name} {RULES[name].name}"
-
-
-# Fewer tools are compiled in the time that it takes to read an index.
-_FEWEST_TOOLS = 200
-_MOST_FILES = 16
-_ENDING = f".lint{SUFFIX}"
-
-
 def make_indexer(
     paths: Sequence[str], batch: SourceBatch, source_id: str | None
 ) -> Callable[[Assembly], Index]:
@@ -276,13 +432,13 @@ def make_indexer(
     """
     others = batch.tools or batch.documents or batch.rules or source_id
     if len(paths) == 1 and batch.bundles and not others:
-        return lambda assembly: _of_bundle(paths[0]) or _open_or_compile(assembly)
+
+        def open_index_of_bundle(assembly: Assembly) -> Index:
+            index = fresh_index(paths[0], recipe(), cache_folder())
+            return index if index and _is_sound(index) else _open_or_compile(assembly)
+
+        return open_index_of_bundle
     return _open_or_compile
-
-
-def _of_bundle(path: str) -> Index | None:
-    index = fresh_index(path, recipe(), cache_folder())
-    return index if index is not None and _is_sound(index) else None
 
 
 def _is_sound(index: Index) -> bool:
@@ -298,14 +454,18 @@ def _open_or_compile(assembly: Assembly) -> Index:
     folder = cache_folder()
     if folder is None or len(assembly.documents) < _FEWEST_TOOLS:
         return Index(compile_reach_index(assembly))
-    key = _key(assembly)
+    documents = sorted(assembly.documents, key=lambda one: one.tool.id)
+    ranking = json.dumps(assembly.ranking, sort_keys=True).encode()
+    key = digest_contents([ranking, *map(encode_content, documents)])
     path = Path(folder, f"{key.hex()[:32]}{_ENDING}")
     index = _open_cached(path, key)
     if index is None:
         data = compile_reach_index(assembly, key)
         with suppress(OutputError, OSError):
             write_index(str(path), data)
-            _drop_oldest(path.parent)
+            kept = sorted(path.parent.glob(f"*{_ENDING}"), key=lambda one: one.stat().st_mtime_ns)
+            for file in kept[:-_MOST_FILES]:
+                file.unlink(missing_ok=True)
         index = Index(data)
     return index
 
@@ -318,264 +478,3 @@ def _open_cached(path: Path, key: bytes) -> Index | None:
             os.utime(path)
             return index
     return None
-
-
-def _key(assembly: Assembly) -> bytes:
-    documents = sorted(assembly.documents, key=lambda one: one.tool.id)
-    ranking = json.dumps(assembly.ranking, sort_keys=True).encode()
-    return digest_contents([ranking, *map(encode_content, documents)])
-
-
-def _drop_oldest(folder: Path) -> None:
-    files = sorted(folder.glob(f"*{_ENDING}"), key=lambda file: file.stat().st_mtime_ns)
-    for file in files[:-_MOST_FILES]:
-        file.unlink(missing_ok=True)
-
-
-EXAMPLES = """\
-mcpg lint manifests/
-mcpg lint                                     # the sources of mcpg.toml, or graph.mdld
-mcpg lint manifests/ --select D,P --ignore D108
-mcpg lint manifests/ --fix
-mcpg lint manifests/ --format sarif > lint.sarif
-mcpg lint manifests/ --format json | jq '.findings[0]'"""
-
-SHOWN = 100
-ORPHANS = "L103"
-"""The rule that needs relations that nobody states."""
-
-Select = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--select",
-        metavar="CODE",
-        help="Check these rules only: codes, their beginnings, or ALL. Repeatable, or with commas.",
-    ),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ignore",
-        metavar="CODE",
-        help="Do not check these rules. Repeatable, or with commas.",
-    ),
-]
-Fix = Annotated[
-    bool,
-    typer.Option("--fix", help="Fix in the files what can be fixed safely; report the rest."),
-]
-Diff = Annotated[
-    bool,
-    typer.Option("--diff", help="Write nothing; print what --fix would change."),
-]
-ExitZero = Annotated[
-    bool, typer.Option("--exit-zero", help="Exit 0 whatever is found, as before an upload.")
-]
-Limit = Annotated[
-    int,
-    typer.Option(
-        "--limit",
-        "-n",
-        metavar="N",
-        min=0,
-        help="Maximum number of findings in text, markdown and github; 0 for all.",
-    ),
-]
-Form = Annotated[
-    Literal["text", "json", "jsonl", "csv", "ids", "markdown", "md", "sarif", "github"],
-    typer.Option(
-        "--format",
-        metavar="text|json|jsonl|csv|ids|markdown|sarif|github",
-        help="Output format; sarif is SARIF 2.1.0, github annotates files in GitHub Actions.",
-    ),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "lint", examples=EXAMPLES, more="docs/how-to/lint.md")(lint)
-
-
-def lint(
-    output: Output,
-    *,
-    sources: options.Sources = None,
-    select: Select = None,
-    ignore: Ignore = None,
-    fix: Fix = False,
-    diff: Diff = False,
-    exit_zero: ExitZero = False,
-    limit: Limit = SHOWN,
-    source_id: options.SourceId = None,
-    header: options.Header = None,
-    server_timeout: options.ServerTimeout = None,
-    watch: options.Watch = False,
-    form: Form = "text",
-) -> int:
-    """Check tools by rules: descriptions, schemas, names, reach, poisoning.
-
-    Exits 1 when there is an error or a warning. `mcpg rule CODE` explains a rule.
-    """
-    if fix and diff:
-        raise UsageError("--fix writes and --diff does not", place="--diff", remedy="omit one")
-    settings = read_settings()
-    wanted = _LintRequest(
-        sources=_sources(sources, settings),
-        selection=_selection(settings, select, ignore),
-        suppressed=_read_suppressed(settings),
-        fix=fix,
-        diff=diff,
-        exit_zero=exit_zero,
-        limit=limit,
-        source_id=source_id,
-        header=header,
-        server_timeout=server_timeout,
-        form=form,
-    )
-    if not watch:
-        return _run(output, settings, wanted)
-    if fix or "-" in (sources or ()):
-        raise UsageError(
-            "only files that this command does not write can be watched",
-            place="--watch",
-            remedy="omit --fix and -",
-        )
-    from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few runs watch
-
-    watcher = Watcher(lambda: BuildSources(wanted.sources, settings).watched_paths, output)
-    return watcher.run(partial(_run, output, settings, wanted))
-
-
-@dataclass(frozen=True, slots=True)
-class _LintRequest:
-    """The options of a run; see `lint`."""
-
-    sources: Sequence[str] | None
-    selection: Selection
-    suppressed: Sequence[Suppression]
-    fix: bool
-    diff: bool
-    exit_zero: bool
-    limit: int
-    source_id: str | None
-    header: Sequence[str] | None
-    server_timeout: float | None
-    form: str
-
-
-def _sources(named: Sequence[str] | None, settings: Settings) -> Sequence[str] | None:
-    """Return what is linted: what is *named*, else the sources in mcpg.toml, else the bundle."""
-    if named or settings.sources():
-        return named
-    return [str(one.value) for one in settings.bundles()]
-
-
-def _selection(
-    settings: Settings, select: Sequence[str] | None, ignore: Sequence[str] | None
-) -> Selection:
-    from mcpg.lint import Selection  # noqa: PLC0415 - help needs none of it
-
-    stated = {name: settings.find(f"lint.{name}") for name in ("select", "ignore")}
-    given = {"select": select, "ignore": ignore}
-    texts = {
-        name: tuple(given[name] or (one.value if (one := stated[name]) else ()))
-        for name in ("select", "ignore")
-    }
-    origins = {
-        name: f"--{name}" if given[name] else (one.origin if (one := stated[name]) else "")
-        for name in ("select", "ignore")
-    }
-    return Selection.of(texts["select"], texts["ignore"], origins=origins)
-
-
-def _read_suppressed(settings: Settings) -> Sequence[Suppression]:
-    from mcpg.lint.model import Suppression  # noqa: PLC0415 - as above
-
-    found = settings.find("lint.tools")
-    if found is None:
-        return ()
-    file = found.origin.rpartition(": ")[0]
-    return [
-        Suppression(pattern, tuple(codes), file) for pattern, codes in dict(found.value).items()
-    ]
-
-
-def _run(output: Output, settings: Settings, wanted: _LintRequest) -> int:
-    report = _report(output, settings, wanted)
-    if wanted.diff:
-        return _show_fixes(report, output)
-    if wanted.fix:
-        fixed = _fixes(report)
-        for one in fixed:
-            one.write()
-        count = sum(one.count for one in fixed)
-        if count:
-            files = format_count(len(fixed), "file")
-            output.note(f"fixed {format_count(count, 'place')} in {files}")
-            report = _report(output, settings, wanted)
-    return _tell(report, wanted, output)
-
-
-@reduced_gc()
-def _report(output: Output, settings: Settings, wanted: _LintRequest) -> Report:
-    """Read the sources and check the rules, showing progress."""
-    from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
-    from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415 - as above
-    from mcpg.lint import lint as check  # noqa: PLC0415 - as above
-
-    intake = BuildSources(
-        wanted.sources,
-        settings,
-        source_id=wanted.source_id,
-        header=wanted.header,
-        seconds=wanted.server_timeout,
-    )
-    intake.tell(output)
-    with output.counting("reading sources") as tell:
-        batch = with_graphs_read(intake.read(tell, ()))
-    with output.progress("putting the graph together"):
-        infers = ORPHANS in wanted.selection
-        assembly = assemble(batch, source_id=wanted.source_id, texts=False, infers=infers)
-    with output.counting("checking") as tell:
-        return check(
-            assembly,
-            batch.rules,
-            selection=wanted.selection,
-            suppressed=wanted.suppressed,
-            index=make_indexer(intake.paths, batch, wanted.source_id),
-            tell=lambda _what, done, total: tell(done, total),
-        )
-
-
-def _fixes(report: Report) -> list[FileFix]:
-    from mcpg.lint.locate import fixes  # noqa: PLC0415 - few runs fix
-
-    return fixes(report.findings, report.locator)
-
-
-def _show_fixes(report: Report, output: Output) -> int:
-    fixed = _fixes(report)
-    for one in fixed:
-        output.document(one.diff)
-    count = sum(one.count for one in fixed)
-    output.note(
-        f"--fix would change {format_count(count, 'place')} in {format_count(len(fixed), 'file')}"
-    )
-    return ExitCode.FINDINGS if fixed else ExitCode.DONE
-
-
-def _tell(report: Report, wanted: _LintRequest, output: Output) -> int:
-    """Write the findings, what was noticed, and the sums; return the exit code."""
-    if wanted.form != "json":
-        output.note_opening(report.diagnostics)
-    write_findings(report, wanted.form, wanted.limit, output)
-    is_cut = wanted.form in ("text", "markdown", "github")
-    left = len(report.findings) - wanted.limit if wanted.limit and is_cut else 0
-    if left > 0:
-        output.note(f"... and {left:,} more; --limit 0 shows all, --format jsonl writes all")
-        for line in by_rule(report):
-            output.item(line)
-    output.note(summary(report))
-    has_failed = any(one.severity == Severity.ERROR for one in report.diagnostics)
-    is_finding = (report.fails or has_failed) and not wanted.exit_zero
-    return ExitCode.FINDINGS if is_finding else ExitCode.DONE

@@ -8,23 +8,39 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from mcpg.bundle import Assembly
+from mcpg.bundle import Assembly, assemble
 from mcpg.cli import options
 from mcpg.cli.build import BuildSources, note_failures
 from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.locks import change_json, lock_path, shown_changes
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.terminal import is_terminal
+from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
-from mcpg.review.lock import ApprovedTools, LockChange, ToolStatement
+from mcpg.files import atomic_write, locked_folder
+from mcpg.review.lock import (
+    DIGITS,
+    ApprovedTools,
+    LockChange,
+    LockChangeKind,
+    ToolStatement,
+    approve,
+    lock_changes,
+    lock_text,
+    read_lock,
+)
+from mcpg.review.lock_sources import stated_in
 from mcpg.show.blocks import CodeSpan, Column, Styled, Table
 from mcpg.show.json import diagnostics_json
+from mcpg.sources import SourceBatch, is_failure
 from mcpg.text.json_values import JsonObject
+from mcpg.text.suggestions import suggest
 from mcpg.values import format_count
 
 EXAMPLES = """\
@@ -34,32 +50,7 @@ mcpg lock --check                  # in CI: exit 1 when a tool is not as approve
 mcpg lock --approve shop::refund_order@f5d1...   # the digest that the diff shows
 mcpg lock --approve-all --yes"""
 
-Target = Annotated[
-    str | None,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        show_default=False,
-        help="The lock file. [default: lock.file in mcpg.toml, or mcpg.lock]",
-    ),
-]
-Check = Annotated[
-    bool,
-    typer.Option("--check", help="Write nothing; exit 1 when a tool is not as approved."),
-]
-Approve = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--approve",
-        metavar="TOOL[@DIGEST]",
-        show_default=False,
-        help="Approve this tool as it is now, or that it is gone; its name, or SOURCE::NAME. With "
-        "a digest, only if it is as an earlier run showed. Repeatable.",
-    ),
-]
-ApproveAll = Annotated[bool, typer.Option("--approve-all", help="Approve every change.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Approve without confirmation.")]
+MORE = "docs/how-to/lock.md"
 
 _STYLES = {"changed": "yellow", "new": "green", "missing": "red"}
 _SHOWN = 80
@@ -68,74 +59,81 @@ _NAMED = 3
 _DIGEST = re.compile(r"(.+)@([0-9a-f]{8,64})", re.DOTALL)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "lock", examples=EXAMPLES, more="docs/how-to/lock.md")(lock)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockOptions:
+    """What is compared with the lock, and what is approved."""
+
+    sources: options.Sources = None
+    target: Annotated[
+        str | None,
+        typer.Option(
+            *("--output", "-o"),
+            metavar="FILE",
+            show_default=False,
+            help="The lock file. [default: lock.file in mcpg.toml, or mcpg.lock]",
+        ),
+    ] = None
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Write nothing; exit 1 when a tool is not as approved."),
+    ] = False
+    approve: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--approve",
+            metavar="TOOL[@DIGEST]",
+            show_default=False,
+            help="Approve this tool as it is now, or that it is gone; its name, or SOURCE::NAME. "
+            "With a digest, only if it is as an earlier run showed. Repeatable.",
+        ),
+    ] = None
+    approve_all: Annotated[bool, typer.Option("--approve-all", help="Approve every change.")] = (
+        False
+    )
+    yes: Annotated[bool, typer.Option("--yes", help="Approve without confirmation.")] = False
+    source_id: options.SourceId = None
+    header: options.Header = None
+    server_timeout: options.ServerTimeout = None
+    form: options.ListFormat = "text"
 
 
-def lock(
-    output: Output,
-    *,
-    sources: options.Sources = None,
-    target: Target = None,
-    check: Check = False,
-    approve: Approve = None,
-    approve_all: ApproveAll = False,
-    yes: Yes = False,
-    source_id: options.SourceId = None,
-    header: options.Header = None,
-    server_timeout: options.ServerTimeout = None,
-    form: options.ListFormat = "text",
-) -> int:
+def run(output: Output, chosen: LockOptions) -> int:
     """Approve the definitions of tools, and find what has changed since.
 
     Writes the lock file once. Later it shows what differs, and exits 1; nothing is approved unless
     --approve or --approve-all says so.
     """
-    from mcpg.cli.locks import lock_path  # noqa: PLC0415 - help needs none of it
-
-    wanted = _LockRequest(check, tuple(approve or ()), approve_all, yes, form)
-    _check_options(wanted)
-    settings = read_settings()
-    path = target or lock_path(settings)
-    # A lock that cannot be used is reported before servers are queried.
-    present = _present(path)
-    intake = BuildSources(
-        sources, settings, source_id=source_id, header=header, seconds=server_timeout
-    )
-    stated = _read_stated_tools(intake, [path, settings.target()], output)
-    if check:
-        return _compare_with_lock(path, present, stated, wanted, output)
-    from mcpg.files import locked_folder  # noqa: PLC0415 - as above
-
-    with locked_folder(Path(path).absolute().parent):
-        # Another process may have approved something meanwhile.
-        return _compare_with_lock(path, _present(path), stated, wanted, output)
-
-
-@dataclass(frozen=True, slots=True)
-class _LockRequest:
-    """The options of a run; see `lock`."""
-
-    check: bool
-    approve: tuple[str, ...]
-    approve_all: bool
-    yes: bool
-    form: str
-
-    @property
-    def approves(self) -> bool:
-        """Whether anything is to be approved."""
-        return bool(self.approve) or self.approve_all
-
-
-def _check_options(wanted: _LockRequest) -> None:
-    if wanted.check and wanted.approves:
+    if chosen.check and (chosen.approve or chosen.approve_all):
         message = "a check approves nothing"
         raise UsageError(message, place="--check", remedy="leave out --check or --approve")
-    if wanted.approve and wanted.approve_all:
+    if chosen.approve and chosen.approve_all:
         message = "all tools are approved already"
         raise UsageError(message, place="--approve", remedy="leave out --approve or --approve-all")
+    settings = read_settings()
+    path = chosen.target or lock_path(settings)
+    # A lock that cannot be used is reported before servers are queried.
+    present = _read_present(path)
+    intake = BuildSources(
+        chosen.sources,
+        settings,
+        source_id=chosen.source_id,
+        header=chosen.header,
+        seconds=chosen.server_timeout,
+    )
+    stated = _read_stated_tools(intake, [path, settings.target()], output)
+    if chosen.check:
+        return _compare_with_lock(path, present, stated, chosen, output)
+    with locked_folder(Path(path).absolute().parent):
+        # Another process may have approved something meanwhile.
+        return _compare_with_lock(path, _read_present(path), stated, chosen, output)
+
+
+def _read_present(path: str) -> ApprovedTools | None:
+    """Read the lock at *path*, `None` where there is none."""
+    try:
+        return read_lock(path)
+    except NotFoundError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +154,6 @@ class _StatedTools:
 
     def find_changes(self, lock: ApprovedTools) -> Sequence[LockChange]:
         """Return the tools that differ from *lock*; what failed sources have is not known."""
-        from mcpg.review.lock import LockChangeKind, lock_changes  # noqa: PLC0415 - as above
-
         changes = lock_changes(lock, self.statements)
         if self.is_whole:
             return changes
@@ -171,11 +167,6 @@ def _read_stated_tools(
     intake: BuildSources, excluded: Sequence[str], output: Output
 ) -> _StatedTools:
     """Read the sources of *intake*, showing progress; problems are reported."""
-    from mcpg.bundle import assemble  # noqa: PLC0415 - as above
-    from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415
-    from mcpg.review.lock_sources import stated_in  # noqa: PLC0415
-    from mcpg.sources import SourceBatch, is_failure  # noqa: PLC0415
-
     found: list[Diagnostic] = []
 
     def assemble_noting(batch: SourceBatch) -> Assembly:
@@ -197,16 +188,6 @@ def _read_stated_tools(
     return _StatedTools(statements, noticed, failed, not any(map(is_failure, noticed)))
 
 
-def _present(path: str) -> ApprovedTools | None:
-    """Read the lock at *path*, `None` where there is none."""
-    from mcpg.review.lock import read_lock  # noqa: PLC0415 - as above
-
-    try:
-        return read_lock(path)
-    except NotFoundError:
-        return None
-
-
 @dataclass(frozen=True, slots=True)
 class _Outcome:
     """What became of the changes.
@@ -217,7 +198,6 @@ class _Outcome:
         changes: The tools that differed from it.
         approved: Those of them that are approved now.
         written: Whether it was written.
-        is_whole: Whether every source could be read.
         is_missing: Whether there is no lock file.
     """
 
@@ -226,7 +206,6 @@ class _Outcome:
     changes: Sequence[LockChange]
     approved: Sequence[LockChange]
     written: bool
-    is_whole: bool
     is_missing: bool
 
     @property
@@ -239,20 +218,12 @@ def _compare_with_lock(
     path: str,
     present: ApprovedTools | None,
     stated: _StatedTools,
-    wanted: _LockRequest,
+    chosen: LockOptions,
     output: Output,
 ) -> int:
     """Compare the tools with the lock, and write what is approved."""
-    from mcpg.files import atomic_write  # noqa: PLC0415
-    from mcpg.review.lock import (  # noqa: PLC0415
-        ApprovedTools,
-        approve,
-        lock_text,
-    )
-
-    is_whole = stated.is_whole
     changes = stated.find_changes(present or ApprovedTools())
-    if differing := _differing(changes, wanted):
+    if differing := _find_unreviewed(changes, chosen.approve or ()):
         _show(differing, output)
         names = _format_names([one.name for one in differing])
         output.error(
@@ -261,39 +232,36 @@ def _compare_with_lock(
             remedy="review what is shown, and approve it by its digest",
         )
         return ExitCode.FINDINGS
-    is_first = present is None and not wanted.check
-    if is_first and not is_whole and not stated.statements:
+    is_first = present is None and not chosen.check
+    if is_first and not stated.is_whole and not stated.statements:
         message = "no tool could be read from the sources: nothing was written"
         raise SourceError(message, remedy="fix the issues above")
-    approved = changes if is_first and not wanted.approve else _select_approved(changes, wanted)
-    if wanted.approve_all and changes and not (is_first or wanted.yes):
+    is_all = chosen.approve_all or (is_first and not chosen.approve)
+    approved = changes if is_all else _select_approved(changes, chosen.approve or ())
+    if chosen.approve_all and changes and not (is_first or chosen.yes):
         _show(changes, output)
         approved = changes if _agrees(changes) else ()
-    made = approve(present or ApprovedTools(), approved)
+    lock = approve(present or ApprovedTools(), approved)
     written = bool(approved) or is_first
     if written:
-        atomic_write(path, lock_text(made).encode())
-    is_missing = present is None and not written
+        atomic_write(path, lock_text(lock).encode())
     shown = () if is_first else changes
-    outcome = _Outcome(path, made, shown, approved, written, is_whole, is_missing)
-    _report(outcome, stated, wanted, output)
-    return ExitCode.DONE if is_whole and not outcome.unapproved else ExitCode.FINDINGS
+    outcome = _Outcome(path, lock, shown, approved, written, present is None and not written)
+    _report(outcome, stated, chosen, output)
+    return ExitCode.DONE if stated.is_whole and not outcome.unapproved else ExitCode.FINDINGS
 
 
-def _select_approved(changes: Sequence[LockChange], wanted: _LockRequest) -> Sequence[LockChange]:
-    """Return those of *changes* that the options approve."""
-    if wanted.approve_all:
-        return changes
+def _select_approved(changes: Sequence[LockChange], approved: Iterable[str]) -> list[LockChange]:
+    """Return those of *changes* that the arguments of `--approve` name."""
     found: dict[int, LockChange] = {}
-    for argument in wanted.approve:
+    for argument in approved:
         named, digest = _parse_approval(argument)
         meant = [one for one in _match_changes(changes, named) if one.digest.startswith(digest)]
         if not meant:
-            names = [one.name for one in changes]
             raise NotFoundError(
                 f"no tool called {named[:_SHOWN]!r} differs from the lock",
                 place="--approve",
-                remedy=_near(named, names),
+                remedy=_advise_name(named, [one.name for one in changes]),
             )
         if len({one.key for one in meant}) > 1:
             names = [one.label for one in meant]
@@ -305,14 +273,23 @@ def _select_approved(changes: Sequence[LockChange], wanted: _LockRequest) -> Seq
     return [*found.values()]
 
 
+def _find_unreviewed(changes: Sequence[LockChange], approved: Iterable[str]) -> list[LockChange]:
+    """Return the tools that are to be approved by a digest that none called so has."""
+    found: list[LockChange] = []
+    for argument in approved:
+        named, digest = _parse_approval(argument)
+        meant = _match_changes(changes, named)
+        if not any(one.digest.startswith(digest) for one in meant):
+            found += meant
+    return found
+
+
 def _parse_approval(argument: str) -> tuple[str, str]:
     """Return the name and the digest that an *argument* of `--approve` states, "" for none.
 
     Raises:
         UsageError: The digest is too short to tell texts apart that a server could choose.
     """
-    from mcpg.review.lock import DIGITS  # noqa: PLC0415 - help needs none of it
-
     found = _DIGEST.fullmatch(argument)
     if found is None:
         return argument, ""
@@ -331,20 +308,7 @@ def _match_changes(changes: Iterable[LockChange], named: str) -> list[LockChange
     return [one for one in changes if named == (one.name if is_full else one.key[1])]
 
 
-def _differing(changes: Sequence[LockChange], wanted: _LockRequest) -> list[LockChange]:
-    """Return the tools that are to be approved by a digest that none called so has."""
-    found: list[LockChange] = []
-    for argument in wanted.approve:
-        named, digest = _parse_approval(argument)
-        meant = _match_changes(changes, named)
-        if not any(one.digest.startswith(digest) for one in meant):
-            found += meant
-    return found
-
-
-def _near(named: str, names: Sequence[str]) -> str:
-    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - only for mistakes
-
+def _advise_name(named: str, names: Sequence[str]) -> str:
     bare = {name.rpartition("::")[2]: name for name in reversed(names)}
     near = suggest(named, [*names, *bare])
     if near:
@@ -374,39 +338,36 @@ def _agrees(changes: Sequence[LockChange]) -> bool:
 
 def _show(changes: Iterable[LockChange], output: Output) -> None:
     """Show how tools differ, on standard error, where questions are asked."""
-    from mcpg.cli.locks import shown_changes  # noqa: PLC0415 - as above
-
     output.raw_error("".join(shown_changes(changes, output, sys.stderr)))
 
 
-def _report(outcome: _Outcome, stated: _StatedTools, wanted: _LockRequest, output: Output) -> None:
-    from mcpg.cli.locks import change_json, shown_changes  # noqa: PLC0415 - as above
-
+def _report(outcome: _Outcome, stated: _StatedTools, chosen: LockOptions, output: Output) -> None:
     records = [change_json(one) | {"approved": one in outcome.approved} for one in outcome.changes]
-    if wanted.form == "json":
+    if chosen.form == "json":
         output.json(
             {
                 "schema": "mcpg/lock/1",
                 "path": outcome.path,
                 "tools": len(outcome.lock.statements),
                 "written": outcome.written,
-                "complete": outcome.is_whole,
+                "complete": stated.is_whole,
                 "changes": records,
                 "diagnostics": diagnostics_json(stated.diagnostics),
             }
         )
-    elif wanted.form == "text":
-        changes = outcome.approved if wanted.approves and outcome.changes else outcome.changes
+    elif chosen.form == "text":
+        approves = bool(chosen.approve) or chosen.approve_all
+        changes = outcome.approved if approves and outcome.changes else outcome.changes
         # All tools are new where there is no lock.
         changes = () if outcome.is_missing else changes
         shown = "".join(shown_changes(changes, output, sys.stdout))
         output.text(shown.rstrip("\n"))
     else:
-        write_listing(_listing(records), wanted.form, output)
-    _note(outcome, output)
+        write_listing(_list_changes(records), chosen.form, output)
+    _note_outcome(outcome, output, is_whole=stated.is_whole)
 
 
-def _note(outcome: _Outcome, output: Output) -> None:
+def _note_outcome(outcome: _Outcome, output: Output, *, is_whole: bool) -> None:
     tools = format_count(len(outcome.lock.statements), "tool")
     if outcome.written:
         approved = f", {len(outcome.approved):,} approved" if outcome.changes else ""
@@ -422,25 +383,18 @@ def _note(outcome: _Outcome, output: Output) -> None:
             place=outcome.path,
             remedy=f"review the changes, and approve with `mcpg lock --approve {named}`",
         )
-    elif not outcome.written and outcome.is_whole:
+    elif not outcome.written and is_whole:
         output.note(f"as approved: {outcome.path}: {tools}")
 
 
-def _listing(records: Sequence[JsonObject]) -> RecordListing:
+def _list_changes(records: Sequence[JsonObject]) -> RecordListing:
     columns = (Column("kind"), Column("tool", is_whole=True), Column("parts"))
-    rows = tuple(
-        (
-            Styled(str(one["kind"]), _STYLES[str(one["kind"])]),
-            CodeSpan(str(one["tool"])),
-            CodeSpan(_format_parts(one)),
-        )
-        for one in records
-    )
-    table = Table("Tools that differ from the lock", columns, rows, has_heads=True)
+    rows = []
+    for one in records:
+        parts: Any = one["parts"]
+        names = ", ".join(str(part["part"]) for part in parts) if isinstance(parts, list) else ""
+        kind = str(one["kind"])
+        rows.append((Styled(kind, _STYLES[kind]), CodeSpan(str(one["tool"])), CodeSpan(names)))
+    table = Table("Tools that differ from the lock", columns, tuple(rows), has_heads=True)
     members = ("kind", "tool", "source", "name", "approved", "diff")
     return RecordListing(records, members, "tool", table)
-
-
-def _format_parts(record: JsonObject) -> str:
-    parts = record["parts"]
-    return ", ".join(str(one["part"]) for one in parts) if isinstance(parts, list) else ""  # type: ignore[index,call-overload]

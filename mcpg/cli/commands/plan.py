@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine
@@ -21,14 +20,10 @@ from mcpg.cli.parameters import (
     CommandParameter,
 )
 from mcpg.cli.query import Question, make_search_arguments, nothing_found
-from mcpg.cli.render import RecordListing
+from mcpg.cli.render import RecordListing, text, write_listing
 from mcpg.errors import UsageError
+from mcpg.show import answers as views
 from mcpg.show.json import result_json
-from mcpg.text.json_values import JsonObject
-
-if TYPE_CHECKING:
-    import typer
-
 
 EXAMPLES = """\
 mcpg plan deploy to prod
@@ -36,6 +31,7 @@ mcpg plan "commit what I changed in utils.py" -b real.mdld
 mcpg plan refund order 4711 --format json | jq -r '.tasks[].toolId'
 mcpg plan refund order 4711 --format mermaid > plan.mmd
 mcpg plan refund order 4711 --format html > plan.html"""
+MORE = "docs/how-to/plan.md"
 
 DRAWINGS = ("mermaid", "dot", "html")
 
@@ -76,15 +72,6 @@ PARAMETERS = (
 _ARGUMENTS = ("limit", "strategy", "context", "include_disabled", "fusion", "lexicon")
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
-
-    options.command(app, "plan", examples=EXAMPLES, more="docs/how-to/plan.md", table=PARAMETERS)(
-        run
-    )
-
-
 def run(output: Output, *, form: str, **asked: Any) -> int:
     """Plan which tools serve a goal, and in which order.
 
@@ -108,31 +95,17 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
     if form != "html":
         output.note_opening(engine.diagnostics)
         output.diagnostics(plan.diagnostics)
-    _write(data, form, output)
-    if not plan.tasks:
-        output.note(nothing_found(question))
-    return code
-
-
-def _write(data: JsonObject, form: str, output: Output) -> None:
-    from mcpg.show import answers as views  # noqa: PLC0415 - JSON does without
-
+    tasks: Any = data["tasks"]
     if form in DRAWINGS:
         draw = {"mermaid": views.plan_mermaid, "dot": views.plan_dot, "html": views.plan_page}
         output.document(draw[form](data))
     elif form == "text":
-        from mcpg.cli.render import text  # noqa: PLC0415 - only for this format
-
-        output.text(text(views.plan_blocks(data), output) if data["tasks"] else "")
+        output.text(text(views.plan_blocks(data), output) if tasks else "")
     else:
-        from mcpg.cli.render import write_listing  # noqa: PLC0415 - as above
-
-        write_listing(_tasks_listing(data), form, output)
-
-
-def _tasks_listing(data: Mapping[str, Any]) -> RecordListing:
-    from mcpg.cli.render import RecordListing  # noqa: PLC0415 - as above
-    from mcpg.show.answers import tasks_table  # noqa: PLC0415 - as above
-
-    members = ("id", "toolId", "sourceId", "confidence", "isPrerequisite", "isDestructive")
-    return RecordListing(data["tasks"], (*members, "rationale"), "toolId", tasks_table(data))
+        members = ("id", "toolId", "sourceId", "confidence", "isPrerequisite", "isDestructive")
+        table = views.tasks_table(data)
+        listing = RecordListing(tasks, (*members, "rationale"), "toolId", table)
+        write_listing(listing, form, output)
+    if not tasks:
+        output.note(nothing_found(question))
+    return code

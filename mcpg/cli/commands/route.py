@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.matches import MatchRows
@@ -20,7 +20,7 @@ from mcpg.cli.query import (
     nothing_found,
     write_blocks,
 )
-from mcpg.cli.render import RecordListing, write_listing
+from mcpg.cli.render import write_listing
 from mcpg.cli.search_output import matches_listing
 from mcpg.cli.terminal import cut, one_line
 from mcpg.engine import Engine
@@ -44,15 +44,12 @@ from mcpg.show.blocks import (
 from mcpg.show.json import result_json
 from mcpg.values import format_count, score_text
 
-if TYPE_CHECKING:
-    import typer
-
-
 EXAMPLES = """\
 mcpg route refund the customer
 mcpg route "what happened to order 4711" --prefer read-only
 mcpg route clean up old branches --categories 3 --tools 5 -b real.mdld
 mcpg route refund the customer --format json | jq -r '.categories[].name'"""
+MORE = "docs/how-to/route.md"
 
 
 PARAMETERS = (
@@ -80,16 +77,7 @@ PARAMETERS = (
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    from mcpg.cli import options  # noqa: PLC0415 - `explain --route` does without
-
-    options.command(app, "route", examples=EXAMPLES, more="docs/how-to/route.md", table=PARAMETERS)(
-        route_query
-    )
-
-
-def route_query(
+def run(
     output: Output, *, categories: int, tools: int, prefer: str | None, form: str, **asked: Any
 ) -> int:
     """Find categories of tools for a request, and the best tools.
@@ -108,15 +96,12 @@ def route_query(
         if form == "text":
             output.text(route_text(result, output))
         else:
-            write_listing(_suggested_listing(result), form, output)
+            matches = [replace(one.match, score=one.score) for one in result.suggested]
+            records = [one.to_dict() for one in result.suggested]
+            write_listing(matches_listing(matches, records), form, output)
         if not result.categories:
             output.note(nothing_found(question))
     return ExitCode.DONE if result.suggested else ExitCode.FINDINGS
-
-
-def _suggested_listing(result: RouteResult) -> RecordListing:
-    found = matches_listing([replace(one.match, score=one.score) for one in result.suggested])
-    return replace(found, records=[one.to_dict() for one in result.suggested])
 
 
 _NAME_LIMIT = 60
@@ -132,7 +117,7 @@ def route_text(result: RouteResult, output: Output) -> str:
     rows = MatchRows(found, output, shows_score=not browsing)
     blocks = [
         [
-            _heading(category, output, shows_score=not browsing),
+            _draw_heading(category, output, shows_score=not browsing),
             *rows.draw_ranked((one.match, one.score) for one in category.matches),
         ]
         for category in result.categories
@@ -140,7 +125,10 @@ def route_text(result: RouteResult, output: Output) -> str:
     if blocks:
         blocks[0].insert(0, rows.head())
     if blocks and result.preference.name != NONE:
-        reason = f"preferring {_KINDS[result.preference.name]}: {_briefly(result.preference)}"
+        preference = result.preference
+        words = _list_telling_words(preference)
+        why = "as asked" if preference.is_asked else _describe_word(words[0], preference)
+        reason = f"preferring {_KINDS[preference.name]}: {why}"
         blocks.append([output.paint(cut(reason, output.row_columns), "dim")])
     return "\n\n".join("\n".join(block) for block in blocks)
 
@@ -178,12 +166,20 @@ def routing_blocks(result: RouteResult) -> list[Block]:
     )
     tables += [Table("Categories", columns, categories, wraps=True)] if categories else []
     sums = tuple(
-        (Figure(one.score), Styled(CodeSpan(one.match.tool_id), "cyan"), _sum(one))
+        (Figure(one.score), Styled(CodeSpan(one.match.tool_id), "cyan"), _add_up(one))
         for one in result.suggested
     )
     columns = (Column("score", is_number=True), Column("tool"), Column("sum"))
     tables += [Table("Tools", columns, sums, wraps=True)] if sums else []
-    return [Section("routing", "Routing", (FactList(tuple(_facts(result))), *tables))]
+    preference = f"{result.preference.name}: {_explain_preference(result.preference)}"
+    facts = FactList(
+        (
+            ("looked at", format_count(result.candidates, "tool")),
+            ("weights", CodeSpan(result.weights.provenance)),
+            ("preference", CodeSpan(preference)),
+        )
+    )
+    return [Section("routing", "Routing", (facts, *tables))]
 
 
 def routing_summary(result: RouteResult) -> list[Block]:
@@ -200,13 +196,18 @@ def routing_summary(result: RouteResult) -> list[Block]:
     )
     columns = (Column("category", most=_NAME_LIMIT), Column("score"), Column("tools"))
     facts = FactList(
-        (("preference", CodeSpan(f"{result.preference.name}: {_because(result.preference)}")),)
+        (
+            (
+                "preference",
+                CodeSpan(f"{result.preference.name}: {_explain_preference(result.preference)}"),
+            ),
+        )
     )
     tables = [Table("Categories", columns, rows, has_heads=True, wraps=True)] if rows else []
     return [Section("routing", "Routing", (facts, *tables))]
 
 
-def _sum(one: RoutedMatch) -> Inline:
+def _add_up(one: RoutedMatch) -> Inline:
     """Return what the score of a tool is the sum of."""
     parts: list[Inline] = [("= ", Figure(one.match.score), " calibrated")]
     parts += [
@@ -218,7 +219,7 @@ def _sum(one: RoutedMatch) -> Inline:
     return join_inlines(parts, " ")
 
 
-def _heading(category: RoutedCategory, output: Output, *, shows_score: bool) -> str:
+def _draw_heading(category: RoutedCategory, output: Output, *, shows_score: bool) -> str:
     name = output.paint(cut(one_line(category.name), _NAME_LIMIT), "bold")
     score = f"  {score_text(category.score)}" if shows_score else ""
     shown = len(category.matches)
@@ -226,14 +227,7 @@ def _heading(category: RoutedCategory, output: Output, *, shows_score: bool) -> 
     return f"{name}{score}{output.paint(more, 'dim') if more else ''}"
 
 
-def _facts(result: RouteResult) -> Iterator[tuple[str, Inline]]:
-    preference = result.preference
-    yield "looked at", format_count(result.candidates, "tool")
-    yield "weights", CodeSpan(result.weights.provenance)
-    yield "preference", CodeSpan(f"{preference.name}: {_because(preference)}")
-
-
-def _because(preference: Preference) -> str:
+def _explain_preference(preference: Preference) -> str:
     """Return on one safe line why *preference* is what it is."""
     if preference.is_asked:
         return "as asked"
@@ -243,19 +237,12 @@ def _because(preference: Preference) -> str:
     if preference.name == NONE:
         return f"the words of the query do not show one ({needed})"
     words = ", ".join(
-        _describe_word(word, preference) for word in _speaking(preference)[:_WORDS_TOLD]
+        _describe_word(word, preference) for word in _list_telling_words(preference)[:_WORDS_TOLD]
     )
     return f"{words} ({needed})"
 
 
-def _briefly(preference: Preference) -> str:
-    """Return what counts most for *preference*."""
-    if preference.is_asked:
-        return "as asked"
-    return _describe_word(_speaking(preference)[0], preference)
-
-
-def _speaking(preference: Preference) -> list[WordLeaning]:
+def _list_telling_words(preference: Preference) -> list[WordLeaning]:
     """Return the words that speak for what is preferred, the most telling first."""
     return [word for word in preference.words if word.evidence * preference.evidence > 0]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -19,6 +20,7 @@ mcpg rule
 mcpg rule D101
 mcpg rule missing-description --format json
 mcpg rule --format ids"""
+MORE = "docs/reference/rules.md"
 
 
 def complete_code(incomplete: str) -> list[tuple[str, str]]:
@@ -27,44 +29,35 @@ def complete_code(incomplete: str) -> list[tuple[str, str]]:
     return [(rule.code, rule.summary) for rule in found]
 
 
-Name = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="CODE",
-        help="A rule by its code or name. [default: list all]",
-        autocompletion=complete_code,
-        show_default=False,
-    ),
-]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "rule", examples=EXAMPLES, more="docs/reference/rules.md")(run)
-
-
-def run(output: Output, *, name: Name = None, form: options.ListFormat = "text") -> int:
+def run(
+    output: Output,
+    *,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CODE",
+            help="A rule by its code or name. [default: list all]",
+            autocompletion=complete_code,
+            show_default=False,
+        ),
+    ] = None,
+    form: options.ListFormat = "text",
+) -> int:
     """Explain a rule of `mcpg lint`, or list all rules."""
-    if name is not None:
-        rule = rule_of(name)
-        if form == "json":
-            output.json({"schema": "mcpg/rule/1", "rules": [rule.to_dict()]})
-        elif form in ("text", "markdown"):
-            output.text(rule_page(rule))
-        else:
-            remedy = "use text, markdown or json"
-            raise UsageError("one rule is no list", place="--format", remedy=remedy)
-        return ExitCode.DONE
-    records = [rule.to_dict() for rule in RULES.values()]
+    rules = [*RULES.values()] if name is None else [rule_of(name)]
     if form == "json":
-        output.json({"schema": "mcpg/rule/1", "rules": records})
+        output.json({"schema": "mcpg/rule/1", "rules": [rule.to_dict() for rule in rules]})
+    elif name is None:
+        write_listing(_list_rules(rules), form, output)
+    elif form in ("text", "markdown"):
+        output.text(rule_page(rules[0]))
     else:
-        members = ("code", "name", "subject", "severity", "isDefault", "isFixable", "summary")
-        write_listing(RecordListing(records, members, "code", _table()), form, output)
+        remedy = "use text, markdown or json"
+        raise UsageError("one rule is no list", place="--format", remedy=remedy)
     return ExitCode.DONE
 
 
-def _table() -> Table:
+def _list_rules(rules: Sequence[Rule]) -> RecordListing:
     rows = tuple(
         (
             Styled(CodeSpan(rule.code), "cyan"),
@@ -72,7 +65,7 @@ def _table() -> Table:
             CodeSpan(rule.severity if rule.is_default else f"{rule.severity}, off"),
             CodeSpan(rule.summary),
         )
-        for rule in RULES.values()
+        for rule in rules
     )
     columns = (
         Column("rule", is_whole=True),
@@ -80,7 +73,9 @@ def _table() -> Table:
         Column("severity"),
         Column("finds"),
     )
-    return Table("Rules", columns, rows, has_heads=True)
+    members = ("code", "name", "subject", "severity", "isDefault", "isFixable", "summary")
+    records = [rule.to_dict() for rule in rules]
+    return RecordListing(records, members, "code", Table("Rules", columns, rows, has_heads=True))
 
 
 def rule_page(rule: Rule, heading: str = "#") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
+from mcpg.cli.source_settings import settings_schema
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.show.blocks import CodeSpan, Column, Styled, Table
 from mcpg.text.json_values import JsonObject
@@ -30,6 +31,7 @@ FILES = ("hints-file", "judged-queries", "lock-file", "observed-file", SETTINGS)
 _COMMON = "common"
 _FOLDER = files("mcpg.cli") / "schemas"
 _REFERENCE = "#/$defs/"
+_ONE_LINE = {"$ref": f"{_REFERENCE}{LINE}"}
 
 
 def format_names() -> list[str]:
@@ -54,7 +56,7 @@ def json_schema(name: str, *, line: bool = False) -> JsonObject:
         NotFoundError: No schema has that name.
         UsageError: The format has no lines.
     """
-    schema = _read(_stem(name))
+    schema = _read(_find_stem(name))
     own = schema.pop("$defs", {})
     if line:
         if LINE not in own:
@@ -75,7 +77,7 @@ def common_definitions() -> JsonObject:
     return found
 
 
-def _stem(name: str) -> str:
+def _find_stem(name: str) -> str:
     known = schema_names()
     titled = {f"mcpg/{schema}/1": schema for schema in format_names()}
     if name in (*known, *titled):
@@ -87,8 +89,6 @@ def _stem(name: str) -> str:
 
 def _read(stem: str) -> Any:
     if stem == SETTINGS:
-        from mcpg.cli.source_settings import settings_schema  # noqa: PLC0415 - imports pydantic
-
         return settings_schema()
     return json.loads((_FOLDER / f"{stem}.json").read_text("utf-8"))
 
@@ -96,24 +96,24 @@ def _read(stem: str) -> Any:
 def _select_definitions(schema: JsonObject, definitions: JsonObject) -> JsonObject:
     """Return those of *definitions* that *schema* refers to, directly or through each other."""
     found: dict[str, None] = {}
-    waiting = [*_references(schema)]
+    waiting = [*_find_references(schema)]
     while waiting:
         name = waiting.pop()
         if name not in found:
             found[name] = None
-            waiting += _references(definitions[name])
+            waiting += _find_references(definitions[name])
     return {name: one for name, one in definitions.items() if name in found}
 
 
-def _references(part: Any) -> Iterator[str]:
+def _find_references(part: Any) -> Iterator[str]:
     if isinstance(part, dict):
         if isinstance(part.get("$ref"), str):
             yield part["$ref"].removeprefix(_REFERENCE)
         for one in part.values():
-            yield from _references(one)
+            yield from _find_references(one)
     elif isinstance(part, list):
         for one in part:
-            yield from _references(one)
+            yield from _find_references(one)
 
 
 MARKER = (
@@ -127,104 +127,92 @@ Definitions = Mapping[str, Any]
 def refreshed_formats(page: str) -> str:
     """Return *page* with its part on the schemas brought up to date."""
     written = page.partition(MARKER)[0].rstrip()
-    return "\n\n".join([written, MARKER, *_sections()]) + "\n"
+    return "\n\n".join([written, MARKER, *_list_sections()]) + "\n"
 
 
-def _sections() -> Iterator[str]:
+def _list_sections() -> Iterator[str]:
     for name in format_names():
         schema = json_schema(name)
         yield f"## {schema['title']}"
         yield str(schema["description"])
         definitions: Any = schema.get("$defs", {})
         if LINE in definitions:
-            kept = schema["properties"]
-            yield f"A line of `--format jsonl` is one object of {_lines(kept)}."
-        yield _table(schema, definitions)
+            members: Any = schema["properties"]
+            lines = next(key for key, one in members.items() if one.get("items") == _ONE_LINE)
+            yield f"A line of `--format jsonl` is one object of `{lines}`."
+        yield _draw_table(schema, definitions)
     yield "## Shared objects"
-    shared = common_definitions()
+    shared: Any = common_definitions()
     for name, one in shared.items():
-        if _is_object(one):
-            yield f"### {_title(name)}"
-            yield _introduction(one)
-            yield _table(one, shared)
+        if "properties" in one:
+            yield f"### {_make_title(name)}"
+            bases = [_make_title(_read_name(base["$ref"])) for base in one.get("allOf", ())]
+            added = (f" It has the members of a {_link(base)}, and:" for base in bases)
+            yield f"{one['description']}{''.join(added)}"
+            yield _draw_table(one, shared)
 
 
-def _lines(properties: Any) -> str:
-    """Name the list whose objects are the lines of JSON Lines."""
-    reference = {"$ref": f"#/$defs/{LINE}"}
-    return next(f"`{name}`" for name, one in properties.items() if one.get("items") == reference)
-
-
-def _introduction(part: Any) -> str:
-    bases = [_title(_name(one["$ref"])) for one in part.get("allOf", ())]
-    added = "".join(f" It has the members of a {_link(base)}, and:" for base in bases)
-    return f"{part['description']}{added}"
-
-
-def _table(part: Any, definitions: Definitions) -> str:
-    rows = (f"| {' | '.join(row)} |" for row in _rows(part, "", definitions))
+def _draw_table(part: Any, definitions: Definitions) -> str:
+    rows = (f"| {' | '.join(row)} |" for row in _list_rows(part, "", definitions))
     return "\n".join(["| member | type | meaning |", "|---|---|---|", *rows])
 
 
-def _rows(part: Any, path: str, definitions: Definitions) -> Iterator[tuple[str, str, str]]:
+def _list_rows(part: Any, path: str, definitions: Definitions) -> Iterator[tuple[str, str, str]]:
     """Yield a row for each member of the object *part*, and of the objects within it."""
     required = part.get("required", ())
     for name, one in part.get("properties", {}).items():
         shown = f"{path}{name}"
-        kind = _type(one, definitions) + ("" if name in required else ", optional")
-        yield f"`{shown}`", kind, _meaning(one, definitions)
-        yield from _rows_within(one, shown, definitions)
+        kind = _name_type(one, definitions) + ("" if name in required else ", optional")
+        yield f"`{shown}`", kind, _describe(one, definitions)
+        yield from _list_inner_rows(one, shown, definitions)
 
 
-def _rows_within(one: Any, path: str, definitions: Definitions) -> Iterator[tuple[str, str, str]]:
+def _list_inner_rows(
+    one: Any, path: str, definitions: Definitions
+) -> Iterator[tuple[str, str, str]]:
     if "items" in one:
-        yield from _rows_within(one["items"], f"{path}[]", definitions)
+        yield from _list_inner_rows(one["items"], f"{path}[]", definitions)
     elif isinstance(one.get("additionalProperties"), dict):
-        yield from _rows_within(one["additionalProperties"], f"{path}.*", definitions)
+        yield from _list_inner_rows(one["additionalProperties"], f"{path}.*", definitions)
     elif "anyOf" in one:
         for choice in one["anyOf"]:
             if len(one["anyOf"]) > _NULLABLE and "$ref" in choice:
-                found = definitions[_name(choice["$ref"])]
+                found = definitions[_read_name(choice["$ref"])]
                 yield f"`{path}`", "object", found["description"]
-            yield from _rows_within(choice, path, definitions)
+            yield from _list_inner_rows(choice, path, definitions)
     elif "$ref" in one:
         if not _has_section(one["$ref"]):
-            yield from _rows_within(definitions[_name(one["$ref"])], path, definitions)
+            yield from _list_inner_rows(definitions[_read_name(one["$ref"])], path, definitions)
     else:
-        yield from _rows(one, f"{path}.", definitions)
+        yield from _list_rows(one, f"{path}.", definitions)
 
 
 _NULLABLE = 2
 
 
-def _type(one: Any, definitions: Definitions) -> str:
+def _name_type(one: Any, definitions: Definitions) -> str:
     """Return the type of a member: JSON types, or the section that describes its objects."""
-    if "$ref" in one:
-        name = _name(one["$ref"])
-        return (
-            _link(_title(name))
-            if _has_section(one["$ref"])
-            else _format_named_type(name, definitions)
-        )
-    if "anyOf" in one:
-        kinds = dict.fromkeys(_type(choice, definitions) for choice in one["anyOf"])
-        return " or ".join(kinds)
-    if "allOf" in one:
-        return f"{_type(one['allOf'][0], definitions)} with more members"
-    if "items" in one:
-        return f"list of {_type(one['items'], definitions)}"
-    if isinstance(one.get("additionalProperties"), dict):
-        return f"object of {_type(one['additionalProperties'], definitions)}"
-    kinds = one.get("type", "string" if "const" in one else "any")
-    return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
+    match one:
+        case {"$ref": reference} if _has_section(reference):
+            kind = _link(_make_title(_read_name(reference)))
+        case {"$ref": reference}:
+            kind = _name_type(definitions[_read_name(reference)], definitions)
+        case {"anyOf": choices}:
+            kind = " or ".join(dict.fromkeys(_name_type(part, definitions) for part in choices))
+        case {"allOf": [base, *_]}:
+            kind = f"{_name_type(base, definitions)} with more members"
+        case {"items": part}:
+            kind = f"list of {_name_type(part, definitions)}"
+        case {"additionalProperties": dict(part)}:
+            kind = f"object of {_name_type(part, definitions)}"
+        case _:
+            kinds = one.get("type", "string" if "const" in one else "any")
+            kind = " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
+    return kind
 
 
-def _format_named_type(name: str, definitions: Definitions) -> str:
-    return _type(definitions[name], definitions)
-
-
-def _meaning(one: Any, definitions: Definitions) -> str:
-    described = definitions[_name(one["$ref"])] if "$ref" in one else one
+def _describe(one: Any, definitions: Definitions) -> str:
+    described = definitions[_read_name(one["$ref"])] if "$ref" in one else one
     text = str(one.get("description", described.get("description")))
     values = [f"`{choice}`" for choice in described.get("enum", ()) if choice]
     if values:
@@ -236,20 +224,16 @@ def _meaning(one: Any, definitions: Definitions) -> str:
     return text
 
 
-def _is_object(definition: Any) -> bool:
-    return "properties" in definition
-
-
 def _has_section(reference: str) -> bool:
-    found = common_definitions().get(_name(reference))
-    return found is not None and _is_object(found)
+    found: Any = common_definitions().get(_read_name(reference), {})
+    return "properties" in found
 
 
-def _name(reference: str) -> str:
+def _read_name(reference: str) -> str:
     return reference.rpartition("/")[2]
 
 
-def _title(name: str) -> str:
+def _make_title(name: str) -> str:
     return re.sub(r"([A-Z])", lambda found: f" {found[1].lower()}", name).capitalize()
 
 
@@ -263,6 +247,7 @@ mcpg schema search > search.schema.json
 mcpg schema list --line
 mcpg schema hints-file > hints.schema.json
 mcpg schema --format ids"""
+MORE = "docs/reference/json-formats.md"
 
 
 def complete_name(incomplete: str) -> list[str]:
@@ -270,29 +255,22 @@ def complete_name(incomplete: str) -> list[str]:
     return [name for name in schema_names() if name.startswith(incomplete)]
 
 
-Name = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="NAME",
-        help="A schema by its name or by that of its format, such as mcpg/search/1. [default: "
-        "list them]",
-        autocompletion=complete_name,
-        show_default=False,
-    ),
-]
-Line = Annotated[bool, typer.Option("--line", help="Print the schema of one line of JSON Lines.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "schema", examples=EXAMPLES, more="docs/reference/json-formats.md")(run)
-
-
 def run(
     output: Output,
     *,
-    name: Name = None,
-    line: Line = False,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="A schema by its name or by that of its format, such as mcpg/search/1. [default: "
+            "list them]",
+            autocompletion=complete_name,
+            show_default=False,
+        ),
+    ] = None,
+    line: Annotated[
+        bool, typer.Option("--line", help="Print the schema of one line of JSON Lines.")
+    ] = False,
     form: options.ListFormat = "text",
 ) -> int:
     """Print the JSON Schema of the output of a command, or of a file.
@@ -305,39 +283,32 @@ def run(
             raise UsageError("a schema is JSON", place="--format", remedy="leave it out")
         output.json(json_schema(name, line=line))
         return ExitCode.DONE
-    schemas = [*_records()]
+    schemas = [_describe_schema(name) for name in schema_names()]
     if form == "json":
         output.json({"schema": "mcpg/schema/1", "schemas": schemas})
     else:
-        write_listing(_listing(schemas), form, output)
+        write_listing(_list_schemas(schemas), form, output)
     return ExitCode.DONE
 
 
-def _records() -> Iterable[JsonObject]:
-    for name in schema_names():
-        schema = json_schema(name)
-        definitions = schema.get("$defs")
-        yield {
-            "name": name,
-            "title": schema["title"],
-            "id": schema["$id"],
-            "hasLines": isinstance(definitions, dict) and LINE in definitions,
-            "description": schema["description"],
-        }
+def _describe_schema(name: str) -> JsonObject:
+    schema = json_schema(name)
+    definitions = schema.get("$defs")
+    return {
+        "name": name,
+        "title": schema["title"],
+        "id": schema["$id"],
+        "hasLines": isinstance(definitions, dict) and LINE in definitions,
+        "description": schema["description"],
+    }
 
 
-def _listing(schemas: list[JsonObject]) -> RecordListing:
-    rows = tuple(
-        (
-            Styled(CodeSpan(str(one["name"])), "cyan"),
-            CodeSpan(_first_sentence(str(one["description"]))),
-        )
-        for one in schemas
-    )
+def _list_schemas(schemas: list[JsonObject]) -> RecordListing:
+    rows = []
+    for one in schemas:
+        sentence = str(one["description"]).partition(". ")[0].removesuffix(".")
+        rows.append((Styled(CodeSpan(str(one["name"])), "cyan"), CodeSpan(f"{sentence}.")))
     columns = (Column("schema", is_whole=True), Column("description"))
     members = ("name", "title", "id", "hasLines", "description")
-    return RecordListing(schemas, members, "name", Table("Schemas", columns, rows, has_heads=True))
-
-
-def _first_sentence(text: str) -> str:
-    return f"{text.partition('. ')[0].removesuffix('.')}."
+    table = Table("Schemas", columns, tuple(rows), has_heads=True)
+    return RecordListing(schemas, members, "name", table)

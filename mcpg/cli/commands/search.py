@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcpg.cli.api_tools import ToolList
+from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
-
-if TYPE_CHECKING:
-    import typer
-
+from mcpg.cli.query import (
+    DisplayOptions,
+    Question,
+    answer_explain,
+    answer_search,
+    check_schemas,
+)
+from mcpg.cli.watch import Watcher
 
 EXAMPLES = """\
 mcpg search shipment status
@@ -19,14 +25,7 @@ echo "where is my parcel" | mcpg search -
 mcpg search "where is my parcel" --watch
 mcpg search "refund the customer" --as anthropic | jq .tools
 mcpg search                        # browse"""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
-    from mcpg.cli.parameters import SEARCH  # noqa: PLC0415 - as above
-
-    options.command(app, "search", examples=EXAMPLES, more="docs/tutorial.md", table=SEARCH)(run)
+MORE = "docs/tutorial.md"
 
 
 def run(
@@ -47,17 +46,7 @@ def run(
     Each match has a score, the probability that the tool is the right one. Below the matches are
     tools that must run first, related tools and next steps.
     """
-    from mcpg.cli.query import (  # noqa: PLC0415 - as above
-        DisplayOptions,
-        Question,
-        answer_explain,
-        answer_search,
-        check_schemas,
-    )
-
     if api or deferred or strict_schemas:
-        from mcpg.cli.api_tools import ToolList  # noqa: PLC0415 - few searches are for a model
-
         tool_list = ToolList.of(
             api, deferred=deferred, related=bool(related), strict=strict_schemas
         )
@@ -76,9 +65,6 @@ def run(
 
     if not watch:
         return answer()
-    from mcpg.cli.open_bundle import read_settings  # noqa: PLC0415 - as above
-    from mcpg.cli.watch import Watcher  # noqa: PLC0415 - few searches watch
-
     query = Question.of(asked).query  # standard input can be read once
     asked["query"] = [query] if query else []
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mcpg.catalog.hints import claimed_texts, claimed_words, read_claims
 from mcpg.catalog.model import Hints, Tool, walk_parameters
@@ -19,12 +18,13 @@ from mcpg.cli.open_bundle import (
     read_settings,
 )
 from mcpg.cli.output import Output, hanging
-from mcpg.cli.render import table_text, text
-from mcpg.cli.settings import Settings
+from mcpg.cli.render import markdown, table_text, text
 from mcpg.cli.terminal import lines_kept
 from mcpg.documents.model import Link, ToolDocument
+from mcpg.documents.writer import with_compact_schemas
 from mcpg.errors import Diagnostic, NotFoundError
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.relations.server_sequences import reason_alone
 from mcpg.show.blocks import (
     Block,
     Bullets,
@@ -39,13 +39,8 @@ from mcpg.show.blocks import (
     Table,
 )
 from mcpg.show.json import diagnostics_json
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import empty_as_null, round_shown_score, to_json
-
-if TYPE_CHECKING:
-    import typer
-
-    from mcpg.text.json_values import JsonObject, JsonValue
-
 
 EXAMPLES = """\
 mcpg show shipment_status
@@ -77,10 +72,6 @@ class Neighbour:
     fields: tuple[FieldMapping, ...] = ()
     coverage: Coverage | None = None
 
-    @property
-    def name(self) -> str:
-        return self.tool_id or self.uri
-
 
 @dataclass(frozen=True, slots=True)
 class ToolDetails:
@@ -100,22 +91,20 @@ class ToolDetails:
     neighbours: tuple[Neighbour, ...] = ()
     alone: str = ""
 
-    @property
-    def groups(self) -> tuple[str, ...]:
-        return self.document.groups if self.document else ()
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
-    from mcpg.cli.parameters import SHOW  # noqa: PLC0415 - as above
-
-    options.command(app, "show", examples=EXAMPLES, table=SHOW)(run)
-
 
 def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
     """Show one tool: arguments, hints, edges, origin."""
-    card, noticed = _read(read_settings(bundle=bundle), tool, output, with_text=document)
+
+    def answer(indexed: IndexedBundle) -> tuple[ToolDetails, tuple[Diagnostic, ...]]:
+        return _read_indexed_card(indexed, tool), indexed.diagnostics
+
+    settings = read_settings(bundle=bundle)
+    paths = find_bundle_paths(settings, output)
+    found = None if document else from_index(paths, answer)
+    if found is None:
+        opened = open_catalog(settings, texts=document)
+        found = _make_card(opened, tool), opened.diagnostics
+    card, noticed = found
     if document:
         if card.document is None:
             raise NotFoundError(
@@ -124,35 +113,19 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
             )
         output.document(card.text)
     elif form == "json":
-        output.json(_show_json(card, noticed))
+        output.json(_make_json(card, noticed))
     else:
         output.note_opening(noticed)
-        output.text(_show_markdown(card) if form == "markdown" else _show_text(card, output))
+        output.text(_render_markdown(card) if form == "markdown" else _render_text(card, output))
     return ExitCode.DONE
 
 
-def _read(
-    settings: Settings, name: str, output: Output, *, with_text: bool
-) -> tuple[ToolDetails, tuple[Diagnostic, ...]]:
-    """Return the card of the tool called *name*, and what opening the bundle noticed.
+def _read_indexed_card(bundle: IndexedBundle, name: str) -> ToolDetails:
+    """Return the card of the tool called *name* from the index of a bundle.
 
     Raises:
         NotFoundError: No tool is called so, or several are.
     """
-
-    def answer(bundle: IndexedBundle) -> tuple[ToolDetails, tuple[Diagnostic, ...]]:
-        return _indexed_card(bundle, name), bundle.diagnostics
-
-    paths = find_bundle_paths(settings, output)
-    found = None if with_text else from_index(paths, answer)
-    if found is not None:
-        return found
-    opened = open_catalog(settings, texts=with_text)
-    return _card(opened, name), opened.diagnostics
-
-
-def _indexed_card(bundle: IndexedBundle, name: str) -> ToolDetails:
-    """Return the card of the tool called *name* from the index of a bundle."""
     number = bundle.find_number(name)
     document = bundle.document(number)
     targets = bundle.target_ids(number)
@@ -160,15 +133,17 @@ def _indexed_card(bundle: IndexedBundle, name: str) -> ToolDetails:
     return ToolDetails(
         document.tool,
         document,
-        neighbours=tuple(_neighbour(*one) for one in zip(document.links, targets, strict=True)),
-        alone=_why_alone(bundle.server(number), document.tool) if is_alone else "",
+        neighbours=tuple(map(_make_neighbour, document.links, targets)),
+        alone=reason_alone(bundle.server(number), document.tool.id) if is_alone else "",
     )
 
 
-def _card(opened: OpenedBundle, name: str) -> ToolDetails:
-    """Return the card of the tool called *name*: an id, `source::name` or a raw name."""
-    from mcpg.documents.writer import with_compact_schemas  # noqa: PLC0415 - an index needs none
+def _make_card(opened: OpenedBundle, name: str) -> ToolDetails:
+    """Return the card of the tool called *name*: an id, `source::name` or a raw name.
 
+    Raises:
+        NotFoundError: No tool is called so, or several are.
+    """
     tool = opened.catalog.find_named(name)
     document = opened.documents.get(tool.id)
     if document is None:
@@ -184,12 +159,12 @@ def _card(opened: OpenedBundle, name: str) -> ToolDetails:
         tool,
         document,
         text,
-        tuple(_neighbour(link, by_uri.get(link.target)) for link in document.links),
-        _why_alone(server, document.tool) if is_alone else "",
+        tuple(_make_neighbour(link, by_uri.get(link.target)) for link in document.links),
+        reason_alone(server, document.tool.id) if is_alone else "",
     )
 
 
-def _neighbour(link: Link, tool_id: str | None) -> Neighbour:
+def _make_neighbour(link: Link, tool_id: str | None) -> Neighbour:
     return Neighbour(
         link.kind,
         tool_id,
@@ -202,29 +177,33 @@ def _neighbour(link: Link, tool_id: str | None) -> Neighbour:
     )
 
 
-def _why_alone(server: Sequence[Tool], tool: Tool) -> str:
-    """Return why no edge leaves or reaches *tool*, of the tools of its *server*."""
-    from mcpg.relations.server_sequences import reason_alone  # noqa: PLC0415 - few tools are alone
-
-    return reason_alone(server, tool.id)
-
-
-def _show_json(card: ToolDetails, diagnostics: Iterable[Diagnostic]) -> JsonObject:
+def _make_json(card: ToolDetails, diagnostics: Iterable[Diagnostic]) -> JsonObject:
     """Return the object that `show` prints."""
-    document = card.document
+    tool, document = card.tool, card.document
     return {
         "schema": "mcpg/show/1",
-        "tool": _tool_json(card.tool),
-        "groups": list(card.groups),
-        "related": _neighbours_json(card, EdgeKind.RELATED),
-        "nextSteps": _neighbours_json(card, EdgeKind.NEXT_STEP),
+        "tool": {
+            **tool.card(),
+            "requiredArguments": list(tool.required_arguments),
+            **tool.hints.to_dict(),
+            "claims": list(claimed_texts(read_claims(tool))),
+            "inputSchema": tool.input_schema,
+            "outputSchema": tool.output_schema,
+            "annotations": tool.annotations,
+            "meta": tool.meta,
+            "sourceKind": tool.source_kind.value,
+            "place": tool.place or None,
+        },
+        "groups": list(document.groups) if document else [],
+        "related": _list_neighbours(card, EdgeKind.RELATED),
+        "nextSteps": _list_neighbours(card, EdgeKind.NEXT_STEP),
         "alone": card.alone or None,
         "document": {"path": document.path, "uri": document.uri} if document else None,
         "diagnostics": diagnostics_json(diagnostics),
     }
 
 
-def _neighbours_json(card: ToolDetails, kind: EdgeKind) -> list[JsonValue]:
+def _list_neighbours(card: ToolDetails, kind: EdgeKind) -> list[JsonValue]:
     return [
         empty_as_null(to_json(one, {"given": "field"}, ["kind"]), "reason")
         | {"weight": round_shown_score(one.weight)}
@@ -233,81 +212,54 @@ def _neighbours_json(card: ToolDetails, kind: EdgeKind) -> list[JsonValue]:
     ]
 
 
-def _tool_json(tool: Tool) -> JsonObject:
-    return {
-        **tool.card(),
-        "requiredArguments": list(tool.required_arguments),
-        **tool.hints.to_dict(),
-        "claims": list(claimed_texts(read_claims(tool))),
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-        "annotations": tool.annotations,
-        "meta": tool.meta,
-        "sourceKind": tool.source_kind.value,
-        "place": tool.place or None,
-    }
-
-
 _TYPE_LIMIT = 20
 _ANY = 1_000
 
 
-def _show_text(card: ToolDetails, output: Output) -> str:
+def _render_text(card: ToolDetails, output: Output) -> str:
     """Return everything about the tool of *card*, from what it is to where it comes from."""
     tool = card.tool
-    described = [
-        line
-        for paragraph in lines_kept(tool.description.strip()).split("\n")
-        for line in _wrap_paragraph(paragraph, output.columns)
-    ]
-    parts = [text([_title(tool)], output), "\n".join(described)]
-    parts += [
-        _table_text(block, output) if isinstance(block, Table) else text([block], output)
-        for block in _blocks(card)
-    ]
+    title = "" if tool.display_name in {tool.id, tool.name} else tool.display_name
+    state = "" if tool.enabled else "(disabled by default)"
+    columns = (Column("id", most=_ANY), Column("title", most=_ANY), Column("state"))
+    row = (Styled(CodeSpan(tool.id), "cyan"), CodeSpan(title), state)
+    described: list[str] = []
+    for paragraph in lines_kept(tool.description.strip()).split("\n"):
+        whole = paragraph.expandtabs().rstrip()
+        words = whole.lstrip(" ")
+        indent = whole[: len(whole) - len(words)]
+        described += [*hanging(words, output.columns, indent, indent)] or [""]
+    parts = [text([Table("Tool", columns, (row,), wraps=True)], output), "\n".join(described)]
+    for block in _make_blocks(card):
+        if not isinstance(block, Table):
+            parts.append(text([block], output))
+        elif block.rows:
+            title = output.paint(block.title.lower(), "bold")
+            parts.append(f"{title}\n{table_text(block, output)}")
     return "\n\n".join(filter(None, parts))
 
 
-def _wrap_paragraph(paragraph: str, columns: int) -> list[str]:
-    """Return *paragraph* wrapped at its spaces, with the indentation that it has."""
-    whole = paragraph.expandtabs().rstrip()
-    words = whole.lstrip(" ")
-    indent = whole[: len(whole) - len(words)]
-    return [*hanging(words, columns, indent, indent)] or [""]
-
-
-def _table_text(table: Table, output: Output) -> str:
-    if not table.rows:
-        return ""
-    return f"{output.paint(table.title.lower(), 'bold')}\n{table_text(table, output)}"
-
-
-def _show_markdown(card: ToolDetails) -> str:
+def _render_markdown(card: ToolDetails) -> str:
     """Return everything about the tool of *card* as Markdown."""
-    from mcpg.cli.render import markdown  # noqa: PLC0415 - only for this format
-
     lines = card.tool.description.strip().split("\n")
     described = [Paragraph(CodeSpan(line)) for line in lines if line.strip()]
     sections = [
         Section(block.title, block.title, (block,)) if isinstance(block, Table) else block
-        for block in _blocks(card)
+        for block in _make_blocks(card)
         if not isinstance(block, Table) or block.rows
     ]
     return markdown([*described, *sections], "### mcpg show", card.tool.id)
 
 
-def _title(tool: Tool) -> Table:
-    title = "" if tool.display_name in {tool.id, tool.name} else tool.display_name
-    state = "" if tool.enabled else "(disabled by default)"
-    columns = (Column("id", most=_ANY), Column("title", most=_ANY), Column("state"))
-    row = (Styled(CodeSpan(tool.id), "cyan"), CodeSpan(title), state)
-    return Table("Tool", columns, (row,), wraps=True)
-
-
-def _blocks(card: ToolDetails) -> Iterator[Block]:
+def _make_blocks(card: ToolDetails) -> Iterator[Block]:
     """Return origin, hints, arguments, examples and neighbours of the tool of *card*."""
     tool = card.tool
-    hints = {"behaviour": [*_behaviour(tool.hints)], "aliases": tool.hints.aliases}
+    claims = read_claims(tool)
+    words = claimed_words(claims)
+    stated = f"{words.text} ({words.kept} of {words.total:,} words)"
+    if words.kept == words.total:
+        stated = ", ".join(claimed_texts(claims))
+    hints = {"behaviour": [*_describe_behaviour(tool.hints)], "aliases": tool.hints.aliases}
     hints |= {"keywords": tool.hints.keywords, "categories": tool.hints.categories}
     hints |= {"tags": tool.hints.tags, "data sources": tool.hints.data_sources}
     facts = {
@@ -317,32 +269,23 @@ def _blocks(card: ToolDetails) -> Iterator[Block]:
         "document": card.document.path if card.document else "",
         "URI": card.document.uri if card.document else "",
         **{name: ", ".join(values) for name, values in hints.items()},
-        "stated by the server": _claims(tool),
-        "groups": ", ".join(card.groups),
+        "stated by the server": stated,
+        "groups": ", ".join(card.document.groups) if card.document else "",
         "relations": f"none: {card.alone}" if card.alone else "",
     }
     yield FactList(tuple((name, CodeSpan(value)) for name, value in facts.items()))
-    yield _parameters("Arguments", walk_parameters(tool.input_schema))
-    yield _parameters("Result", walk_parameters(tool.output_schema or {}))
+    yield _draw_parameters("Arguments", walk_parameters(tool.input_schema))
+    yield _draw_parameters("Result", walk_parameters(tool.output_schema or {}))
     examples: list[Inline] = [
         (CodeSpan(one.input), *((" (", CodeSpan(one.description), ")") if one.description else ()))
         for one in tool.hints.examples
     ]
     yield Section("examples", "Examples", (Bullets(tuple(examples)),))
-    yield _neighbours("Related", card, EdgeKind.RELATED)
-    yield _neighbours("Next steps", card, EdgeKind.NEXT_STEP)
+    yield _draw_neighbours("Related", card, EdgeKind.RELATED)
+    yield _draw_neighbours("Next steps", card, EdgeKind.NEXT_STEP)
 
 
-def _claims(tool: Tool) -> str:
-    """Return the hints that the server states, and how many of their words are searched."""
-    claims = read_claims(tool)
-    words = claimed_words(claims)
-    if words.kept == words.total:
-        return ", ".join(claimed_texts(claims))
-    return f"{words.text} ({words.kept} of {words.total:,} words)"
-
-
-def _behaviour(hints: Hints) -> Iterator[str]:
+def _describe_behaviour(hints: Hints) -> Iterator[str]:
     stated = {
         ("read-only", "writes"): hints.read_only,
         ("idempotent", "not idempotent"): hints.idempotent,
@@ -357,7 +300,7 @@ def _behaviour(hints: Hints) -> Iterator[str]:
             yield f"{tier.lower()} {what}"
 
 
-def _parameters(title: str, parameters: Iterable[Argument]) -> Table:
+def _draw_parameters(title: str, parameters: Iterable[Argument]) -> Table:
     rows = tuple(
         (
             CodeSpan(one.path),
@@ -374,9 +317,9 @@ def _parameters(title: str, parameters: Iterable[Argument]) -> Table:
     return Table(title, columns, rows, has_heads=True, wraps=True)
 
 
-def _neighbours(title: str, card: ToolDetails, kind: EdgeKind) -> Table:
+def _draw_neighbours(title: str, card: ToolDetails, kind: EdgeKind) -> Table:
     rows = tuple(
-        (Score(one.weight), CodeSpan(one.name), CodeSpan(one.reason or one.origin))
+        (Score(one.weight), CodeSpan(one.tool_id or one.uri), CodeSpan(one.reason or one.origin))
         for one in card.neighbours
         if one.kind is kind
     )
