@@ -15,6 +15,7 @@ from mcpg.ask import AskResult, Suggestion
 from mcpg.ask.model import fit_budget
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
+from mcpg.gateway.arguments import check_arguments
 from mcpg.gateway.serve import (
     ASK,
     DESCRIBE,
@@ -52,7 +53,6 @@ from mcpg.gateway.serve.schemas import (
     hints_json,
     prune_schema,
 )
-from mcpg.gateway.validation import check_arguments
 from mcpg.plan import Plan, Task
 from mcpg.route.route import RouteResult
 from mcpg.search.confidence import LOW_CONFIDENCE
