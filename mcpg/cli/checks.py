@@ -248,7 +248,7 @@ EXTRAS = {
     "embeddings": ("numpy", "onnxruntime", "tokenizers"),
     "faiss": ("faiss", "numpy"),
     "llm": ("httpx", "numpy"),
-    "mcp": ("filelock", "jsonschema", "mcp"),
+    "mcp": ("filelock", "jsonschema_rs", "mcp"),
     "postgres": ("numpy", "pgvector", "psycopg", "psycopg_pool"),
     "python": ("docstring_parser", "pydantic"),
     "shacl": ("pyshacl",),

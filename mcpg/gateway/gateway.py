@@ -37,7 +37,7 @@ from mcpg.gateway.snapshots import IndexManager, OnIndex, Snapshot
 from mcpg.review.live_tools import ToolLock
 from mcpg.route.route import route
 from mcpg.search.caches import MemoryCache, NoCache
-from mcpg.search.observer import Observer
+from mcpg.search.observer import SUCCESS, GuardedObserver, InvokeFacts, Observer
 from mcpg.search.results import (
     DEFAULT_LIMIT,
     NONE,
@@ -74,15 +74,13 @@ def is_brief_search(engine: Engine, query: object = None, **options: Any) -> boo
         return False
     if any(value for name, value in options.items() if name not in _FREE):
         return False
-    return len(engine.index) <= _MOST_TOOLS and not _waits(engine.services)
-
-
-def _waits(services: EngineServices | None) -> bool:
-    """Return whether searches by the graph use a service that may have to be waited for."""
-    if services is None:
-        return False
-    is_at_hand = services.cache is None or isinstance(services.cache, MemoryCache | NoCache)
-    return not is_at_hand or services.candidates is not None or services.observer is not None
+    held = engine.services
+    has_to_wait = held is not None and not (
+        isinstance(held.cache, MemoryCache | NoCache | None)
+        and held.candidates is None
+        and held.observer is None
+    )
+    return len(engine.index) <= _MOST_TOOLS and not has_to_wait
 
 
 Answer = TypeVar("Answer")
@@ -326,8 +324,8 @@ class Gateway:
         source = self._registry.remove(source_id)
         if self._stack is not None and source is not None:
             self._manager.follow()
-            if isinstance(source, ServerSource):
-                await self._close_unwanted(source.server)
+            if isinstance(source, ServerSource) and not self._is_wanted(source.server):
+                await self._sessions.close(source.server)
         return source is not None
 
     def invalidate(self, source_id: str) -> bool:
@@ -457,7 +455,8 @@ class Gateway:
                 invoked, owner = Invoked("", faults=(found,)), None
             else:
                 owner = snapshot.owner(found)
-                with _belonging_to(session):
+                token = current_session.set(session)
+                try:
                     invoked = await self._invoker.invoke(
                         found,
                         owner,
@@ -472,6 +471,8 @@ class Gateway:
                         params=params,
                         current_schema=snapshot.current_schema(found),
                     )
+                finally:
+                    current_session.reset(token)
                 self._primitives.record_call(owner)
                 if invoked.wire is not None:
                     wire = self._primitives.rewrite_addresses(invoked.wire, owner)
@@ -510,34 +511,18 @@ class Gateway:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
 
     def _server_changed(self, server: Server) -> None:
-        for source in self._of_server(server):
-            self.invalidate(source.id)
-
-    async def _close_unwanted(self, server: Server) -> None:
-        if not self._is_wanted(server):
-            await self._sessions.close(server)
+        for source in self._registry.sources:
+            if isinstance(source, ServerSource) and source.server == server:
+                self.invalidate(source.id)
 
     def _is_wanted(self, server: Server) -> bool:
-        return bool(self._of_server(server))
-
-    def _of_server(self, server: Server) -> list[ServerSource]:
         known = (one for one in self._registry.sources if isinstance(one, ServerSource))
-        return [source for source in known if source.server == server]
+        return any(source.server == server for source in known)
 
 
 def not_open() -> UsageError:
     """Return the error for using a gateway that is not open."""
     return UsageError("the gateway is not open", remedy="use it as a context manager")
-
-
-@contextmanager
-def _belonging_to(session: str) -> Iterator[None]:
-    """Make requests in the context as those of *session*."""
-    token = current_session.set(session)
-    try:
-        yield
-    finally:
-        current_session.reset(token)
 
 
 @contextmanager
@@ -549,8 +534,6 @@ def observed_call(
     if observer is None:
         yield lambda *_: None
         return
-    from mcpg.search.observer import SUCCESS, GuardedObserver, InvokeFacts  # noqa: PLC0415 - as above
-
     with GuardedObserver.of(observer).invoke() as record:
 
         def report(invoked: Invoked, owner: Source | None) -> None:

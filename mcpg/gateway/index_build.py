@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from anyio import from_thread
@@ -24,7 +25,6 @@ from mcpg.engine.loading import compile_assembly, load, with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
 from mcpg.gateway.registry import (
-    GENERATED,
     CustomGraph,
     FileGraph,
     GeneratedGraph,
@@ -80,10 +80,6 @@ class IndexSpec:
         """Whether clients get no member of a tool that nobody could review."""
         hides = isinstance(self.graph, FileGraph) and self.graph.on_change == OnChange.HIDE
         return hides or self.lock is not None
-
-    def bare(self) -> IndexSpec:
-        """Return the plan of an index without any documents but those of the sources."""
-        return replace(self, graph=GENERATED)
 
     def load(self, path: str, source_id: str | None = None) -> Engine:
         """Open the bundle or source at *path*, through its compiled index where it has one.
@@ -171,17 +167,35 @@ def map_documents(
     relating = tuple(replace(rule, hints=Hints()) for rule in batch.rules)
     live = SourceBatch(tools=catalog.tools, rules=relating, observed=batch.observed)
     try:
-        assembly = _assemble_batches(_documents(graph, catalog), live, plan, memo)
-        foreign = _foreign(assembly, catalog)
+        put_together = partial(
+            assemble, reserved=plan.reserved, earlier=plan.earlier, memo=memo, hosted=True
+        )
+        assembly = put_together(SourceBatch.join([_read_documents(graph, catalog), live]))
+        keys = {(tool.source_id, tool.name) for tool in catalog.tools}
+        foreign = {
+            one.path: one.tool
+            for one in assembly.documents
+            if (one.tool.source_id, one.tool.name) not in keys
+        }
         if foreign:
-            kept = SourceBatch(documents=tuple(_without(assembly, foreign)))
-            assembly = _assemble_batches(kept, live, plan, memo)
+            written = {one.path for one in assembly.documents if one.tool.id in assembly.documented}
+            kept = written.union(page.path for page in assembly.pages).difference(foreign)
+            texts = tuple(text for text in assembly.texts if text.path in kept)
+            assembly = put_together(SourceBatch.join([SourceBatch(documents=texts), live]))
     except McpgError as fault:
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
+    unknown = {
+        path: tool for path, tool in foreign.items() if (tool.source_id, tool.name) not in hidden
+    }
+    return assembly, _describe_mapping(assembly, catalog, unknown)
+
+
+def _describe_mapping(
+    assembly: Assembly, catalog: Catalog, unknown: Mapping[str, Tool]
+) -> list[Diagnostic]:
+    """Return what was noticed, with the tools that no source has by the paths of documents."""
     diagnostics = []
-    for path, tool in foreign.items():
-        if (tool.source_id, tool.name) in hidden:
-            continue
+    for path, tool in unknown.items():
         message = f"no source has {tool.name!r} of {tool.source_id!r}: its document is ignored"
         diagnostics.append(warning(Code.GRAPH_DOCUMENT_UNMAPPED, message, path))
     # Documents of a graph are meant to supersede those of the sources.
@@ -195,23 +209,16 @@ def map_documents(
         if tool.id not in assembly.documented:
             message = f"the graph has no document of {tool.id!r}: it is generated from the source"
             diagnostics.append(info(Code.GRAPH_TOOL_UNDOCUMENTED, message, tool.place or None))
-    return assembly, diagnostics
+    return diagnostics
 
 
-def _assembled_without_texts(
+def _assemble_without_texts(
     batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
 ) -> Assembly:
     return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo, texts=False)
 
 
-def _assemble_batches(
-    documents: SourceBatch, live: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
-) -> Assembly:
-    batch = SourceBatch.join([documents, live])
-    return assemble(batch, reserved=plan.reserved, earlier=plan.earlier, memo=memo, hosted=True)
-
-
-def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
+def _read_documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
     if isinstance(graph, FileGraph):
         path = graph.path.strip()
         if not path or not exists(graph.path):
@@ -223,7 +230,9 @@ def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
         raise UnusableGraphError(Code.GRAPH_FACTORY_MISSING, message)
     try:
         found = graph.documents(catalog.tools)
-        made = [*(from_thread.run(_await, found) if isinstance(found, Awaitable) else found)]
+        if isinstance(found, Awaitable):
+            found = from_thread.run(partial(_wait_for, found))
+        made = [*found]
         if not all(isinstance(one, SourceDocument) for one in made):
             raise TypeError  # noqa: TRY301 - as an error of the host's function
         return SourceBatch(documents=tuple(made))
@@ -232,25 +241,8 @@ def _documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceBatch:
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, message) from fault
 
 
-async def _await(found: Awaitable[Iterable[SourceDocument]]) -> Iterable[SourceDocument]:
+async def _wait_for(found: Awaitable[Iterable[SourceDocument]]) -> Iterable[SourceDocument]:
     return await found
-
-
-def _foreign(assembly: Assembly, catalog: Catalog) -> dict[str, Tool]:
-    """Return the tools that no source has, by the path of their document."""
-    live = {(tool.source_id, tool.name) for tool in catalog.tools}
-    return {
-        document.path: document.tool
-        for document in assembly.documents
-        if (document.tool.source_id, document.tool.name) not in live
-    }
-
-
-def _without(assembly: Assembly, foreign: Iterable[str]) -> Iterable[SourceDocument]:
-    """Return the texts of the sources, except those at the paths *foreign*."""
-    written = {one.path for one in assembly.documents if one.tool.id in assembly.documented}
-    kept = written.union(page.path for page in assembly.pages).difference(foreign)
-    return (text for text in assembly.texts if text.path in kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,15 +313,20 @@ def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildC
     live: dict[Key, Tool] = {}
     owners: dict[Key, Source] = {}
     # `sorted` keeps the order of the others.
-    for reading in sorted(readings, key=lambda one: not _runs_any(one)):
+    for reading in sorted(
+        readings, key=lambda one: not (one.batch.tools and runs_tools(one.source))
+    ):
         for tool in reading.batch.tools:
-            live.setdefault((tool.source_id, tool.name), _strip(tool) if plan.is_strict else tool)
+            if plan.is_strict:  # members that are not compared go, except for icons
+                listed = {key: tool.listed[key] for key in tool.listed if key == _ICONS}
+                tool = replace(tool, listed=listed)  # noqa: PLW2901
+            live.setdefault((tool.source_id, tool.name), tool)
             owners.setdefault((tool.source_id, tool.name), reading.source)
     batch, held = _hold_to_review(batch, plan, memo)
     if isinstance(plan.graph, GeneratedGraph):
         built = _build_generated(batch, plan, memo)
     else:
-        built = _by_documents(plan.graph, batch, plan, memo, held.hidden)
+        built = _build_by_documents(plan.graph, batch, plan, memo, held.hidden)
     catalog, review = built.catalog, held.followed_by(built.review)
     return replace(
         built,
@@ -340,28 +337,19 @@ def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildC
     )
 
 
-def _strip(tool: Tool) -> Tool:
-    """Return *tool* without members of its entry that are not compared, except for icons."""
-    return replace(tool, listed={key: tool.listed[key] for key in tool.listed if key == _ICONS})
-
-
 def _hold_to_review(
     batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
 ) -> tuple[SourceBatch, ReviewOutcome]:
     """Return *batch* as far as it is approved, and what became of the rest."""
     if plan.lock is None:
         return batch, NO_REVIEW
-    stated, read = stated_in(batch, lambda some: _assembled_without_texts(some, plan, memo))
+    stated, read = stated_in(batch, lambda some: _assemble_without_texts(some, plan, memo))
     changes = lock_changes(plan.lock.lock, stated)
     if not changes:
         return batch, NO_REVIEW
     found = review_locked_tools(changes, plan.lock, {one.tool.source_id for one in stated})
     hides = plan.lock.on_change == OnChange.HIDE
     return leave_out_unapproved(batch, read, changes, hides=hides), found
-
-
-def _runs_any(reading: SourceReading) -> bool:
-    return bool(reading.batch.tools) and runs_tools(reading.source)
 
 
 def _current_tools(catalog: Catalog, live: Mapping[Key, Tool], review: ReviewOutcome) -> Catalog:
@@ -377,7 +365,7 @@ def _current_tools(catalog: Catalog, live: Mapping[Key, Tool], review: ReviewOut
 
 
 def _build_generated(batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache) -> BuiltIndex:
-    assembly = _assembled_without_texts(batch, plan, memo)
+    assembly = _assemble_without_texts(batch, plan, memo)
     return _build_from_assembly(assembly, plan, memo, assembly.diagnostics)
 
 
@@ -389,7 +377,7 @@ def _build_from_assembly(
     return BuiltIndex(engine, lambda: assembly.catalog, tuple(diagnostics))
 
 
-def _by_documents(
+def _build_by_documents(
     graph: FileGraph | CustomGraph,
     batch: SourceBatch,
     plan: IndexSpec,
@@ -425,7 +413,7 @@ def _read_reviewed(graph: FileGraph, plan: IndexSpec, memo: StoredBuildCache) ->
         UnusableGraphError: It cannot be read.
     """
     try:
-        batch = _documents(graph, Catalog())
+        batch = _read_documents(graph, Catalog())
         if len(batch.bundles) == 1 and not (batch.documents or batch.tools):
             (raw,) = batch.bundles
             documents = tuple(plan.load(graph.path).documents.values())
@@ -454,7 +442,14 @@ def _build_from_graph(
     found: ReviewOutcome,
     hidden: Collection[Key],
 ) -> BuiltIndex:
-    catalog = _catalog(batch, plan, memo)
+    if batch.documents or batch.bundles:
+        assembly = _assemble_without_texts(batch, plan, memo)
+        catalog = replace(assembly.catalog, diagnostics=assembly.diagnostics)
+    else:
+        catalog = build_catalog(
+            batch.tools, batch.rules, reserved=plan.reserved, earlier=plan.earlier
+        )
+        catalog = replace(catalog, diagnostics=(*batch.diagnostics, *catalog.diagnostics))
     engine = matching_engine(graph, catalog, plan)
     if engine is not None:
         noticed = (*catalog.diagnostics, *engine.diagnostics, *found.diagnostics)
@@ -462,13 +457,3 @@ def _build_from_graph(
     assembly, mapped = map_documents(graph, catalog, batch, plan, memo, hidden)
     noticed = (*catalog.diagnostics, *mapped, *found.diagnostics)
     return replace(_build_from_assembly(assembly, plan, memo, noticed), review=found)
-
-
-def _catalog(batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache) -> Catalog:
-    """Return the tools of *batch* with their ids, and all that was noticed."""
-    if batch.documents or batch.bundles:
-        assembly = _assembled_without_texts(batch, plan, memo)
-        return replace(assembly.catalog, diagnostics=assembly.diagnostics)
-    given, earlier = batch.tools, plan.earlier
-    found = build_catalog(given, batch.rules, reserved=plan.reserved, earlier=earlier)
-    return replace(found, diagnostics=(*batch.diagnostics, *found.diagnostics))

@@ -23,11 +23,12 @@ from pydantic_core import SchemaValidator, to_json
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.model import Tool
 from mcpg.errors import McpgError, UsageError, wrong_type
+from mcpg.gateway.arguments import accepts_at_once, as_json, check_arguments
 from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
-from mcpg.gateway.sessions import RequestTimeout
-from mcpg.gateway.validation import accepts_at_once, as_json, check_arguments, is_brief
+from mcpg.gateway.sessions import RequestTimeout, Sessions
+from mcpg.gateway.validation import is_brief
 from mcpg.search.results import flatten_context
-from mcpg.sources.live.requests import CallResult
+from mcpg.sources.live.requests import CallResult, Progress
 from mcpg.sources.model import PYTHON
 from mcpg.sources.openapi.operations import ApiOperation
 from mcpg.sources.python import find_functions, plain_function, plain_name, tool_name
@@ -37,8 +38,6 @@ from mcpg.text.library_errors import pydantic_expected
 
 if TYPE_CHECKING:
     from mcpg.gateway.openapi_calls import OperationCaller
-    from mcpg.gateway.sessions import Sessions
-    from mcpg.sources.live.requests import Progress
 
 
 Function = Callable[..., Any]
@@ -125,7 +124,10 @@ async def call_function(
         ArgumentsError: It does not accept these arguments.
         CallError: It raised an exception, or its result cannot be written as JSON.
     """
-    positional, named = _bind_arguments(function, arguments)
+    try:
+        positional, named = _make_binder(function).validate_json(json.dumps(arguments))
+    except ValidationError as fault:
+        raise ArgumentsError(tuple(map(_describe_error, fault.errors()))) from None
     work = partial(_call_quietly, partial(function, *positional, **named))
     if inspect.iscoroutinefunction(function):
         value = work()
@@ -134,8 +136,8 @@ async def call_function(
     if inspect.isawaitable(value):
         value = await _await_quietly(value)
     if isinstance(value, _FunctionFailure):
-        raise CallError(FaultCode.TOOL_FAILED, _description(value.fault))
-    return _result(function, value)
+        raise CallError(FaultCode.TOOL_FAILED, _describe_exception(value.fault))
+    return _make_result(function, value)
 
 
 class _FunctionFailure:
@@ -168,31 +170,18 @@ async def _await_quietly(value: Any) -> Any:
 
 
 @lru_cache(maxsize=256)
-def _binder(function: Function) -> SchemaValidator:
+def _make_binder(function: Function) -> SchemaValidator:
     """Return the converter of arguments, made of the same description as the tool's schema."""
     form: Any = plain_function(function)  # the types of pydantic allow classes alone
     schema: Any = TypeAdapter[Any](form).core_schema
+    binding: Any = {"function": lambda *positional, **named: (positional, named)}
     if schema["type"] == "definitions":
-        return SchemaValidator({**schema, "schema": _binding(schema["schema"])})
-    return SchemaValidator(_binding(schema))
+        return SchemaValidator({**schema, "schema": {**schema["schema"], **binding}})
+    return SchemaValidator({**schema, **binding})
 
 
-def _binding(schema: Any) -> Any:
-    return {**schema, "function": lambda *positional, **named: (positional, named)}
-
-
-def _bind_arguments(
-    function: Function, arguments: JsonObject
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    try:
-        found: tuple[tuple[Any, ...], dict[str, Any]]
-        found = _binder(function).validate_json(json.dumps(arguments))
-    except ValidationError as fault:
-        raise ArgumentsError(tuple(_fault(error) for error in fault.errors())) from None
-    return found
-
-
-def _fault(error: Any) -> Fault:
+def _describe_error(error: Any) -> Fault:
+    """Return the fault of an argument that Pydantic refuses."""
     field = "".join(f"/{part}" for part in error["loc"])
     name = json.dumps("/".join(map(str, error["loc"])))
     expected = pydantic_expected(error)
@@ -201,7 +190,7 @@ def _fault(error: Any) -> Fault:
     return Fault(FaultCode.ARGUMENTS_INVALID, message, field=field)
 
 
-def _description(fault: BaseException) -> str:
+def _describe_exception(fault: BaseException) -> str:
     """Describe an exception by its innermost cause."""
     for _ in range(_MAX_CAUSES):
         inner = fault.exceptions[0] if isinstance(fault, BaseExceptionGroup) else fault.__cause__
@@ -216,7 +205,7 @@ def _description(fault: BaseException) -> str:
     return str(repair_surrogates(f"{name}: {message}" if message else name, "", []))
 
 
-def _result(function: Function, value: Any) -> CallResult:
+def _make_result(function: Function, value: Any) -> CallResult:
     if value is None:
         return CallResult()
     if isinstance(value, str):
@@ -298,7 +287,7 @@ class _ToolCall:
         given: JsonObject = {key: value for key, value in members.items() if value}
         return {**self.given_meta, **({META: given} if given else {})} or None
 
-    def checked_at_once(self, arguments: Mapping[str, JsonValue]) -> JsonObject | None:
+    def check_at_once(self, arguments: Mapping[str, JsonValue]) -> JsonObject | None:
         """Return *arguments*, where a few steps show that they are valid and complete."""
         if self._has_context or not is_brief(arguments):
             return None
@@ -329,7 +318,12 @@ class _ToolCall:
         if faults := check_arguments(self._current, plain):
             if self._current is not schema:
                 # Nothing of a schema that nobody has reviewed is repeated.
-                faults = check_arguments(schema, plain) or (_make_changed_fault(self.tool),)
+                message = f"the arguments fit {self.tool.id} as reviewed, but its source has"
+                remedy = "the operator can review the change and build the bundle again"
+                changed = Fault(
+                    FaultCode.ARGUMENTS_INVALID, f"{message} changed its arguments", remedy
+                )
+                faults = check_arguments(schema, plain) or (changed,)
             raise RefusedError(*faults)
         return plain
 
@@ -444,21 +438,25 @@ class Invoker:
             raise wrong_type("timeout", timeout, "a number of seconds")
         if timeout is not None and not timeout > 0:
             raise UsageError(f"the time is {timeout} s", remedy="give more than 0 seconds")
-        if timeout is None:
-            timeout = _source_timeout(owner)
+        if timeout is None and isinstance(owner, ServerSource):
+            timeout = owner.server.timeout
+        elif timeout is None and isinstance(owner, FileSource):
+            timeout = owner.timeout
         seconds, now = self._limits.seconds(timeout), anyio.current_time()
         deadline, end = now + seconds, now + self._limits.longest_seconds
         wish = _repair_text(query), _as_json(context), _repair_text(context_summary)
         given = meta or {}, params or {}
         call = _ToolCall(tool, *wish, seconds, deadline, end, progress, *given, current_schema)
         try:
-            source = _invokable(tool, owner, include_disabled)
+            source = _require_owner(tool, owner, include_disabled)
             operation, checked = await self._prepare_call(call, source, arguments)
-            result = await self._result(call, source, operation, checked)
+            result = await self._call_owner(call, source, operation, checked)
         except RefusedError as refused:
             return _make_outcome(tool, faults=refused.faults)
         except CallError as fault:
-            return replace(_make_outcome(tool, faults=(self._fault(fault),)), error=fault.error)
+            return replace(
+                _make_outcome(tool, faults=(self._make_fault(fault),)), error=fault.error
+            )
         return self._limit_result(tool, result)
 
     async def _prepare_call(
@@ -466,8 +464,8 @@ class Invoker:
     ) -> tuple[ApiOperation | None, JsonObject]:
         """Return the operation that is called, if the tool is one, and the checked arguments."""
         with anyio.move_on_after(call.remaining_seconds):
-            operation = await self._operation(call.tool, owner)
-            given = call.checked_at_once(arguments)
+            operation = await self._find_operation(call.tool, owner)
+            given = call.check_at_once(arguments)
             if given is None:
                 # In a thread: a schema may take its time, and needs a stack of its own.
                 check = partial(call.check_arguments_fully, arguments)
@@ -477,20 +475,20 @@ class Invoker:
             return operation, given
         raise call.timed_out()
 
-    async def _result(
+    async def _call_owner(
         self, call: _ToolCall, owner: Source, operation: ApiOperation | None, given: JsonObject
     ) -> CallResult:
         if self._is_closed:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, "the gateway was closed")
         if isinstance(owner, ServerSource):
-            return await self._by_server(call, owner, given)
+            return await self._call_server(call, owner, given)
         with anyio.move_on_after(call.remaining_seconds):
             if operation is not None and self._operations and isinstance(owner, FileSource):
                 return await self._operations.call(operation, owner, given)
-            return await self._by_function(call.tool, owner, given)
+            return await self._call_function(call.tool, owner, given)
         raise call.timed_out()
 
-    async def _operation(self, tool: Tool, owner: Source) -> ApiOperation | None:
+    async def _find_operation(self, tool: Tool, owner: Source) -> ApiOperation | None:
         """Return the OpenAPI operation of *tool*, `None` for other tools."""
         if not isinstance(owner, FileSource) or owner.path.startswith(PYTHON):
             return None
@@ -501,10 +499,10 @@ class Invoker:
             self._operations = OperationCaller(self._limits)
         operation = await self._operations.find(owner, tool.name)
         if operation is None:
-            raise _not_invokable(tool)
+            raise _make_refusal(tool)
         return operation
 
-    async def _by_server(
+    async def _call_server(
         self, call: _ToolCall, owner: ServerSource, arguments: JsonObject
     ) -> CallResult:
         async def attempt() -> CallResult:
@@ -525,11 +523,9 @@ class Invoker:
                 raise
         return await attempt()
 
-    async def _by_function(
+    async def _call_function(
         self, tool: Tool, owner: FunctionSource | FileSource, arguments: JsonObject
     ) -> CallResult:
-        # Pydantic is imported only for functions.
-
         try:
             find = partial(find_function, owner, tool.name)
             if isinstance(owner, FunctionSource):
@@ -539,7 +535,7 @@ class Invoker:
                     find, limiter=self._functions, abandon_on_cancel=True
                 )
             if function is None:
-                raise _not_invokable(tool)
+                raise _make_refusal(tool)
             return await call_function(function, arguments, self._functions)
         except ArgumentsError as fault:
             raise RefusedError(*fault.faults) from None
@@ -553,7 +549,7 @@ class Invoker:
         if len(text.encode("utf-8", "surrogatepass")) > self._limits.result_bytes:
             message = f"its result is larger than {self._limits.result_bytes} bytes"
             return _make_outcome(
-                tool, faults=(self._fault(CallError(FaultCode.TOO_LARGE, message)),)
+                tool, faults=(self._make_fault(CallError(FaultCode.TOO_LARGE, message)),)
             )
         is_parsed = result.structured is None and structured is not None
         invoked = _make_outcome(tool, result.content, structured)
@@ -561,10 +557,10 @@ class Invoker:
         if not result.is_error:
             return invoked
         message = invoked.text or "tool failed without a message"
-        failed = self._fault(CallError(FaultCode.TOOL_FAILED, message))
+        failed = self._make_fault(CallError(FaultCode.TOOL_FAILED, message))
         return replace(invoked, faults=(failed,))
 
-    def _fault(self, fault: CallError) -> Fault:
+    def _make_fault(self, fault: CallError) -> Fault:
         longest, message = self._limits.message_chars, fault.message
         short = message if len(message) <= longest else f"{message[:longest]}..."
         return Fault(fault.code, short, _REMEDIES.get(fault.code, ""))
@@ -579,32 +575,18 @@ def _make_outcome(
     return Invoked(tool.id, tool.source_id, tool.name, content, structured, faults)
 
 
-def _invokable(tool: Tool, owner: Source | None, include_disabled: bool) -> Source:
+def _require_owner(tool: Tool, owner: Source | None, include_disabled: bool) -> Source:
     """Return *owner*, or refuse to call the tool."""
     if not (tool.enabled or include_disabled):
         message = f"the tool {tool.id} is disabled by default"
         remedy = "invoke it with disabled tools included"
         raise RefusedError(Fault(FaultCode.DISABLED, message, remedy))
     if owner is None:
-        raise _not_invokable(tool)
+        raise _make_refusal(tool)
     return owner
 
 
-def _source_timeout(owner: Source | None) -> float | None:
-    """Return the seconds that *owner* grants a call, `None` for the default."""
-    if isinstance(owner, ServerSource):
-        return owner.server.timeout
-    return owner.timeout if isinstance(owner, FileSource) else None
-
-
-def _make_changed_fault(tool: Tool) -> Fault:
-    """Return the fault of arguments that fit the reviewed schema of *tool* alone."""
-    message = f"the arguments fit {tool.id} as reviewed, but its source has changed its arguments"
-    remedy = "the operator can review the change and build the bundle again"
-    return Fault(FaultCode.ARGUMENTS_INVALID, message, remedy)
-
-
-def _not_invokable(tool: Tool) -> RefusedError:
+def _make_refusal(tool: Tool) -> RefusedError:
     message = f"the tool {tool.id} cannot be called: no source that runs it is configured"
     remedy = "add the server, module or OpenAPI document that it comes from as a source"
     return RefusedError(Fault(FaultCode.NOT_INVOKABLE, message, remedy))
@@ -639,11 +621,11 @@ def _parse_first_text(result: CallResult) -> JsonValue:
     if not isinstance(first, str):
         return None
     try:
-        parsed: JsonValue = json.loads(first, parse_constant=_no_number)
+        parsed: JsonValue = json.loads(first, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return None
     return parsed
 
 
-def _no_number(name: str) -> None:
+def _refuse_constant(name: str) -> None:
     raise ValueError(name)

@@ -205,7 +205,7 @@ def _as_list(value: Any) -> list[Any]:
 
 def _fits(schema: JsonObject, name: str, value: JsonValue) -> bool:
     """Return whether the argument itself is valid, whatever is wrong with the others."""
-    from mcpg.gateway.validation import check_arguments  # noqa: PLC0415 - needs the MCP extra
+    from mcpg.gateway.arguments import check_arguments  # noqa: PLC0415 - needs the MCP extra
 
     escaped = name.replace("~", "~0").replace("/", "~1")
     faults = check_arguments(schema, {name: value})
@@ -261,8 +261,8 @@ def invoke_tool(
     Raises:
         McpgError: An option or a setting makes no sense, or a file that is named cannot be used.
     """
-    given = _arguments(call)
-    pairs = [_pair(one) for one in call.each]
+    given = _read_arguments(call)
+    pairs = [_split_pair(one) for one in call.each]
     try:
         import anyio  # noqa: PLC0415 - an extra
 
@@ -279,7 +279,10 @@ def invoke_tool(
         output.text(invoke_text(invoked))
     for fault in invoked.faults:
         output.error(fault.message, remedy=fault.remedy)
-    return _exit_code(invoked)
+    if invoked.is_success:
+        return ExitCode.DONE
+    is_ours = any(fault.code in _OF_THE_CALLER for fault in invoked.faults)
+    return ExitCode.FAILED if is_ours else ExitCode.FINDINGS
 
 
 async def _run(
@@ -324,7 +327,7 @@ def _make_progress(shown: Any) -> Progress | None:
     return tell
 
 
-def _arguments(call: CallRequest) -> JsonObject:
+def _read_arguments(call: CallRequest) -> JsonObject:
     text = call.arguments
     if text is None:
         return {}
@@ -349,15 +352,8 @@ def _arguments(call: CallRequest) -> JsonObject:
     return found
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _split_pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise UsageError(f"{text!r} is no argument", place="--arg", remedy="write it as NAME=VALUE")
     return name, value
-
-
-def _exit_code(invoked: Invoked) -> int:
-    if invoked.is_success:
-        return ExitCode.DONE
-    is_ours = any(fault.code in _OF_THE_CALLER for fault in invoked.faults)
-    return ExitCode.FAILED if is_ours else ExitCode.FINDINGS

@@ -163,7 +163,7 @@ class OperationCaller:
         request = write_request(operation, arguments, base, owner.headers)
         is_trusted = owner.base_url is not None or owner.allow_private
         try:
-            response = await self._response(request, is_trusted=is_trusted)
+            response = await self._send_request(request, is_trusted=is_trusted)
         except PrivateAddressError as fault:
             message = f"its document names a server with a private address: {fault.host!r}"
             raise _make_refusal(message, _TRUST) from None
@@ -177,22 +177,20 @@ class OperationCaller:
             for client in clients.values():
                 await client.aclose()
 
-    def _client(self, *, is_trusted: bool) -> httpx2.AsyncClient:
-        if is_trusted not in self._clients:
-            # Cookies of one session are not sent in another.
-            jar = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
-            client = httpx2.AsyncClient(cookies=jar, timeout=None, trust_env=False)
-            self._clients[is_trusted] = client
-        return self._clients[is_trusted]
-
-    async def _response(self, request: HttpRequest, *, is_trusted: bool) -> httpx2.Response:
+    async def _send_request(self, request: HttpRequest, *, is_trusted: bool) -> httpx2.Response:
         """Send a request, and return the response with its body still to be read.
 
         Args:
             request: The request.
             is_trusted: Whether its address was chosen by the user, so that it may be private.
         """
-        client = self._client(is_trusted=is_trusted)
+        if is_trusted not in self._clients:
+            # Cookies of one session are not sent in another.
+            jar = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+            self._clients[is_trusted] = httpx2.AsyncClient(
+                cookies=jar, timeout=None, trust_env=False
+            )
+        client = self._clients[is_trusted]
         try:
             sent = client.build_request(
                 request.method,
@@ -275,7 +273,7 @@ async def _read_response(
     kind = kind_of_media(response.headers.get("content-type", ""))
     is_binary = bool(kind) and not (is_json(kind) or is_text(kind))
     limit = min(_MAX_BINARY, limits.result_bytes) if is_binary else limits.result_bytes
-    data, is_whole = await _bytes(response, limit)
+    data, is_whole = await _read_bytes(response, limit)
     media = kind if _MEDIA.fullmatch(kind) else _UNKNOWN
     if not is_whole and is_binary:
         return _text_result(
@@ -285,7 +283,7 @@ async def _read_response(
         message = f"response is larger than {limits.result_bytes} bytes"
         raise CallError(FaultCode.TOO_LARGE, message)
     if not data:
-        return _text_result(_status(response))
+        return _text_result(_describe_status(response))
     text = None if is_binary else _decode_body(response, data, is_text=bool(kind))
     if text is not None:
         return _text_result(text, _parse_body(text, kind))
@@ -302,7 +300,7 @@ async def _make_failed_result(
 ) -> CallResult:
     secrets = secrets_of_source(owner)
     named = (*named_secrets(owner.headers, [owner.base_url or ""]), *owner.secrets)
-    data, is_whole = await _bytes(response, min(_MAX_FAILURE, limits.result_bytes))
+    data, is_whole = await _read_bytes(response, min(_MAX_FAILURE, limits.result_bytes))
     kind = kind_of_media(response.headers.get("content-type", ""))
     text = _decode_body(response, data, is_text=is_text(kind) or is_json(kind)) or ""
     structured = _parse_body(text, kind) if is_whole else None
@@ -312,11 +310,11 @@ async def _make_failed_result(
     text = redact(text, secrets, named)[0].strip()
     if len(text) > limits.message_chars:
         text = f"{text[: limits.message_chars]}..."
-    status = _status(response)
+    status = _describe_status(response)
     return _text_result(f"{status}\n{text}" if text else status, structured, is_error=True)
 
 
-async def _bytes(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
+async def _read_bytes(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
     """Read up to *limit* bytes; return them, and whether that is all of them."""
     found = bytearray()
     try:
@@ -329,7 +327,7 @@ async def _bytes(response: httpx2.Response, limit: int) -> tuple[bytes, bool]:
     return bytes(found), True
 
 
-def _status(response: httpx2.Response) -> str:
+def _describe_status(response: httpx2.Response) -> str:
     """Return the status, with the phrase of the standard rather than the server's."""
     code = response.status_code
     return f"HTTP status {code} {_PHRASES.get(code, '')}".rstrip()

@@ -38,6 +38,7 @@ Part = tuple[str, tuple[str | None, bytes, str | None]]
 
 _SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
 _PATH_STYLES = {"simple": ("", ","), "label": (".", "."), "matrix": (";", ";")}
+_UNKNOWN_STYLE = "would be written in the style {!r}, which is not known"
 _EXACT = 2**53
 _TEMPLATE = re.compile(r"\{([^{}]+)\}")
 _MEDIA = re.compile(f"{TCHAR}+/[ !-~]+")
@@ -366,7 +367,7 @@ def _in_query(name: str, value: JsonValue, style: Style) -> list[str]:
     if style.name == "deepObject":
         return list(_deep(key, value))
     if style.name not in _SEPARATORS:
-        raise _unknown(style)
+        raise _StyleError(_UNKNOWN_STYLE.format(style.name[:40]))
     between = _SEPARATORS[style.name]
     if isinstance(value, dict):
         if style.is_exploded:
@@ -384,7 +385,7 @@ def _in_query(name: str, value: JsonValue, style: Style) -> list[str]:
 def _in_path(name: str, value: JsonValue, style: Style) -> str:
     """Write a value into a path, in the styles `simple`, `label` and `matrix`."""
     if style.name not in _PATH_STYLES:
-        raise _unknown(style)
+        raise _StyleError(_UNKNOWN_STYLE.format(style.name[:40]))
     start, between = _PATH_STYLES[style.name]
     key = f"{_percent_encode(name)}=" if style.name == "matrix" else ""
     if not isinstance(value, dict | list):
@@ -446,7 +447,3 @@ def _encode_scalar(value: JsonValue) -> str:
 def _percent_encode(text: str) -> str:
     """Percent-encode all of *text* that is not letter, digit, `-`, `.`, `_` or `~`."""
     return quote(text, safe="")
-
-
-def _unknown(style: Style) -> _StyleError:
-    return _StyleError(f"would be written in the style {style.name[:40]!r}, which is not known")

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
@@ -22,17 +22,12 @@ from mcpg.catalog.json_text import repair_surrogates
 from mcpg.errors import McpgError, NotFoundError
 from mcpg.gateway.calls import CallError, Limits
 from mcpg.gateway.server_state import Backoff
-from mcpg.gateway.sessions import RequestTimeout
+from mcpg.gateway.sessions import RequestTimeout, Sessions
 from mcpg.sources.client_config import Server
 from mcpg.sources.live.client import MAX_PAGES, is_repeated
-from mcpg.sources.live.requests import current_caller, current_session
+from mcpg.sources.live.requests import Progress, current_caller, current_session
 from mcpg.sources.registry import ServerSource, Source
 from mcpg.text.json_values import JsonObject
-
-if TYPE_CHECKING:
-    from mcpg.gateway.sessions import Sessions
-    from mcpg.sources.live.requests import Progress
-
 
 RESOURCES, TEMPLATES, PROMPTS = "resources", "resourceTemplates", "prompts"
 
@@ -79,13 +74,15 @@ async def list_all(capabilities: JsonObject, send: Send, before: ServerLists) ->
     """
     has_resources = "resources" in capabilities
     return ServerLists(
-        await _items(RESOURCES, send, before.resources) if has_resources else (),
-        await _items(TEMPLATES, send, before.templates) if has_resources else (),
-        await _items(PROMPTS, send, before.prompts) if "prompts" in capabilities else (),
+        await _list_kind(RESOURCES, send, before.resources) if has_resources else (),
+        await _list_kind(TEMPLATES, send, before.templates) if has_resources else (),
+        await _list_kind(PROMPTS, send, before.prompts) if "prompts" in capabilities else (),
     )
 
 
-async def _items(kind: str, send: Send, before: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
+async def _list_kind(
+    kind: str, send: Send, before: tuple[JsonObject, ...]
+) -> tuple[JsonObject, ...]:
     """Return the valid items of all pages, each once."""
     found: dict[str, JsonObject] = {}
     cursor: Any = None
@@ -279,7 +276,7 @@ class ResourceLinks:
                 address = partial(self._address, source, directory)
                 if len(items) * len(directory.templates) > _MOST_MATCHES:
                     address = partial(directory.prefix_uri, source)
-                changed[member] = [_item(one, address) for one in items]
+                changed[member] = [_rewrite_item(one, address) for one in items]
         return changed if changed != result else result
 
     def _address(self, source: ServerSource, directory: Directory, uri: str) -> str:
@@ -294,12 +291,12 @@ class ResourceLinks:
         return uri if owner.id == source.id else directory.prefix_uri(source, uri)
 
 
-def _item(item: Any, address: Callable[[str], str]) -> Any:
+def _rewrite_item(item: Any, address: Callable[[str], str]) -> Any:
     """Return an item of a result with the *address* of the resource that it has or links to."""
     if not isinstance(item, dict):
         return item
     if isinstance(item.get("content"), dict):  # a message of a prompt
-        return {**item, "content": _item(item["content"], address)}
+        return {**item, "content": _rewrite_item(item["content"], address)}
     if isinstance(item.get("resource"), dict) and item.get("type") == "resource":
         return {**item, "resource": _rewrite_uri(item["resource"], address)}
     return _rewrite_uri(item, address) if item.get("type") in {None, "resource_link"} else item
@@ -388,13 +385,13 @@ class Primitives:
         """
         async with self._lock:
             servers, now = self.servers, anyio.current_time()
-            wanted = [one for one in servers if self._of(one).due(is_fresh=is_fresh) <= now]
+            wanted = [one for one in servers if self._find_known(one).due(is_fresh=is_fresh) <= now]
             with anyio.move_on_after(LISTING_SECONDS):
                 async with anyio.create_task_group() as group:
                     for source in wanted:
                         group.start_soon(self._list, source)
-            self._known = {one.id: self._of(one) for one in servers}
-            found = build_directory((one, self._of(one).lists) for one in servers)
+            self._known = {one.id: self._find_known(one) for one in servers}
+            found = build_directory((one, self._find_known(one).lists) for one in servers)
             if found != self._directory:
                 self._directory = found
             return self.directory
@@ -403,14 +400,14 @@ class Primitives:
         """Record that a server has announced a change of its lists."""
         for source in self.servers:
             if source.server == server:
-                known = self._of(source)
+                known = self._find_known(source)
                 known.is_fresh, known.again = False, 0.0
                 known.backoff.record_announcement()
 
     def record_call(self, source: Source | None) -> None:
         """Record a call of a tool of *source*, which may have changed what it would list."""
         if isinstance(source, ServerSource):
-            known = self._of(source)
+            known = self._find_known(source)
             if known.again <= anyio.current_time() + _RECENT:  # not one that is too slow
                 known.again = known.backoff.until = 0.0
 
@@ -447,10 +444,10 @@ class Primitives:
             NotFoundError: No server has it.
         """
         directory = await self._latest()
-        owner = self._links.owner(uri)
-        place = directory.resource(uri) or (ServerItem(owner, uri) if owner is not None else None)
-        if place is None and (only := await self._only()) is not None:
-            place = ServerItem(only, uri)
+        place = directory.resource(uri)
+        if place is None:
+            owner = self._links.owner(uri) or await self._find_only_server()
+            place = ServerItem(owner, uri) if owner is not None else None
         if place is None:
             raise NotFoundError(
                 f"no server has the resource {uri[:_SHOWN]!r}",
@@ -509,11 +506,13 @@ class Primitives:
         return found
 
     async def _latest(self) -> Directory:
-        if self._directory is None or not all(self._of(one).is_fresh for one in self.servers):
+        if self._directory is None or not all(
+            self._find_known(one).is_fresh for one in self.servers
+        ):
             return await self.list_directory(is_fresh=False)
         return self._directory
 
-    async def _only(self) -> ServerSource | None:
+    async def _find_only_server(self) -> ServerSource | None:
         """Return the only server that declares resources."""
         found = []
         for source in self.servers:
@@ -526,7 +525,7 @@ class Primitives:
         return found[0] if len(found) == 1 else None
 
     async def _list(self, source: ServerSource) -> None:
-        known = self._of(source)
+        known = self._find_known(source)
         known.is_fresh = True  # before the query: a change during it needs another
         known.again = anyio.current_time() + SLOW_SECONDS
         current_caller.set(None)  # what is listed is for all
@@ -547,7 +546,7 @@ class Primitives:
         finally:
             known.backoff.record_list(has_changed=known.lists != before)
 
-    def _of(self, source: ServerSource) -> _KnownLists:
+    def _find_known(self, source: ServerSource) -> _KnownLists:
         return self._known.setdefault(source.id, _KnownLists())
 
     async def _request(

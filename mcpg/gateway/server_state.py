@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 
 from mcpg.sources.client_config import Server, StdioServer
+from mcpg.sources.live.client import ServerTools
 from mcpg.sources.live.connection import LEGACY, ServerConnection
 from mcpg.sources.session_scope import decide_scope
 from mcpg.text.json_values import JsonObject
-
-if TYPE_CHECKING:
-    from mcpg.sources.live.client import ServerTools
-
 
 PAUSES = 1.0, 60.0
 """Shortest and longest pause, in seconds, after announcements of a change without any change."""
@@ -95,7 +92,7 @@ class ServerState:
 
     def update(self, listing: ServerTools) -> bool:
         """Record the tools of *listing*; return whether they differ from those before."""
-        self.tasks = frozenset(name for tool in listing.tools if (name := _name_of_task(tool)))
+        self.tasks = frozenset(str(tool.get("name")) for tool in listing.tools if _is_task(tool))
         before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
         has_changed = self.digest != before
         self._backoff.record_list(has_changed=has_changed)
@@ -130,8 +127,8 @@ class ServerState:
             self._assigns |= dict.fromkeys(modes, connection.has_session)
 
 
-def _name_of_task(tool: Any) -> str:
-    """Return the name of a tool that only runs as a task, "" for others."""
+def _is_task(tool: Any) -> bool:
+    """Return whether a tool with a name only runs as a task."""
     execution = tool.get("execution") if isinstance(tool, dict) else None
     is_task = isinstance(execution, dict) and execution.get("taskSupport") == "required"
-    return str(tool.get("name", "")) if is_task else ""
+    return is_task and bool(str(tool.get("name", "")))

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 
 from mcpg.errors import Code, Diagnostic, UsageError, error
@@ -42,9 +43,6 @@ from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 from mcpg.sources.model import SourceBatch
 from mcpg.sources.session_scope import SessionScope
 from mcpg.text.json_values import JsonObject
-
-if TYPE_CHECKING:
-    from anyio.abc import TaskGroup
 
 _T = TypeVar("_T")
 
@@ -202,7 +200,7 @@ class Sessions:
             for _ in range(_ATTEMPTS):
                 try:
                     connection = await self._connection(server, seconds)
-                    answer = await self._learning(connection, connection.list_tools(seconds))
+                    answer = await self._learn(connection, connection.list_tools(seconds))
                     self._update(server, answer)
                     break
                 except NotProcessedError:
@@ -331,10 +329,10 @@ class Sessions:
                 connection = await self._connection(server, seconds, compares=True)
                 await self._give_roots(connection, underway)
                 try:
-                    return await self._learning(connection, work(connection, underway))
+                    return await self._learn(connection, work(connection, underway))
                 except NotProcessedError:
                     connection = await self._connection(server, seconds, compares=True)
-                return await self._learning(connection, work(connection, underway))
+                return await self._learn(connection, work(connection, underway))
         except NotProcessedError:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, _LOST, has_died=True) from None
         except ServerError as fault:
@@ -345,7 +343,7 @@ class Sessions:
         connection.ping()
         raise CallError(FaultCode.TIMED_OUT, connection.timed_out(granted))
 
-    async def _learning(self, connection: ServerConnection, work: Awaitable[_T]) -> _T:
+    async def _learn(self, connection: ServerConnection, work: Awaitable[_T]) -> _T:
         """Return the result of *work* with a connection, and record what the connection shows."""
         known = self._state(connection.server)
         try:
@@ -408,6 +406,7 @@ class Sessions:
             raise UsageError(message, remedy="enter the context first")
         if client is not None:
             self._check_room(server, client)
+        state = self._state(server)
         connection = ServerConnection(
             server,
             self._live,
@@ -417,13 +416,13 @@ class Sessions:
             self._ping_seconds,
             host=self if self.host is not None else None,
             client=client,
-            is_asking=self._is_asking(server, client),
+            is_asking=state.is_asking or (state.asks_one and client is not None),
             mode=mode,
         )
         self._connections.append(connection)
         self._update_watches()
         self._tasks.start_soon(self._run, connection, seconds)
-        if compares and self._state(server).digest is not None:
+        if compares and state.digest is not None:
             self._tasks.start_soon(self._compare, connection, seconds)
         return connection
 
@@ -435,11 +434,6 @@ class Sessions:
         if caller is None:
             return self.mode
         return AUTO if caller.takes_input else LEGACY
-
-    def _is_asking(self, server: Server, client: Hashable | None) -> bool:
-        """Return whether a new connection waits for the first request of its server."""
-        known = self._state(server)
-        return known.is_asking or (known.asks_one and client is not None)
 
     def _own_client(self, server: Server, mode: str) -> Hashable | None:
         """Return the client that has a connection to *server* of its own, `None` if shared.
@@ -537,7 +531,7 @@ class Sessions:
 
     async def _compare(self, connection: ServerConnection, seconds: float) -> None:
         with suppress(ServerError, NotProcessedError):
-            listing = await self._learning(connection, connection.list_tools(seconds))
+            listing = await self._learn(connection, connection.list_tools(seconds))
             if self._update(connection.server, listing):
                 self._report_change(connection.server)
 

@@ -8,10 +8,11 @@ from dataclasses import replace
 from functools import cached_property, partial
 from inspect import isawaitable
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
+from anyio.abc import TaskGroup
 
 from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.catalog.catalog import Catalog
@@ -21,17 +22,16 @@ from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.gateway.index_build import BuiltIndex, IndexSpec, build, open_existing
-from mcpg.gateway.registry import SourceRegistry
-from mcpg.search.observer import Observer
+from mcpg.gateway.registry import GENERATED, SourceRegistry
+from mcpg.search.observer import GuardedObserver, Observer
+from mcpg.search.telemetry import build_facts
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Server
 from mcpg.sources.model import SourceBatch
+from mcpg.sources.python import read_functions
 from mcpg.sources.registry import FileSource, FunctionSource, ServerSource, Source, runs_tools
 from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
-
-if TYPE_CHECKING:
-    from anyio.abc import TaskGroup
 
 ListTools = Callable[[Server, float | None], Awaitable[SourceBatch]]
 Answer = TypeVar("Answer")
@@ -189,8 +189,6 @@ def _read(source: FileSource | FunctionSource) -> SourceBatch:
                 trust_hints=source.trust_hints,
             )
             return with_graphs_read(batch)
-        from mcpg.sources.python import read_functions  # noqa: PLC0415 - most gateways have none
-
         found = read_functions(source.functions, source.id)
     except McpgError as fault:
         advice = f" ({fault.remedy})" if fault.remedy else ""
@@ -314,9 +312,8 @@ class IndexManager:
         except Exception as fault:  # noqa: BLE001 - searches go on with the last index
             message = f"the index build failed ({type(fault).__name__})"
             self._failures = (error(Code.GRAPH_BUILD_FAILED, message),)
-            last = self._snapshot or Snapshot(
-                version, build([], self._plan.bare(), StoredBuildCache())
-            )
+            bare = replace(self._plan, graph=GENERATED)
+            last = self._snapshot or Snapshot(version, build([], bare, StoredBuildCache()))
             self._snapshot = last.at(version)
         else:
             self._failures = ()
@@ -364,9 +361,6 @@ def observed_build(
     if observer is None:
         yield lambda *_: None
         return
-    from mcpg.search.observer import GuardedObserver  # noqa: PLC0415 - as above
-    from mcpg.search.telemetry import build_facts  # noqa: PLC0415 - few are observed
-
     with GuardedObserver.of(observer).build() as watch:
         yield lambda engine: watch(build_facts(engine.index))
     diagnostics += watch.diagnostics

@@ -128,7 +128,9 @@ class SyncGateway:
         atexit.unregister(self.__exit__)
         portal, stack = opened
         if self._process != os.getpid():
-            _disown(portal)
+            # Its thread has stayed in the parent process: nothing waits for it then.
+            with suppress(StopIteration, RuntimeError):
+                portal.stop().send(None)
             return None
         return stack.__exit__(kind, fault, trace)
 
@@ -186,9 +188,3 @@ class SyncGateway:
     route = _blocking(Gateway.route)
     invoke = _blocking(Gateway.invoke)
     end_session = _blocking(Gateway.end_session)
-
-
-def _disown(portal: BlockingPortal) -> None:
-    """Stop a *portal* whose thread has stayed in the parent process: nothing waits for it then."""
-    with suppress(StopIteration, RuntimeError):
-        portal.stop().send(None)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-import mcpg.gateway
+import mcpg.route
 from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights
 from mcpg.route.route import ADJUSTMENTS, read_weights, shipped_weights
 
-SHIPPED = Path(mcpg.gateway.__file__).parent / "routing" / "data" / "route.json"
+SHIPPED = Path(mcpg.route.__file__).parent / "data" / "route.json"
 
 
 def members() -> dict[str, Any]:

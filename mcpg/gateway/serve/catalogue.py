@@ -11,7 +11,6 @@ from functools import cached_property, partial
 
 import anyio
 import anyio.to_thread
-from jsonschema.validators import Draft202012Validator, validator_for
 from mcp_types import Tool as McpTool
 from pydantic import ValidationError
 
@@ -43,7 +42,7 @@ from mcpg.gateway.serve.schemas import (
     prune_schema,
 )
 from mcpg.gateway.snapshots import Snapshot
-from mcpg.gateway.validation import bounded_validator, has_pattern
+from mcpg.gateway.validation import are_patterns_valid, bounded_validator
 from mcpg.text.json_values import JsonObject, JsonValue
 
 _LARGEST = 128 << 10
@@ -149,8 +148,8 @@ def _is_sound(schema: JsonObject) -> bool:
     if not isinstance(schema.get("$schema", ""), str) or bounded_validator(schema) is None:
         return False
     try:
-        if has_pattern(schema):
-            validator_for(schema, default=Draft202012Validator).check_schema(schema)
+        if not are_patterns_valid(schema):
+            return False
         references = [*_references(schema)]
         for reference in references:
             find_schema_part(schema, reference)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import partial
 
-from jsonschema.validators import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from mcpg.engine.engine import Engine
 from mcpg.errors import Diagnostic
@@ -37,7 +37,7 @@ def _check_tool(tool: MetaTool, taken: set[str]) -> None:
         raise ValueError("the name of a tool has letters, digits and underscores")
     if tool.name in taken:
         raise ValueError(f"there is a tool {tool.name!r} already")
-    Draft202012Validator.check_schema(json.loads(json.dumps(wire_tool(tool)))["inputSchema"])
+    Draft202012Validator(json.loads(json.dumps(wire_tool(tool)))["inputSchema"])
 
 
 def wire_tool(tool: MetaTool) -> JsonObject:

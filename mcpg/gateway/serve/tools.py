@@ -9,13 +9,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import anyio.to_thread
-from jsonschema.exceptions import best_match
-from jsonschema.validators import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 
 from mcpg.ask import AskResult, Suggestion
 from mcpg.ask.model import fit_budget
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
+from mcpg.gateway.arguments import check_arguments
 from mcpg.gateway.serve import (
     ASK,
     DESCRIBE,
@@ -54,7 +54,6 @@ from mcpg.gateway.serve.schemas import (
     hints_json,
     prune_schema,
 )
-from mcpg.gateway.simple_schemas import accepts
 from mcpg.plan import Plan, Task
 from mcpg.route.route import RouteResult
 from mcpg.search.confidence import LOW_CONFIDENCE
@@ -99,7 +98,8 @@ def _accepted_schema(name: str) -> JsonObject:
     return {**listed, "properties": {**listed["properties"], **UNLISTED.get(name, {})}}
 
 
-_VALIDATORS = {name: Draft202012Validator(_accepted_schema(name)) for name in INPUTS}
+_ACCEPTED = {name: _accepted_schema(name) for name in INPUTS}
+_VALIDATORS = {name: Draft202012Validator(schema) for name, schema in _ACCEPTED.items()}
 
 
 def by_our_names(name: str, given: Arguments) -> Arguments:
@@ -121,15 +121,19 @@ def invalid_arguments(
 
     *schema* is that of a tool that is no meta-tool of ours.
     """
-    validator = _VALIDATORS[name] if schema is None else Draft202012Validator(schema)
-    error = None
-    if not accepts(validator.schema, arguments):
-        error = best_match(validator.iter_errors(arguments))
-    if error is None:
+    if schema is None and _VALIDATORS[name].is_valid(arguments):
         return None
-    field = "/".join(("", *(line(str(step), _ARGUMENT_MESSAGE) for step in error.absolute_path)))
-    message = line(error.message, _ARGUMENT_MESSAGE)
-    text = f"invalid arguments of {name}{f' at {field}' if field else ''}: {message}"
+    faults = check_arguments(_ACCEPTED[name] if schema is None else schema, arguments)
+    if schema is not None and not faults:
+        return None
+    field, message, remedy = "", "they are nested too deeply", ""
+    for found in faults[:1]:
+        field, message = (
+            line(found.field, _ARGUMENT_MESSAGE),
+            line(found.message, _ARGUMENT_MESSAGE),
+        )
+        remedy = f" ({line(found.remedy, _ARGUMENT_MESSAGE)})" if found.remedy else ""
+    text = f"invalid arguments of {name}{f' at {field}' if field else ''}: {message}{remedy}"
     fault: JsonObject = {"code": "arguments_invalid", "message": message, "field": field}
     return make_error_result(text, {"toolId": name, "faults": [fault]})
 

@@ -209,9 +209,9 @@ async def test_wrong_arguments_are_told_by_field() -> None:
     """What is wrong with a call is an answer that a model can act on, never a traceback."""
     async with served(child("gitserver.py")) as client:
         for name, arguments, said in (
-            (SEARCH, {}, "'query' is a required property"),
+            (SEARCH, {}, 'the argument "query" is missing'),
             (SEARCH, {"query": "x", "limit": 99}, "/limit"),
-            (SEARCH, {"query": "x", "sort": "up"}, "'sort'"),
+            (SEARCH, {"query": "x", "sort": "up"}, '"sort" is unknown'),
             (DESCRIBE, {"toolId": "git_stats"}, "git_status"),
             (DESCRIBE, {"toolId": "git_log", "pointer": "/properties/x"}, "no part"),
             (INVOKE, {"toolId": "git_stats"}, "git_status"),
