@@ -26,7 +26,7 @@ from mcpg.evaluation.report import EvaluationReport, evaluate, report_json
 from mcpg.evaluation.report import compare as compare_runs
 from mcpg.explain.compare import RankingComparison, compare
 from mcpg.explore.files import QueryVerdict
-from mcpg.graph import distinct_documents
+from mcpg.graph.triples import distinct_documents
 from mcpg.index import Index
 from mcpg.index.hint_overlay import HintOverlay
 from mcpg.search.confidence import LOW_CONFIDENCE

@@ -15,6 +15,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+import pyoxigraph
+
 from mcpg.documents.model import ToolDocument
 from mcpg.graph.schema import GROUP, PAGE, THING, TOOL, Network, NetworkEdge, NetworkNode
 from mcpg.graph.terms import (
@@ -36,7 +38,6 @@ from mcpg.graph.triples import framed_documents, node_objects, triples_of
 from mcpg.text.safeyaml import UNSAFE, escape_unsafe, json_form, turtle_form, visible_form
 
 if TYPE_CHECKING:
-    import pyoxigraph
     import rdflib
 
 
@@ -255,15 +256,11 @@ def _element(predicate: str, value: str | RdfLiteral) -> str:
         kind = f" xml:lang={quoteattr(value.language)}"
     elif value.datatype != XSD_STRING:
         kind = f" rdf:datatype={quoteattr(value.datatype)}"
-    return f"    <{name}{space}{kind}>{_xml_text(value.text)}</{name}>\n"
-
-
-def _xml_text(text: str) -> str:
-    """Write *text* as content of an element, in which nothing can steer a terminal."""
-    safe = escape(text)
-    if safe.isprintable():
-        return safe
-    return UNSAFE.sub(_xml_form, safe).translate(_NO_XML)
+    text = escape(value.text)
+    if not text.isprintable():
+        # Nothing in it can steer a terminal.
+        text = UNSAFE.sub(_xml_form, text).translate(_NO_XML)
+    return f"    <{name}{space}{kind}>{text}</{name}>\n"
 
 
 def _xml_form(found: re.Match[str]) -> str:
@@ -355,8 +352,6 @@ def graph_of(documents: Iterable[ToolDocument]) -> rdflib.Graph:
 
 def oxigraph_store(triples: Iterable[Triple]) -> pyoxigraph.Store:
     """Return a store in memory with *triples* in its default graph."""
-    import pyoxigraph  # noqa: PLC0415 - as above
-
     store = pyoxigraph.Store()
     # To parse text is twice as fast as to make an object of each triple. The text is known to be
     # valid, so it need not be checked.

@@ -93,7 +93,10 @@ class FederationProxy:
                 f"the query uses the endpoint {endpoint!r}, which is not allowed",
                 remedy=f"allow it with --allow-service {endpoint}, or leave the SERVICE out",
             )
-        port = self._running().server_address[1]
+        if self._server is None:
+            self._server = ThreadingHTTPServer(("127.0.0.1", 0), _make_handler(self))
+            Thread(target=self._server.serve_forever, daemon=True).start()
+        port = self._server.server_address[1]
         return f"http://127.0.0.1:{port}/{self._path}/{self.allowed.index(endpoint)}"
 
     def failures(self) -> list[str]:
@@ -152,12 +155,6 @@ class FederationProxy:
                 raise TimeoutError
         return bytes(data)
 
-    def _running(self) -> ThreadingHTTPServer:
-        if self._server is None:
-            self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-            Thread(target=self._server.serve_forever, daemon=True).start()
-        return self._server
-
 
 def check_endpoint(address: str) -> str:
     """Return *address* if an endpoint may be asked there: with https, or with http on this machine.
@@ -181,7 +178,7 @@ def check_endpoint(address: str) -> str:
     return address
 
 
-def _handler(proxy: FederationProxy) -> type[BaseHTTPRequestHandler]:
+def _make_handler(proxy: FederationProxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         """Takes one question of the process that evaluates."""
 
@@ -247,25 +244,25 @@ class Service:
 
 def unescape_query(query: str) -> str:
     r"""Return *query* with every `\uXXXX` and `\UXXXXXXXX` replaced, as SPARQL does first."""
-    return _ESCAPE.sub(_character, query)
+
+    def unescape(found: re.Match[str]) -> str:
+        code = int(found[1] or found[2], 16)
+        return chr(code) if code <= _LAST_CHARACTER else found[0]
+
+    return _ESCAPE.sub(unescape, query)
 
 
 def services_in(query: str) -> list[Service]:
     """Return every `SERVICE` of *query*, which has no escapes left, in the order of the text."""
-    tokens = [
-        (found.lastgroup, found.group(), found.start())
-        for found in _TOKEN.finditer(query)
-        if found.lastgroup not in {"comment", "space"}
-    ]
+    tokens = _tokens(query)
+    words = [token.group().upper() if token.lastgroup == "word" else "" for token in tokens]
     found: list[Service] = []
-    for place, (kind, text, _) in enumerate(tokens):
-        if kind == "word" and text.upper() == "SERVICE":
-            after = tokens[place + 1 : place + 3]
-            if after and after[0][0] == "word" and after[0][1].upper() == "SILENT":
-                after = after[1:]
-            if after:
-                _, term, start = after[0]
-                found.append(Service(term, start, start + len(term)))
+    for place, word in enumerate(words):
+        if word == "SERVICE":
+            after = place + (2 if words[place + 1 : place + 2] == ["SILENT"] else 1)
+            found += (
+                Service(one.group(), one.start(), one.end()) for one in tokens[after : after + 1]
+            )
     return found
 
 
@@ -273,38 +270,30 @@ def unknown_names_in(text: str) -> dict[str, list[str]]:
     """Return the prefixed names of a query that nothing defines, each with the likeliest others."""
     tokens = _tokens(unescape_query(text))
     declared = {
-        name.removesuffix(":")
-        for (_, word), (_, name) in pairwise(tokens)
-        if word.upper() == "PREFIX" and name.endswith(":")
+        name.group().removesuffix(":")
+        for word, name in pairwise(tokens)
+        if word.group().upper() == "PREFIX" and name.group().endswith(":")
     }
-    names = (name.rstrip(".") for kind, name in tokens if kind == "name")
+    names = (one.group().rstrip(".") for one in tokens if one.lastgroup == "name")
     return unknown_names(names, declared)
 
 
-def _tokens(query: str) -> list[tuple[str | None, str]]:
-    return [
-        (found.lastgroup, found.group())
-        for found in _TOKEN.finditer(query)
-        if found.lastgroup not in {"comment", "space"}
-    ]
+def _tokens(query: str) -> list[re.Match[str]]:
+    return [one for one in _TOKEN.finditer(query) if one.lastgroup not in {"comment", "space"}]
 
 
 def _sort_variables(query: str, variables: Sequence[str]) -> Sequence[str]:
     """Return *variables*, those of `SELECT *` in the order in which the *query* names them."""
     tokens = _tokens(query)
-    words = [text.upper() for _, text in tokens]
+    words = [one.group().upper() for one in tokens]
     place = words.index("SELECT") + 1 if "SELECT" in words else len(words)
     if words[place : place + 1] in (["DISTINCT"], ["REDUCED"]):
         place += 1
     if words[place : place + 1] != ["*"]:
         return variables
-    named = [text[1:] for kind, text in tokens if kind == "name" and text[0] in "?$"]
+    names = (one.group() for one in tokens if one.lastgroup == "name")
+    named = [name[1:] for name in names if name[0] in "?$"]
     return sorted(variables, key=lambda one: named.index(one) if one in named else len(named))
-
-
-def _character(found: re.Match[str]) -> str:
-    code = int(found[1] or found[2], 16)
-    return chr(code) if code <= _LAST_CHARACTER else found[0]
 
 
 LONGEST = 1024 * 1024
@@ -354,10 +343,6 @@ def through_proxy(
             "the endpoints of the query cannot be determined reliably",
             remedy="write SERVICE <address> with the full address",
         )
-    return _replace_endpoints(query, services, proxy)
-
-
-def _replace_endpoints(query: str, services: list[Service], proxy: FederationProxy) -> str:
     for service in reversed(services):
         if service.endpoint is None:
             raise UsageError(
@@ -419,7 +404,11 @@ class SparqlEndpoint:
             UsageError: An address of *services* is none, or is neither safe nor local.
         """
         # Kept, for a process that was ended is followed by another.
-        self._graph = documents if isinstance(documents, CachedGraph) else _make_graph(documents)
+        if isinstance(documents, CachedGraph):
+            self._graph = documents
+        else:
+            known = tuple(documents)
+            self._graph = CachedGraph(lambda: known)
         self._data: bytes | None = None
         self._limits = limits or Limits()
         self._services = tuple(services)
@@ -479,7 +468,6 @@ class SparqlEndpoint:
         return query
 
     def _make_proxy(self) -> FederationProxy:
-
         return FederationProxy(self._services, self._limits.seconds, self._limits.size)
 
     def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
@@ -534,11 +522,6 @@ class SparqlEndpoint:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.close()
-
-
-def _make_graph(documents: Iterable[ToolDocument]) -> CachedGraph:
-    known = tuple(documents)
-    return CachedGraph(lambda: known)
 
 
 def _read_answer(found: dict[str, Any], failures: list[str], query: str) -> SparqlAnswer:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from mcpg.bundle.dotnet_texts import ReaderFinding
+from mcpg.bundle import assemble, decode_bundle
+from mcpg.bundle.dotnet_texts import ReaderFinding, named_findings, reader_findings
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
@@ -18,8 +20,10 @@ from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.terminal import one_line
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
+from mcpg.documents.markdown import collect_targets, with_pages
 from mcpg.errors import Severity
 from mcpg.graph import commands
+from mcpg.graph.validation import DEFAULT_TIMEOUT
 from mcpg.show.blocks import CodeSpan, Column, Table
 from mcpg.sources import SourceBatch
 from mcpg.values import format_count, to_json
@@ -54,7 +58,7 @@ def validate(
     file: File,
     reader: Reader = None,
     shapes: commands.Shapes = None,
-    timeout: commands.Timeout = commands.DEFAULT_TIMEOUT,
+    timeout: commands.Timeout = DEFAULT_TIMEOUT,
     strict: commands.Strict = False,
     form: options.ListFormat = "text",
 ) -> int:
@@ -82,12 +86,6 @@ def validate(
 
 def _find_reader_problems(batch: SourceBatch, file: str) -> tuple[int, Sequence[ReaderFinding]]:
     """Return how many documents *batch* holds, and what the .NET library makes of them."""
-    from dataclasses import replace  # noqa: PLC0415 - as above
-
-    from mcpg.bundle import assemble, decode_bundle  # noqa: PLC0415 - help needs none of it
-    from mcpg.bundle.dotnet_texts import named_findings, reader_findings  # noqa: PLC0415
-    from mcpg.documents.markdown import collect_targets, with_pages  # noqa: PLC0415 - as above
-
     assembly = assemble(batch, texts=False)
     addresses = {one.tool.id: (one.path, one.uri) for one in assembly.documents}
     targets = with_pages(
@@ -109,8 +107,6 @@ def _further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocumen
 
     The .NET library reads every file that decodes as text.
     """
-    from mcpg.catalog.model import SourceDocument  # noqa: PLC0415 - help needs none of it
-
     for path in sorted(Path(folder).rglob("*")) if Path(folder).is_dir() else ():
         if str(path) in read or not path.is_file():
             continue
@@ -168,12 +164,6 @@ def _text(found: Sequence[ReaderFinding], documents: int, output: Output) -> str
         lines.append(f"{one_line(one.place)}: {label}[{one.rule}]: {one_line(one.message)}")
     numbers = {one: sum(item.severity == one for item in found) for one in _STYLES}
     verb = "refuses" if numbers[Severity.ERROR] else "loads"
-    told = ", ".join(
-        format_count(numbers[one], name)
-        for one, name in (
-            (Severity.ERROR, "error"),
-            (Severity.WARNING, "warning"),
-            (Severity.INFO, "note"),
-        )
-    )
+    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    told = ", ".join(format_count(numbers[one], name) for one, name in names.items())
     return "\n".join((*lines, f".NET {verb} {format_count(documents, 'document')}: {told}"))

@@ -86,7 +86,7 @@ def score_nodes(
             found[row.node][row] = held
     rarity = _rarity(found, terms, total)
     best = profile.highest_weight * fsum(rarity.values())
-    nodes = (_node(node, held, rarity, best) for node, held in found.items())
+    nodes = (_score_node(node, held, rarity, best) for node, held in found.items())
     return sorted(nodes, key=_score_order)
 
 
@@ -124,7 +124,7 @@ def _rarity(
     return {term: log(1 + (nodes - n + 0.5) / (n + 0.5)) for term, n in counts.items()}
 
 
-def _node(
+def _score_node(
     node: str, values: Mapping[Row, _TermCredit], rarity: Mapping[SearchTerm, float], best: float
 ) -> ScoredNode:
     counted: dict[SearchTerm, float] = {}
@@ -132,23 +132,20 @@ def _node(
         for term in held.terms:
             counted[term] = max(counted.get(term, 0.0), held.credit)
     score = fsum(rarity[term] * credit for term, credit in counted.items()) / best
-    evidence = (_evidence(row, held, rarity, best) for row, held in values.items())
+    evidence = [
+        Evidence(
+            predicate=row.predicate,
+            text=row.text,
+            kind="relationship" if row.via else "text",
+            score=held.credit * fsum(rarity[term] for term in held.terms) / best,
+            terms=tuple(term.text for term in held.terms),
+            via=row.via,
+            related=row.related,
+            endpoint=row.endpoint,
+        )
+        for row, held in values.items()
+    ]
     return ScoredNode(node, score, tuple(sorted(evidence, key=_evidence_order)))
-
-
-def _evidence(
-    row: Row, held: _TermCredit, rarity: Mapping[SearchTerm, float], best: float
-) -> Evidence:
-    return Evidence(
-        predicate=row.predicate,
-        text=row.text,
-        kind="relationship" if row.via else "text",
-        score=held.credit * fsum(rarity[term] for term in held.terms) / best,
-        terms=tuple(term.text for term in held.terms),
-        via=row.via,
-        related=row.related,
-        endpoint=row.endpoint,
-    )
 
 
 def _score_order(one: ScoredNode) -> tuple[float, float, str]:
@@ -213,9 +210,10 @@ def build_pattern(terms: Sequence[SearchTerm], between: str = _BETWEEN_WORDS) ->
     run_together: list[str] = []
     for term in terms:
         for beginning in term.beginnings:
-            (run_together if is_unspaced(beginning[0]) else spaced).append(
-                _escape_pattern(beginning)
-            )
+            # XPath knows no escapes but these: a vowel sign after a backslash makes the pattern
+            # invalid.
+            escaped = _SIGNS.sub(r"\\\g<0>", beginning)
+            (run_together if is_unspaced(beginning[0]) else spaced).append(escaped)
     parts = [f"(^|{between})({'|'.join(spaced)})"] if spaced else []
     return "|".join((*parts, *run_together))
 
@@ -230,11 +228,6 @@ def _term(word: str, accented: str) -> SearchTerm:
     return SearchTerm(word, ending, tuple(dict.fromkeys(forms)))
 
 
-def _escape_pattern(text: str) -> str:
-    # XPath knows no escapes but these: a vowel sign after a backslash makes the pattern invalid.
-    return _SIGNS.sub(r"\\\g<0>", text)
-
-
 LABELS = (v.SCHEMA_NAME, v.SKOS_PREF_LABEL)
 """The predicates of names, the best first."""
 
@@ -244,7 +237,8 @@ DESCRIBED = (*LABELS, v.SCHEMA_DESCRIPTION, v.RDF_TYPE)
 
 def evidence_query(profile: SearchProfile, pattern: str) -> str:
     """Ask for every registered value in which the regular expression *pattern* is found."""
-    test = f'FILTER(REGEX(STR(?text), {_string(pattern)}, "i"))'
+    # The strings of JSON are strings of SPARQL, but for pairs of surrogates.
+    test = f'FILTER(REGEX(STR(?text), {json.dumps(pattern, ensure_ascii=False)}, "i"))'
     branches = []
     if profile.texts:
         values = " ".join(_name(one.iri) for one in profile.texts)
@@ -330,11 +324,6 @@ def _with_prefixes(query: str) -> str:
     return "".join((*(f"PREFIX {one}: <{v.PREFIXES[one]}>\n" for one in used), query))
 
 
-def _string(text: str) -> str:
-    """Return *text* as a SPARQL string; those of JSON are some, but for pairs of surrogates."""
-    return json.dumps(text, ensure_ascii=False)
-
-
 @dataclass(frozen=True, slots=True)
 class NodeDisplay:
     """How one node is shown: its name or IRI, what it is, IRIs of its classes."""
@@ -351,12 +340,10 @@ def collect_displays(rows: Iterable[Mapping[str, str]]) -> dict[str, NodeDisplay
         predicate = row.get("predicate", "")
         if predicate in DESCRIBED and "node" in row and "value" in row:
             values[row["node"]][predicate].append(row["value"])
-    return {node: _display(node, of) for node, of in values.items()}
-
-
-def _display(node: str, values: Mapping[str, list[str]]) -> NodeDisplay:
-    # The first answer counts: that of the graph at hand, then the endpoints' in order.
-    label = next((values[name][0] for name in LABELS if name in values), node)
-    description = values[SCHEMA_DESCRIPTION][0] if SCHEMA_DESCRIPTION in values else ""
-    types = values.get(RDF_TYPE, ())
-    return NodeDisplay(label, description, tuple(sorted(set(types))))
+    shown = {}
+    for node, said in values.items():
+        # The first answer counts: that of the graph at hand, then the endpoints' in order.
+        label = next((said[name][0] for name in LABELS if name in said), node)
+        description = said[SCHEMA_DESCRIPTION][0] if SCHEMA_DESCRIPTION in said else ""
+        shown[node] = NodeDisplay(label, description, tuple(sorted(set(said.get(RDF_TYPE, ())))))
+    return shown
