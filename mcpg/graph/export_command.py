@@ -275,11 +275,11 @@ def export(
     engine = open_engine(settings, output)
     output.note_opening(engine.diagnostics)
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
-    documents = _documents(engine, around or [], query, depth, asked)
+    documents = _choose_documents(engine, around or [], query, depth, asked)
     kept, repeated = distinct_documents(documents)
     output.diagnostics(repeated)
     text = written_graph(kept, chosen, is_framed=framed, base=base)
-    output.diagnostics(_beyond(kept, chosen))
+    output.diagnostics(_report_left_out(kept, chosen))
     size = write_graph(target, text, chosen, output, force=force)
     if target != STDOUT:
         pages = sum(document.is_page for document in documents)
@@ -289,7 +289,7 @@ def export(
     return ExitCode.DONE
 
 
-def _beyond(documents: Sequence[ToolDocument], form: GraphFormat) -> Sequence[Diagnostic]:
+def _report_left_out(documents: Sequence[ToolDocument], form: GraphFormat) -> Sequence[Diagnostic]:
     """Return what the format *form* has no room for."""
     if form is not GraphFormat.RDF_XML:
         return ()
@@ -301,7 +301,7 @@ def _beyond(documents: Sequence[ToolDocument], form: GraphFormat) -> Sequence[Di
     return [warning(Code.GRAPH_STATEMENTS_LEFT_OUT, message)] if count else ()
 
 
-def _documents(
+def _choose_documents(
     engine: Engine,
     around: list[str],
     query: str | None,

@@ -182,16 +182,14 @@ def mermaid_label(text: str) -> str:
 def nquads(triples: Iterable[Triple]) -> Iterator[str]:
     """Write *triples* as the lines of an N-Quads document."""
     for subject, predicate, value in triples:
-        yield f"<{subject}> <{predicate}> {_nquads_term(value)} .\n"
-
-
-def _nquads_term(value: str | RdfLiteral) -> str:
-    if not isinstance(value, RdfLiteral):
-        return f"<{value}>"
-    text = _string(value.text)
-    if value.language:
-        return f"{text}@{value.language}"
-    return text if value.datatype == XSD_STRING else f"{text}^^<{value.datatype}>"
+        term = f"<{value}>"
+        if isinstance(value, RdfLiteral):
+            term = _string(value.text)
+            if value.language:
+                term = f"{term}@{value.language}"
+            elif value.datatype != XSD_STRING:
+                term = f"{term}^^<{value.datatype}>"
+        yield f"<{subject}> <{predicate}> {term} .\n"
 
 
 def _string(text: str) -> str:

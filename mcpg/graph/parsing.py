@@ -283,7 +283,7 @@ def _by_pyld(data: JsonValue, place: str) -> Iterator[Triple]:
                 term = RdfLiteral(value["value"], datatype, language.lower())
             found.append((triple["subject"]["value"], triple["predicate"]["value"], term))
     except faults as fault:
-        raise _no_json_ld(_cause(fault), place) from fault
+        raise _no_json_ld(_describe_cause(fault), place) from fault
     yield from found
 
 
@@ -291,7 +291,7 @@ def _refuse(iri: str, _: Any) -> Any:
     raise ValueError(f"the context {iri!r} is not available")
 
 
-def _cause(fault: Exception) -> str:
+def _describe_cause(fault: Exception) -> str:
     while isinstance(fault.__cause__, Exception):
         fault = fault.__cause__
     if isinstance(fault, RecursionError):

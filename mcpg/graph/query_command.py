@@ -136,13 +136,13 @@ def search(
     To find the right tool, use `mcpg search`: it is faster and ranks better.
     """
     endpoints = tuple(endpoint or ())
-    _check(federate=federate, has_endpoints=bool(endpoints), no_local=no_local)
+    _check_federation(federate=federate, has_endpoints=bool(endpoints), no_local=no_local)
     request = GraphSearchRequest(query, limit, mode, federate, not no_local, endpoints)
     settings = read_settings(bundle=bundle, lexicon=lexicon, base_iri=base_iri)
     base = find_base_iri(settings)
     engine = open_engine(settings, output)
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
-    searcher = _searcher(engine, request, output, timeout, asked, base)
+    searcher = _make_searcher(engine, request, output, timeout, asked, base)
     found = searcher.search(request)
     if form == "json":
         output.json(result_json(found, engine.diagnostics))
@@ -152,13 +152,13 @@ def search(
         if form == "text":
             output.text(text_of(result_blocks(found, explain=explain), output))
         else:
-            write_listing(_matches(found), form, output)
+            write_listing(_list_matches(found), form, output)
         if not found.matches:
             output.note("no match: try other words, or `mcpg graph schema` for what there is")
     return ExitCode.DONE if found.matches else ExitCode.FINDINGS
 
 
-def _matches(found: GraphSearchResult) -> RecordListing:
+def _list_matches(found: GraphSearchResult) -> RecordListing:
     """Return the matches as a list."""
     rows = tuple(
         (f"{rank}", Score(one.score), CodeSpan(one.tool_id or one.node), _label(one))
@@ -173,7 +173,7 @@ def _matches(found: GraphSearchResult) -> RecordListing:
     return RecordListing(records, members, "node", Table("Matches", columns, rows, has_heads=True))
 
 
-def _check(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
+def _check_federation(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
     """Make sure that the options say the same."""
     if (has_endpoints or no_local) and not federate:
         raise UsageError(
@@ -187,7 +187,7 @@ def _check(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
         )
 
 
-def _searcher(
+def _make_searcher(
     engine: Engine,
     request: GraphSearchRequest,
     output: Output,
@@ -463,7 +463,7 @@ def schema(
         output.text(text_of(schema_blocks(found), output))
     else:
         members = ("name", "iri", "count", "subjects", "objects", "example")
-        predicates = RecordListing(data["predicates"], members, "name", _predicates(found))
+        predicates = RecordListing(data["predicates"], members, "name", _tabulate_predicates(found))
         write_listing(predicates, form, output)
     return ExitCode.DONE
 
@@ -483,7 +483,9 @@ _MEANINGS = {
 
 def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]:
     """Return matches, what comes with them, the meaning of the scores, and perhaps the queries."""
-    yield Entries("match", tuple(_entry(rank, one) for rank, one in enumerate(found.matches, 1)))
+    yield Entries(
+        "match", tuple(_make_entry(rank, one) for rank, one in enumerate(found.matches, 1))
+    )
     for title, matches in (("Related", found.related), ("Next", found.next_steps)):
         rows = tuple(
             (
@@ -511,7 +513,7 @@ def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]
         yield from (Source(query, "sparql") for query in queries)
 
 
-def _entry(rank: int, match: GraphMatch) -> ToolEntry:
+def _make_entry(rank: int, match: GraphMatch) -> ToolEntry:
     """Return *match* with the first of its evidence."""
     score = Score(match.score)
     lines = [Paragraph(_evidence(one)) for one in match.evidence[:_EVIDENCE]]
@@ -550,14 +552,14 @@ def schema_blocks(found: GraphSchema) -> list[Block]:
             classes,
             wraps=True,
         ),
-        _predicates(found),
-        _profile_table(found.profile),
+        _tabulate_predicates(found),
+        _tabulate_profile(found.profile),
     )
     sections = [Section(one.title.lower(), one.title, (one,)) for one in tables]
     return [Paragraph(format_count(found.triples, "triple")), *sections]
 
 
-def _predicates(found: GraphSchema) -> Table:
+def _tabulate_predicates(found: GraphSchema) -> Table:
     rows = tuple(
         (
             CodeSpan(shorten_iri(one.iri)),
@@ -581,7 +583,7 @@ def _names(iris: Iterable[str]) -> Inline:
     return CodeSpan(", ".join(map(shorten_iri, iris)) or "-")
 
 
-def _profile_table(profile: SearchProfile) -> Table:
+def _tabulate_profile(profile: SearchProfile) -> Table:
     """Return what a search of the graph reads, and how much each part counts."""
     rows: list[tuple[Inline, ...]] = [("nodes of", _names(profile.types), "", "")]
     rows += [

@@ -244,11 +244,14 @@ class NodeReader:
         return self._text(v.MCPG_STATED_URI) or own or standard
 
     def _document(self, tool: Tool, path: str, standard: str) -> ToolDocument:
+        stated = list(self._texts(v.MCPG_STATED_GROUP))
+        covered = set(map(node_iri, stated))
+        others = (group for group in self._nodes(v.KB_MEMBER_OF) if group not in covered)
         return ToolDocument(
             tool=tool,
             path=path,
             uri=self._uri(standard),
-            groups=self._groups(),
+            groups=(*stated, *others),
             links=self._links(),
             body=self._text(v.SCHEMA_ARTICLE_BODY) or "",
             states_relations=self._flag(v.MCPG_STATES_RELATIONS) is not False,
@@ -261,7 +264,7 @@ class NodeReader:
         for source in self._facts.get(v.MCPG_HAS_SOURCE, ()):
             if isinstance(source, RdfLiteral):
                 return source.text
-            name = self._of(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
+            name = self._read_node(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
             return source.removeprefix(SOURCES) if name is None else name
         return ""
 
@@ -278,21 +281,17 @@ class NodeReader:
                 one._text(v.MCPG_OUTPUT),  # noqa: SLF001
                 one._text(v.SCHEMA_DESCRIPTION),  # noqa: SLF001
             )
-            for one in map(self._of, sorted(self._parts(v.MCPG_HAS_EXAMPLE), key=_number))
+            for one in map(
+                self._read_node, sorted(self._parts(v.MCPG_HAS_EXAMPLE), key=_find_number)
+            )
         )
         flags = {name: self._flag(predicate) for name, predicate in FLAGS.items()}
         tiers = {name: self._choice(Tier, predicate) for name, predicate in TIERS.items()}
         return Hints(**lists, **flags, **tiers, examples=examples)  # type: ignore[arg-type]
 
-    def _groups(self) -> tuple[str, ...]:
-        stated = list(self._texts(v.MCPG_STATED_GROUP))
-        covered = set(map(node_iri, stated))
-        others = (group for group in self._nodes(v.KB_MEMBER_OF) if group not in covered)
-        return (*stated, *others)
-
     def _links(self) -> tuple[Link, ...]:
         """Return the edges that statements describe, then lone ones that no front matter states."""
-        described = (self._of(one).link() for one in self._parts(v.MCPG_HAS_RELATION))
+        described = (self._read_node(one).link() for one in self._parts(v.MCPG_HAS_RELATION))
         links = {(link.kind, node_iri(link.target)): link for link in described if link}
         for predicate, kind in _KINDS.items():
             for target in self._nodes(predicate):
@@ -329,7 +328,7 @@ class NodeReader:
             raise self._make_error(f"the confidence {stated!r} of an edge is invalid", remedy)
         return weight
 
-    def _of(self, node: str) -> NodeReader:
+    def _read_node(self, node: str) -> NodeReader:
         return NodeReader(node, self._statements, self.place)
 
     def _parts(self, predicate: str) -> Iterator[str]:
@@ -383,7 +382,7 @@ def _key(predicate: str) -> str:
     return v.terms()[predicate].name
 
 
-def _number(example: str) -> int:
+def _find_number(example: str) -> int:
     """Return the number that the IRI of an example ends in, 0 for none."""
     found = _NUMBERED.search(example)
     return int(found[1]) if found else 0
@@ -463,7 +462,7 @@ def read_graph(text: str, place: str) -> GraphDocuments:
         )
     kept, repeated = distinct_documents(found.values())
     whole = _add_front_matter(found, kept, statements)
-    left_out = _left_out(found, whole, statements, place)
+    left_out = _report_left_out(found, whole, statements, place)
     return GraphDocuments(tuple(whole), (*refused, *repeated, *left_out))
 
 
@@ -562,7 +561,7 @@ def _as_list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _left_out(
+def _report_left_out(
     found: Mapping[str, ToolDocument],
     whole: Iterable[ToolDocument],
     statements: Statements,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from statistics import fmean, median
 from typing import Any, Self
 
@@ -320,14 +321,20 @@ def compute_statistics(
         incoming[target] += 1
     degree = [sum(pair) for pair in zip(incoming, outgoing, strict=True)]
     hubs = sorted(range(len(ids)), key=lambda number: (-degree[number], ids[number]))
-    groups = _members(ids, documents)
+    groups: dict[str, list[int]] = defaultdict(list)
+    for number, tool in enumerate(ids):
+        for name in dict.fromkeys(documents[tool].groups):
+            groups[name].append(number)
+    stating = (one for one in (*documents.values(), *pages) if one.further)
+    facts = [parse_facts(one.further) for one in stating]
+    named = chain.from_iterable((*one.about, *one.mentions) for one in facts)
     return Statistics(
         tools=len(ids),
         sources=len({documents[tool].tool.source_id for tool in ids}),
         groups=len(groups),
-        things=len(set(_things((*documents.values(), *pages)))),
+        things=len({one.id or one.label for one in named}),
         pages=len(pages),
-        kinds=tuple(_kinds(links)),
+        kinds=tuple(_count_edges(links)),
         dangling=sum(link.target not in known for link in links),
         incoming=measure_spread(incoming),
         outgoing=measure_spread(outgoing),
@@ -400,22 +407,7 @@ def densest_groups(
     return sorted(found, key=lambda group: (-group.density, -group.members, group.name))
 
 
-def _members(ids: Iterable[str], documents: Mapping[str, ToolDocument]) -> dict[str, list[int]]:
-    members: dict[str, list[int]] = {}
-    for number, tool in enumerate(ids):
-        for name in dict.fromkeys(documents[tool].groups):
-            members.setdefault(name, []).append(number)
-    return members
-
-
-def _things(documents: Iterable[ToolDocument]) -> Iterator[str]:
-    for document in documents:
-        if document.further:
-            facts = parse_facts(document.further)
-            yield from (entity.id or entity.label for entity in (*facts.about, *facts.mentions))
-
-
-def _kinds(links: Sequence[Link]) -> Iterator[EdgeStatistics]:
+def _count_edges(links: Sequence[Link]) -> Iterator[EdgeStatistics]:
     for kind in EdgeKind:
         own = [link for link in links if link.kind is kind]
         authored = sum(link.origin is EdgeOrigin.AUTHORED for link in own)

@@ -180,14 +180,6 @@ class ShaclPrefilter:
             found.update((quad.object, None) for quad in self._quads(None, predicate, None))
         return found
 
-    def _with_subclasses(self, node_class: Value) -> list[Value]:
-        found = [node_class]
-        for one in found:
-            for quad in self._quads(None, RDFS.subClassOf, one):
-                if quad.subject not in found:
-                    found.append(quad.subject)
-        return found
-
     def _quads(self, subject: Value, predicate: Any, value: Value) -> Iterator[Any]:
         if isinstance(subject, pyoxigraph.Literal) or not isinstance(predicate, rdflib.URIRef):
             return iter(())

@@ -254,7 +254,7 @@ def unescape_query(query: str) -> str:
 
 def services_in(query: str) -> list[Service]:
     """Return every `SERVICE` of *query*, which has no escapes left, in the order of the text."""
-    tokens = _tokens(query)
+    tokens = _list_tokens(query)
     words = [token.group().upper() if token.lastgroup == "word" else "" for token in tokens]
     found: list[Service] = []
     for place, word in enumerate(words):
@@ -268,7 +268,7 @@ def services_in(query: str) -> list[Service]:
 
 def unknown_names_in(text: str) -> dict[str, list[str]]:
     """Return the prefixed names of a query that nothing defines, each with the likeliest others."""
-    tokens = _tokens(unescape_query(text))
+    tokens = _list_tokens(unescape_query(text))
     declared = {
         name.group().removesuffix(":")
         for word, name in pairwise(tokens)
@@ -278,13 +278,13 @@ def unknown_names_in(text: str) -> dict[str, list[str]]:
     return unknown_names(names, declared)
 
 
-def _tokens(query: str) -> list[re.Match[str]]:
+def _list_tokens(query: str) -> list[re.Match[str]]:
     return [one for one in _TOKEN.finditer(query) if one.lastgroup not in {"comment", "space"}]
 
 
 def _sort_variables(query: str, variables: Sequence[str]) -> Sequence[str]:
     """Return *variables*, those of `SELECT *` in the order in which the *query* names them."""
-    tokens = _tokens(query)
+    tokens = _list_tokens(query)
     words = [one.group().upper() for one in tokens]
     place = words.index("SELECT") + 1 if "SELECT" in words else len(words)
     if words[place : place + 1] in (["DISTINCT"], ["REDUCED"]):
@@ -446,7 +446,7 @@ class SparqlEndpoint:
         query = check_query(text)
         limits = self._limits
         with self._lock:
-            self._running()
+            self._get_worker()
             until = time.monotonic() + limits.seconds
             if "service" in query.casefold():
                 query = self._route_services(query, until)
@@ -463,14 +463,14 @@ class SparqlEndpoint:
         proxy = self._proxy = self._proxy or self._make_proxy()
         # What went wrong too late for an earlier query is nothing to this one.
         proxy.failures()
-        query = through_proxy(query, proxy, partial(self._endpoints, until=until))
+        query = through_proxy(query, proxy, partial(self._parse_endpoints, until=until))
         proxy.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
         return query
 
     def _make_proxy(self) -> FederationProxy:
         return FederationProxy(self._services, self._limits.seconds, self._limits.size)
 
-    def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
+    def _parse_endpoints(self, query: str, *, until: float) -> Sequence[str]:
         found = self._ask_worker({"query": query, "is_parsed": True}, until)
         if "error" in found:
             raise InputError(
@@ -483,7 +483,7 @@ class SparqlEndpoint:
 
     def _ask_worker(self, request: dict[str, Any], until: float) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = self._running().ask(request, until)
+            found: dict[str, Any] = self._get_worker().ask(request, until)
         except WorkerEndedError as fault:
             if fault.is_late:
                 raise InputError(
@@ -497,7 +497,7 @@ class SparqlEndpoint:
             ) from None
         return found
 
-    def _running(self) -> Worker:
+    def _get_worker(self) -> Worker:
         if self._worker is None or not self._worker.is_running:
             self._end()
             self._worker = self._start_worker()
@@ -541,14 +541,14 @@ def _read_answer(found: dict[str, Any], failures: list[str], query: str) -> Spar
             remedy="change the documents, and bundle them again",
         )
     if found["kind"] == "syntax":
-        problem, remedy = _unknown_prefix(query) or sparql_reason(error, query)
+        problem, remedy = _explain_unknown_prefix(query) or sparql_reason(error, query)
         raise InputError(f"invalid SPARQL query: {problem}", remedy=remedy)
     if failures:
         raise InputError(failures[0], remedy="write SERVICE SILENT to continue without it")
     raise InputError(f"the query failed: {error}", remedy="rewrite the query")
 
 
-def _unknown_prefix(query: str) -> tuple[str, str] | None:
+def _explain_unknown_prefix(query: str) -> tuple[str, str] | None:
     """Return which prefix of *query* is not known, and the remedy; `None` where all are."""
     for name, likely in unknown_names_in(query).items():
         prefix = name.partition(":")[0]

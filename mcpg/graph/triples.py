@@ -17,7 +17,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from mcpg.catalog.model import Hints, Parameter, Tool, ToolExample, walk_parameters
+from mcpg.catalog.model import Hints, Parameter, Tool, walk_parameters
 from mcpg.code.model import ENTRY_TYPE as CODE_ENTRY_TYPE
 from mcpg.documents.facts import Entity, FrontMatterFacts, Property, means_itself, parse_facts
 from mcpg.documents.front_matter_edits import values_as_written
@@ -467,7 +467,12 @@ def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
     for part, parameter in parameters.items():
         yield from _parameter(part, parameter)
     for part, example in examples.items():
-        yield from _example(part, example)
+        yield part, v.RDF_TYPE, v.MCPG_EXAMPLE
+        yield part, v.MCPG_INPUT, plain(example.input)
+        if example.output is not None:
+            yield part, v.MCPG_OUTPUT, plain(example.output)
+        if example.description is not None:
+            yield part, v.SCHEMA_DESCRIPTION, plain(example.description)
     for part, link in relations.items():
         yield from _relation(part, node, link)
 
@@ -501,15 +506,6 @@ def _parameter(part: str, parameter: Parameter) -> Iterator[Triple]:
     for text in dict.fromkeys(parameter.values):
         yield part, v.MCPG_ALLOWED_VALUE, plain(text)
     yield part, v.SCHEMA_VALUE_REQUIRED, truth(parameter.required)
-
-
-def _example(part: str, example: ToolExample) -> Iterator[Triple]:
-    yield part, v.RDF_TYPE, v.MCPG_EXAMPLE
-    yield part, v.MCPG_INPUT, plain(example.input)
-    if example.output is not None:
-        yield part, v.MCPG_OUTPUT, plain(example.output)
-    if example.description is not None:
-        yield part, v.SCHEMA_DESCRIPTION, plain(example.description)
 
 
 def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:

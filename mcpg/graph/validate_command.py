@@ -73,13 +73,13 @@ def validate(
         )
     batch = open_sources(read_settings(bundle=[file]), output)
     documents, found = _find_reader_problems(batch, file)
-    data = _json(file, reader, documents, found)
+    data = findings_json(file, reader, documents, found)
     if form == "json":
         output.json(data)
     elif form == "text":
-        output.text(_text(found, documents, output))
+        output.text(findings_text(found, documents, output))
     else:
-        write_listing(_listing(data["findings"]), form, output)
+        write_listing(_list_findings(data["findings"]), form, output)
     is_bad = data["errors"] or data["warnings"]
     return ExitCode.FINDINGS if is_bad else ExitCode.DONE
 
@@ -97,12 +97,12 @@ def _find_reader_problems(batch: SourceBatch, file: str) -> tuple[int, Sequence[
         for one in decode_bundle(raw.text, raw.place).documents
     ]
     documents += batch.documents
-    documents += _further_texts(file, {one.place for one in documents})
+    documents += _read_further_texts(file, {one.place for one in documents})
     named = named_findings(file) if batch.bundles else ()
     return len(documents), [*named, *reader_findings(documents, targets)]
 
 
-def _further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocument]:
+def _read_further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocument]:
     """Return files of *folder* that are no documents here, but begin as one with front matter.
 
     The .NET library reads every file that decodes as text.
@@ -119,7 +119,10 @@ def _further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocumen
                 yield SourceDocument(name, data.decode(), place=str(path))
 
 
-def _json(file: str, reader: str, documents: int, found: Sequence[ReaderFinding]) -> dict[str, Any]:
+def findings_json(
+    file: str, reader: str, documents: int, found: Sequence[ReaderFinding]
+) -> dict[str, Any]:
+    """Return the object that `validate --reader` prints."""
     counts = {
         f"{one}s" if one != Severity.INFO else "notes": sum(item.severity == one for item in found)
         for one in (Severity.ERROR, Severity.WARNING, Severity.INFO)
@@ -135,7 +138,7 @@ def _json(file: str, reader: str, documents: int, found: Sequence[ReaderFinding]
     }
 
 
-def _listing(findings: Sequence[Mapping[str, Any]]) -> RecordListing:
+def _list_findings(findings: Sequence[Mapping[str, Any]]) -> RecordListing:
     members = ("severity", "rule", "place", "message")
     rows = tuple(
         (one["severity"], one["rule"], CodeSpan(one["place"]), CodeSpan(one["message"]))
@@ -156,7 +159,7 @@ _FENCE = b"---"
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def _text(found: Sequence[ReaderFinding], documents: int, output: Output) -> str:
+def findings_text(found: Sequence[ReaderFinding], documents: int, output: Output) -> str:
     """Return a line for each finding, as compilers write them, and their counts."""
     lines = []
     for one in found:

@@ -103,14 +103,14 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
     found = dict(given)
     known = {Path(place).resolve() for place in found}
     for place in (waiting := list(found)):
-        for path in _files_imported(place, found):
+        for path in _find_imported_files(place, found):
             if path in known:
                 continue
             if len(found) == _MOST_FILES:
                 message = f"imports more than {_MOST_FILES} files"
                 raise InputError(message, place=place, remedy="join them")
             known.add(path)
-            found[str(path)] = _read(path, place)
+            found[str(path)] = _read_import(path, place)
             waiting.append(str(path))
     return found
 
@@ -236,8 +236,8 @@ def with_base(text: str, place: str) -> str:
     return f"@base <{Path(place).resolve().as_uri()}> .\n{text}"
 
 
-def _files_imported(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
-    for address in _imports(texts[place], place):
+def _find_imported_files(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
+    for address in _read_imports(texts[place], place):
         parts = urlsplit(address)
         if parts.scheme == "file" and parts.netloc in _LOCAL_HOSTS:
             try:
@@ -245,7 +245,7 @@ def _files_imported(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
             except (OSError, RuntimeError, ValueError) as fault:
                 message = f"imports {address}, which is no address of a file"
                 raise InputError(message, place=place, remedy="correct it") from fault
-        elif address not in _ontologies(texts):
+        elif address not in _find_ontologies(texts):
             raise InputError(
                 f"imports {address}, and validation reads nothing from the network",
                 place=place,
@@ -253,7 +253,7 @@ def _files_imported(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
             )
 
 
-def _imports(text: str, place: str) -> Iterator[str]:
+def _read_imports(text: str, place: str) -> Iterator[str]:
     for triple in _triples(text, place):
         if triple.predicate.value == _IMPORTS:
             if not isinstance(triple.object, pyoxigraph.NamedNode):
@@ -262,7 +262,7 @@ def _imports(text: str, place: str) -> Iterator[str]:
             yield triple.object.value
 
 
-def _ontologies(texts: Mapping[str, str]) -> set[str]:
+def _find_ontologies(texts: Mapping[str, str]) -> set[str]:
     """Return the IRIs of the ontologies that *texts* and the package hold."""
     own = (files("mcpg.graph") / "data" / "ontology.ttl").read_text("utf-8")
     return {
@@ -273,7 +273,7 @@ def _ontologies(texts: Mapping[str, str]) -> set[str]:
     }
 
 
-def _read(path: Path, place: str) -> str:
+def _read_import(path: Path, place: str) -> str:
     """Return the text of the file at *path*, which the file *place* imports."""
     try:
         text = read_text(path, str(path))
@@ -353,26 +353,26 @@ class SourceLocations:
 
     def locate_result(self, result: ShaclResult) -> str | None:
         """Return `file:line` of what *result* is about, or as much of it as is known."""
-        owner = self._owner(result.focus)
+        owner = self._find_owner(result.focus)
         if owner is None:
             return None
         front = self._front(owner.path) or self._front(owner.tool.place)
         if front is None:
             return owner.tool.place or owner.path
-        return front.at(*self._path(result, owner, front))
+        return front.locate(*self._find_path(result, owner, front))
 
-    def _owner(self, focus: str) -> ToolDocument | None:
+    def _find_owner(self, focus: str) -> ToolDocument | None:
         whole, _, _ = focus.rpartition("#")
         known = self._by_node.get(focus) or self._by_node.get(whole)
         # Where the document's own IRI has a fragment, its parts stand below that.
         return known or self._things.get(focus) or self._by_node.get(focus.rsplit("/", 2)[0])
 
-    def _path(
+    def _find_path(
         self, result: ShaclResult, owner: ToolDocument, front: _FrontMatterLines
     ) -> tuple[str | int, ...]:
         if result.focus in self._things and result.focus not in self._by_node:
             keys = tuple(key for keys in _THINGS.values() for key in keys)
-            return front.item(keys, result.focus)
+            return front.find_item(keys, result.focus)
         if owner.path not in self._links:
             node = node_iri(owner.uri)
             self._links[owner.path] = {
@@ -380,8 +380,8 @@ class SourceLocations:
             }
         link = self._links[owner.path].get(result.focus)
         if link is not None:
-            return front.item(_EDGES[PREDICATES[link.kind]], link.target)
-        return front.item((*_KEYS.get(result.path, ()), *_STATED), result.value, result.path)
+            return front.find_item(_EDGES[PREDICATES[link.kind]], link.target)
+        return front.find_item((*_KEYS.get(result.path, ()), *_STATED), result.value, result.path)
 
     @cached_property
     def _by_node(self) -> dict[str, ToolDocument]:
@@ -421,7 +421,7 @@ class _FrontMatterLines:
         self._values = matter.values
         self._lines = LineNumbers(matter.text, place, matter.text_line)
 
-    def item(self, keys: tuple[str, ...], *values: str) -> tuple[str | int, ...]:
+    def find_item(self, keys: tuple[str, ...], *values: str) -> tuple[str | int, ...]:
         """Return the path of the item under *keys* that means one of *values*, or its key."""
         present = [key for key in keys if key in self._values]
         for value in filter(None, values):
@@ -446,7 +446,7 @@ class _FrontMatterLines:
                         found.setdefault(meaning, number)
         return self._meanings[key]
 
-    def at(self, *path: str | int) -> str:
+    def locate(self, *path: str | int) -> str:
         """Return `file:line` of the value under *path*; of the first line without one."""
         return self._lines.at(*path) if path else f"{self._place}:1"
 
@@ -635,14 +635,14 @@ def validate_documents(
     results = validate(data, [shipped_shapes(), *based], timeout=timeout)
     blame = SourceLocations(kept, originals)
     findings = [ShaclFinding(result, blame.locate_result(result)) for result in results]
-    ordered = sorted(findings, key=_finding_order)
+    ordered = sorted(findings, key=_order_finding)
     pages = sum(document.is_page for document in kept)
     doubts = (*find_unknown_terms(texts), *targets.find_unmet()) if shapes else ()
     diagnostics = (*noticed, *doubts)
     return Validation(tuple(ordered), len(kept), count, diagnostics, pages, tuple(texts))
 
 
-def _finding_order(finding: ShaclFinding) -> tuple[int, str, int, str]:
+def _order_finding(finding: ShaclFinding) -> tuple[int, str, int, str]:
     rank = _SEVERITIES.index(finding.result.severity)
     file, _, line = (finding.place or "").rpartition(":")
     number = int(line) if line.isdigit() else 0

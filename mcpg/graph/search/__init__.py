@@ -230,7 +230,7 @@ class GraphSearcher:
         self._base = graph.base or BASE
         # What another profile needs is not kept.
         self._recall = graph.recall if profile is DEFAULT_PROFILE else lambda _, work: work()
-        facts = self._recall(SEARCH, partial(_facts, graph, profile))
+        facts = self._recall(SEARCH, partial(_tabulate_graph, graph, profile))
         self._local = LocalGraph(facts["graph"], profile)
         self._tools: dict[str, list[str]] = facts["tools"]
         """Id and source of each tool, by its node."""
@@ -263,7 +263,7 @@ class GraphSearcher:
         if request.is_federated:
             return self._search_federated(request)
         if request.mode is Mode.TOKEN_DISTANCE:
-            return self._answer(request, _RankedNodes(), self._nearest(request))
+            return self._answer(request, _RankedNodes(), self._find_nearest(request))
         return self._search_here(request)
 
     def _search_here(self, request: GraphSearchRequest) -> GraphSearchResult:
@@ -319,7 +319,7 @@ class GraphSearcher:
         terms = parse_terms(request.query, self._local.language)
         query = evidence_query(self._profile, build_pattern(terms)) if terms else ""
         answers = query_endpoints(kept, query, self._limits) if query else []
-        rows = [row for one in answers for row in _rows(one.rows, one.endpoint)]
+        rows = [row for one in answers for row in _read_rows(one.rows, one.endpoint)]
         queries = [at_endpoint(query, one.endpoint) for one in answers]
         total = 0
         if request.includes_local:
@@ -362,7 +362,7 @@ class GraphSearcher:
         message = f"the graph has no {names}; they are ignored"
         return [warning(Code.GRAPH_SCHEMA_PROFILE_INVALID, message)]
 
-    def _nearest(self, request: GraphSearchRequest) -> tuple[GraphMatch, ...]:
+    def _find_nearest(self, request: GraphSearchRequest) -> tuple[GraphMatch, ...]:
         near = self._distances.nearest(request.query, request.limit)
         nodes = [
             ScoredNode(
@@ -427,7 +427,7 @@ class GraphSearcher:
         return replace(match, tool_id=tool_id, evidence=tuple(evidence))
 
 
-def _facts(graph: CachedGraph, profile: SearchProfile) -> dict[str, Any]:
+def _tabulate_graph(graph: CachedGraph, profile: SearchProfile) -> dict[str, Any]:
     """Return what a search of *graph* needs, as a JSON object."""
     base = graph.base or BASE
     tools = {
@@ -438,7 +438,7 @@ def _facts(graph: CachedGraph, profile: SearchProfile) -> dict[str, Any]:
     return {"graph": LocalGraph.of(graph.triples(), profile).facts(), "tools": tools}
 
 
-def _rows(bindings: Iterable[Mapping[str, str]], endpoint: str) -> list[Row]:
+def _read_rows(bindings: Iterable[Mapping[str, str]], endpoint: str) -> list[Row]:
     """Return what *bindings* say; what is no IRI where one should be is left out."""
     found = []
     for one in bindings:

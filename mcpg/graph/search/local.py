@@ -57,6 +57,7 @@ class Distances:
         """Compare with *segments*, which have such `facts`."""
         self._segments = segments
         self._facts = facts
+        self._runs_by_word = [_count_word_runs(word) for word in facts["words"]]
 
     @classmethod
     def of(cls, segments: Sequence[Segment]) -> Self:
@@ -90,13 +91,9 @@ class Distances:
         rare = {run: weight * self._rarity(run) for run, weight in weights.items()}
         words = [
             sum(rare[run] * count for run, count in runs.items() if run in rare)
-            for runs in self._runs
+            for runs in self._runs_by_word
         ]
         return (sum(map(words.__getitem__, text)) for text in self._facts["texts"])
-
-    @cached_property
-    def _runs(self) -> Sequence[Mapping[str, int]]:
-        return [_runs_of_word(word) for word in self._facts["words"]]
 
     def _rarity(self, run: str) -> float:
         return _rarity(len(self._segments), self._facts["counts"].get(run, 0))
@@ -110,7 +107,7 @@ def _tabulate_texts(texts: Sequence[Sequence[str]]) -> Mapping[str, Any]:
         many texts each run of characters stands, and `lengths` the length of each text's vector.
     """
     places = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
-    runs = [_runs_of_word(word) for word in places]
+    runs = [_count_word_runs(word) for word in places]
     placed = [[places[word] for word in text] for text in texts]
     counts = Counter(chain.from_iterable({*chain(*(runs[one] for one in own))} for own in placed))
     rarity = {run: _rarity(len(texts), count) for run, count in counts.items()}
@@ -131,11 +128,11 @@ def count_runs(text: str) -> Counter[str]:
     """Count the runs of three characters in the words of *text*, with a space at either end."""
     found: Counter[str] = Counter()
     for word in split_words(text):
-        found.update(_runs_of_word(word))
+        found.update(_count_word_runs(word))
     return found
 
 
-def _runs_of_word(word: str) -> Counter[str]:
+def _count_word_runs(word: str) -> Counter[str]:
     padded = f" {word} "
     return Counter(padded[start : start + _RUN] for start in range(len(padded) - _RUN + 1))
 

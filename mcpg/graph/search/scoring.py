@@ -87,7 +87,10 @@ def score_nodes(
     rarity = _rarity(found, terms, total)
     best = profile.highest_weight * fsum(rarity.values())
     nodes = (_score_node(node, held, rarity, best) for node, held in found.items())
-    return sorted(nodes, key=_score_order)
+    # Of equal nodes, first the one that more values speak for.
+    return sorted(
+        nodes, key=lambda one: (-one.score, -fsum(said.score for said in one.evidence), one.node)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,16 +148,10 @@ def _score_node(
         )
         for row, held in values.items()
     ]
-    return ScoredNode(node, score, tuple(sorted(evidence, key=_evidence_order)))
-
-
-def _score_order(one: ScoredNode) -> tuple[float, float, str]:
-    # Of equal nodes, first the one that more values speak for.
-    return -one.score, -fsum(evidence.score for evidence in one.evidence), one.node
-
-
-def _evidence_order(one: Evidence) -> tuple[float, str, str, str, str, str]:
-    return -one.score, one.endpoint, one.predicate, one.via, one.related, one.text
+    evidence.sort(
+        key=lambda one: (-one.score, one.endpoint, one.predicate, one.via, one.related, one.text)
+    )
+    return ScoredNode(node, score, tuple(evidence))
 
 
 MOST_TERMS = 64
@@ -194,7 +191,7 @@ def parse_terms(query: str, language: str | None = None) -> tuple[SearchTerm, ..
     accented = {strip_accents(word): word for word in _WORD.findall(fold(query))}
     found: dict[str, SearchTerm] = {}
     for word in kept:
-        found.setdefault(stem(word), _term(word, accented.get(word, word)))
+        found.setdefault(stem(word), _make_term(word, accented.get(word, word)))
     return tuple(found.values())[:MOST_TERMS]
 
 
@@ -218,7 +215,7 @@ def build_pattern(terms: Sequence[SearchTerm], between: str = _BETWEEN_WORDS) ->
     return "|".join((*parts, *run_together))
 
 
-def _term(word: str, accented: str) -> SearchTerm:
+def _make_term(word: str, accented: str) -> SearchTerm:
     ending = stem(word)
     # "query" and "queries" share a stem that ends with another letter than one of them.
     pairs = zip(word, ending.removesuffix("i"), strict=False)
@@ -246,7 +243,7 @@ def evidence_query(profile: SearchProfile, pattern: str) -> str:
             f"    VALUES ?predicate {{ {values} }}\n    ?node ?predicate ?text .\n    {test}"
         )
     branches += (
-        _beside([one for one in profile.relationships if one.is_inbound is is_inbound], test)
+        _make_branch([one for one in profile.relationships if one.is_inbound is is_inbound], test)
         for is_inbound in (False, True)
     )
     union = "\n  } UNION {\n".join(branch for branch in branches if branch)
@@ -295,7 +292,7 @@ def is_iri(text: str) -> bool:
     return ":" in text and escape_iri(text) == text
 
 
-def _beside(relationships: Sequence[Relationship], test: str) -> str:
+def _make_branch(relationships: Sequence[Relationship], test: str) -> str:
     if not relationships:
         return ""
     pairs = " ".join(
