@@ -255,13 +255,14 @@ def unescape_query(query: str) -> str:
 def services_in(query: str) -> list[Service]:
     """Return every `SERVICE` of *query*, which has no escapes left, in the order of the text."""
     tokens = _list_tokens(query)
-    words = [token.group().upper() if token.lastgroup == "word" else "" for token in tokens]
+    words = [text.upper() if kind == "word" else "" for kind, text, _ in tokens]
     found: list[Service] = []
     for place, word in enumerate(words):
         if word == "SERVICE":
             after = place + (2 if words[place + 1 : place + 2] == ["SILENT"] else 1)
             found += (
-                Service(one.group(), one.start(), one.end()) for one in tokens[after : after + 1]
+                Service(term, start, start + len(term))
+                for _, term, start in tokens[after : after + 1]
             )
     return found
 
@@ -270,29 +271,33 @@ def unknown_names_in(text: str) -> dict[str, list[str]]:
     """Return the prefixed names of a query that nothing defines, each with the likeliest others."""
     tokens = _list_tokens(unescape_query(text))
     declared = {
-        name.group().removesuffix(":")
-        for word, name in pairwise(tokens)
-        if word.group().upper() == "PREFIX" and name.group().endswith(":")
+        name.removesuffix(":")
+        for (_, word, _), (_, name, _) in pairwise(tokens)
+        if word.upper() == "PREFIX" and name.endswith(":")
     }
-    names = (one.group().rstrip(".") for one in tokens if one.lastgroup == "name")
+    names = (text.rstrip(".") for kind, text, _ in tokens if kind == "name")
     return unknown_names(names, declared)
 
 
-def _list_tokens(query: str) -> list[re.Match[str]]:
-    return [one for one in _TOKEN.finditer(query) if one.lastgroup not in {"comment", "space"}]
+def _list_tokens(query: str) -> list[tuple[str | None, str, int]]:
+    """Return kind, text and place of each token that counts."""
+    return [
+        (found.lastgroup, found.group(), found.start())
+        for found in _TOKEN.finditer(query)
+        if found.lastgroup not in {"comment", "space"}
+    ]
 
 
 def _sort_variables(query: str, variables: Sequence[str]) -> Sequence[str]:
     """Return *variables*, those of `SELECT *` in the order in which the *query* names them."""
     tokens = _list_tokens(query)
-    words = [one.group().upper() for one in tokens]
+    words = [text.upper() for _, text, _ in tokens]
     place = words.index("SELECT") + 1 if "SELECT" in words else len(words)
     if words[place : place + 1] in (["DISTINCT"], ["REDUCED"]):
         place += 1
     if words[place : place + 1] != ["*"]:
         return variables
-    names = (one.group() for one in tokens if one.lastgroup == "name")
-    named = [name[1:] for name in names if name[0] in "?$"]
+    named = [text[1:] for kind, text, _ in tokens if kind == "name" and text[0] in "?$"]
     return sorted(variables, key=lambda one: named.index(one) if one in named else len(named))
 
 
