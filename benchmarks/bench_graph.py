@@ -26,10 +26,10 @@ import rdflib
 from measuring import cold_seconds, middle, processor_seconds, program, row, timed
 
 import mcpg
-from mcpg.graph import triples_of
 from mcpg.graph.exports import graph_of, turtle
 from mcpg.graph.schema import schema_of
 from mcpg.graph.search import GraphSearcher, GraphSearchRequest, Mode
+from mcpg.graph.triples import triples_of
 
 if TYPE_CHECKING:
     from pathlib import Path

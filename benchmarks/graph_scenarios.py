@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyoxigraph
 
+from mcpg.graph.parsing import RdfFormat, triples_in
 from mcpg.graph.search import (
     GraphMatch,
     GraphSearcher,
@@ -108,9 +109,8 @@ def of_jsonld(case: Case) -> GraphSearchResult:
             stack.enter_context(serving(turtle_of(data))).url
             for data in case.get("services", {}).values()
         ]
-        store = pyoxigraph.Store()
-        store.load(turtle_of(case["jsonld"]).encode(), format=pyoxigraph.RdfFormat.TURTLE)
-        searcher = GraphSearcher.over(store, profile=profile_of(case["profile"]), allowed=served)
+        triples = triples_in(turtle_of(case["jsonld"]), RdfFormat.TURTLE, "the scenario")
+        searcher = GraphSearcher.over(triples, profile=profile_of(case["profile"]), allowed=served)
         return searcher.search(request_of(case, tuple(served)))
 
 

@@ -25,7 +25,7 @@ from mcpg.evaluation.judged import Judgements, resolve
 from mcpg.evaluation.report import EvaluationReport, evaluate, report_json
 from mcpg.evaluation.report import compare as compare_runs
 from mcpg.explore.files import QueryVerdict
-from mcpg.graph import distinct_documents
+from mcpg.graph.triples import distinct_documents
 from mcpg.index import Index
 from mcpg.index.hint_overlay import HintOverlay
 from mcpg.review.compare import RankingComparison, compare

@@ -24,11 +24,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import pyoxigraph
+
 from mcpg import __version__
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, McpgError
 from mcpg.files import atomic_write, read_bytes
+from mcpg.graph.iris import BASE
 from mcpg.graph.terms import Triple
+from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.search.caches import add_digest, check_digest
 from mcpg.values import to_json
 
@@ -136,8 +140,6 @@ class CacheEntry:
         _remove(self.path / STORE)
 
     def _make_store(self, work: Path, data: bytes, note: Any) -> None:
-        import pyoxigraph  # noqa: PLC0415 - what only reads descriptions needs none
-
         store = pyoxigraph.Store(work / _DATA)
         store.bulk_load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
         store.flush()
@@ -190,8 +192,6 @@ class CachedGraph:
     @cached_property
     def documents(self) -> tuple[ToolDocument, ...]:
         """The documents of the graph, no two with the same node."""
-        from mcpg.graph.triples import distinct_documents  # noqa: PLC0415 - as below
-
         documents, noticed = distinct_documents(self._read())
         self._noticed = [to_json(one) for one in noticed]
         return tuple(documents)
@@ -205,14 +205,11 @@ class CachedGraph:
 
     def triples(self) -> Iterator[Triple]:
         """Return what the documents say."""
-        from mcpg.graph.iris import BASE  # noqa: PLC0415 - a kept graph needs none
-        from mcpg.graph.triples import triples_of  # noqa: PLC0415 - as above
-
         return triples_of(self.documents, self.base or BASE)
 
     def turtle(self) -> bytes:
         """Return the graph in Turtle."""
-        from mcpg.graph.exports import turtle  # noqa: PLC0415 - as above
+        from mcpg.graph.exports import turtle  # noqa: PLC0415 - a circle, by way of the search
 
         return "".join(turtle(self.triples())).encode()
 
@@ -314,9 +311,7 @@ def _program() -> bytes:
 
     A version alone would not notice edits of this package.
     """
-    from importlib.metadata import version  # noqa: PLC0415 - slow to import
-
-    digest = hashlib.sha256(f"{__version__} {version('pyoxigraph')}".encode())
+    digest = hashlib.sha256(f"{__version__} {pyoxigraph.__version__}".encode())
     for folder in (files("mcpg.graph"), files("mcpg.graph") / "search"):
         for file in sorted(folder.iterdir(), key=lambda one: one.name):
             if file.is_file() and not file.name.endswith(".pyc"):

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mcpg.bundle import Assembly
+from mcpg.bundle import Assembly, assemble, decode_bundle, mistakes_in
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, open_sources, read_settings
@@ -22,11 +22,12 @@ from mcpg.cli.terminal import and_pages, one_line
 from mcpg.errors import Code as DiagnosticCode
 from mcpg.errors import Diagnostic, Severity
 from mcpg.graph import export_command, query_command
-from mcpg.graph.schema import Statistics
-from mcpg.graph.validation import ShaclFinding, Validation
+from mcpg.graph.schema import Statistics, compute_statistics
+from mcpg.graph.validation import DEFAULT_TIMEOUT, ShaclFinding, Validation, validate_documents
 from mcpg.show.blocks import Block, CodeSpan, Column, FactList, Inline, Section, Table, join_inlines
 from mcpg.show.json import diagnostics_json
 from mcpg.sources import SourceBatch
+from mcpg.sources.model import read_text
 from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count, score_text, to_json
 
@@ -81,8 +82,6 @@ def stats(
     Kinds of edges, degrees, components, tools without an edge, hubs, and groups by how closely
     their tools are linked.
     """
-    from mcpg.graph.schema import compute_statistics  # noqa: PLC0415
-
     engine = open_engine(read_settings(bundle=bundle), output)
     found = compute_statistics(engine.documents, engine.pages, top=top)
     if form is OutputFormat.JSON:
@@ -184,8 +183,6 @@ mcpg graph validate
 mcpg graph validate -b documents/ --shapes house-rules.ttl
 mcpg graph validate --strict --format json | jq '.findings[].place'"""
 
-DEFAULT_TIMEOUT = 300.0
-
 Shapes = Annotated[
     list[str] | None,
     typer.Option(
@@ -215,16 +212,15 @@ def validate(
     Shapes for tools, documents and edges are built in. What authors can hardly have meant, such as
     misspelt keys, is reported as well. Exits 1 when a shape is violated.
     """
-    from mcpg.bundle import decode_bundle, mistakes_in  # noqa: PLC0415 - help needs none of it
-    from mcpg.sources.model import read_text  # noqa: PLC0415 - as above
-
     texts = {name: read_text(Path(name), name) for name in shapes or []}
     batch = open_sources(read_settings(bundle=bundle), output)
     found, assembly = _validate_batch(batch, texts, timeout, output)
     mistakes = (
         one for raw in batch.bundles for one in mistakes_in(decode_bundle(raw.text, raw.place))
     )
-    found, diagnostics = _told_once(found, (*assembly.diagnostics, *mistakes, *found.diagnostics))
+    found, diagnostics = _merge_reports(
+        found, (*assembly.diagnostics, *mistakes, *found.diagnostics)
+    )
     data: dict[str, Any] = validation_json(found, diagnostics)
     if form == "json":
         output.json(data)
@@ -242,14 +238,15 @@ def validate(
 def _validate_batch(
     batch: SourceBatch, shapes: dict[str, str], timeout: float, output: Output
 ) -> tuple[Validation, Assembly]:
-    from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
-    from mcpg.graph.validation import validate_documents  # noqa: PLC0415
-
+    """Validate what *batch* holds, and say what was put together for it."""
     with output.progress("validating"):
         assembly = assemble(batch)
+        texts = (*(assembly.texts if batch.bundles else ()), *batch.documents)
+        written = [(text.path, text.place or text.path, text.content) for text in texts]
+        by_place = {place: (place, content) for _, place, content in written}
         found = validate_documents(
             (*assembly.documents, *assembly.pages),
-            originals=_originals(batch, assembly),
+            originals=by_place | {path: (place, content) for path, place, content in written},
             shapes=shapes,
             timeout=timeout,
         )
@@ -262,7 +259,7 @@ _SHAPES_OF = {
 }
 
 
-def _told_once(
+def _merge_reports(
     found: Validation, diagnostics: Sequence[Diagnostic]
 ) -> tuple[Validation, tuple[Diagnostic, ...]]:
     """Put what shapes find of mistakes that are reported as well into one finding each.
@@ -288,20 +285,12 @@ def _told_once(
     return replace(found, findings=tuple(findings)), left
 
 
-def _originals(batch: SourceBatch, assembly: Assembly) -> dict[str, tuple[str, str]]:
-    """Return place and text of what authors wrote, by path and by place."""
-    texts = (*(assembly.texts if batch.bundles else ()), *batch.documents)
-    written = [(text.path, text.place or text.path, text.content) for text in texts]
-    by_place = {place: (place, content) for _, place, content in written}
-    return by_place | {path: (place, content) for path, place, content in written}
-
-
 _STYLES = {"violation": "red", "warning": "yellow", "info": "cyan"}
 
 
 def validation_text(found: Validation, output: Output) -> str:
     """Return a line for each finding, as compilers write them, and their counts."""
-    lines = [_line(finding, output) for finding in found.findings]
+    lines = [_finding_text(finding, output) for finding in found.findings]
     documents = f"{format_count(found.documents - found.pages, 'tool')}{and_pages(found.pages)}"
     triples = format_count(found.triples, "triple")
     violations, warnings = (format_count(found.count(one), one) for one in ("violation", "warning"))
@@ -319,7 +308,19 @@ def validation_json(found: Validation, diagnostics: Iterable[Diagnostic]) -> Jso
         "shapes": list(found.shapes),
         "violations": found.count("violation"),
         "warnings": found.count("warning"),
-        "findings": [_finding_json(finding) for finding in found.findings],
+        "findings": [
+            {
+                "severity": finding.result.severity,
+                "message": finding.message,
+                "place": finding.place,
+                "focusNode": finding.result.focus,
+                "path": finding.result.path or None,
+                "value": finding.result.value or None,
+                "constraint": finding.result.constraint or None,
+                "shape": finding.result.shape or None,
+            }
+            for finding in found.findings
+        ],
         "diagnostics": diagnostics_json(diagnostics),
     }
 
@@ -337,24 +338,10 @@ def findings_listing(findings: Sequence[Mapping[str, Any]]) -> RecordListing:
     )
 
 
-def _line(finding: ShaclFinding, output: Output) -> str:
+def _finding_text(finding: ShaclFinding, output: Output) -> str:
     result = finding.result
     label = output.paint(result.severity, _STYLES[result.severity])
     kind = f"[{one_line(result.constraint)}]" if result.constraint else ""
     value = f" ({one_line(result.value)})" if result.value and result.value != result.focus else ""
     where = finding.place or result.focus
     return f"{one_line(where)}: {label}{kind}: {one_line(finding.message)}{value}"
-
-
-def _finding_json(finding: ShaclFinding) -> JsonObject:
-    result = finding.result
-    return {
-        "severity": result.severity,
-        "message": finding.message,
-        "place": finding.place,
-        "focusNode": result.focus,
-        "path": result.path or None,
-        "value": result.value or None,
-        "constraint": result.constraint or None,
-        "shape": result.shape or None,
-    }

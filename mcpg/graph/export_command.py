@@ -20,7 +20,13 @@ from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 from mcpg.files import atomic_write
+from mcpg.graph import exports
+from mcpg.graph.iris import BASE
+from mcpg.graph.map import graph_page
 from mcpg.graph.query_command import find_base_iri
+from mcpg.graph.schema import build_network, neighbourhood, select_subgraph
+from mcpg.graph.terms import context_text, ontology_text
+from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.values import format_count
 
 STDOUT = "-"
@@ -109,14 +115,7 @@ def written_graph(
     JSON-LD *is_framed* where asked for.
     """
     if form is GraphFormat.HTML:
-        from mcpg.graph.map import graph_page  # noqa: PLC0415 - help needs no graph
-
         return graph_page(documents)
-    from mcpg.graph import exports  # noqa: PLC0415 - as above
-    from mcpg.graph.iris import BASE  # noqa: PLC0415
-    from mcpg.graph.schema import build_network  # noqa: PLC0415
-    from mcpg.graph.triples import triples_of  # noqa: PLC0415
-
     triples = triples_of(documents, base or BASE)
     if form is GraphFormat.JSON_LD:  # JSON has no comments
         return "".join((exports.framed_json_ld if is_framed else exports.json_ld)(triples))
@@ -185,16 +184,12 @@ def register(app: typer.Typer) -> None:
 
 def context(output: Output) -> int:
     """Print the JSON-LD context of the graph."""
-    from mcpg.graph.terms import context_text  # noqa: PLC0415 - help needs no graph
-
     output.document(context_text())
     return ExitCode.DONE
 
 
 def ontology(output: Output) -> int:
     """Print the ontology of the graph's vocabulary, in Turtle."""
-    from mcpg.graph.terms import ontology_text  # noqa: PLC0415 - as above
-
     output.document(ontology_text())
     return ExitCode.DONE
 
@@ -266,8 +261,6 @@ def export(
     force: options.Force = False,
 ) -> int:
     """Write the graph of the tools, or a part of it, in a standard format."""
-    from mcpg.graph.triples import distinct_documents  # noqa: PLC0415 - as above
-
     chosen = format_for(target, form)
     if depth is not None and not around and query is None:
         raise UsageError(
@@ -282,25 +275,25 @@ def export(
     engine = open_engine(settings, output)
     output.note_opening(engine.diagnostics)
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
-    documents = _documents(engine, around or [], query, depth, asked)
+    documents = _choose_documents(engine, around or [], query, depth, asked)
     kept, repeated = distinct_documents(documents)
     output.diagnostics(repeated)
     text = written_graph(kept, chosen, is_framed=framed, base=base)
-    output.diagnostics(_beyond(kept, chosen))
+    output.diagnostics(_report_left_out(kept, chosen))
     size = write_graph(target, text, chosen, output, force=force)
     if target != STDOUT:
-        output.note(f"wrote {target}: {_counts(documents)}, {size:,} bytes")
+        pages = sum(document.is_page for document in documents)
+        edges = format_count(sum(len(document.links) for document in documents), "edge")
+        tools = format_count(len(documents) - pages, "tool")
+        output.note(f"wrote {target}: {tools}{and_pages(pages)}, {edges}, {size:,} bytes")
     return ExitCode.DONE
 
 
-def _beyond(documents: Sequence[ToolDocument], form: GraphFormat) -> Sequence[Diagnostic]:
+def _report_left_out(documents: Sequence[ToolDocument], form: GraphFormat) -> Sequence[Diagnostic]:
     """Return what the format *form* has no room for."""
     if form is not GraphFormat.RDF_XML:
         return ()
-    from mcpg.graph.exports import beyond_xml  # noqa: PLC0415 - as above
-    from mcpg.graph.triples import triples_of  # noqa: PLC0415
-
-    count = beyond_xml(triples_of(documents))
+    count = exports.beyond_xml(triples_of(documents))
     message = (
         f"XML cannot hold {format_count(count, 'statement')} as they are, for control characters or"
         " predicates that end in no name; use another format"
@@ -308,7 +301,7 @@ def _beyond(documents: Sequence[ToolDocument], form: GraphFormat) -> Sequence[Di
     return [warning(Code.GRAPH_STATEMENTS_LEFT_OUT, message)] if count else ()
 
 
-def _documents(
+def _choose_documents(
     engine: Engine,
     around: list[str],
     query: str | None,
@@ -319,8 +312,6 @@ def _documents(
 
     *asked* are the options of the search for *query*.
     """
-    from mcpg.graph.schema import neighbourhood, select_subgraph  # noqa: PLC0415 - help needs no graph
-
     tools = engine.documents
     documents = [*tools.values(), *engine.pages]
     if not around and query is None:
@@ -337,10 +328,3 @@ def _documents(
         matches = {tools[match.tool_id].uri for matches in lists for match in matches}
         found |= neighbourhood(documents, matches, depth or 0)
     return select_subgraph(documents, found)
-
-
-def _counts(documents: list[ToolDocument]) -> str:
-    pages = sum(document.is_page for document in documents)
-    edges = sum(len(document.links) for document in documents)
-    tools = format_count(len(documents) - pages, "tool")
-    return f"{tools}{and_pages(pages)}, {format_count(edges, 'edge')}"

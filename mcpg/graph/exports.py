@@ -15,6 +15,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
+import pyoxigraph
+
 from mcpg.documents.model import ToolDocument
 from mcpg.graph.schema import GROUP, PAGE, THING, TOOL, Network, NetworkEdge, NetworkNode
 from mcpg.graph.terms import (
@@ -37,7 +39,6 @@ from mcpg.show.diagrams import NO_XML, escape_visibly, mermaid_label, quoted_dot
 from mcpg.text.safeyaml import UNSAFE, json_form, turtle_form, visible_form
 
 if TYPE_CHECKING:
-    import pyoxigraph
     import rdflib
 
 
@@ -141,16 +142,14 @@ def mermaid(network: Network) -> Iterator[str]:
 def nquads(triples: Iterable[Triple]) -> Iterator[str]:
     """Write *triples* as the lines of an N-Quads document."""
     for subject, predicate, value in triples:
-        yield f"<{subject}> <{predicate}> {_nquads_term(value)} .\n"
-
-
-def _nquads_term(value: str | RdfLiteral) -> str:
-    if not isinstance(value, RdfLiteral):
-        return f"<{value}>"
-    text = _string(value.text)
-    if value.language:
-        return f"{text}@{value.language}"
-    return text if value.datatype == XSD_STRING else f"{text}^^<{value.datatype}>"
+        term = f"<{value}>"
+        if isinstance(value, RdfLiteral):
+            term = _string(value.text)
+            if value.language:
+                term = f"{term}@{value.language}"
+            elif value.datatype != XSD_STRING:
+                term = f"{term}^^<{value.datatype}>"
+        yield f"<{subject}> <{predicate}> {term} .\n"
 
 
 def _string(text: str) -> str:
@@ -215,15 +214,11 @@ def _element(predicate: str, value: str | RdfLiteral) -> str:
         kind = f" xml:lang={quoteattr(value.language)}"
     elif value.datatype != XSD_STRING:
         kind = f" rdf:datatype={quoteattr(value.datatype)}"
-    return f"    <{name}{space}{kind}>{_xml_text(value.text)}</{name}>\n"
-
-
-def _xml_text(text: str) -> str:
-    """Write *text* as content of an element, in which nothing can steer a terminal."""
-    safe = escape(text)
-    if safe.isprintable():
-        return safe
-    return UNSAFE.sub(_xml_form, safe).translate(NO_XML)
+    text = escape(value.text)
+    if not text.isprintable():
+        # Nothing in it can steer a terminal.
+        text = UNSAFE.sub(_xml_form, text).translate(NO_XML)
+    return f"    <{name}{space}{kind}>{text}</{name}>\n"
 
 
 def _xml_form(found: re.Match[str]) -> str:
@@ -315,8 +310,6 @@ def graph_of(documents: Iterable[ToolDocument]) -> rdflib.Graph:
 
 def oxigraph_store(triples: Iterable[Triple]) -> pyoxigraph.Store:
     """Return a store in memory with *triples* in its default graph."""
-    import pyoxigraph  # noqa: PLC0415 - as above
-
     store = pyoxigraph.Store()
     # To parse text is twice as fast as to make an object of each triple. The text is known to be
     # valid, so it need not be checked.

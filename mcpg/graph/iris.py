@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache, partial
 from urllib.parse import quote
 
 from mcpg.documents.addresses import BASE, BASE_URI, LABELS, digest, escape_iri, label_iri, slug
@@ -149,22 +149,10 @@ def rebase_triples(triples: Iterable[Triple], base: str) -> Iterator[Triple]:
 
     Groups that are made of what tools have in common are the project's own as well.
     """
-    names = _RebasedIris(base)
+    rename = cache(partial(rebased_iri, base=base))
     for subject, predicate, value in triples:
-        found = value if isinstance(value, RdfLiteral) else names[value]
-        yield names[subject], predicate, found
-
-
-class _RebasedIris(dict[str, str]):
-    """IRIs below another base."""
-
-    def __init__(self, base: str) -> None:
-        super().__init__()
-        self._base = base
-
-    def __missing__(self, iri: str) -> str:
-        self[iri] = name = rebased_iri(iri, self._base)
-        return name
+        found = value if isinstance(value, RdfLiteral) else rename(value)
+        yield rename(subject), predicate, found
 
 
 def rebased_iri(iri: str, base: str) -> str:
@@ -198,7 +186,7 @@ MOST_SUGGESTED = 50
 _MOST_NAMES = 3
 
 
-def unknown_names(names: Iterable[str], declared: Iterable[str] = ()) -> dict[str, list[str]]:
+def unknown_names(names: Iterable[str], declared: Collection[str] = ()) -> dict[str, list[str]]:
     """Return those of the prefixed *names* that nothing defines, each with the likeliest others.
 
     Others are looked for of the first fifty.
@@ -207,34 +195,32 @@ def unknown_names(names: Iterable[str], declared: Iterable[str] = ()) -> dict[st
         names: Such as `kb:nextStep`; variables are left out.
         declared: The prefixes that the query declares itself.
     """
-    others = frozenset(declared)
-    unknown = [
-        name for name in dict.fromkeys(names) if name[:1] not in "?$_" and _is_unknown(name, others)
-    ]
+    known = {*PREFIXES, *declared}
+    unknown = []
+    for name in dict.fromkeys(names):
+        prefix, _, local = name.partition(":")
+        is_ours = prefix in OURS and prefix not in declared and local
+        if name[:1] not in "?$_" and (
+            prefix not in known or (is_ours and name not in _list_known_names())
+        ):
+            unknown.append(name)
     return {
-        name: likely_names(name) if place < MOST_SUGGESTED else []
+        name: _suggest_names(name) if place < MOST_SUGGESTED else []
         for place, name in enumerate(unknown)
     }
 
 
-def likely_names(name: str) -> list[str]:
+def _suggest_names(name: str) -> list[str]:
     """Return the names that *name* probably means: the same under another prefix, or like ones."""
     prefix, _, local = name.partition(":")
-    known = _known_by_local_name()
+    known: defaultdict[str, list[str]] = defaultdict(list)
+    for one in sorted(_list_known_names()):
+        known[one.partition(":")[2].casefold()].append(one)
     same = known.get(local.casefold(), ())
     others = (one.partition(":")[2] for one in sorted(_list_known_names()))
     near = [] if same else suggest(local, others, _MOST_NAMES)
     found = [*same, *(one for word in near for one in known[word.casefold()])]
     return sorted(found, key=lambda one: not one.startswith(f"{prefix}:"))[:_MOST_NAMES]
-
-
-def _is_unknown(name: str, declared: frozenset[str]) -> bool:
-    prefix, _, local = name.partition(":")
-    if prefix in declared:
-        return False
-    if prefix not in PREFIXES:
-        return True
-    return prefix in OURS and bool(local) and name not in _list_known_names()
 
 
 @cache
@@ -245,11 +231,3 @@ def _list_known_names() -> frozenset[str]:
         for value in vars(terms).values()
         if isinstance(value, str) and value.startswith(namespace) and value != namespace
     )
-
-
-@cache
-def _known_by_local_name() -> Mapping[str, tuple[str, ...]]:
-    found: defaultdict[str, list[str]] = defaultdict(list)
-    for name in sorted(_list_known_names()):
-        found[name.partition(":")[2].casefold()].append(name)
-    return {local: tuple(names) for local, names in found.items()}

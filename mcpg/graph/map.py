@@ -16,8 +16,6 @@ from mcpg.graph.schema import (
     THING,
     TOOL,
     Network,
-    NetworkEdge,
-    NetworkNode,
     build_network,
 )
 from mcpg.graph.triples import triples_of
@@ -43,7 +41,7 @@ def graph_page(documents: Sequence[ToolDocument]) -> str:
     """Return the map of *documents* as HTML text.
 
     Args:
-        documents: No two with the same node, see `mcpg.graph.distinct_documents`.
+        documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
     """
     network = build_network(triples_of(documents))
     sections = [
@@ -117,13 +115,8 @@ def _lead(documents: Sequence[ToolDocument]) -> str:
 
 def _servers(network: Network) -> list[tuple[str, int]]:
     """Return the sources of tools and how many each has, the largest first."""
-    counts = Counter(_server(node) for node in network.nodes if node.kind == TOOL)
+    counts = Counter(unquote(node.source) for node in network.nodes if node.kind == TOOL)
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-
-
-def _server(node: NetworkNode) -> str:
-    """Return the name of the source, which the graph has as part of an IRI."""
-    return unquote(node.source)
 
 
 SERVER = "server"
@@ -167,7 +160,7 @@ def build_clusters(network: Network) -> MapClusters:
     grouped = {} if is_telling or len(tools) < MANY else _choose_groups(network, len(tools))
     if 2 * len(grouped) < len(tools) or not grouped:
         places = {name: place for place, (name, _) in enumerate(servers)}
-        by_server = {place: places[_server(network.nodes[place])] for place in tools}
+        by_server = {place: places[unquote(network.nodes[place].source)] for place in tools}
         return MapClusters(SERVER, tuple(servers), by_server)
     counts = Counter(grouped.values())
     kept = (name for name in counts if counts[name] >= SMALLEST)
@@ -213,7 +206,7 @@ def map_data(network: Network) -> dict[str, Any]:
             "title": cut(node.title, _TEXT),
             "text": cut(node.description, _TEXT),
             "cluster": clusters.of.get(place),
-            "server": _server(node) if node.kind == TOOL else None,
+            "server": unquote(node.source) if node.kind == TOOL else None,
         }
         for place, node in enumerate(network.nodes)
     ]
@@ -222,17 +215,13 @@ def map_data(network: Network) -> dict[str, Any]:
             "from": edge.source,
             "to": edge.target,
             "kind": _KINDS.get(edge.name, "other"),
-            "name": _name(edge),
+            "name": _NAMES.get(edge.name, edge.name),
             "reason": edge.reason,
         }
         for edge in network.edges
     ]
     named = [{"name": name, "tools": tools} for name, tools in clusters.sizes]
     return {"kind": clusters.kind, "clusters": named, "nodes": nodes, "edges": edges}
-
-
-def _name(edge: NetworkEdge) -> str:
-    return _NAMES.get(edge.name, edge.name)
 
 
 def map_markup(network: Network) -> Markup:
@@ -322,7 +311,7 @@ def _edges_section(network: Network) -> list[Section]:
     rows = tuple(
         (
             CodeSpan(network.nodes[edge.source].label),
-            _name(edge),
+            _NAMES.get(edge.name, edge.name),
             CodeSpan(network.nodes[edge.target].label),
             Figure(edge.weight, ".3f"),
             CodeSpan(edge.reason),

@@ -12,17 +12,16 @@ import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import Any
+
+import pyoxigraph
 
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import SourceError
 from mcpg.graph.terms import CONTEXT_IRI, RDF_LANG_STRING, XSD_STRING, RdfLiteral, Triple, context
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.library_errors import rdf_reason
-
-if TYPE_CHECKING:
-    import pyoxigraph
-
 
 MAX_TRIPLES = 3_000_000
 """The most triples of a graph that is read: those of some 40,000 tools."""
@@ -104,7 +103,10 @@ def triples_in(
         SourceError: It is broken, or beyond a bound.
     """
     if form is RdfFormat.JSON_LD:
-        found = _of_json_ld(_parse_json(text, place), text, place, contexts or {})
+        value, *more = parse_json_documents(text, place)
+        if more:
+            raise _make_error("holds several JSON values", place, "put them into one array")
+        found = _of_json_ld(value, text, place, contexts or {})
     else:
         if form is RdfFormat.RDF_XML:
             _check_entities(text, place)
@@ -141,11 +143,9 @@ def _parse_triples(text: str, form: RdfFormat, place: str) -> Iterator[Triple]:
 
 def _triples(text: str, form: RdfFormat) -> Iterator[Triple]:
     """Parse *text* by Oxigraph."""
-    import pyoxigraph  # noqa: PLC0415 - few sources are graphs
-
     known: dict[str, str] = {}
     data = text.encode("utf-8", "surrogatepass")
-    for quad in pyoxigraph.parse(input=data, format=_of_oxigraph(form)):
+    for quad in pyoxigraph.parse(input=data, format=_OXIGRAPH_FORMATS[form]):
         subject, value = _node(quad.subject, known), quad.object
         if isinstance(value, pyoxigraph.Literal):
             datatype = RDF_LANG_STRING if value.language else value.datatype.value
@@ -158,24 +158,19 @@ def _triples(text: str, form: RdfFormat) -> Iterator[Triple]:
         yield subject, _node(quad.predicate, known), found
 
 
-def _of_oxigraph(form: RdfFormat) -> pyoxigraph.RdfFormat:
-    import pyoxigraph  # noqa: PLC0415 - as above
-
-    formats = {
-        RdfFormat.NTRIPLES: pyoxigraph.RdfFormat.N_TRIPLES,
-        RdfFormat.NQUADS: pyoxigraph.RdfFormat.N_QUADS,
-        RdfFormat.TRIG: pyoxigraph.RdfFormat.TRIG,
-        RdfFormat.N3: pyoxigraph.RdfFormat.N3,
-        RdfFormat.RDF_XML: pyoxigraph.RdfFormat.RDF_XML,
-        RdfFormat.JSON_LD: pyoxigraph.RdfFormat.JSON_LD,
-    }
-    return formats.get(form, pyoxigraph.RdfFormat.TURTLE)
+_OXIGRAPH_FORMATS = {
+    RdfFormat.TURTLE: pyoxigraph.RdfFormat.TURTLE,
+    RdfFormat.NTRIPLES: pyoxigraph.RdfFormat.N_TRIPLES,
+    RdfFormat.NQUADS: pyoxigraph.RdfFormat.N_QUADS,
+    RdfFormat.TRIG: pyoxigraph.RdfFormat.TRIG,
+    RdfFormat.N3: pyoxigraph.RdfFormat.N3,
+    RdfFormat.RDF_XML: pyoxigraph.RdfFormat.RDF_XML,
+    RdfFormat.JSON_LD: pyoxigraph.RdfFormat.JSON_LD,
+}
 
 
 def _node(term: Any, known: dict[str, str]) -> str:
     """Return a node by its name, the same object for the same name."""
-    import pyoxigraph  # noqa: PLC0415 - as above
-
     if isinstance(term, pyoxigraph.NamedNode):
         return known.setdefault(term.value, term.value)
     if isinstance(term, pyoxigraph.BlankNode):
@@ -206,20 +201,13 @@ def _check_entities(text: str, place: str) -> None:
         raise _make_error(message, place, remedy)
 
 
-def _parse_json(text: str, place: str) -> JsonValue:
-    value, *more = parse_json_documents(text, place)
-    if more:
-        raise _make_error("holds several JSON values", place, "put them into one array")
-    return value
-
-
 def _of_json_ld(
     data: JsonValue, text: str, place: str, contexts: Mapping[str, Any]
 ) -> Iterator[Triple]:
     """Return the triples of *data*, which is the JSON-LD document *text* where that is given."""
-    known = _Contexts({CONTEXT_IRI: {"@context": context()}, **contexts})
+    known = {CONTEXT_IRI: {"@context": context()}, **contexts}
     try:
-        whole = _with_contexts(data, known)
+        whole = _ContextFiller(known).fill(data)
         written = text if text and whole is data else json.dumps(whole, ensure_ascii=False)
     except (RecursionError, ValueError) as fault:
         raise _no_json_ld("it is nested too deeply", place) from fault
@@ -238,82 +226,72 @@ class _ContextError(Exception):
     """A context that is not at hand, or too many."""
 
 
-class _Contexts:
-    """The contexts that a document may refer to."""
+class _ContextFiller:
+    """Puts contexts that a document refers to in their places, so many characters of them."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self._known, self._room = known, MAX_CONTEXTS
 
-    def find(self, iri: str) -> JsonValue:
-        if iri not in self._known:
-            raise _ContextError(f"the context {iri!r} is not available")
-        found: JsonValue = self._known[iri].get("@context", {})
-        self._room -= len(json.dumps(found))
-        if self._room < 0:
-            raise _ContextError(f"its contexts come to more than {MAX_CONTEXTS:,} characters")
-        return found
+    def fill(self, data: JsonValue) -> JsonValue:
+        """Return *data* with its contexts, the same object where it refers to none.
 
+        Raises:
+            _ContextError: One is not known, or they are too many.
+        """
+        if isinstance(data, list):
+            new = [self.fill(one) for one in data]
+            return data if all(map(operator.is_, data, new)) else new
+        if not isinstance(data, dict):
+            return data
+        changed: JsonObject = {}
+        for key, value in data.items():
+            whole = self._resolve(value) if key == "@context" else self.fill(value)
+            if whole is not value:
+                changed[key] = whole
+        return {**data, **changed} if changed else data
 
-def _with_contexts(data: JsonValue, known: _Contexts) -> JsonValue:
-    """Return *data* with the contexts to which it refers in their places.
-
-    Raises:
-        _ContextError: One is not *known*, or they are too many.
-    """
-    if isinstance(data, list):
-        return _unless_same(data, [_with_contexts(one, known) for one in data])
-    if not isinstance(data, dict):
-        return data
-    changed: JsonObject = {}
-    for key, value in data.items():
-        new = _context(value, known) if key == "@context" else _with_contexts(value, known)
-        if new is not value:
-            changed[key] = new
-    return {**data, **changed} if changed else data
-
-
-def _context(value: JsonValue, known: _Contexts) -> JsonValue:
-    if isinstance(value, list):
-        return _unless_same(value, [_context(one, known) for one in value])
-    if isinstance(value, str):
-        return _context(known.find(value), known)
-    if isinstance(value, dict) and "@import" in value:
-        raise _ContextError(f"the context {value['@import']!r} is not available")
-    return _with_contexts(value, known)
-
-
-def _unless_same(old: list[JsonValue], new: list[JsonValue]) -> list[JsonValue]:
-    """Return *old* where all its items stand in *new* as well."""
-    return old if all(map(operator.is_, old, new)) else new
+    def _resolve(self, value: JsonValue) -> JsonValue:
+        if isinstance(value, list):
+            new = [self._resolve(one) for one in value]
+            return value if all(map(operator.is_, value, new)) else new
+        if isinstance(value, str):
+            if value not in self._known:
+                raise _ContextError(f"the context {value!r} is not available")
+            found: JsonValue = self._known[value].get("@context", {})
+            self._room -= len(json.dumps(found))
+            if self._room < 0:
+                raise _ContextError(f"its contexts come to more than {MAX_CONTEXTS:,} characters")
+            return self._resolve(found)
+        if isinstance(value, dict) and "@import" in value:
+            raise _ContextError(f"the context {value['@import']!r} is not available")
+        return self.fill(value)
 
 
 def _by_pyld(data: JsonValue, place: str) -> Iterator[Triple]:
     from pyld import jsonld  # noqa: PLC0415 - hardly ever needed
 
     faults = (jsonld.JsonLdError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
+    found: list[Triple] = []
     try:
         dataset = jsonld.to_rdf(data, {"documentLoader": _refuse})
-        found = [_of_pyld(triple) for triples in dataset.values() for triple in triples]
+        for triple in chain.from_iterable(dataset.values()):
+            value = triple["object"]
+            term: str | RdfLiteral = value["value"]
+            if value["type"] == "literal":
+                language = value.get("language", "")
+                datatype = RDF_LANG_STRING if language else value.get("datatype", XSD_STRING)
+                term = RdfLiteral(value["value"], datatype, language.lower())
+            found.append((triple["subject"]["value"], triple["predicate"]["value"], term))
     except faults as fault:
-        raise _no_json_ld(_cause(fault), place) from fault
+        raise _no_json_ld(_describe_cause(fault), place) from fault
     yield from found
-
-
-def _of_pyld(triple: Mapping[str, Any]) -> Triple:
-    value = triple["object"]
-    found: str | RdfLiteral = value["value"]
-    if value["type"] == "literal":
-        language = value.get("language", "")
-        datatype = RDF_LANG_STRING if language else value.get("datatype", XSD_STRING)
-        found = RdfLiteral(value["value"], datatype, language.lower())
-    return triple["subject"]["value"], triple["predicate"]["value"], found
 
 
 def _refuse(iri: str, _: Any) -> Any:
     raise ValueError(f"the context {iri!r} is not available")
 
 
-def _cause(fault: Exception) -> str:
+def _describe_cause(fault: Exception) -> str:
     while isinstance(fault.__cause__, Exception):
         fault = fault.__cause__
     if isinstance(fault, RecursionError):

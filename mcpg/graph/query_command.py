@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -22,10 +21,23 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import UNLIMITED, cut, either, one_line, standard_input
 from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
-from mcpg.errors import InputError, UsageError
+from mcpg.errors import Code, InputError, UsageError, warning
 from mcpg.files import is_file, read_bytes
-from mcpg.graph.cache import CachedGraph
+from mcpg.graph.cache import DESCRIPTION, CachedGraph, GraphCache
+from mcpg.graph.iris import checked_base
+from mcpg.graph.schema import GraphSchema, schema_of_triples
+from mcpg.graph.search import GraphSearcher
+from mcpg.graph.search.model import (
+    Evidence,
+    GraphMatch,
+    GraphSearchRequest,
+    GraphSearchResult,
+    Mode,
+    SearchProfile,
+)
+from mcpg.graph.sparql import Limits, SparqlEndpoint, unknown_names_in
 from mcpg.graph.sparql_worker import SparqlAnswer, format_term, shorten_iri
+from mcpg.index.layout import NO_KEY
 from mcpg.show.blocks import (
     Block,
     CodeSpan,
@@ -40,18 +52,8 @@ from mcpg.show.blocks import (
     Table,
     ToolEntry,
 )
+from mcpg.show.json import result_json
 from mcpg.values import format_count
-
-if TYPE_CHECKING:
-    from mcpg.graph.schema import GraphSchema
-    from mcpg.graph.search import (
-        Evidence,
-        GraphMatch,
-        GraphSearcher,
-        GraphSearchRequest,
-        GraphSearchResult,
-        SearchProfile,
-    )
 
 EXAMPLES = """\
 mcpg graph search "where is my parcel"
@@ -61,17 +63,9 @@ mcpg graph search "restore cache" --federate --endpoint https://sparql.example/q
 _LIMIT, _SECONDS = 5, 10.0
 
 
-class GraphMode(StrEnum):
-    """The modes of `mcpg.graph.search`, which help does without."""
-
-    HYBRID = "hybrid"
-    SCHEMA_AWARE = "schema-aware"
-    TOKEN_DISTANCE = "token-distance"  # noqa: S105 - tokens of a text
-
-
 Query = Annotated[str, typer.Argument(metavar="QUERY", help="What to look for, in any words.")]
 ModeName = Annotated[
-    GraphMode,
+    Mode,
     typer.Option(
         "--mode",
         metavar="hybrid|schema-aware|token-distance",
@@ -125,7 +119,7 @@ def search(
     *,
     query: Query,
     bundle: options.BundlePaths = None,
-    mode: ModeName = GraphMode.HYBRID,
+    mode: ModeName = Mode.HYBRID,
     limit: Limit = _LIMIT,
     federate: Federate = False,
     endpoint: Endpoint = None,
@@ -141,17 +135,14 @@ def search(
 
     To find the right tool, use `mcpg search`: it is faster and ranks better.
     """
-    from mcpg.graph.search.model import GraphSearchRequest, Mode  # noqa: PLC0415
-    from mcpg.show.json import result_json  # noqa: PLC0415
-
     endpoints = tuple(endpoint or ())
-    _check(federate=federate, has_endpoints=bool(endpoints), no_local=no_local)
-    request = GraphSearchRequest(query, limit, Mode(mode), federate, not no_local, endpoints)
+    _check_federation(federate=federate, has_endpoints=bool(endpoints), no_local=no_local)
+    request = GraphSearchRequest(query, limit, mode, federate, not no_local, endpoints)
     settings = read_settings(bundle=bundle, lexicon=lexicon, base_iri=base_iri)
     base = find_base_iri(settings)
     engine = open_engine(settings, output)
     asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
-    searcher = _searcher(engine, request, output, timeout, asked, base)
+    searcher = _make_searcher(engine, request, output, timeout, asked, base)
     found = searcher.search(request)
     if form == "json":
         output.json(result_json(found, engine.diagnostics))
@@ -161,13 +152,13 @@ def search(
         if form == "text":
             output.text(text_of(result_blocks(found, explain=explain), output))
         else:
-            write_listing(_matches(found), form, output)
+            write_listing(_list_matches(found), form, output)
         if not found.matches:
             output.note("no match: try other words, or `mcpg graph schema` for what there is")
     return ExitCode.DONE if found.matches else ExitCode.FINDINGS
 
 
-def _matches(found: GraphSearchResult) -> RecordListing:
+def _list_matches(found: GraphSearchResult) -> RecordListing:
     """Return the matches as a list."""
     rows = tuple(
         (f"{rank}", Score(one.score), CodeSpan(one.tool_id or one.node), _label(one))
@@ -182,7 +173,7 @@ def _matches(found: GraphSearchResult) -> RecordListing:
     return RecordListing(records, members, "node", Table("Matches", columns, rows, has_heads=True))
 
 
-def _check(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
+def _check_federation(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
     """Make sure that the options say the same."""
     if (has_endpoints or no_local) and not federate:
         raise UsageError(
@@ -196,7 +187,7 @@ def _check(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
         )
 
 
-def _searcher(
+def _make_searcher(
     engine: Engine,
     request: GraphSearchRequest,
     output: Output,
@@ -205,8 +196,6 @@ def _searcher(
     base: str | None,
 ) -> GraphSearcher:
     """Return what searches the graph; *asked* are the options of a search of tools."""
-    from mcpg.graph.search import GraphSearcher  # noqa: PLC0415 - help needs no graph
-    from mcpg.graph.sparql import Limits  # noqa: PLC0415
 
     def search_ranked(query: str, limit: int) -> Iterator[tuple[str, float]]:
         result = engine.search(query, limit=limit, **asked)
@@ -223,8 +212,7 @@ def _searcher(
     return searcher
 
 
-# Answers to SPARQL queries: as a table for people, in the W3C's formats for
-# programs.
+# Answers to SPARQL queries: as a table for people, in the W3C's formats for programs
 
 
 _LARGEST = 1024 * 1024
@@ -280,7 +268,7 @@ def write_answer(
     elif form == "csv":
         output.document(answer.csv())
     else:
-        listing = _rows(answer)
+        listing = _list_rows(answer)
         if is_wide and form == "text":
             output.text(text_of([make_table(listing)], _WholeRows(output)))
         else:
@@ -296,7 +284,7 @@ class _WholeRows:
         self.is_colored, self.paint = output.is_colored, output.paint
 
 
-def _rows(answer: SparqlAnswer) -> RecordListing:
+def _list_rows(answer: SparqlAnswer) -> RecordListing:
     """Return the rows of *answer*; the first column identifies them."""
     names = answer.variables
     rows = tuple(
@@ -314,11 +302,7 @@ def find_base_iri(settings: Settings) -> str | None:
         UsageError: It cannot be one.
     """
     stated = settings.find("graph.base_iri")
-    if stated is None:
-        return None
-    from mcpg.graph.iris import checked_base  # noqa: PLC0415 - few set one
-
-    return checked_base(stated.value, stated.origin)
+    return None if stated is None else checked_base(stated.value, stated.origin)
 
 
 def cached_graph(
@@ -333,9 +317,6 @@ def cached_graph(
         base: What the IRIs of the graph begin with, see `mcpg.graph.iris`.
         has_disabled: Whether tools that are disabled are in it.
     """
-    from mcpg.graph.cache import CachedGraph, GraphCache  # noqa: PLC0415 - help needs none of it
-    from mcpg.index.layout import NO_KEY  # noqa: PLC0415
-
     is_whole = has_disabled or all(engine.enabled_by_id.values())
 
     def read() -> Iterator[ToolDocument]:
@@ -426,9 +407,6 @@ def sparql(
 
     The graph is read-only. Known prefixes: kb, mcpg, owl, prov, rdf, rdfs, schema, skos and xsd.
     """
-    from mcpg.errors import Code, warning  # noqa: PLC0415 - help needs none of it
-    from mcpg.graph.sparql import Limits, SparqlEndpoint, unknown_names_in  # noqa: PLC0415
-
     text = read_query(query)
     settings = read_settings(bundle=bundle, max_memory=max_memory, base_iri=base_iri)
     base = find_base_iri(settings)
@@ -469,10 +447,6 @@ def schema(
     form: options.ListFormat = "text",
 ) -> int:
     """List the prefixes, classes and predicates of the graph."""
-    from mcpg.graph.cache import DESCRIPTION  # noqa: PLC0415
-    from mcpg.graph.schema import GraphSchema, schema_of_triples  # noqa: PLC0415
-    from mcpg.show.json import result_json  # noqa: PLC0415 - help needs none of it
-
     settings = read_settings(bundle=bundle, base_iri=base_iri)
     base = find_base_iri(settings)
     engine = open_engine(settings, output)
@@ -489,7 +463,7 @@ def schema(
         output.text(text_of(schema_blocks(found), output))
     else:
         members = ("name", "iri", "count", "subjects", "objects", "example")
-        predicates = RecordListing(data["predicates"], members, "name", _predicates(found))
+        predicates = RecordListing(data["predicates"], members, "name", _tabulate_predicates(found))
         write_listing(predicates, form, output)
     return ExitCode.DONE
 
@@ -509,7 +483,9 @@ _MEANINGS = {
 
 def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]:
     """Return matches, what comes with them, the meaning of the scores, and perhaps the queries."""
-    yield Entries("match", tuple(_entry(rank, one) for rank, one in enumerate(found.matches, 1)))
+    yield Entries(
+        "match", tuple(_make_entry(rank, one) for rank, one in enumerate(found.matches, 1))
+    )
     for title, matches in (("Related", found.related), ("Next", found.next_steps)):
         rows = tuple(
             (
@@ -537,7 +513,7 @@ def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]
         yield from (Source(query, "sparql") for query in queries)
 
 
-def _entry(rank: int, match: GraphMatch) -> ToolEntry:
+def _make_entry(rank: int, match: GraphMatch) -> ToolEntry:
     """Return *match* with the first of its evidence."""
     score = Score(match.score)
     lines = [Paragraph(_evidence(one)) for one in match.evidence[:_EVIDENCE]]
@@ -576,14 +552,14 @@ def schema_blocks(found: GraphSchema) -> list[Block]:
             classes,
             wraps=True,
         ),
-        _predicates(found),
-        _profile_table(found.profile),
+        _tabulate_predicates(found),
+        _tabulate_profile(found.profile),
     )
     sections = [Section(one.title.lower(), one.title, (one,)) for one in tables]
     return [Paragraph(format_count(found.triples, "triple")), *sections]
 
 
-def _predicates(found: GraphSchema) -> Table:
+def _tabulate_predicates(found: GraphSchema) -> Table:
     rows = tuple(
         (
             CodeSpan(shorten_iri(one.iri)),
@@ -607,7 +583,7 @@ def _names(iris: Iterable[str]) -> Inline:
     return CodeSpan(", ".join(map(shorten_iri, iris)) or "-")
 
 
-def _profile_table(profile: SearchProfile) -> Table:
+def _tabulate_profile(profile: SearchProfile) -> Table:
     """Return what a search of the graph reads, and how much each part counts."""
     rows: list[tuple[Inline, ...]] = [("nodes of", _names(profile.types), "", "")]
     rows += [

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cache, partial
 from itertools import chain
 from typing import TypeAlias, TypeVar
 
@@ -46,9 +47,8 @@ from mcpg.graph.triples import (
     stated_by,
     triples_of,
 )
-from mcpg.relations.edges import Coverage, EdgeOrigin, FieldMapping
+from mcpg.relations.edges import Coverage, EdgeOrigin
 from mcpg.sources import SourceBatch
-from mcpg.sources.model import RawGraph
 from mcpg.text.json_values import JsonObject, JsonValue, read_float
 from mcpg.text.safeyaml import plain_value
 from mcpg.values import format_count
@@ -83,7 +83,13 @@ def by_subject(triples: Iterable[Triple], place: str) -> Statements:
     found = _collect_statements(triples)
     base = _find_base(found)
     if base is not None:
-        found = _collect_statements(_with_original_iris(found, base))
+        names = cache(partial(original_iri, base=base))
+        found = _collect_statements(
+            (names(node), predicate, value if isinstance(value, RdfLiteral) else names(value))
+            for node, facts in found.items()
+            for predicate, values in facts.items()
+            for value in values
+        )
     if _measure_parts(found) > MAX_PARTS:
         message = f"has parts of tools that come to more than {MAX_PARTS:,} characters"
         raise SourceError(message, place=place, remedy="give each tool examples of its own")
@@ -130,15 +136,6 @@ def _find_base(found: _Gathered) -> str | None:
             bases.add(node.removesuffix(own) if is_own else BASE)
     # One without sources has at most the names of the .NET library, which are replaced.
     return BASE if not bases else bases.pop() if len(bases) == 1 else None
-
-
-def _with_original_iris(found: _Gathered, base: str) -> Iterator[Triple]:
-    for subject, facts in found.items():
-        own = original_iri(subject, base)
-        for predicate, values in facts.items():
-            for value in values:
-                named = value if isinstance(value, RdfLiteral) else original_iri(value, base)
-                yield own, predicate, named
 
 
 def tools_in(statements: Statements, place: str) -> Iterator[NodeReader]:
@@ -247,11 +244,14 @@ class NodeReader:
         return self._text(v.MCPG_STATED_URI) or own or standard
 
     def _document(self, tool: Tool, path: str, standard: str) -> ToolDocument:
+        stated = list(self._texts(v.MCPG_STATED_GROUP))
+        covered = set(map(node_iri, stated))
+        others = (group for group in self._nodes(v.KB_MEMBER_OF) if group not in covered)
         return ToolDocument(
             tool=tool,
             path=path,
             uri=self._uri(standard),
-            groups=self._groups(),
+            groups=(*stated, *others),
             links=self._links(),
             body=self._text(v.SCHEMA_ARTICLE_BODY) or "",
             states_relations=self._flag(v.MCPG_STATES_RELATIONS) is not False,
@@ -264,7 +264,7 @@ class NodeReader:
         for source in self._facts.get(v.MCPG_HAS_SOURCE, ()):
             if isinstance(source, RdfLiteral):
                 return source.text
-            name = self._of(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
+            name = self._read_node(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
             return source.removeprefix(SOURCES) if name is None else name
         return ""
 
@@ -275,25 +275,23 @@ class NodeReader:
         own |= {one.text for key, one in self._stated if isinstance(one, RdfLiteral)}
         further = (text for text in self._texts(v.SCHEMA_KEYWORDS) if text not in own)
         lists["keywords"] = (*lists["keywords"], *further)
+        examples = tuple(
+            ToolExample(
+                one._text(v.MCPG_INPUT) or "",  # noqa: SLF001
+                one._text(v.MCPG_OUTPUT),  # noqa: SLF001
+                one._text(v.SCHEMA_DESCRIPTION),  # noqa: SLF001
+            )
+            for one in map(
+                self._read_node, sorted(self._parts(v.MCPG_HAS_EXAMPLE), key=_find_number)
+            )
+        )
         flags = {name: self._flag(predicate) for name, predicate in FLAGS.items()}
         tiers = {name: self._choice(Tier, predicate) for name, predicate in TIERS.items()}
-        return Hints(**lists, **flags, **tiers, examples=tuple(self._examples()))  # type: ignore[arg-type]
-
-    def _examples(self) -> Iterator[ToolExample]:
-        nodes = sorted(self._parts(v.MCPG_HAS_EXAMPLE), key=_number)
-        for one in map(self._of, nodes):
-            texts = v.MCPG_OUTPUT, v.SCHEMA_DESCRIPTION
-            yield ToolExample(one._text(v.MCPG_INPUT) or "", *map(one._text, texts))  # noqa: SLF001
-
-    def _groups(self) -> tuple[str, ...]:
-        stated = list(self._texts(v.MCPG_STATED_GROUP))
-        covered = set(map(node_iri, stated))
-        others = (group for group in self._nodes(v.KB_MEMBER_OF) if group not in covered)
-        return (*stated, *others)
+        return Hints(**lists, **flags, **tiers, examples=examples)  # type: ignore[arg-type]
 
     def _links(self) -> tuple[Link, ...]:
         """Return the edges that statements describe, then lone ones that no front matter states."""
-        described = (self._of(one).link() for one in self._parts(v.MCPG_HAS_RELATION))
+        described = (self._read_node(one).link() for one in self._parts(v.MCPG_HAS_RELATION))
         links = {(link.kind, node_iri(link.target)): link for link in described if link}
         for predicate, kind in _KINDS.items():
             for target in self._nodes(predicate):
@@ -308,22 +306,16 @@ class NodeReader:
         target = stated or next(map(document_uri, self._nodes(v.RDF_OBJECT)), "")
         if kind is None or not target:
             return None
-        return Link(
-            kind,
-            target,
-            self._weight(),
-            self._text(v.MCPG_REASON) or "",
-            self._choice(EdgeOrigin, v.MCPG_ORIGIN) or EdgeOrigin.AUTHORED,
-            self._mapping(),
-            self._choice(Coverage, v.MCPG_COVERAGE),
-        )
-
-    def _mapping(self) -> tuple[FieldMapping, ...]:
-        stated = self._json(v.MCPG_MAPPING)
-        found, faults = read_mappings(stated.get("fields") if stated else [])
+        weight = self._weight()
+        reason = self._text(v.MCPG_REASON) or ""
+        origin = self._choice(EdgeOrigin, v.MCPG_ORIGIN) or EdgeOrigin.AUTHORED
+        mapping = self._json(v.MCPG_MAPPING)
+        fields, faults = read_mappings(mapping.get("fields") if mapping else [])
         if faults:
             raise self._make_error(f"the mapping of an edge has {faults[0]}", "correct the mapping")
-        return found
+        return Link(
+            kind, target, weight, reason, origin, fields, self._choice(Coverage, v.MCPG_COVERAGE)
+        )
 
     def _weight(self) -> float:
         stated = self._text(v.KB_CONFIDENCE) or "1"
@@ -336,7 +328,7 @@ class NodeReader:
             raise self._make_error(f"the confidence {stated!r} of an edge is invalid", remedy)
         return weight
 
-    def _of(self, node: str) -> NodeReader:
+    def _read_node(self, node: str) -> NodeReader:
         return NodeReader(node, self._statements, self.place)
 
     def _parts(self, predicate: str) -> Iterator[str]:
@@ -390,7 +382,7 @@ def _key(predicate: str) -> str:
     return v.terms()[predicate].name
 
 
-def _number(example: str) -> int:
+def _find_number(example: str) -> int:
     """Return the number that the IRI of an example ends in, 0 for none."""
     found = _NUMBERED.search(example)
     return int(found[1]) if found else 0
@@ -434,7 +426,9 @@ def with_graphs_read(batch: SourceBatch) -> SourceBatch:
         diagnostics += found.diagnostics
         for document in found.documents:
             try:
-                documents.append(_write_source_document(document, graph))
+                text = _page_text(document) if document.is_page else write_document(document)
+                written = document.tool.place or graph.place
+                documents.append(SourceDocument(document.path, text, document.uri, written))
             except DocumentError as fault:
                 diagnostics.append(_make_diagnostic(fault))
     return replace(batch, documents=tuple(documents), diagnostics=tuple(diagnostics), graphs=())
@@ -453,10 +447,13 @@ def read_graph(text: str, place: str) -> GraphDocuments:
     statements = by_subject(triples_in(text, detect_format(place, text), place), place)
     found: dict[str, ToolDocument] = {}
     refused: list[Diagnostic] = []
-    for reader in tools_in(statements, place):
-        _read(reader, reader.tool, found, refused)
-    for reader in pages_in(statements, place):
-        _read(reader, reader.page, found, refused)
+    tools = ((one, one.tool) for one in tools_in(statements, place))
+    pages = ((one, one.page) for one in pages_in(statements, place))
+    for reader, read in chain(tools, pages):
+        try:
+            found[reader.node] = read()
+        except DocumentError as fault:
+            refused.append(_make_diagnostic(fault))
     if not found and not refused:
         raise SourceError(
             "is a graph without a tool",
@@ -465,20 +462,8 @@ def read_graph(text: str, place: str) -> GraphDocuments:
         )
     kept, repeated = distinct_documents(found.values())
     whole = _add_front_matter(found, kept, statements)
-    left_out = _left_out(found, whole, statements, place)
+    left_out = _report_left_out(found, whole, statements, place)
     return GraphDocuments(tuple(whole), (*refused, *repeated, *left_out))
-
-
-def _read(
-    reader: NodeReader,
-    read: Callable[[], ToolDocument],
-    found: dict[str, ToolDocument],
-    refused: list[Diagnostic],
-) -> None:
-    try:
-        found[reader.node] = read()
-    except DocumentError as fault:
-        refused.append(_make_diagnostic(fault))
 
 
 def _make_diagnostic(fault: DocumentError) -> Diagnostic:
@@ -576,7 +561,7 @@ def _as_list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _left_out(
+def _report_left_out(
     found: Mapping[str, ToolDocument],
     whole: Iterable[ToolDocument],
     statements: Statements,
@@ -591,7 +576,13 @@ def _left_out(
         if subject in names or _DOCUMENTS.isdisjoint(facts.get(v.RDF_TYPE, ()))
         for predicate, values in facts.items()
         for value in values
-        if _comparable((names.get(subject, subject), predicate, _replace_name(value, names)))
+        if _comparable(
+            (
+                names.get(subject, subject),
+                predicate,
+                value if isinstance(value, RdfLiteral) else names.get(value, value),
+            )
+        )
         not in given
     ]
     if not missing:
@@ -613,15 +604,6 @@ def _comparable(triple: Triple) -> Triple:
         return subject, predicate, number(float(value.text))
     except ValueError:
         return triple
-
-
-def _replace_name(value: str | RdfLiteral, names: Mapping[str, str]) -> str | RdfLiteral:
-    return value if isinstance(value, RdfLiteral) else names.get(value, value)
-
-
-def _write_source_document(document: ToolDocument, graph: RawGraph) -> SourceDocument:
-    text = _page_text(document) if document.is_page else write_document(document)
-    return SourceDocument(document.path, text, document.uri, document.tool.place or graph.place)
 
 
 def _page_text(page: ToolDocument) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from statistics import fmean, median
 from typing import Any, Self
 
@@ -12,6 +13,7 @@ from mcpg.documents.facts import parse_facts
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.graph import terms as v
 from mcpg.graph.search.model import DEFAULT_PROFILE, SearchProfile
+from mcpg.graph.sparql_worker import shorten_iri
 from mcpg.graph.terms import PREFIXES, RDF_TYPE, RdfLiteral, Triple, compact_iri, terms
 from mcpg.graph.triples import triples_of
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
@@ -29,6 +31,7 @@ _KINDS = {v.MCPG_TOOL: TOOL, v.KB_MARKDOWN_DOCUMENT: PAGE, v.SCHEMA_DEFINED_TERM
 _HIDDEN = {v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SECTION, v.MCPG_SOURCE, v.RDF_STATEMENT} | {
     v.SKOS_CONCEPT_SCHEME
 }
+_STATEMENT_PARTS = (v.RDF_SUBJECT, v.RDF_PREDICATE, v.RDF_OBJECT)
 _NO_EDGES = {v.RDF_TYPE, v.PROV_DERIVED_FROM, v.SKOS_BROADER}
 
 
@@ -120,7 +123,11 @@ def build_network(triples: Iterable[Triple]) -> Network:
     ]
     targets = (target for _, _, target in lines)
     places = {iri: place for place, iri in enumerate(dict.fromkeys((*drawn, *targets)))}
-    statements = dict(_statements(facts))
+    statements: dict[tuple[str, ...], _SubjectFacts] = {}
+    for one in facts.values():
+        if v.RDF_STATEMENT in one.types:
+            said = dict(one.references)
+            statements[tuple(said.get(part, "") for part in _STATEMENT_PARTS)] = one
     return Network(
         tuple(_node(iri, facts) for iri in places),
         tuple(_edge(line, places, statements.get(line)) for line in lines),
@@ -140,16 +147,6 @@ def _collect_facts(triples: Iterable[Triple]) -> dict[str, _SubjectFacts]:
         elif predicate not in _NO_EDGES:
             one.references.append((predicate, value))
     return facts
-
-
-def _statements(
-    facts: dict[str, _SubjectFacts],
-) -> Iterator[tuple[tuple[str, str, str], _SubjectFacts]]:
-    for one in facts.values():
-        if v.RDF_STATEMENT in one.types:
-            parts = dict(one.references)
-            subject, predicate = parts.get(v.RDF_SUBJECT, ""), parts.get(v.RDF_PREDICATE, "")
-            yield (subject, predicate, parts.get(v.RDF_OBJECT, "")), one
 
 
 def _node(iri: str, known: dict[str, _SubjectFacts]) -> NetworkNode:
@@ -173,24 +170,20 @@ def _edge(
     subject, predicate, target = line
     term = terms().get(predicate)
     texts = stated.texts if stated else {}
+    try:
+        weight = float(texts.get(v.KB_CONFIDENCE, ""))
+    except ValueError:
+        weight = 1.0
     return NetworkEdge(
         places[subject],
         places[target],
         term.name if term else compact_iri(predicate),
         predicate,
-        _weight(texts.get(v.KB_CONFIDENCE, "")),
+        # An author may write something that is none.
+        weight if 0 < weight <= 1 else 1.0,
         texts.get(v.MCPG_REASON, ""),
         texts.get(v.MCPG_ORIGIN, "authored"),
     )
-
-
-def _weight(stated: str) -> float:
-    """Return the weight that a statement has; 1 where an author writes something that is none."""
-    try:
-        weight = float(stated)
-    except ValueError:
-        return 1.0
-    return weight if 0 < weight <= 1 else 1.0
 
 
 SMALLEST_GROUP = 3
@@ -328,14 +321,20 @@ def compute_statistics(
         incoming[target] += 1
     degree = [sum(pair) for pair in zip(incoming, outgoing, strict=True)]
     hubs = sorted(range(len(ids)), key=lambda number: (-degree[number], ids[number]))
-    groups = _members(ids, documents)
+    groups: dict[str, list[int]] = defaultdict(list)
+    for number, tool in enumerate(ids):
+        for name in dict.fromkeys(documents[tool].groups):
+            groups[name].append(number)
+    stating = (one for one in (*documents.values(), *pages) if one.further)
+    facts = [parse_facts(one.further) for one in stating]
+    named = chain.from_iterable((*one.about, *one.mentions) for one in facts)
     return Statistics(
         tools=len(ids),
         sources=len({documents[tool].tool.source_id for tool in ids}),
         groups=len(groups),
-        things=len(set(_things((*documents.values(), *pages)))),
+        things=len({one.id or one.label for one in named}),
         pages=len(pages),
-        kinds=tuple(_kinds(links)),
+        kinds=tuple(_count_edges(links)),
         dangling=sum(link.target not in known for link in links),
         incoming=measure_spread(incoming),
         outgoing=measure_spread(outgoing),
@@ -408,22 +407,7 @@ def densest_groups(
     return sorted(found, key=lambda group: (-group.density, -group.members, group.name))
 
 
-def _members(ids: Iterable[str], documents: Mapping[str, ToolDocument]) -> dict[str, list[int]]:
-    members: dict[str, list[int]] = {}
-    for number, tool in enumerate(ids):
-        for name in dict.fromkeys(documents[tool].groups):
-            members.setdefault(name, []).append(number)
-    return members
-
-
-def _things(documents: Iterable[ToolDocument]) -> Iterator[str]:
-    for document in documents:
-        if document.further:
-            facts = parse_facts(document.further)
-            yield from (entity.id or entity.label for entity in (*facts.about, *facts.mentions))
-
-
-def _kinds(links: Sequence[Link]) -> Iterator[EdgeStatistics]:
+def _count_edges(links: Sequence[Link]) -> Iterator[EdgeStatistics]:
     for kind in EdgeKind:
         own = [link for link in links if link.kind is kind]
         authored = sum(link.origin is EdgeOrigin.AUTHORED for link in own)
@@ -519,8 +503,6 @@ class GraphSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the description as `mcpg graph schema --format json` prints it."""
-        from mcpg.graph.sparql_worker import shorten_iri  # noqa: PLC0415 - needs the SPARQL engine
-
         return {
             "schema": "mcpg/graph-schema/1",
             "triples": self.triples,
@@ -578,8 +560,25 @@ def schema_of_triples(
     types = _types(triples)
     uses: dict[str, _PredicateCounter] = defaultdict(_PredicateCounter)
     for subject, predicate, value in triples:
-        uses[predicate].take(types.get(subject, ()), value, types)
-    predicates = (use.to_predicate_use(iri) for iri, use in uses.items())
+        use = uses[predicate]
+        use.count += 1
+        use.subjects.update(types.get(subject, ()))
+        if isinstance(value, RdfLiteral):
+            use.objects[value.datatype] += 1
+        else:
+            use.objects.update(types.get(value, (NODE,)))
+        if use.example is None:
+            use.example = value.text if isinstance(value, RdfLiteral) else value
+    predicates = (
+        PredicateUse(
+            iri,
+            use.count,
+            _sort_by_count(use.subjects),
+            _sort_by_count(use.objects),
+            use.example or "",
+        )
+        for iri, use in uses.items()
+    )
     counts: Counter[str] = Counter()
     first: dict[str, str] = {}
     for node, classes in types.items():
@@ -595,38 +594,14 @@ def schema_of_triples(
     )
 
 
+@dataclass(slots=True)
 class _PredicateCounter:
-    """Counts what stands on either side of a predicate."""
+    """What stands on either side of a predicate."""
 
-    def __init__(self) -> None:
-        self._subjects: Counter[str] = Counter()
-        self._objects: Counter[str] = Counter()
-        self._count = 0
-        self._example: str | None = None
-
-    def take(
-        self,
-        subject: tuple[str, ...],
-        value: str | RdfLiteral,
-        types: Mapping[str, tuple[str, ...]],
-    ) -> None:
-        self._count += 1
-        self._subjects.update(subject)
-        if isinstance(value, RdfLiteral):
-            self._objects[value.datatype] += 1
-        else:
-            self._objects.update(types.get(value, (NODE,)))
-        if self._example is None:
-            self._example = value.text if isinstance(value, RdfLiteral) else value
-
-    def to_predicate_use(self, iri: str) -> PredicateUse:
-        return PredicateUse(
-            iri,
-            self._count,
-            _sort_by_count(self._subjects),
-            _sort_by_count(self._objects),
-            self._example or "",
-        )
+    count: int = 0
+    subjects: Counter[str] = field(default_factory=Counter)
+    objects: Counter[str] = field(default_factory=Counter)
+    example: str | None = None
 
 
 def _types(triples: Iterable[Triple]) -> dict[str, tuple[str, ...]]:

@@ -9,7 +9,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeAlias
 
 import pyoxigraph
@@ -140,69 +140,44 @@ class _UnprovableError(Exception):
 
 
 class ShaclPrefilter:
-    """Narrows the targets of shapes to nodes that may violate them.
-
-    Attributes:
-        count: How many nodes are left to the validator, over all shapes.
-        is_narrow: Whether the targets of every shape were narrowed.
-    """
+    """Narrows the targets of shapes to nodes that may violate them."""
 
     def __init__(self, store: pyoxigraph.Store, shapes: rdflib.Graph) -> None:
         self._store = store
         # Its terms are of more kinds than the signatures of rdflib admit.
         self._shapes: Any = shapes
         self._checks: dict[Any, Callable[[Value, Facts], bool]] = {}
-        self.count, self.is_narrow = 0, True
 
     def narrow(self) -> None:
         """Make the suspects of each shape its only targets, where the shape can be narrowed."""
         targeted = {shape for target in _TARGETS for shape in self._shapes.subjects(target)}
         for shape in sorted(targeted):
-            nodes: Any = self._store  # more than it can target
             try:
                 nodes = self._find_targets(shape)
-                suspects = self._suspects(shape, nodes)
+                conforms = self._compile_shape(shape, ())
+                suspects = [node for node in nodes if not conforms(node, self._facts(node))]
             except _UnprovableError:
-                self.is_narrow = False
-                self.count += len(nodes)
                 continue
-            self.count += len(suspects)
             for target in _TARGETS:
                 self._shapes.remove((shape, target, None))
             for node in suspects:
                 self._shapes.add((shape, SH.targetNode, rdflib_term(node)))
-        self.is_narrow &= not any(self._implicit())
-
-    def _suspects(self, shape: Any, nodes: Mapping[Value, None]) -> list[Value]:
-        conforms = self._compile_shape(shape, ())
-        return [node for node in nodes if not conforms(node, self._facts(node))]
-
-    def _implicit(self) -> Iterator[Any]:
-        """Find shapes that are classes, which target their instances."""
-        for shape in self._shapes.subjects(RDF.type, RDFS.Class):
-            kinds = set(self._shapes.objects(shape, RDF.type))
-            if kinds & {SH.NodeShape, SH.PropertyShape}:
-                yield shape
 
     def _find_targets(self, shape: Any) -> dict[Value, None]:
         found: dict[Value, None] = {}
         for node in self._shapes.objects(shape, SH.targetNode):
             found[_prove_term(node)] = None
-        for node_class in self._shapes.objects(shape, SH.targetClass):
-            for one in self._with_subclasses(_prove_term(node_class)):
-                found.update((quad.subject, None) for quad in self._quads(None, RDF.type, one))
+        classes = dict.fromkeys(map(_prove_term, self._shapes.objects(shape, SH.targetClass)))
+        waiting = [*classes]
+        for one in waiting:
+            found.update((quad.subject, None) for quad in self._quads(None, RDF.type, one))
+            subclasses = {quad.subject for quad in self._quads(None, RDFS.subClassOf, one)}
+            waiting += subclasses - classes.keys()
+            classes.update(dict.fromkeys(subclasses))
         for predicate in self._shapes.objects(shape, SH.targetSubjectsOf):
             found.update((quad.subject, None) for quad in self._quads(None, predicate, None))
         for predicate in self._shapes.objects(shape, SH.targetObjectsOf):
             found.update((quad.object, None) for quad in self._quads(None, predicate, None))
-        return found
-
-    def _with_subclasses(self, node_class: Value) -> list[Value]:
-        found = [node_class]
-        for one in found:
-            for quad in self._quads(None, RDFS.subClassOf, one):
-                if quad.subject not in found:
-                    found.append(quad.subject)
         return found
 
     def _quads(self, subject: Value, predicate: Any, value: Value) -> Iterator[Any]:
@@ -221,24 +196,18 @@ class ShaclPrefilter:
     def _compile_shape(self, shape: Any, above: tuple[Any, ...]) -> Callable[[Value, Facts], bool]:
         """Return the function that proves that a node, of which the facts are given, conforms."""
         if shape not in self._checks:
-            if shape in above:
+            extended = ((None, SH.parameter, None), (shape, RDF.type, RDFS.Class))
+            if shape in above or any(one in self._shapes for one in extended):
                 raise _UnprovableError
-            self._checks[shape] = self._build_check(shape, (*above, shape))
+            values_of = self._compile_path(shape)
+            checks = [*self._build_checks(shape, (*above, shape))]
+
+            def conforms(node: Value, facts: Facts) -> bool:
+                values = values_of(node, facts)
+                return all(check(facts, values) for check in checks)
+
+            self._checks[shape] = conforms
         return self._checks[shape]
-
-    def _build_check(self, shape: Any, above: tuple[Any, ...]) -> Callable[[Value, Facts], bool]:
-        if (None, SH.parameter, None) in self._shapes:
-            raise _UnprovableError
-        if (shape, RDF.type, RDFS.Class) in self._shapes:
-            raise _UnprovableError
-        values_of = self._compile_path(shape)
-        checks = [*self._build_checks(shape, above)]
-
-        def conforms(node: Value, facts: Facts) -> bool:
-            values = values_of(node, facts)
-            return all(check(facts, values) for check in checks)
-
-        return conforms
 
     def _compile_path(self, shape: Any) -> Callable[[Value, Facts], Sequence[Value]]:
         paths = list(self._shapes.objects(shape, SH.path))
@@ -276,20 +245,27 @@ class ShaclPrefilter:
             elif predicate in (SH.property, SH.node, SH["and"]):
                 yield from self._nested_checks(shape, predicate, values, above)
             elif predicate == SH["not"]:
-                yield self._negation_check(values, above)
+                for one in values:
+                    # Whatever is wrong with it shows here.
+                    self._compile_shape(one, above)
+                # Without a value there is nothing to violate; with one, the validator decides.
+                yield lambda _, values: not values
             else:
                 yield from (self._value_check(shape, predicate, value) for value in values)
 
     def _value_check(self, shape: Any, predicate: Any, value: Any) -> Check:
         """Return the check of a parameter that may have several values, all of which count."""
         if predicate == SH["class"]:
-            return self._class_check(value)
+            wanted = _prove_term(value)
+            is_member = cache(lambda node: any(True for _ in self._quads(node, RDF.type, wanted)))
+            return lambda _, values: all(map(is_member, values))
         if predicate == SH.disjoint:
             return _disjoint_check(value)
         if predicate == SH.pattern and (shape, SH.flags, None) not in self._shapes:
             return _pattern_check(value)
         if predicate == SH["in"]:
-            return self._membership_check(value)
+            members = {_prove_term(one) for one in self._items(value)}
+            return lambda _, values: members.issuperset(values)
         raise _UnprovableError
 
     def _nested_checks(
@@ -303,19 +279,14 @@ class ShaclPrefilter:
             is_known = (one, None, None) in self._shapes
             if not is_known or (predicate != SH["and"] and has_path != (predicate == SH.property)):
                 raise _UnprovableError
-            yield self._nested_check(self._compile_shape(one, above), is_of_node=is_of_node)
+            yield self._make_nested_check(self._compile_shape(one, above), is_of_node=is_of_node)
 
-    def _nested_check(self, conforms: Callable[[Value, Facts], bool], *, is_of_node: bool) -> Check:
+    def _make_nested_check(
+        self, conforms: Callable[[Value, Facts], bool], *, is_of_node: bool
+    ) -> Check:
         if is_of_node:
             return lambda facts, values: conforms(values[0], facts)
         return lambda _, values: all(conforms(value, self._facts(value)) for value in values)
-
-    def _negation_check(self, nested: Sequence[Any], above: tuple[Any, ...]) -> Check:
-        for one in nested:
-            # Whatever is wrong with it shows here.
-            self._compile_shape(one, above)
-        # Without a value there is nothing to violate; with one, the validator decides.
-        return lambda _, values: not values
 
     def _has_path(self, shape: Any) -> bool:
         return (shape, SH.path, None) in self._shapes
@@ -327,15 +298,6 @@ class ShaclPrefilter:
             return list(self._shapes.items(head))
         except ValueError as fault:  # it has no end
             raise _UnprovableError from fault
-
-    def _class_check(self, node_class: Any) -> Check:
-        wanted = _prove_term(node_class)
-        is_member = cache(lambda node: any(True for _ in self._quads(node, RDF.type, wanted)))
-        return lambda _, values: all(is_member(value) for value in values)
-
-    def _membership_check(self, head: Any) -> Check:
-        members = {_prove_term(one) for one in self._items(head)}
-        return lambda _, values: all(value in members for value in values)
 
 
 def _count_check(number: Any, *, is_least: bool) -> Check:
@@ -417,9 +379,8 @@ def _disjoint_check(predicate: Any) -> Check:
     )
 
 
-def _presence_check(wanted: Any) -> Check:
-    value = _prove_term(wanted)
-    return lambda _, values: value in values
+def _holds_value(wanted: Value, _: Facts, values: Sequence[Value]) -> bool:
+    return wanted in values
 
 
 _SINGLE: Mapping[Any, Callable[[Any], Check]] = {
@@ -429,7 +390,7 @@ _SINGLE: Mapping[Any, Callable[[Any], Check]] = {
     SH.maxLength: lambda number: _length_check(number, is_least=False),
     SH.nodeKind: _kind_check,
     SH.datatype: _datatype_check,
-    SH.hasValue: _presence_check,
+    SH.hasValue: lambda wanted: partial(_holds_value, _prove_term(wanted)),
     SH.minInclusive: lambda bound: _range_check(bound, lambda limit, number: limit <= number),
     SH.minExclusive: lambda bound: _range_check(bound, lambda limit, number: limit < number),
     SH.maxInclusive: lambda bound: _range_check(bound, lambda limit, number: limit >= number),
@@ -480,10 +441,6 @@ def _prove_term(term: Any) -> Value:
 MAX_DEPTH = 30
 """How deeply shapes may refer to one another."""
 
-FEW_NODES = 2_000
-"""Up to so many nodes are validated without reading the whole graph into rdflib."""
-
-_SH = rdflib.Namespace("http://www.w3.org/ns/shacl#")
 _NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "urllib.Request")
 _BLANK = re.compile(r"['\"]?\b(?:_:)?n?[0-9a-f]{32}b[0-9]+\b['\"]?")
 
@@ -499,18 +456,18 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     bound_memory(memory_taken() + head["memory"])
-    return lambda request: _work(data, request["shapes"])
 
+    def answer(request: dict[str, Any]) -> list[tuple[str, ...]] | str:
+        try:
+            return validate_data(data, request["shapes"])
+        except RecursionError:
+            return "they refer to one another without an end"
+        except MemoryError:
+            raise  # and end: what the library holds is not given back
+        except Exception as fault:  # noqa: BLE001 - whatever ends a library's work is its answer
+            return _describe_cause(fault)
 
-def _work(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]] | str:
-    try:
-        return validate_data(data, shapes)
-    except RecursionError:
-        return "they refer to one another without an end"
-    except MemoryError:
-        raise  # and end: what the library holds is not given back
-    except Exception as fault:  # noqa: BLE001 - whatever ends a library's work is its answer
-        return _cause(fault)
+    return answer
 
 
 def validate_data(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
@@ -521,14 +478,8 @@ def validate_data(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
     _import_prefixes(asked)
     store = pyoxigraph.Store()
     store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
-    suspects = ShaclPrefilter(store, asked)
-    suspects.narrow()
-    if suspects.is_narrow or suspects.count <= FEW_NODES:
-        graph = rdflib.Graph(OxigraphView(store), bind_namespaces="none")
-        return run_pyshacl(graph, asked)
-    graph = whole_graph(store)
-    del store, suspects
-    return run_pyshacl(graph, asked)
+    ShaclPrefilter(store, asked).narrow()
+    return run_pyshacl(rdflib.Graph(OxigraphView(store), bind_namespaces="none"), asked)
 
 
 def _import_prefixes(shapes: rdflib.Graph) -> None:
@@ -536,10 +487,10 @@ def _import_prefixes(shapes: rdflib.Graph) -> None:
 
     See https://www.w3.org/TR/shacl/#sparql-prefixes.
     """
-    for node in set(shapes.objects(None, _SH.prefixes)):
+    for node in set(shapes.objects(None, SH.prefixes)):
         imported = list(shapes.transitive_objects(node, rdflib.OWL.imports))
-        for declared in [one for other in imported for one in shapes.objects(other, _SH.declare)]:
-            shapes.add((node, _SH.declare, declared))
+        for declared in [one for other in imported for one in shapes.objects(other, SH.declare)]:
+            shapes.add((node, SH.declare, declared))
 
 
 def run_pyshacl(graph: rdflib.Graph, shapes: rdflib.Graph) -> list[tuple[str, ...]]:
@@ -549,33 +500,23 @@ def run_pyshacl(graph: rdflib.Graph, shapes: rdflib.Graph) -> list[tuple[str, ..
     )
     if not isinstance(report, rdflib.Graph):
         raise report if isinstance(report, Exception) else ValueError(str(report))
-    return [_members(report, one) for one in report.subjects(_SH.resultSeverity)]
-
-
-def whole_graph(store: pyoxigraph.Store) -> rdflib.Graph:
-    """Return the graph of *store* in rdflib's own memory, which is read twice as fast as a view."""
-    graph = rdflib.Graph(bind_namespaces="none")
-    for quad in store:
-        graph.add(
-            (rdflib_term(quad.subject), rdflib_term(quad.predicate), rdflib_term(quad.object))
-        )
-    return graph
+    return [_members(report, one) for one in report.subjects(SH.resultSeverity)]
 
 
 def _members(report: rdflib.Graph, node: Any) -> tuple[str, ...]:
-    value = report.value(node, _SH.value)
-    messages = map(str, report.objects(node, _SH.resultMessage))
-    severity = str(report.value(node, _SH.resultSeverity)).removeprefix(_SH).lower()
-    constraint = str(report.value(node, _SH.sourceConstraintComponent) or "").removeprefix(_SH)
+    value = report.value(node, SH.value)
+    messages = map(str, report.objects(node, SH.resultMessage))
+    severity = str(report.value(node, SH.resultSeverity)).removeprefix(SH).lower()
+    constraint = str(report.value(node, SH.sourceConstraintComponent) or "").removeprefix(SH)
     return (
         # A severity of its author's own fails, as it does by the definition of conformance.
         severity if severity in {"warning", "info"} else "violation",
         _hide_blank_names(min(messages, default="")),
-        str(report.value(node, _SH.focusNode)),
-        _format_iri(report.value(node, _SH.resultPath)),
+        str(report.value(node, SH.focusNode)),
+        _format_iri(report.value(node, SH.resultPath)),
         "" if value is None else _hide_blank_names(str(value)),
         constraint.removesuffix("ConstraintComponent"),
-        _format_iri(report.value(node, _SH.sourceShape)),
+        _format_iri(report.value(node, SH.sourceShape)),
     )
 
 
@@ -588,7 +529,7 @@ def _refuse_network(event: str, _: tuple[Any, ...]) -> None:
         raise PermissionError("they ask for something on the network")
 
 
-def _cause(fault: BaseException) -> str:
+def _describe_cause(fault: BaseException) -> str:
     while fault.__cause__ is not None or fault.__context__ is not None:
         fault = fault.__cause__ or fault.__context__ or fault
     text = str(getattr(fault, "message", "") or fault) or type(fault).__name__

@@ -93,7 +93,10 @@ class FederationProxy:
                 f"the query uses the endpoint {endpoint!r}, which is not allowed",
                 remedy=f"allow it with --allow-service {endpoint}, or leave the SERVICE out",
             )
-        port = self._running().server_address[1]
+        if self._server is None:
+            self._server = ThreadingHTTPServer(("127.0.0.1", 0), _make_handler(self))
+            Thread(target=self._server.serve_forever, daemon=True).start()
+        port = self._server.server_address[1]
         return f"http://127.0.0.1:{port}/{self._path}/{self.allowed.index(endpoint)}"
 
     def failures(self) -> list[str]:
@@ -152,12 +155,6 @@ class FederationProxy:
                 raise TimeoutError
         return bytes(data)
 
-    def _running(self) -> ThreadingHTTPServer:
-        if self._server is None:
-            self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-            Thread(target=self._server.serve_forever, daemon=True).start()
-        return self._server
-
 
 def check_endpoint(address: str) -> str:
     """Return *address* if an endpoint may be asked there: with https, or with http on this machine.
@@ -181,7 +178,7 @@ def check_endpoint(address: str) -> str:
     return address
 
 
-def _handler(proxy: FederationProxy) -> type[BaseHTTPRequestHandler]:
+def _make_handler(proxy: FederationProxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         """Takes one question of the process that evaluates."""
 
@@ -247,43 +244,45 @@ class Service:
 
 def unescape_query(query: str) -> str:
     r"""Return *query* with every `\uXXXX` and `\UXXXXXXXX` replaced, as SPARQL does first."""
-    return _ESCAPE.sub(_character, query)
+
+    def unescape(found: re.Match[str]) -> str:
+        code = int(found[1] or found[2], 16)
+        return chr(code) if code <= _LAST_CHARACTER else found[0]
+
+    return _ESCAPE.sub(unescape, query)
 
 
 def services_in(query: str) -> list[Service]:
     """Return every `SERVICE` of *query*, which has no escapes left, in the order of the text."""
-    tokens = [
-        (found.lastgroup, found.group(), found.start())
-        for found in _TOKEN.finditer(query)
-        if found.lastgroup not in {"comment", "space"}
-    ]
+    tokens = _list_tokens(query)
+    words = [text.upper() if kind == "word" else "" for kind, text, _ in tokens]
     found: list[Service] = []
-    for place, (kind, text, _) in enumerate(tokens):
-        if kind == "word" and text.upper() == "SERVICE":
-            after = tokens[place + 1 : place + 3]
-            if after and after[0][0] == "word" and after[0][1].upper() == "SILENT":
-                after = after[1:]
-            if after:
-                _, term, start = after[0]
-                found.append(Service(term, start, start + len(term)))
+    for place, word in enumerate(words):
+        if word == "SERVICE":
+            after = place + (2 if words[place + 1 : place + 2] == ["SILENT"] else 1)
+            found += (
+                Service(term, start, start + len(term))
+                for _, term, start in tokens[after : after + 1]
+            )
     return found
 
 
 def unknown_names_in(text: str) -> dict[str, list[str]]:
     """Return the prefixed names of a query that nothing defines, each with the likeliest others."""
-    tokens = _tokens(unescape_query(text))
+    tokens = _list_tokens(unescape_query(text))
     declared = {
         name.removesuffix(":")
-        for (_, word), (_, name) in pairwise(tokens)
+        for (_, word, _), (_, name, _) in pairwise(tokens)
         if word.upper() == "PREFIX" and name.endswith(":")
     }
-    names = (name.rstrip(".") for kind, name in tokens if kind == "name")
+    names = (text.rstrip(".") for kind, text, _ in tokens if kind == "name")
     return unknown_names(names, declared)
 
 
-def _tokens(query: str) -> list[tuple[str | None, str]]:
+def _list_tokens(query: str) -> list[tuple[str | None, str, int]]:
+    """Return kind, text and place of each token that counts."""
     return [
-        (found.lastgroup, found.group())
+        (found.lastgroup, found.group(), found.start())
         for found in _TOKEN.finditer(query)
         if found.lastgroup not in {"comment", "space"}
     ]
@@ -291,20 +290,15 @@ def _tokens(query: str) -> list[tuple[str | None, str]]:
 
 def _sort_variables(query: str, variables: Sequence[str]) -> Sequence[str]:
     """Return *variables*, those of `SELECT *` in the order in which the *query* names them."""
-    tokens = _tokens(query)
-    words = [text.upper() for _, text in tokens]
+    tokens = _list_tokens(query)
+    words = [text.upper() for _, text, _ in tokens]
     place = words.index("SELECT") + 1 if "SELECT" in words else len(words)
     if words[place : place + 1] in (["DISTINCT"], ["REDUCED"]):
         place += 1
     if words[place : place + 1] != ["*"]:
         return variables
-    named = [text[1:] for kind, text in tokens if kind == "name" and text[0] in "?$"]
+    named = [text[1:] for kind, text, _ in tokens if kind == "name" and text[0] in "?$"]
     return sorted(variables, key=lambda one: named.index(one) if one in named else len(named))
-
-
-def _character(found: re.Match[str]) -> str:
-    code = int(found[1] or found[2], 16)
-    return chr(code) if code <= _LAST_CHARACTER else found[0]
 
 
 LONGEST = 1024 * 1024
@@ -354,10 +348,6 @@ def through_proxy(
             "the endpoints of the query cannot be determined reliably",
             remedy="write SERVICE <address> with the full address",
         )
-    return _replace_endpoints(query, services, proxy)
-
-
-def _replace_endpoints(query: str, services: list[Service], proxy: FederationProxy) -> str:
     for service in reversed(services):
         if service.endpoint is None:
             raise UsageError(
@@ -419,7 +409,11 @@ class SparqlEndpoint:
             UsageError: An address of *services* is none, or is neither safe nor local.
         """
         # Kept, for a process that was ended is followed by another.
-        self._graph = documents if isinstance(documents, CachedGraph) else _make_graph(documents)
+        if isinstance(documents, CachedGraph):
+            self._graph = documents
+        else:
+            known = tuple(documents)
+            self._graph = CachedGraph(lambda: known)
         self._data: bytes | None = None
         self._limits = limits or Limits()
         self._services = tuple(services)
@@ -457,7 +451,7 @@ class SparqlEndpoint:
         query = check_query(text)
         limits = self._limits
         with self._lock:
-            self._running()
+            self._get_worker()
             until = time.monotonic() + limits.seconds
             if "service" in query.casefold():
                 query = self._route_services(query, until)
@@ -474,15 +468,14 @@ class SparqlEndpoint:
         proxy = self._proxy = self._proxy or self._make_proxy()
         # What went wrong too late for an earlier query is nothing to this one.
         proxy.failures()
-        query = through_proxy(query, proxy, partial(self._endpoints, until=until))
+        query = through_proxy(query, proxy, partial(self._parse_endpoints, until=until))
         proxy.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
         return query
 
     def _make_proxy(self) -> FederationProxy:
-
         return FederationProxy(self._services, self._limits.seconds, self._limits.size)
 
-    def _endpoints(self, query: str, *, until: float) -> Sequence[str]:
+    def _parse_endpoints(self, query: str, *, until: float) -> Sequence[str]:
         found = self._ask_worker({"query": query, "is_parsed": True}, until)
         if "error" in found:
             raise InputError(
@@ -495,7 +488,7 @@ class SparqlEndpoint:
 
     def _ask_worker(self, request: dict[str, Any], until: float) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = self._running().ask(request, until)
+            found: dict[str, Any] = self._get_worker().ask(request, until)
         except WorkerEndedError as fault:
             if fault.is_late:
                 raise InputError(
@@ -509,7 +502,7 @@ class SparqlEndpoint:
             ) from None
         return found
 
-    def _running(self) -> Worker:
+    def _get_worker(self) -> Worker:
         if self._worker is None or not self._worker.is_running:
             self._end()
             self._worker = self._start_worker()
@@ -536,11 +529,6 @@ class SparqlEndpoint:
             worker.close()
 
 
-def _make_graph(documents: Iterable[ToolDocument]) -> CachedGraph:
-    known = tuple(documents)
-    return CachedGraph(lambda: known)
-
-
 def _read_answer(found: dict[str, Any], failures: list[str], query: str) -> SparqlAnswer:
     error = found.get("error")
     if error is None:
@@ -558,14 +546,14 @@ def _read_answer(found: dict[str, Any], failures: list[str], query: str) -> Spar
             remedy="change the documents, and bundle them again",
         )
     if found["kind"] == "syntax":
-        problem, remedy = _unknown_prefix(query) or sparql_reason(error, query)
+        problem, remedy = _explain_unknown_prefix(query) or sparql_reason(error, query)
         raise InputError(f"invalid SPARQL query: {problem}", remedy=remedy)
     if failures:
         raise InputError(failures[0], remedy="write SERVICE SILENT to continue without it")
     raise InputError(f"the query failed: {error}", remedy="rewrite the query")
 
 
-def _unknown_prefix(query: str) -> tuple[str, str] | None:
+def _explain_unknown_prefix(query: str) -> tuple[str, str] | None:
     """Return which prefix of *query* is not known, and the remedy; `None` where all are."""
     for name, likely in unknown_names_in(query).items():
         prefix = name.partition(":")[0]

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import takewhile
 from typing import Any
 
@@ -22,7 +23,8 @@ SELECT, ASK, GRAPH = "select", "ask", "graph"
 """What an answer holds: rows, a truth, or triples."""
 
 _MOST_FOR_GRAPH = 8 * 1024 * 1024 * 1024
-_PARSER_FAULTS = (RecursionError, ValueError, TypeError)
+_PARSER = "mcpg.graph.sparql_parser"
+"""Slow to import, and few queries need it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +67,20 @@ class SparqlAnswer:
 
     def turtle(self) -> str:
         """Return triples as Turtle with the prefixes that every query has."""
-        import pyoxigraph  # noqa: PLC0415 - only graphs need it
-
         data = "\n".join(self.triples).encode()
         quads = pyoxigraph.parse(data, format=pyoxigraph.RdfFormat.N_TRIPLES)
         triples = [quad.triple for quad in quads]
         form = pyoxigraph.RdfFormat.TURTLE
         written = pyoxigraph.serialize(triples, format=form, prefixes=dict(PREFIXES))
         # A line of Turtle ends at U+000A alone, and no text holds one as it is.
-        lines = [_safe(line) for line in (written or b"").decode().split("\n")]
+        lines = [
+            # What would steer a terminal is escaped; only tabs stand outside strings.
+            "\t".join(UNSAFE.sub(turtle_form, part) for part in line.split("\t"))
+            for line in (written or b"").decode().split("\n")
+        ]
         # The prefixes come first, in an order of chance.
         heads = [*takewhile(lambda line: line.startswith("@prefix "), lines)]
         return "\n".join((*sorted(heads), *lines[len(heads) :]))
-
-
-def _safe(line: str) -> str:
-    """Escape in a *line* of Turtle what would steer a terminal; only tabs stand outside strings."""
-    return "\t".join(UNSAFE.sub(turtle_form, part) for part in line.split("\t"))
 
 
 def format_term(term: dict[str, Any] | None) -> str:
@@ -120,16 +119,6 @@ def _plain(term: dict[str, Any] | None) -> str:
     return str(term["value"])
 
 
-def literal_json(value: str, datatype: str, language: str | None) -> dict[str, Any]:
-    """Return a literal as the W3C's JSON format writes it."""
-    written: dict[str, Any] = {"type": "literal", "value": value}
-    if language:
-        written["xml:lang"] = language
-    elif datatype != XSD_STRING:
-        written["datatype"] = datatype
-    return written
-
-
 def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Load a graph, and return the function that answers requests.
 
@@ -146,101 +135,57 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
         store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
     if head.get("parses"):
         # The time of a query does not go by with imports.
-        import rdflib.plugins.sparql.algebra  # noqa: F401, PLC0415 - as below
+        import_module(_PARSER)
     bound_memory(memory_taken() + head["memory"])
-    return lambda request: (
-        parse_services(request) if request.get("is_parsed") else answer_query(store, request)
-    )
+
+    def answer(request: dict[str, Any]) -> dict[str, Any]:
+        if not request.get("is_parsed"):
+            return answer_query(store, request)
+        found: dict[str, Any] = import_module(_PARSER).parse_services(request["query"])
+        return found
+
+    return answer
 
 
 def answer_query(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
     """Evaluate a request; faults of the query, or from outside, are returned as `error`."""
     try:
-        found = store.query(request["query"], prefixes=dict(PREFIXES))
-        if isinstance(found, pyoxigraph.QueryBoolean):
-            return {"form": ASK, "truth": bool(found)}
-        room = _ResultLimit(request["rows"], request["size"])
-        if isinstance(found, pyoxigraph.QueryTriples):
-            return {
-                "form": GRAPH,
-                "triples": room.fill(f"{one} ." for one in found),
-            } | room.limits_reached
-        variables = [variable.value for variable in found.variables]
-        rows = room.fill(_row(variables, one) for one in found)
-        return {"form": SELECT, "variables": variables, "rows": rows} | room.limits_reached
+        return _evaluate(store, request)
     except SyntaxError as fault:
-        kind = "update" if _is_update(request["query"]) else "syntax"
-        return {"error": str(fault), "kind": kind}
+        is_update = import_module(_PARSER).is_update(request["query"])
+        return {"error": str(fault), "kind": "update" if is_update else "syntax"}
     except (OSError, RuntimeError, ValueError) as fault:
         return {"error": str(fault), "kind": "evaluation"}
 
 
-def parse_services(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the address of each `SERVICE`, as `endpoints`, or the `error` of the parser.
-
-    The parser is slow on long texts and cannot be interrupted. So it runs here, in the process that
-    is ended at the time limit.
-    """
-    from pyparsing.exceptions import ParseException  # noqa: PLC0415 - few queries need a parser
-    from rdflib import URIRef  # noqa: PLC0415
-    from rdflib.plugins.sparql.algebra import translateQuery, traverse  # noqa: PLC0415
-    from rdflib.plugins.sparql.parser import parseQuery  # noqa: PLC0415
-
-    found: list[Any] = []
-
-    def visit(node: Any) -> None:
-        if getattr(node, "name", None) == "ServiceGraphPattern":
-            found.append(node.term)
-
-    try:
-        query = translateQuery(parseQuery(request["query"]), initNs=dict(PREFIXES))
-        traverse(query.algebra, visitPre=visit)
-    except (ParseException, *_PARSER_FAULTS) as fault:
-        return {"error": str(fault), "kind": "parsing"}
-    return {"endpoints": [str(term) for term in found if isinstance(term, URIRef)]}
+def _evaluate(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
+    found = store.query(request["query"], prefixes=dict(PREFIXES))
+    if isinstance(found, pyoxigraph.QueryBoolean):
+        return {"form": ASK, "truth": bool(found)}
+    if isinstance(found, pyoxigraph.QueryTriples):
+        triples, cut = _take((f"{one} ." for one in found), request)
+        return {"form": GRAPH, "triples": triples, "cut": cut}
+    names = [variable.value for variable in found.variables]
+    bindings = (
+        {name: term_json(term) for name in names if (term := one[name]) is not None}
+        for one in found
+    )
+    rows, cut = _take(bindings, request)
+    return {"form": SELECT, "variables": names, "rows": rows, "cut": cut}
 
 
-def _is_update(query: str) -> bool:
-    from pyparsing.exceptions import ParseException  # noqa: PLC0415 - as above
-    from rdflib.plugins.sparql.parser import parseUpdate  # noqa: PLC0415
-
-    try:
-        return bool(parseUpdate(query).request)
-    except (ParseException, *_PARSER_FAULTS):
-        return False
-
-
-class _ResultLimit:
-    """Takes so many results, and so many characters of them."""
-
-    def __init__(self, rows: int, size: int) -> None:
-        self._rows, self._size = rows, size
-        self._cut = ""
-
-    def fill(self, results: Iterable[Any]) -> list[Any]:
-        """Return as many of *results* as there is room for."""
-        taken: list[Any] = []
-        used = 0
-        for one in results:
-            used += len(json.dumps(one))
-            if len(taken) == self._rows:
-                self._cut = f"there are more than {self._rows:,}"
-                break
-            if used > self._size:
-                self._cut = f"they take more than {self._size:,} bytes"
-                break
-            taken.append(one)
-        return taken
-
-    @property
-    def limits_reached(self) -> dict[str, str]:
-        """Why there was more than was taken."""
-        return {"cut": self._cut}
-
-
-def _row(variables: list[str], solution: pyoxigraph.QuerySolution) -> dict[str, Any]:
-    terms = ((name, solution[name]) for name in variables)
-    return {name: term_json(term) for name, term in terms if term is not None}
+def _take(results: Iterable[Any], request: Mapping[str, Any]) -> tuple[list[Any], str]:
+    """Return as many of *results* as *request* has room for, and why there are more."""
+    taken: list[Any] = []
+    used = 0
+    for one in results:
+        used += len(json.dumps(one))
+        if len(taken) == request["rows"]:
+            return taken, f"there are more than {request['rows']:,}"
+        if used > request["size"]:
+            return taken, f"they take more than {request['size']:,} bytes"
+        taken.append(one)
+    return taken, ""
 
 
 def term_json(term: Any) -> dict[str, Any]:
@@ -252,4 +197,9 @@ def term_json(term: Any) -> dict[str, Any]:
     if isinstance(term, pyoxigraph.Triple):
         parts = {"subject": term.subject, "predicate": term.predicate, "object": term.object}
         return {"type": "triple", "value": {name: term_json(one) for name, one in parts.items()}}
-    return literal_json(term.value, term.datatype.value, term.language)
+    written: dict[str, Any] = {"type": "literal", "value": term.value}
+    if term.language:
+        written["xml:lang"] = term.language
+    elif term.datatype.value != XSD_STRING:
+        written["datatype"] = term.datatype.value
+    return written

@@ -18,6 +18,8 @@ from mcpg.text.json_values import JsonObject, write_exact_json
 PREFIXES = facts.PREFIXES
 """The prefix of each namespace, as in every export and every query."""
 
+_NAMESPACES = tuple(PREFIXES.values())
+
 KB, MCPG = PREFIXES["kb"], PREFIXES["mcpg"]
 OWL, PROV, SCHEMA = PREFIXES["owl"], PREFIXES["prov"], PREFIXES["schema"]
 RDF, RDFS = PREFIXES["rdf"], PREFIXES["rdfs"]
@@ -195,12 +197,17 @@ def context() -> Mapping[str, Any]:
 @cache
 def terms() -> Mapping[str, ContextTerm]:
     """Return the key of each predicate, by IRI."""
-    return {
-        expand_name(entry["@id"]): ContextTerm(
-            name, _kind(entry), entry.get("@container") == "@set"
-        )
-        for name, entry in _entries()
-    }
+    found: dict[str, ContextTerm] = {}
+    for name, entry in context().items():
+        if name in PREFIXES or not name[:1].islower():
+            continue
+        long = {"@id": entry} if isinstance(entry, str) else entry
+        if not long["@id"].startswith("@"):
+            kind = long.get("@type", XSD_STRING)
+            kind = kind if kind.startswith("@") else expand_name(kind)
+            is_set = long.get("@container") == "@set"
+            found[expand_name(long["@id"])] = ContextTerm(name, kind, is_set)
+    return found
 
 
 @cache
@@ -226,21 +233,3 @@ def compact_iri(iri: str) -> str:
             if local not in {iri, ""} and not local.startswith("//"):
                 return f"{prefix}:{local}"
     return iri
-
-
-_NAMESPACES = tuple(PREFIXES.values())
-
-
-def _entries() -> list[tuple[str, Any]]:
-    """Return the keys of predicates, the short form of each made long."""
-    found = {
-        name: {"@id": entry} if isinstance(entry, str) else entry
-        for name, entry in context().items()
-        if name not in PREFIXES and name[:1].islower()
-    }
-    return [(name, entry) for name, entry in found.items() if not entry["@id"].startswith("@")]
-
-
-def _kind(entry: Mapping[str, Any]) -> str:
-    kind = entry.get("@type", XSD_STRING)
-    return kind if kind.startswith("@") else expand_name(kind)

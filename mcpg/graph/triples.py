@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, TypeAlias
 
-from mcpg.catalog.model import Hints, Parameter, Tool, ToolExample, walk_parameters
+from mcpg.catalog.model import Hints, Parameter, Tool, walk_parameters
 from mcpg.code.model import ENTRY_TYPE as CODE_ENTRY_TYPE
 from mcpg.documents.facts import Entity, FrontMatterFacts, Property, means_itself, parse_facts
 from mcpg.documents.front_matter_edits import values_as_written
@@ -99,15 +99,10 @@ class StatedFacts:
 
     of: defaultdict[str, dict[Said, None]] = field(default_factory=lambda: defaultdict(dict))
 
-    def about(self, node: str) -> Iterator[Triple]:
+    def take(self, node: str) -> Iterator[Triple]:
         """Return what is stated of *node*, and take it out."""
         for predicate, value in self.of.pop(node, {}):
             yield node, predicate, value
-
-    def rest(self) -> Iterator[Triple]:
-        """Return what is stated of the nodes that are left: things that have no document."""
-        for node in list(self.of):
-            yield from self.about(node)
 
 
 def stated_by(documents: Sequence[ToolDocument]) -> StatedFacts:
@@ -197,15 +192,12 @@ def _predicate(name: str, prefixes: Mapping[str, str]) -> str:
     return _IN_ANY_CASE.get(iri.casefold(), iri)
 
 
-def _entry_key(name: str) -> str:
-    """Return the key of `ENTRY_TYPES` for what an author calls an entry type."""
-    local = name.removeprefix(v.SCHEMA).removeprefix("schema:")
-    return re.sub(r"[\s_-]+", "", local).casefold()
-
-
 def _document_facts(facts: FrontMatterFacts, prefixes: Mapping[str, str]) -> Iterator[Said]:
-    kinds = (ENTRY_TYPES.get(_entry_key(name)) for name in facts.entry_types)
-    yield from ((v.RDF_TYPE, kind) for kind in kinds if kind)
+    for name in facts.entry_types:
+        local = name.removeprefix(v.SCHEMA).removeprefix("schema:")
+        kind = ENTRY_TYPES.get(re.sub(r"[\s_-]+", "", local).casefold())
+        if kind:
+            yield v.RDF_TYPE, kind
     for name in facts.types:
         yield v.RDF_TYPE, _expand_name(name, prefixes)
     yield from ((v.KB_ENTRY_TYPE, plain(name)) for name in facts.entry_types)
@@ -295,19 +287,21 @@ def triples_of(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[
         documents: No two with the same node, see `distinct_documents`.
         base: What the IRIs begin with that are the project's own, see `mcpg.graph.iris`.
     """
-    found = _make_triples(list(documents))
+    kept = list(documents)
+    stated, found = stated_by(kept), _describe(kept)
+    if stated.of:
+        found = _with_stated(found, stated)
     return found if base == BASE else rebase_triples(found, base)
-
-
-def _make_triples(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
-    stated, found = stated_by(documents), _describe(documents)
-    return _with_stated(found, stated) if stated.of else found
 
 
 def _describe(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
     described: set[str] = set()
     groups = dict.fromkeys(name for document in documents for name in document.groups)
-    yield from _scheme(groups)
+    if groups:
+        yield GROUP_SCHEME, v.RDF_TYPE, v.SKOS_CONCEPT_SCHEME
+        yield GROUP_SCHEME, v.SCHEMA_NAME, RdfLiteral("Groups of tools")
+        tops = (node_iri(name) for name in groups if broader_group(name) not in groups)
+        yield from ((GROUP_SCHEME, v.SKOS_HAS_TOP_CONCEPT, top) for top in dict.fromkeys(tops))
     for document in documents:
         yield from _describe_shared(document, described, groups)
         yield from _document(document)
@@ -346,8 +340,10 @@ def number(value: float) -> RdfLiteral:
 def _with_stated(triples: Iterable[Triple], stated: StatedFacts) -> Iterator[Triple]:
     """Put what authors state of each node beside what *triples* say of it, and then the rest."""
     for node, own in groupby(triples, _SUBJECT):
-        yield from dict.fromkeys((*own, *stated.about(node)))
-    yield from stated.rest()
+        yield from dict.fromkeys((*own, *stated.take(node)))
+    # Things that have no document.
+    for node in list(stated.of):
+        yield from stated.take(node)
 
 
 def _describe_shared(
@@ -361,32 +357,19 @@ def _describe_shared(
         yield source, v.SCHEMA_NAME, plain(document.tool.source_id)
     for name in document.groups:
         group = node_iri(name)
-        if group not in described:
-            yield from _group(group, name, groups)
-            described.add(group)
-
-
-def _scheme(groups: Collection[str]) -> Iterator[Triple]:
-    """Describe the concept scheme of the *groups*, if there are any, and its top concepts."""
-    if not groups:
-        return
-    yield GROUP_SCHEME, v.RDF_TYPE, v.SKOS_CONCEPT_SCHEME
-    yield GROUP_SCHEME, v.SCHEMA_NAME, RdfLiteral("Groups of tools")
-    tops = (node_iri(name) for name in groups if broader_group(name) not in groups)
-    yield from ((GROUP_SCHEME, v.SKOS_HAS_TOP_CONCEPT, top) for top in dict.fromkeys(tops))
-
-
-def _group(group: str, name: str, groups: Container[str]) -> Iterator[Triple]:
-    yield group, v.RDF_TYPE, v.SCHEMA_DEFINED_TERM
-    yield group, v.RDF_TYPE, v.SKOS_CONCEPT
-    yield group, v.SCHEMA_NAME, plain(name)
-    yield group, v.SKOS_PREF_LABEL, plain(group_label(name))
-    yield group, v.SKOS_IN_SCHEME, GROUP_SCHEME
-    broader = broader_group(name)
-    if broader is not None and broader in groups:
-        yield group, v.SKOS_BROADER, node_iri(broader)
-    else:
-        yield group, v.SKOS_TOP_CONCEPT_OF, GROUP_SCHEME
+        if group in described:
+            continue
+        described.add(group)
+        yield group, v.RDF_TYPE, v.SCHEMA_DEFINED_TERM
+        yield group, v.RDF_TYPE, v.SKOS_CONCEPT
+        yield group, v.SCHEMA_NAME, plain(name)
+        yield group, v.SKOS_PREF_LABEL, plain(group_label(name))
+        yield group, v.SKOS_IN_SCHEME, GROUP_SCHEME
+        broader = broader_group(name)
+        if broader is not None and broader in groups:
+            yield group, v.SKOS_BROADER, node_iri(broader)
+        else:
+            yield group, v.SKOS_TOP_CONCEPT_OF, GROUP_SCHEME
 
 
 def _document(document: ToolDocument) -> Iterator[Triple]:
@@ -396,7 +379,11 @@ def _document(document: ToolDocument) -> Iterator[Triple]:
     yield node, v.RDF_TYPE, v.KB_MARKDOWN_DOCUMENT
     if is_tool:
         yield node, v.RDF_TYPE, v.MCPG_TOOL
-    yield from _identity(node, tool, is_tool=is_tool)
+    yield node, v.SCHEMA_NAME, plain(tool.display_name)
+    if tool.description:
+        yield node, v.SCHEMA_DESCRIPTION, plain(tool.description)
+    if is_tool:
+        yield from _identity(node, tool)
     yield node, v.MCPG_PATH, plain(document.path)
     if document_uri(node) != document.uri:
         yield node, v.MCPG_STATED_URI, plain(document.uri)
@@ -407,7 +394,11 @@ def _document(document: ToolDocument) -> Iterator[Triple]:
         yield node, v.SCHEMA_ARTICLE_BODY, plain(document.body)
     if is_tool and not document.states_relations:
         yield node, v.MCPG_STATES_RELATIONS, _FALSE
-    yield from _memberships(node, document.groups)
+    groups = tuple(map(node_iri, document.groups))
+    yield from ((node, v.KB_MEMBER_OF, group) for group in dict.fromkeys(groups))
+    if groups != document.groups:
+        # All of them, since their order is to be read back as well.
+        yield from ((node, v.MCPG_STATED_GROUP, plain(name)) for name in document.groups)
     for kind, predicate in PREDICATES.items():
         targets = [node_iri(link.target) for link in document.links if link.kind is kind]
         yield from ((node, predicate, target) for target in dict.fromkeys(targets))
@@ -415,20 +406,7 @@ def _document(document: ToolDocument) -> Iterator[Triple]:
     yield from _parts(node, document)
 
 
-def _memberships(node: str, names: tuple[str, ...]) -> Iterator[Triple]:
-    groups = [node_iri(name) for name in names]
-    yield from ((node, v.KB_MEMBER_OF, group) for group in dict.fromkeys(groups))
-    if tuple(groups) != names:
-        # All of them, since their order is to be read back as well.
-        yield from ((node, v.MCPG_STATED_GROUP, plain(name)) for name in names)
-
-
-def _identity(node: str, tool: Tool, *, is_tool: bool) -> Iterator[Triple]:
-    yield node, v.SCHEMA_NAME, plain(tool.display_name)
-    if tool.description:
-        yield node, v.SCHEMA_DESCRIPTION, plain(tool.description)
-    if not is_tool:
-        return
+def _identity(node: str, tool: Tool) -> Iterator[Triple]:
     if tool.id:
         yield node, v.MCPG_TOOL_ID, plain(tool.id)
     yield node, v.MCPG_TOOL_NAME, plain(tool.name)
@@ -482,11 +460,19 @@ def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
     yield from ((node, v.MCPG_HAS_EXAMPLE, part) for part in examples)
     yield from ((node, v.MCPG_HAS_RELATION, part) for part in relations)
     for position, (part, heading) in enumerate(sections.items(), start=1):
-        yield from _section(part, heading, position)
+        yield part, v.RDF_TYPE, v.SCHEMA_CREATIVE_WORK
+        yield part, v.RDF_TYPE, v.MCPG_SECTION
+        yield part, v.SCHEMA_NAME, plain(heading)
+        yield part, v.SCHEMA_POSITION, RdfLiteral(str(position), v.XSD_INTEGER)
     for part, parameter in parameters.items():
         yield from _parameter(part, parameter)
     for part, example in examples.items():
-        yield from _example(part, example)
+        yield part, v.RDF_TYPE, v.MCPG_EXAMPLE
+        yield part, v.MCPG_INPUT, plain(example.input)
+        if example.output is not None:
+            yield part, v.MCPG_OUTPUT, plain(example.output)
+        if example.description is not None:
+            yield part, v.SCHEMA_DESCRIPTION, plain(example.description)
     for part, link in relations.items():
         yield from _relation(part, node, link)
 
@@ -509,13 +495,6 @@ def _sections(node: str, document: ToolDocument) -> Iterator[tuple[str, str]]:
             yield part_iri(node, "section", f"{name}{again}"), heading
 
 
-def _section(part: str, heading: str, position: int) -> Iterator[Triple]:
-    yield part, v.RDF_TYPE, v.SCHEMA_CREATIVE_WORK
-    yield part, v.RDF_TYPE, v.MCPG_SECTION
-    yield part, v.SCHEMA_NAME, plain(heading)
-    yield part, v.SCHEMA_POSITION, RdfLiteral(str(position), v.XSD_INTEGER)
-
-
 def _parameter(part: str, parameter: Parameter) -> Iterator[Triple]:
     yield part, v.RDF_TYPE, v.MCPG_PARAMETER
     yield part, v.SCHEMA_NAME, plain(parameter.path)
@@ -527,15 +506,6 @@ def _parameter(part: str, parameter: Parameter) -> Iterator[Triple]:
     for text in dict.fromkeys(parameter.values):
         yield part, v.MCPG_ALLOWED_VALUE, plain(text)
     yield part, v.SCHEMA_VALUE_REQUIRED, truth(parameter.required)
-
-
-def _example(part: str, example: ToolExample) -> Iterator[Triple]:
-    yield part, v.RDF_TYPE, v.MCPG_EXAMPLE
-    yield part, v.MCPG_INPUT, plain(example.input)
-    if example.output is not None:
-        yield part, v.MCPG_OUTPUT, plain(example.output)
-    if example.description is not None:
-        yield part, v.SCHEMA_DESCRIPTION, plain(example.description)
 
 
 def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:
@@ -557,7 +527,7 @@ def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:
         yield part, v.MCPG_STATED_TARGET, plain(link.target)
 
 
-EMBEDDED = tuple(
+EMBEDDED = frozenset(
     terms()[predicate].name
     for predicate in (
         MCPG_HAS_SOURCE,
@@ -584,13 +554,16 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
     for subject, group in groupby(triples, _SUBJECT):
         node: Node = {"id": compact_iri(subject)}
         for _, predicate, value in group:
-            if predicate == RDF_TYPE and not isinstance(value, RdfLiteral):
+            if predicate == RDF_TYPE and isinstance(value, str):
                 node.setdefault("type", []).append(class_names().get(value) or compact_iri(value))
                 continue
             term = keys.get(predicate)
-            if term is not None and term.kind == _kind(value) and _is_in_json(value):
+            kind, language = REFERENCE, ""
+            if isinstance(value, RdfLiteral):
+                kind, language = value.datatype, value.language
+            if term is not None and term.kind == kind and _is_in_json(value):
                 _add(node, term.name, _plain(value), is_set=term.is_set)
-            elif term is not None and term.kind == XSD_STRING and _is_in_a_language(value):
+            elif term is not None and term.kind == XSD_STRING and language:
                 _add(node, term.name, _explicit(value), is_set=term.is_set)
             else:
                 _add(node, compact_iri(predicate), _explicit(value), is_set=False)
@@ -614,35 +587,22 @@ def framed_documents(triples: Iterable[Triple]) -> Iterator[Node]:
         del parts[node["id"]]
     placed: set[str] = set()
     for node in documents:
-        placed.update(one for key in EMBEDDED for one in _as_strings(node.get(key, ())))
-        yield {key: _within(key, value, parts) for key, value in node.items()}
+        whole = dict(node)
+        for key in EMBEDDED & node.keys():
+            value = node[key]
+            placed.update([value] if isinstance(value, str) else value)
+            if isinstance(value, list):
+                whole[key] = [parts.get(one, one) for one in value]
+            else:
+                whole[key] = parts.get(value, value)
+        yield whole
     yield from (node for name, node in parts.items() if name not in placed)
-
-
-def _as_strings(value: Any) -> Iterable[str]:
-    return [value] if isinstance(value, str) else value
-
-
-def _within(key: str, value: Any, by_id: Mapping[str, Node]) -> Any:
-    if key not in EMBEDDED:
-        return value
-    if isinstance(value, list):
-        return [by_id.get(one, one) for one in value]
-    return by_id.get(value, value)
-
-
-def _kind(value: str | RdfLiteral) -> str:
-    return value.datatype if isinstance(value, RdfLiteral) else REFERENCE
 
 
 def _is_in_json(value: str | RdfLiteral) -> bool:
     """Return whether JSON has a value like *value*; a boolean may be written as anything."""
     is_boolean = isinstance(value, RdfLiteral) and value.datatype == XSD_BOOLEAN
     return not is_boolean or value in (_TRUE, _FALSE)
-
-
-def _is_in_a_language(value: str | RdfLiteral) -> bool:
-    return isinstance(value, RdfLiteral) and bool(value.language)
 
 
 def _plain(value: str | RdfLiteral) -> Any:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
-from mcpg.bundle.dotnet_texts import ReaderFinding
+from mcpg.bundle import assemble, decode_bundle
+from mcpg.bundle.dotnet_texts import ReaderFinding, named_findings, reader_findings
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
@@ -18,8 +20,10 @@ from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.terminal import one_line
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
+from mcpg.documents.markdown import collect_targets, with_pages
 from mcpg.errors import Severity
 from mcpg.graph import commands
+from mcpg.graph.validation import DEFAULT_TIMEOUT
 from mcpg.show.blocks import CodeSpan, Column, Table
 from mcpg.sources import SourceBatch
 from mcpg.values import format_count, to_json
@@ -54,7 +58,7 @@ def validate(
     file: File,
     reader: Reader = None,
     shapes: commands.Shapes = None,
-    timeout: commands.Timeout = commands.DEFAULT_TIMEOUT,
+    timeout: commands.Timeout = DEFAULT_TIMEOUT,
     strict: commands.Strict = False,
     form: options.ListFormat = "text",
 ) -> int:
@@ -69,25 +73,19 @@ def validate(
         )
     batch = open_sources(read_settings(bundle=[file]), output)
     documents, found = _find_reader_problems(batch, file)
-    data = _json(file, reader, documents, found)
+    data = findings_json(file, reader, documents, found)
     if form == "json":
         output.json(data)
     elif form == "text":
-        output.text(_text(found, documents, output))
+        output.text(findings_text(found, documents, output))
     else:
-        write_listing(_listing(data["findings"]), form, output)
+        write_listing(_list_findings(data["findings"]), form, output)
     is_bad = data["errors"] or data["warnings"]
     return ExitCode.FINDINGS if is_bad else ExitCode.DONE
 
 
 def _find_reader_problems(batch: SourceBatch, file: str) -> tuple[int, Sequence[ReaderFinding]]:
     """Return how many documents *batch* holds, and what the .NET library makes of them."""
-    from dataclasses import replace  # noqa: PLC0415 - as above
-
-    from mcpg.bundle import assemble, decode_bundle  # noqa: PLC0415 - help needs none of it
-    from mcpg.bundle.dotnet_texts import named_findings, reader_findings  # noqa: PLC0415
-    from mcpg.documents.markdown import collect_targets, with_pages  # noqa: PLC0415 - as above
-
     assembly = assemble(batch, texts=False)
     addresses = {one.tool.id: (one.path, one.uri) for one in assembly.documents}
     targets = with_pages(
@@ -99,18 +97,16 @@ def _find_reader_problems(batch: SourceBatch, file: str) -> tuple[int, Sequence[
         for one in decode_bundle(raw.text, raw.place).documents
     ]
     documents += batch.documents
-    documents += _further_texts(file, {one.place for one in documents})
+    documents += _read_further_texts(file, {one.place for one in documents})
     named = named_findings(file) if batch.bundles else ()
     return len(documents), [*named, *reader_findings(documents, targets)]
 
 
-def _further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocument]:
+def _read_further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocument]:
     """Return files of *folder* that are no documents here, but begin as one with front matter.
 
     The .NET library reads every file that decodes as text.
     """
-    from mcpg.catalog.model import SourceDocument  # noqa: PLC0415 - help needs none of it
-
     for path in sorted(Path(folder).rglob("*")) if Path(folder).is_dir() else ():
         if str(path) in read or not path.is_file():
             continue
@@ -123,7 +119,10 @@ def _further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocumen
                 yield SourceDocument(name, data.decode(), place=str(path))
 
 
-def _json(file: str, reader: str, documents: int, found: Sequence[ReaderFinding]) -> dict[str, Any]:
+def findings_json(
+    file: str, reader: str, documents: int, found: Sequence[ReaderFinding]
+) -> dict[str, Any]:
+    """Return the object that `validate --reader` prints."""
     counts = {
         f"{one}s" if one != Severity.INFO else "notes": sum(item.severity == one for item in found)
         for one in (Severity.ERROR, Severity.WARNING, Severity.INFO)
@@ -139,7 +138,7 @@ def _json(file: str, reader: str, documents: int, found: Sequence[ReaderFinding]
     }
 
 
-def _listing(findings: Sequence[Mapping[str, Any]]) -> RecordListing:
+def _list_findings(findings: Sequence[Mapping[str, Any]]) -> RecordListing:
     members = ("severity", "rule", "place", "message")
     rows = tuple(
         (one["severity"], one["rule"], CodeSpan(one["place"]), CodeSpan(one["message"]))
@@ -160,7 +159,7 @@ _FENCE = b"---"
 _STYLES = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
-def _text(found: Sequence[ReaderFinding], documents: int, output: Output) -> str:
+def findings_text(found: Sequence[ReaderFinding], documents: int, output: Output) -> str:
     """Return a line for each finding, as compilers write them, and their counts."""
     lines = []
     for one in found:
@@ -168,12 +167,6 @@ def _text(found: Sequence[ReaderFinding], documents: int, output: Output) -> str
         lines.append(f"{one_line(one.place)}: {label}[{one.rule}]: {one_line(one.message)}")
     numbers = {one: sum(item.severity == one for item in found) for one in _STYLES}
     verb = "refuses" if numbers[Severity.ERROR] else "loads"
-    told = ", ".join(
-        format_count(numbers[one], name)
-        for one, name in (
-            (Severity.ERROR, "error"),
-            (Severity.WARNING, "warning"),
-            (Severity.INFO, "note"),
-        )
-    )
+    names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+    told = ", ".join(format_count(numbers[one], name) for one, name in names.items())
     return "\n".join((*lines, f".NET {verb} {format_count(documents, 'document')}: {told}"))

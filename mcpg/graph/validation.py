@@ -22,6 +22,8 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 from urllib.request import url2pathname
 
+import pyoxigraph
+
 from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, pick_text
 from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
@@ -32,6 +34,7 @@ from mcpg.graph.iris import MOST_SUGGESTED, digest, node_iri, part_iri, unknown_
 from mcpg.graph.terms import OWL, RDF_TYPE, RDFS, Triple, compact_iri
 from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 from mcpg.graph.worker import Worker, WorkerEndedError
+from mcpg.sources.model import read_text
 from mcpg.text.install_commands import install_command
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.library_errors import turtle_reason
@@ -98,16 +101,16 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
     for place, text in given.items():
         check_shapes(text, place)
     found = dict(given)
-    known = {_resolve_path(place) for place in found}
+    known = {Path(place).resolve() for place in found}
     for place in (waiting := list(found)):
-        for path in _files_imported(place, found):
+        for path in _find_imported_files(place, found):
             if path in known:
                 continue
             if len(found) == _MOST_FILES:
                 message = f"imports more than {_MOST_FILES} files"
                 raise InputError(message, place=place, remedy="join them")
             known.add(path)
-            found[str(path)] = _read(path, place)
+            found[str(path)] = _read_import(path, place)
             waiting.append(str(path))
     return found
 
@@ -126,7 +129,9 @@ def find_unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
     for place, text in texts.items():
         lines = _lines_by_name(text)
         terms = chain.from_iterable(_triples(text, place))
-        values = dict.fromkeys(term.value for term in terms if _is_named(term))
+        values = dict.fromkeys(
+            term.value for term in terms if isinstance(term, pyoxigraph.NamedNode)
+        )
         for name in (one.removeprefix(_SH) for one in values if one.startswith(_SH)):
             if name and name not in SH:
                 near = known.suggest(name) if next(shown) < MOST_SUGGESTED else ()
@@ -162,7 +167,12 @@ class ShapeTargets:
 
     def find_unmet(self) -> Iterator[Diagnostic]:
         """Report the targets that no node of the graph meets."""
-        self._add_superclasses()
+        # Classes of which the graph has instances of a subclass are met as well.
+        waiting = [*self._classes]
+        while waiting:
+            others = self._above[waiting.pop()] - self._classes
+            self._classes |= others
+            waiting += others
         unmet = [one for one in self._targets if not self._is_met(*one[1:])]
         names = ((value, compact_iri(value)) for _, _, value in unmet)
         near = unknown_names(name for value, name in names if name != value)
@@ -171,14 +181,6 @@ class ShapeTargets:
             advice = f"; did you mean {likely[0]}?" if likely else ""
             message = f"sh:{kind} <{value[:_SHOWN]}> matches no node of the graph{advice}"
             yield warning(Code.SHAPE_TARGET_EMPTY, message, place)
-
-    def _add_superclasses(self) -> None:
-        """Add the classes of which the graph has instances of a subclass."""
-        waiting = [*self._classes]
-        while waiting:
-            others = self._above[waiting.pop()] - self._classes
-            self._classes |= others
-            waiting += others
 
     def _is_met(self, kind: str, value: str) -> bool:
         if kind == _TARGET_NODE:
@@ -205,14 +207,9 @@ def _find_targets(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
             is_class = kind == RDF_TYPE and node.value == f"{RDFS}Class"
             if is_class and not types[one.subject].isdisjoint(_SHAPES):
                 kind, node = _TARGET_CLASS, one.subject
-            if kind in _TARGETS and _is_named(node) and one.subject not in off:
+            is_named = isinstance(node, pyoxigraph.NamedNode)
+            if kind in _TARGETS and is_named and one.subject not in off:
                 yield _locate_name(node.value, lines, place), kind, node.value
-
-
-def _is_named(term: Any) -> bool:
-    import pyoxigraph  # noqa: PLC0415 - as above
-
-    return isinstance(term, pyoxigraph.NamedNode)
 
 
 # What follows a sign after which the last part of an IRI or a prefixed name begins.
@@ -236,15 +233,19 @@ def _locate_name(name: str, lines: Mapping[str, int], place: str) -> str:
 
 def with_base(text: str, place: str) -> str:
     """Return *text* such that relative addresses in it begin at the file *place*."""
-    return f"@base <{_base(place)}> .\n{text}"
+    return f"@base <{Path(place).resolve().as_uri()}> .\n{text}"
 
 
-def _files_imported(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
-    for address in _imports(texts[place], place):
+def _find_imported_files(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
+    for address in _read_imports(texts[place], place):
         parts = urlsplit(address)
         if parts.scheme == "file" and parts.netloc in _LOCAL_HOSTS:
-            yield _parse_file_address(parts.path, address, place)
-        elif address not in _ontologies(texts):
+            try:
+                yield Path(url2pathname(parts.path)).resolve()
+            except (OSError, RuntimeError, ValueError) as fault:
+                message = f"imports {address}, which is no address of a file"
+                raise InputError(message, place=place, remedy="correct it") from fault
+        elif address not in _find_ontologies(texts):
             raise InputError(
                 f"imports {address}, and validation reads nothing from the network",
                 place=place,
@@ -252,17 +253,7 @@ def _files_imported(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
             )
 
 
-def _parse_file_address(written: str, address: str, place: str) -> Path:
-    try:
-        return Path(url2pathname(written)).resolve()
-    except (OSError, RuntimeError, ValueError) as fault:
-        message = f"imports {address}, which is no address of a file"
-        raise InputError(message, place=place, remedy="correct it") from fault
-
-
-def _imports(text: str, place: str) -> Iterator[str]:
-    import pyoxigraph  # noqa: PLC0415 - only these commands need it
-
+def _read_imports(text: str, place: str) -> Iterator[str]:
     for triple in _triples(text, place):
         if triple.predicate.value == _IMPORTS:
             if not isinstance(triple.object, pyoxigraph.NamedNode):
@@ -271,7 +262,7 @@ def _imports(text: str, place: str) -> Iterator[str]:
             yield triple.object.value
 
 
-def _ontologies(texts: Mapping[str, str]) -> set[str]:
+def _find_ontologies(texts: Mapping[str, str]) -> set[str]:
     """Return the IRIs of the ontologies that *texts* and the package hold."""
     own = (files("mcpg.graph") / "data" / "ontology.ttl").read_text("utf-8")
     return {
@@ -282,10 +273,8 @@ def _ontologies(texts: Mapping[str, str]) -> set[str]:
     }
 
 
-def _read(path: Path, place: str) -> str:
+def _read_import(path: Path, place: str) -> str:
     """Return the text of the file at *path*, which the file *place* imports."""
-    from mcpg.sources.model import read_text  # noqa: PLC0415 - few shapes import others
-
     try:
         text = read_text(path, str(path))
     except McpgError as fault:
@@ -296,20 +285,10 @@ def _read(path: Path, place: str) -> str:
     return text
 
 
-def _resolve_path(place: str) -> Path:
-    return Path(place).resolve()
-
-
-def _base(place: str) -> str:
-    return _resolve_path(place).as_uri()
-
-
 def _triples(text: str, place: str) -> list[Any]:
-    import pyoxigraph  # noqa: PLC0415 - as above
-
     try:
-        form = pyoxigraph.RdfFormat.TURTLE
-        found = list(pyoxigraph.parse(text.encode(), format=form, base_iri=_base(place)))
+        base, form = Path(place).resolve().as_uri(), pyoxigraph.RdfFormat.TURTLE
+        found = list(pyoxigraph.parse(text.encode(), format=form, base_iri=base))
     except (SyntaxError, UnicodeEncodeError) as fault:
         line = getattr(fault, "lineno", None)
         where = f"{place}:{line}" if line else place
@@ -374,38 +353,35 @@ class SourceLocations:
 
     def locate_result(self, result: ShaclResult) -> str | None:
         """Return `file:line` of what *result* is about, or as much of it as is known."""
-        owner = self._owner(result.focus)
+        owner = self._find_owner(result.focus)
         if owner is None:
             return None
         front = self._front(owner.path) or self._front(owner.tool.place)
         if front is None:
             return owner.tool.place or owner.path
-        return front.at(*self._path(result, owner, front))
+        return front.locate(*self._find_path(result, owner, front))
 
-    def _owner(self, focus: str) -> ToolDocument | None:
+    def _find_owner(self, focus: str) -> ToolDocument | None:
         whole, _, _ = focus.rpartition("#")
         known = self._by_node.get(focus) or self._by_node.get(whole)
         # Where the document's own IRI has a fragment, its parts stand below that.
         return known or self._things.get(focus) or self._by_node.get(focus.rsplit("/", 2)[0])
 
-    def _path(
+    def _find_path(
         self, result: ShaclResult, owner: ToolDocument, front: _FrontMatterLines
     ) -> tuple[str | int, ...]:
         if result.focus in self._things and result.focus not in self._by_node:
             keys = tuple(key for keys in _THINGS.values() for key in keys)
-            return front.item(keys, result.focus)
-        link = self._statements(owner).get(result.focus)
-        if link is not None:
-            return front.item(_EDGES[PREDICATES[link.kind]], link.target)
-        return front.item((*_KEYS.get(result.path, ()), *_STATED), result.value, result.path)
-
-    def _statements(self, owner: ToolDocument) -> Mapping[str, Link]:
+            return front.find_item(keys, result.focus)
         if owner.path not in self._links:
             node = node_iri(owner.uri)
             self._links[owner.path] = {
                 part_iri(node, link.kind.value, digest(link.target)): link for link in owner.links
             }
-        return self._links[owner.path]
+        link = self._links[owner.path].get(result.focus)
+        if link is not None:
+            return front.find_item(_EDGES[PREDICATES[link.kind]], link.target)
+        return front.find_item((*_KEYS.get(result.path, ()), *_STATED), result.value, result.path)
 
     @cached_property
     def _by_node(self) -> dict[str, ToolDocument]:
@@ -445,13 +421,15 @@ class _FrontMatterLines:
         self._values = matter.values
         self._lines = LineNumbers(matter.text, place, matter.text_line)
 
-    def item(self, keys: tuple[str, ...], *values: str) -> tuple[str | int, ...]:
+    def find_item(self, keys: tuple[str, ...], *values: str) -> tuple[str | int, ...]:
         """Return the path of the item under *keys* that means one of *values*, or its key."""
         present = [key for key in keys if key in self._values]
         for value in filter(None, values):
             for key in present:
                 numbers = self._numbers(key)
-                found = [numbers[one] for one in (value, _ending(value)) if one in numbers]
+                # The last segment of an address that ends with a slash, with the slashes.
+                end = f"/{value[:-1].rpartition('/')[2]}/" if value.endswith("/") else ""
+                found = [numbers[one] for one in (value, end) if one in numbers]
                 if found:
                     return (key, min(found))
         return (present[0],) if present and present[0] not in _STATED else ()
@@ -462,11 +440,13 @@ class _FrontMatterLines:
             found = self._meanings[key] = {}
             for number, item in enumerate(_as_list(self._values[key])):
                 for name in _names(item):
-                    for meaning in (name, node_iri(name), _last(name)):
+                    # As the URI of a tool ends that an author calls so.
+                    end = f"/{quote(name.rpartition('::')[2], safe='')}/"
+                    for meaning in (name, node_iri(name), end):
                         found.setdefault(meaning, number)
         return self._meanings[key]
 
-    def at(self, *path: str | int) -> str:
+    def locate(self, *path: str | int) -> str:
         """Return `file:line` of the value under *path*; of the first line without one."""
         return self._lines.at(*path) if path else f"{self._place}:1"
 
@@ -484,21 +464,11 @@ def _names(item: JsonValue) -> list[str]:
     return list(filter(None, texts))
 
 
-def _last(name: str) -> str:
-    """Return how the URI of a tool ends that an author calls *name*."""
-    return f"/{quote(name.rpartition('::')[2], safe='')}/"
-
-
-def _ending(value: str) -> str:
-    """Return the last segment of an address that ends with a slash, with the slashes; else ""."""
-    last = value.removesuffix("/").rpartition("/")[2]
-    return f"/{last}/" if value.endswith("/") else ""
-
-
 MEMORY = 4 * 1024 * 1024 * 1024
 """How many bytes a validation may take, where the system knows such a bound."""
 
 _WORKER = "mcpg.graph.shacl_worker"
+_SEVERITIES = ("violation", "warning", "info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,13 +515,13 @@ def validate(
     """
     if find_spec("pyshacl") is None:
         raise UsageError("the SHACL validator is not installed", remedy=install_command("shacl"))
-    answer = _answer(data, shapes, timeout, memory)
+    answer = _ask_worker(data, shapes, timeout, memory)
     if isinstance(answer, str):
         raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")
-    return tuple(sorted((ShaclResult(*members) for members in answer), key=_result_order))
+    return tuple(sorted((ShaclResult(*members) for members in answer), key=_order_result))
 
 
-def _answer(
+def _ask_worker(
     data: bytes, shapes: Sequence[str], timeout: float, memory: int
 ) -> list[list[str]] | str:
     """Return the members of each result, or the reason why there are none."""
@@ -572,8 +542,8 @@ def _answer(
     return answer
 
 
-def _result_order(result: ShaclResult) -> tuple[Any, ...]:
-    rank = ("violation", "warning", "info").index(result.severity)
+def _order_result(result: ShaclResult) -> tuple[Any, ...]:
+    rank = _SEVERITIES.index(result.severity)
     return rank, result.focus, result.path, result.value, result.message, result.shape
 
 
@@ -665,15 +635,15 @@ def validate_documents(
     results = validate(data, [shipped_shapes(), *based], timeout=timeout)
     blame = SourceLocations(kept, originals)
     findings = [ShaclFinding(result, blame.locate_result(result)) for result in results]
-    ordered = sorted(findings, key=_finding_order)
+    ordered = sorted(findings, key=_order_finding)
     pages = sum(document.is_page for document in kept)
     doubts = (*find_unknown_terms(texts), *targets.find_unmet()) if shapes else ()
     diagnostics = (*noticed, *doubts)
     return Validation(tuple(ordered), len(kept), count, diagnostics, pages, tuple(texts))
 
 
-def _finding_order(finding: ShaclFinding) -> tuple[int, str, int, str]:
-    rank = ("violation", "warning", "info").index(finding.result.severity)
+def _order_finding(finding: ShaclFinding) -> tuple[int, str, int, str]:
+    rank = _SEVERITIES.index(finding.result.severity)
     file, _, line = (finding.place or "").rpartition(":")
     number = int(line) if line.isdigit() else 0
     return rank, file, number, finding.message

@@ -638,5 +638,5 @@ def evidence(found: Mapping[str, Sequence[str]]) -> Markup:
 
 _CHARTS: Mapping[str, Callable[..., Markup]] = {
     one.__name__: one
-    for one in (evidence, legend, stacked_bar, reliability_diagram, coverage_curve, join_markup)
-}
+    for one in (evidence, legend, stacked_bar, reliability_diagram, coverage_curve)
+} | {"joined": join_markup}

@@ -11,8 +11,6 @@ import pytest
 from sparqlserver import serving
 
 from mcpg.graph.cache import FEWEST_DOCUMENTS
-from mcpg.graph.query_command import GraphMode
-from mcpg.graph.search import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,11 +154,6 @@ def test_options_that_disagree_are_refused(
 
     assert done.code == 2
     assert told in done.err
-
-
-def test_the_modes_are_those_of_the_library() -> None:
-    """Help names them without loading a graph."""
-    assert [mode.value for mode in GraphMode] == [mode.value for mode in Mode]
 
 
 def test_the_schema_is_told(run: Callable[..., Run]) -> None:

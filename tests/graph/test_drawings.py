@@ -15,9 +15,9 @@ from generated import NASTY, documents
 from hypothesis import HealthCheck, given, settings
 
 from mcpg.documents.model import ToolDocument
-from mcpg.graph import triples_of
 from mcpg.graph.exports import dot, graphml, mermaid
 from mcpg.graph.schema import Network, build_network
+from mcpg.graph.triples import triples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

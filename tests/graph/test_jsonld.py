@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from pyld import jsonld
 
 from mcpg.errors import DocumentError
-from mcpg.graph import triples_of
 from mcpg.graph.exports import framed_json_ld, json_ld
 from mcpg.graph.jsonld import from_jsonld, to_jsonld
 from mcpg.graph.terms import CONTEXT_IRI, context
+from mcpg.graph.triples import triples_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -20,10 +20,11 @@ from hypothesis import HealthCheck, given, settings
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, SourceError
-from mcpg.graph import reading, triples_of
+from mcpg.graph import reading
 from mcpg.graph.exports import beyond_xml, json_ld, nquads, rdf_xml, turtle
 from mcpg.graph.parsing import EXTENSIONS, RdfFormat, detect_format, triples_in
 from mcpg.graph.reading import read_graph, with_graphs_read
+from mcpg.graph.triples import triples_of
 from mcpg.sources import SourceBatch, read_sources
 from mcpg.sources.model import RawGraph
 

@@ -13,13 +13,13 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.graph import terms as v
-from mcpg.graph import triples_of
 from mcpg.graph.exports import framed_json_ld, graph_of, json_ld, nquads, turtle
 from mcpg.graph.jsonld import from_jsonld, to_jsonld
 from mcpg.graph.map import graph_page
 from mcpg.graph.parsing import RdfFormat, triples_in
 from mcpg.graph.schema import build_network
 from mcpg.graph.terms import RdfLiteral
+from mcpg.graph.triples import triples_of
 
 PAGE = """---
 name: recover

@@ -6,8 +6,9 @@ import rdflib
 from builders import make_tool
 
 from mcpg.documents.model import Link, ToolDocument
-from mcpg.graph import PREFIXES, triples_of
 from mcpg.graph.exports import graph_of, turtle
+from mcpg.graph.terms import PREFIXES
+from mcpg.graph.triples import triples_of
 from mcpg.relations.edges import EdgeKind
 
 if TYPE_CHECKING:

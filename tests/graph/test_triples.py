@@ -12,11 +12,10 @@ from hypothesis import HealthCheck, given, settings
 
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code
-from mcpg.graph import distinct_documents, triples_of
 from mcpg.graph import terms as v
 from mcpg.graph.exports import framed_json_ld, json_ld, nquads, turtle
 from mcpg.graph.terms import RdfLiteral
-from mcpg.graph.triples import number
+from mcpg.graph.triples import distinct_documents, number, triples_of
 from mcpg.text.safeyaml import UNSAFE
 
 if TYPE_CHECKING:

@@ -101,7 +101,7 @@ def test_lines_of_thousands_of_links_are_found_in_linear_time() -> None:
         "from mcpg.sources import SourceBatch\n"
         "from mcpg.graph.validation import SourceLocations\n"
         "from mcpg.graph.iris import node_iri\n"
-        "from mcpg.graph.validation import Result\n"
+        "from mcpg.graph.validation import ShaclResult\n"
         "from mcpg.graph.terms import KB_RELATED_TO\n"
         "names = [f'gone{n}' for n in range(5_000)]\n"
         "head = '---\\nname: a\\nsource: s\\ngraph_related:'\n"
@@ -110,8 +110,9 @@ def test_lines_of_thousands_of_links_are_found_in_linear_time() -> None:
         "documents = assemble(batch).documents\n"
         "blame = SourceLocations(documents, {documents[0].path: ('a.md', text)})\n"
         "focus = node_iri(documents[0].uri)\n"
-        "found = [Result('warning', '', focus, KB_RELATED_TO, node_iri(name)) for name in names]\n"
-        "places = [blame.place_of(result) for result in found]\n"
+        "ends = map(node_iri, names)\n"
+        "found = [ShaclResult('warning', '', focus, KB_RELATED_TO, end) for end in ends]\n"
+        "places = [blame.locate_result(result) for result in found]\n"
         "assert places == [f'a.md:{n + 5}' for n in range(5_000)], places\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

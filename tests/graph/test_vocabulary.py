@@ -9,10 +9,18 @@ import rdflib
 from pyld import jsonld
 from rdflib import OWL, RDF, RDFS, SKOS
 
-from mcpg.graph import PREFIXES, triples_of
 from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
-from mcpg.graph.terms import RdfLiteral, class_names, compact_iri, context, expand_name, terms
+from mcpg.graph.terms import (
+    PREFIXES,
+    RdfLiteral,
+    class_names,
+    compact_iri,
+    context,
+    expand_name,
+    terms,
+)
+from mcpg.graph.triples import triples_of
 
 if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument

@@ -18,9 +18,9 @@ from hostile import TEXTS
 
 from mcpg.bundle import assemble
 from mcpg.documents.model import Link, ToolDocument
-from mcpg.graph import triples_of
 from mcpg.graph.map import framed_map, graph_page
 from mcpg.graph.schema import build_network
+from mcpg.graph.triples import triples_of
 from mcpg.relations.edges import EdgeKind
 from mcpg.sources import SourceBatch
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error, info, warning
@@ -42,11 +42,8 @@ from mcpg.graph.search.scoring import (
     score_nodes,
 )
 from mcpg.graph.sparql import EndpointInvalidError, Limits, SparqlEndpoint, check_endpoint
+from mcpg.graph.terms import Triple
 
-if TYPE_CHECKING:
-    import pyoxigraph
-
-Edge = tuple[str, str, str]
 Fallback = Callable[[str, int], Iterable[tuple[str, float]]]
 """From a query and a limit to ids of tools and their scores, the best first."""
 
@@ -144,21 +141,26 @@ def expand_matches(
     if not primaries or not graph.profile.expansions:
         return "", []
     nodes = [match.node for match in primaries]
-    best = _best(graph, primaries, graph.edges(nodes))
+    best = _find_best_edges(graph, primaries)
     known = collect_displays(graph.describe_nodes({node for _, node in best}))
     best = {key: edge for key, edge in best.items() if key[1] in known}
     chosen = [*_choose_best(graph, best, Role.RELATED), *_choose_best(graph, best, Role.NEXT)]
     query = expansion_query(graph.profile, nodes)
-    return query, [_match(known[node], node, role, best[role, node]) for role, node in chosen]
+    matches = []
+    for role, node in chosen:
+        display, edge = known[node], best[role, node]
+        shown = display.label, display.description, display.types
+        matches.append(GraphMatch(node, *shown, role, edge.score, ScoreKind.HANDED_ON, (edge,)))
+    return query, matches
 
 
-def _best(
-    graph: LocalGraph, primaries: Sequence[GraphMatch], edges: Iterable[Edge]
+def _find_best_edges(
+    graph: LocalGraph, primaries: Sequence[GraphMatch]
 ) -> dict[tuple[Role, str], Evidence]:
     matches = {match.node: match for match in primaries}
     kinds = {one.iri: one for one in graph.profile.expansions}
     found: dict[tuple[Role, str], Evidence] = {}
-    for source, predicate, target in edges:
+    for source, predicate, target in graph.edges(matches):
         if target in matches:
             continue
         kind, match = kinds[predicate], matches[source]
@@ -181,11 +183,6 @@ def _choose_best(
     limit = profile.next_limit if role is Role.NEXT else profile.related_limit
     ranked = sorted((-edge.score, node) for (kind, node), edge in best.items() if kind is role)
     return [(role, node) for _, node in ranked[:limit]]
-
-
-def _match(display: NodeDisplay, node: str, role: Role, edge: Evidence) -> GraphMatch:
-    shown = display.label, display.description, display.types
-    return GraphMatch(node, *shown, role, edge.score, ScoreKind.HANDED_ON, (edge,))
 
 
 _LIMITS = Limits(seconds=10.0, rows=10_000)
@@ -232,8 +229,8 @@ class GraphSearcher:
         )
         self._base = graph.base or BASE
         # What another profile needs is not kept.
-        self._recall = graph.recall if profile is DEFAULT_PROFILE else _run_uncached
-        facts = self._recall(SEARCH, partial(_facts, graph, profile))
+        self._recall = graph.recall if profile is DEFAULT_PROFILE else lambda _, work: work()
+        facts = self._recall(SEARCH, partial(_tabulate_graph, graph, profile))
         self._local = LocalGraph(facts["graph"], profile)
         self._tools: dict[str, list[str]] = facts["tools"]
         """Id and source of each tool, by its node."""
@@ -244,7 +241,7 @@ class GraphSearcher:
     @classmethod
     def over(
         cls,
-        store: pyoxigraph.Store,
+        triples: Iterable[Triple],
         *,
         profile: SearchProfile = DEFAULT_PROFILE,
         allowed: Collection[str] = (),
@@ -252,7 +249,7 @@ class GraphSearcher:
     ) -> Self:
         """Search any graph, in which nothing is a tool."""
         searcher = cls((), profile=profile, allowed=allowed, limits=limits)
-        searcher._local = LocalGraph.of_store(store, profile)
+        searcher._local = LocalGraph.of(triples, profile)
         return searcher
 
     def search(self, request: GraphSearchRequest) -> GraphSearchResult:
@@ -266,7 +263,11 @@ class GraphSearcher:
         if request.is_federated:
             return self._search_federated(request)
         if request.mode is Mode.TOKEN_DISTANCE:
-            return self._answer(request, _RankedNodes(), self._nearest(request))
+            return self._answer(request, _RankedNodes(), self._find_nearest(request))
+        return self._search_here(request)
+
+    def _search_here(self, request: GraphSearchRequest) -> GraphSearchResult:
+        """Search the graph at hand, and by the fallback where that finds no tool."""
         terms = parse_terms(request.query, self._local.language)
         sparql = self._query_here(terms)
         rows = self._local.rows(terms) if sparql else []
@@ -275,12 +276,20 @@ class GraphSearcher:
         primaries = self._primaries(found.nodes[: request.limit], ())
         has_tool = any(match.tool_id for match in primaries)
         if request.mode is Mode.HYBRID and not has_tool and self._fallback is not None:
-            ranked = self._rank_by_fallback(request, self._fallback)[
-                : request.limit - len(primaries)
-            ]
+            ranked = [
+                ScoredNode(self._nodes[tool], score, ())
+                for tool, score in self._fallback(request.query, request.limit)
+                if tool in self._nodes
+            ][: request.limit - len(primaries)]
             # What is found of no tool is more than nothing.
             if ranked or not primaries:
-                return self._answer_by_fallback(request, found, primaries, ranked)
+                message = (
+                    "no predicate of the profile matched the query; the default ranking was used"
+                )
+                found.diagnostics.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
+                primaries = (*primaries, *self._primaries(ranked, (), ScoreKind.RANKING))
+                answer = self._answer(request, found, primaries)
+                return replace(answer, used_schema_fallback=True)
         return self._answer(request, found, primaries)
 
     def _answer(
@@ -300,28 +309,6 @@ class GraphSearcher:
             diagnostics=tuple(found.diagnostics),
         )
 
-    def _rank_by_fallback(
-        self, request: GraphSearchRequest, fallback: Fallback
-    ) -> list[ScoredNode]:
-        return [
-            ScoredNode(self._nodes[tool], score, ())
-            for tool, score in fallback(request.query, request.limit)
-            if tool in self._nodes
-        ]
-
-    def _answer_by_fallback(
-        self,
-        request: GraphSearchRequest,
-        found: _RankedNodes,
-        others: tuple[GraphMatch, ...],
-        ranked: list[ScoredNode],
-    ) -> GraphSearchResult:
-        """Return the tools that were *ranked* after *others*, which the schema finds."""
-        message = "no predicate of the profile matched the query; the default ranking was used"
-        found.diagnostics.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
-        primaries = (*others, *self._primaries(ranked, (), ScoreKind.RANKING))
-        return replace(self._answer(request, found, primaries), used_schema_fallback=True)
-
     def _search_federated(self, request: GraphSearchRequest) -> GraphSearchResult:
         if request.mode is Mode.TOKEN_DISTANCE:
             raise UsageError(
@@ -332,7 +319,7 @@ class GraphSearcher:
         terms = parse_terms(request.query, self._local.language)
         query = evidence_query(self._profile, build_pattern(terms)) if terms else ""
         answers = query_endpoints(kept, query, self._limits) if query else []
-        rows = [row for one in answers for row in _rows(one.rows, one.endpoint)]
+        rows = [row for one in answers for row in _read_rows(one.rows, one.endpoint)]
         queries = [at_endpoint(query, one.endpoint) for one in answers]
         total = 0
         if request.includes_local:
@@ -375,7 +362,7 @@ class GraphSearcher:
         message = f"the graph has no {names}; they are ignored"
         return [warning(Code.GRAPH_SCHEMA_PROFILE_INVALID, message)]
 
-    def _nearest(self, request: GraphSearchRequest) -> tuple[GraphMatch, ...]:
+    def _find_nearest(self, request: GraphSearchRequest) -> tuple[GraphMatch, ...]:
         near = self._distances.nearest(request.query, request.limit)
         nodes = [
             ScoredNode(
@@ -424,14 +411,12 @@ class GraphSearcher:
         match = GraphMatch(found.node, *shown, Role.PRIMARY, found.score, kind, tuple(evidence))
         return self._map_to_tool(match)
 
-    def _own(self, uri: str) -> str:
-        """Return the IRI in this graph of what *uri* names."""
-        return _make_node_iri(uri, self._base)
-
     def _map_to_tool(self, match: GraphMatch) -> GraphMatch:
         """Return which tool *match* is, and where what is said here of it comes from."""
         # Another endpoint may call a tool as its document does.
-        tool = self._tools.get(match.node) or self._tools.get(self._own(match.node))
+        tool = self._tools.get(match.node) or self._tools.get(
+            rebased_iri(node_iri(match.node), self._base)
+        )
         if tool is None:
             return match
         tool_id, source_id = tool
@@ -442,27 +427,18 @@ class GraphSearcher:
         return replace(match, tool_id=tool_id, evidence=tuple(evidence))
 
 
-def _facts(graph: CachedGraph, profile: SearchProfile) -> dict[str, Any]:
+def _tabulate_graph(graph: CachedGraph, profile: SearchProfile) -> dict[str, Any]:
     """Return what a search of *graph* needs, as a JSON object."""
     base = graph.base or BASE
     tools = {
-        _make_node_iri(one.uri, base): [one.tool.id, one.tool.source_id]
+        rebased_iri(node_iri(one.uri), base): [one.tool.id, one.tool.source_id]
         for one in graph.documents
         if not one.is_page
     }
     return {"graph": LocalGraph.of(graph.triples(), profile).facts(), "tools": tools}
 
 
-def _run_uncached(_: str, work: Callable[[], Any]) -> Any:
-    """Do *work*, of which nothing is kept."""
-    return work()
-
-
-def _make_node_iri(uri: str, base: str) -> str:
-    return rebased_iri(node_iri(uri), base)
-
-
-def _rows(bindings: Iterable[Mapping[str, str]], endpoint: str) -> list[Row]:
+def _read_rows(bindings: Iterable[Mapping[str, str]], endpoint: str) -> list[Row]:
     """Return what *bindings* say; what is no IRI where one should be is left out."""
     found = []
     for one in bindings:

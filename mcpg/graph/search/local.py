@@ -11,23 +11,19 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from heapq import nsmallest
 from itertools import chain
 from math import log, sqrt
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from mcpg.graph.parsing import ANONYMOUS
 from mcpg.graph.search.model import SearchProfile
 from mcpg.graph.search.scoring import DESCRIBED, Row, SearchTerm, build_pattern, is_iri, join_stems
 from mcpg.graph.terms import RDF_TYPE, RdfLiteral, Triple
 from mcpg.text import language_of, split_words
-
-if TYPE_CHECKING:
-    import pyoxigraph
-
 
 _RUN = 3
 
@@ -61,6 +57,7 @@ class Distances:
         """Compare with *segments*, which have such `facts`."""
         self._segments = segments
         self._facts = facts
+        self._runs_by_word = [_count_word_runs(word) for word in facts["words"]]
 
     @classmethod
     def of(cls, segments: Sequence[Segment]) -> Self:
@@ -78,15 +75,14 @@ class Distances:
         """
         weights = {run: count * self._rarity(run) for run, count in count_runs(query).items()}
         length = sqrt(sum(weight**2 for weight in weights.values()))
-        near = (
-            NearSegment(
-                self._segments[place], _distance(product, length, self._facts["lengths"][place])
-            )
-            for place, product in enumerate(self._products(weights))
-            if product
-        )
+        near = []
+        for place, product in enumerate(self._products(weights)):
+            if product:
+                cosine = product / (length * self._facts["lengths"][place])
+                near.append(NearSegment(self._segments[place], sqrt(max(0.0, 2 - 2 * cosine))))
+        near.sort(key=lambda one: (round(one.distance, 12), *astuple(one.segment)))
         best: dict[str, NearSegment] = {}
-        for one in sorted(near, key=_distance_order):
+        for one in near:
             best.setdefault(one.segment.node, one)
         return list(best.values())[:limit]
 
@@ -95,13 +91,9 @@ class Distances:
         rare = {run: weight * self._rarity(run) for run, weight in weights.items()}
         words = [
             sum(rare[run] * count for run, count in runs.items() if run in rare)
-            for runs in self._runs
+            for runs in self._runs_by_word
         ]
         return (sum(map(words.__getitem__, text)) for text in self._facts["texts"])
-
-    @cached_property
-    def _runs(self) -> Sequence[Mapping[str, int]]:
-        return [_runs_of_word(word) for word in self._facts["words"]]
 
     def _rarity(self, run: str) -> float:
         return _rarity(len(self._segments), self._facts["counts"].get(run, 0))
@@ -115,7 +107,7 @@ def _tabulate_texts(texts: Sequence[Sequence[str]]) -> Mapping[str, Any]:
         many texts each run of characters stands, and `lengths` the length of each text's vector.
     """
     places = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
-    runs = [_runs_of_word(word) for word in places]
+    runs = [_count_word_runs(word) for word in places]
     placed = [[places[word] for word in text] for text in texts]
     counts = Counter(chain.from_iterable({*chain(*(runs[one] for one in own))} for own in placed))
     rarity = {run: _rarity(len(texts), count) for run, count in counts.items()}
@@ -132,27 +124,17 @@ def _rarity(texts: int, count: int) -> float:
     return log((texts + 1) / (count + 0.5))
 
 
-def _distance(product: float, *lengths: float) -> float:
-    cosine = product / (lengths[0] * lengths[1])
-    return sqrt(max(0.0, 2 - 2 * cosine))
-
-
 def count_runs(text: str) -> Counter[str]:
     """Count the runs of three characters in the words of *text*, with a space at either end."""
     found: Counter[str] = Counter()
     for word in split_words(text):
-        found.update(_runs_of_word(word))
+        found.update(_count_word_runs(word))
     return found
 
 
-def _runs_of_word(word: str) -> Counter[str]:
+def _count_word_runs(word: str) -> Counter[str]:
     padded = f" {word} "
     return Counter(padded[start : start + _RUN] for start in range(len(padded) - _RUN + 1))
-
-
-def _distance_order(one: NearSegment) -> tuple[float, str, str, str]:
-    segment = one.segment
-    return round(one.distance, 12), segment.node, segment.predicate, segment.text
 
 
 Bindings = dict[str, str]
@@ -178,11 +160,6 @@ class LocalGraph:
     def of(cls, triples: Iterable[Triple], profile: SearchProfile) -> Self:
         """Take what a search by *profile* needs of *triples*."""
         return cls(_tabulate_nodes(triples, profile), profile)
-
-    @classmethod
-    def of_store(cls, store: pyoxigraph.Store, profile: SearchProfile) -> Self:
-        """Take what a search by *profile* needs of *store*."""
-        return cls.of(_triples_in(store, (*profile.predicates, *DESCRIBED)), profile)
 
     def facts(self) -> Facts:
         """Return the tables as a JSON object."""
@@ -306,9 +283,11 @@ def _tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
         node, predicate and text, `edges` by predicate node and node, and `types` node and class.
         `typed` are the nodes of the classes that *profile* finds.
     """
-    kept, missing = _of_predicates(triples, profile)
+    needed = {*profile.predicates, *DESCRIBED}
+    kept = [triple for triple in triples if triple[1] in needed]
+    seen = {predicate for _, predicate, _ in kept}
     found = {
-        node for node, predicate, value in kept if _has_profile_type(predicate, value, profile)
+        node for node, predicate, value in kept if predicate == RDF_TYPE and value in profile.types
     }
     typed = sorted(filter(_is_named, found))
     joins = {one.iri for one in profile.relationships} | {one.iri for one in profile.expansions}
@@ -330,7 +309,7 @@ def _tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
     ]
     own = {nodes[one.iri] for one in profile.texts if one.iri in nodes}
     facts = {
-        "missing": missing,
+        "missing": [iri for iri in profile.predicates if iri not in seen],
         "language": _detect_language(list(texts), stated, {nodes[one] for one in typed}, own),
         "total": len(found),
         "texts": list(texts),
@@ -350,20 +329,6 @@ def _tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
         "typed": [nodes[one] for one in typed],
     }
     return {**facts, "nodes": list(nodes)}
-
-
-def _of_predicates(
-    triples: Iterable[Triple], profile: SearchProfile
-) -> tuple[list[Triple], list[str]]:
-    """Return the *triples* that are of use, and the predicates of *profile* that none has."""
-    needed = {*profile.predicates, *DESCRIBED}
-    kept = [triple for triple in triples if triple[1] in needed]
-    seen = {predicate for _, predicate, _ in kept}
-    return kept, [iri for iri in profile.predicates if iri not in seen]
-
-
-def _has_profile_type(predicate: str, value: str | RdfLiteral, profile: SearchProfile) -> bool:
-    return predicate == RDF_TYPE and value in profile.types
 
 
 def _text(value: str | RdfLiteral) -> str | None:
@@ -390,29 +355,3 @@ def _detect_language(
 
 def _is_named(node: str) -> bool:
     return is_iri(node) and not node.startswith(ANONYMOUS)
-
-
-def _triples_in(store: pyoxigraph.Store, predicates: Iterable[str]) -> Iterator[Triple]:
-    """Return the triples of *store* with one of *predicates*; what is no IRI has none."""
-    import pyoxigraph  # noqa: PLC0415 - documents need none
-
-    for iri in dict.fromkeys(predicates):
-        try:
-            predicate = pyoxigraph.NamedNode(iri)
-        except ValueError:
-            continue
-        for quad in store.quads_for_pattern(None, predicate, None):
-            node, value = _term(quad.subject), _term(quad.object)
-            if isinstance(node, str) and value is not None:
-                yield node, iri, value
-
-
-def _term(term: object) -> str | RdfLiteral | None:
-    """Return what *term* of Oxigraph is in a triple, `None` for a triple within one."""
-    import pyoxigraph  # noqa: PLC0415 - as above
-
-    if isinstance(term, pyoxigraph.Literal):
-        return RdfLiteral(term.value)
-    if isinstance(term, pyoxigraph.BlankNode):
-        return f"{ANONYMOUS}{term.value}"
-    return term.value if isinstance(term, pyoxigraph.NamedNode) else None

@@ -104,8 +104,9 @@ class Evidence:
     endpoint: str = ""
     sources: tuple[SourceContext, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what all evidence has as a JSON object."""
+    def to_dict(self, *, is_primary: bool) -> dict[str, Any]:
+        """Return it as a JSON object; that of a primary match has the text that matched."""
+        matched = {"matchedText": self.text, "terms": list(self.terms), "via": self.via or None}
         return {
             "predicate": self.predicate,
             "kind": self.kind,
@@ -114,11 +115,8 @@ class Evidence:
             "relatedLabel": self.related_label or None,
             "endpoint": self.endpoint or None,
             "sources": [to_json(one) for one in self.sources],
+            **(matched if is_primary else {}),
         }
-
-    def to_match_dict(self) -> dict[str, Any]:
-        """Return what only the evidence for a primary match has: the text that matched."""
-        return {"matchedText": self.text, "terms": list(self.terms), "via": self.via or None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +157,7 @@ class GraphMatch:
             "toolId": self.tool_id,
             "score": round_shown_score(self.score),
             "scoreKind": self.score_kind.value,
-            "evidence": [
-                one.to_dict() | (one.to_match_dict() if is_primary else {}) for one in self.evidence
-            ],
+            "evidence": [one.to_dict(is_primary=is_primary) for one in self.evidence],
         }
 
 

@@ -86,8 +86,11 @@ def score_nodes(
             found[row.node][row] = held
     rarity = _rarity(found, terms, total)
     best = profile.highest_weight * fsum(rarity.values())
-    nodes = (_node(node, held, rarity, best) for node, held in found.items())
-    return sorted(nodes, key=_score_order)
+    nodes = (_score_node(node, held, rarity, best) for node, held in found.items())
+    # Of equal nodes, first the one that more values speak for.
+    return sorted(
+        nodes, key=lambda one: (-one.score, -fsum(said.score for said in one.evidence), one.node)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,7 @@ def _rarity(
     return {term: log(1 + (nodes - n + 0.5) / (n + 0.5)) for term, n in counts.items()}
 
 
-def _node(
+def _score_node(
     node: str, values: Mapping[Row, _TermCredit], rarity: Mapping[SearchTerm, float], best: float
 ) -> ScoredNode:
     counted: dict[SearchTerm, float] = {}
@@ -132,32 +135,23 @@ def _node(
         for term in held.terms:
             counted[term] = max(counted.get(term, 0.0), held.credit)
     score = fsum(rarity[term] * credit for term, credit in counted.items()) / best
-    evidence = (_evidence(row, held, rarity, best) for row, held in values.items())
-    return ScoredNode(node, score, tuple(sorted(evidence, key=_evidence_order)))
-
-
-def _evidence(
-    row: Row, held: _TermCredit, rarity: Mapping[SearchTerm, float], best: float
-) -> Evidence:
-    return Evidence(
-        predicate=row.predicate,
-        text=row.text,
-        kind="relationship" if row.via else "text",
-        score=held.credit * fsum(rarity[term] for term in held.terms) / best,
-        terms=tuple(term.text for term in held.terms),
-        via=row.via,
-        related=row.related,
-        endpoint=row.endpoint,
+    evidence = [
+        Evidence(
+            predicate=row.predicate,
+            text=row.text,
+            kind="relationship" if row.via else "text",
+            score=held.credit * fsum(rarity[term] for term in held.terms) / best,
+            terms=tuple(term.text for term in held.terms),
+            via=row.via,
+            related=row.related,
+            endpoint=row.endpoint,
+        )
+        for row, held in values.items()
+    ]
+    evidence.sort(
+        key=lambda one: (-one.score, one.endpoint, one.predicate, one.via, one.related, one.text)
     )
-
-
-def _score_order(one: ScoredNode) -> tuple[float, float, str]:
-    # Of equal nodes, first the one that more values speak for.
-    return -one.score, -fsum(evidence.score for evidence in one.evidence), one.node
-
-
-def _evidence_order(one: Evidence) -> tuple[float, str, str, str, str, str]:
-    return -one.score, one.endpoint, one.predicate, one.via, one.related, one.text
+    return ScoredNode(node, score, tuple(evidence))
 
 
 MOST_TERMS = 64
@@ -197,7 +191,7 @@ def parse_terms(query: str, language: str | None = None) -> tuple[SearchTerm, ..
     accented = {strip_accents(word): word for word in _WORD.findall(fold(query))}
     found: dict[str, SearchTerm] = {}
     for word in kept:
-        found.setdefault(stem(word), _term(word, accented.get(word, word)))
+        found.setdefault(stem(word), _make_term(word, accented.get(word, word)))
     return tuple(found.values())[:MOST_TERMS]
 
 
@@ -213,14 +207,15 @@ def build_pattern(terms: Sequence[SearchTerm], between: str = _BETWEEN_WORDS) ->
     run_together: list[str] = []
     for term in terms:
         for beginning in term.beginnings:
-            (run_together if is_unspaced(beginning[0]) else spaced).append(
-                _escape_pattern(beginning)
-            )
+            # XPath knows no escapes but these: a vowel sign after a backslash makes the pattern
+            # invalid.
+            escaped = _SIGNS.sub(r"\\\g<0>", beginning)
+            (run_together if is_unspaced(beginning[0]) else spaced).append(escaped)
     parts = [f"(^|{between})({'|'.join(spaced)})"] if spaced else []
     return "|".join((*parts, *run_together))
 
 
-def _term(word: str, accented: str) -> SearchTerm:
+def _make_term(word: str, accented: str) -> SearchTerm:
     ending = stem(word)
     # "query" and "queries" share a stem that ends with another letter than one of them.
     pairs = zip(word, ending.removesuffix("i"), strict=False)
@@ -228,11 +223,6 @@ def _term(word: str, accented: str) -> SearchTerm:
     length = max(common, min(_SHORTEST_BEGINNING, len(word)))
     forms = (word[:length], accented[:length] if len(accented) == len(word) else accented)
     return SearchTerm(word, ending, tuple(dict.fromkeys(forms)))
-
-
-def _escape_pattern(text: str) -> str:
-    # XPath knows no escapes but these: a vowel sign after a backslash makes the pattern invalid.
-    return _SIGNS.sub(r"\\\g<0>", text)
 
 
 LABELS = (v.SCHEMA_NAME, v.SKOS_PREF_LABEL)
@@ -244,7 +234,8 @@ DESCRIBED = (*LABELS, v.SCHEMA_DESCRIPTION, v.RDF_TYPE)
 
 def evidence_query(profile: SearchProfile, pattern: str) -> str:
     """Ask for every registered value in which the regular expression *pattern* is found."""
-    test = f'FILTER(REGEX(STR(?text), {_string(pattern)}, "i"))'
+    # The strings of JSON are strings of SPARQL, but for pairs of surrogates.
+    test = f'FILTER(REGEX(STR(?text), {json.dumps(pattern, ensure_ascii=False)}, "i"))'
     branches = []
     if profile.texts:
         values = " ".join(_name(one.iri) for one in profile.texts)
@@ -252,7 +243,7 @@ def evidence_query(profile: SearchProfile, pattern: str) -> str:
             f"    VALUES ?predicate {{ {values} }}\n    ?node ?predicate ?text .\n    {test}"
         )
     branches += (
-        _beside([one for one in profile.relationships if one.is_inbound is is_inbound], test)
+        _make_branch([one for one in profile.relationships if one.is_inbound is is_inbound], test)
         for is_inbound in (False, True)
     )
     union = "\n  } UNION {\n".join(branch for branch in branches if branch)
@@ -301,7 +292,7 @@ def is_iri(text: str) -> bool:
     return ":" in text and escape_iri(text) == text
 
 
-def _beside(relationships: Sequence[Relationship], test: str) -> str:
+def _make_branch(relationships: Sequence[Relationship], test: str) -> str:
     if not relationships:
         return ""
     pairs = " ".join(
@@ -330,11 +321,6 @@ def _with_prefixes(query: str) -> str:
     return "".join((*(f"PREFIX {one}: <{v.PREFIXES[one]}>\n" for one in used), query))
 
 
-def _string(text: str) -> str:
-    """Return *text* as a SPARQL string; those of JSON are some, but for pairs of surrogates."""
-    return json.dumps(text, ensure_ascii=False)
-
-
 @dataclass(frozen=True, slots=True)
 class NodeDisplay:
     """How one node is shown: its name or IRI, what it is, IRIs of its classes."""
@@ -351,12 +337,10 @@ def collect_displays(rows: Iterable[Mapping[str, str]]) -> dict[str, NodeDisplay
         predicate = row.get("predicate", "")
         if predicate in DESCRIBED and "node" in row and "value" in row:
             values[row["node"]][predicate].append(row["value"])
-    return {node: _display(node, of) for node, of in values.items()}
-
-
-def _display(node: str, values: Mapping[str, list[str]]) -> NodeDisplay:
-    # The first answer counts: that of the graph at hand, then the endpoints' in order.
-    label = next((values[name][0] for name in LABELS if name in values), node)
-    description = values[SCHEMA_DESCRIPTION][0] if SCHEMA_DESCRIPTION in values else ""
-    types = values.get(RDF_TYPE, ())
-    return NodeDisplay(label, description, tuple(sorted(set(types))))
+    shown = {}
+    for node, said in values.items():
+        # The first answer counts: that of the graph at hand, then the endpoints' in order.
+        label = next((said[name][0] for name in LABELS if name in said), node)
+        description = said[SCHEMA_DESCRIPTION][0] if SCHEMA_DESCRIPTION in said else ""
+        shown[node] = NodeDisplay(label, description, tuple(sorted(set(said.get(RDF_TYPE, ())))))
+    return shown

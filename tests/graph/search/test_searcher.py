@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pyoxigraph
@@ -11,6 +12,7 @@ from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, UsageError
 from mcpg.graph.exports import oxigraph_store
+from mcpg.graph.parsing import RdfFormat, triples_in
 from mcpg.graph.search import (
     DEFAULT_PROFILE,
     GraphSearcher,
@@ -29,7 +31,7 @@ from mcpg.graph.search.scoring import (
     expansion_query,
     parse_terms,
 )
-from mcpg.graph.terms import KB_MEMBER_OF, SCHEMA_NAME
+from mcpg.graph.terms import KB_MEMBER_OF, SCHEMA_NAME, Triple
 from mcpg.graph.triples import triples_of
 
 EX = "https://runbooks.example/vocab#"
@@ -55,11 +57,9 @@ PROFILE = SearchProfile(
 )
 
 
-def store() -> pyoxigraph.Store:
-    """A graph that is no catalogue of tools."""
-    made = pyoxigraph.Store()
-    made.load(RUNBOOKS.encode(), format=pyoxigraph.RdfFormat.TURTLE)
-    return made
+def runbooks() -> Iterator[Triple]:
+    """The triples of a graph that is no catalogue of tools."""
+    return triples_in(RUNBOOKS, RdfFormat.TURTLE, "runbooks")
 
 
 def labels(result: GraphSearchResult) -> list[str]:
@@ -239,7 +239,7 @@ def test_pages_that_the_schema_finds_stay_before_the_tools_that_stand_in(
 
 def test_any_graph_is_searched_by_a_profile_of_its_own() -> None:
     """Types, values, relationships either way and expansions are those of the profile."""
-    searcher = GraphSearcher.over(store(), profile=PROFILE)
+    searcher = GraphSearcher.over(runbooks(), profile=PROFILE)
 
     result = searcher.search(GraphSearchRequest("shards ledger"))
     assert labels(result) == ["Restore the ledger", "Release gate"]
@@ -258,7 +258,7 @@ def test_any_graph_is_searched_by_a_profile_of_its_own() -> None:
 def test_predicates_that_a_profile_does_not_read_speak_for_nothing() -> None:
     """A word that stands under no registered predicate finds nothing."""
     searcher = GraphSearcher.over(
-        store(), profile=replace(PROFILE, texts=(TextPredicate(f"{EX}note", 1.0),))
+        runbooks(), profile=replace(PROFILE, texts=(TextPredicate(f"{EX}note", 1.0),))
     )
 
     assert not searcher.search(GraphSearchRequest("restore")).matches
@@ -271,13 +271,13 @@ def test_a_profile_of_what_the_graph_has_not_is_told() -> None:
         texts=(*PROFILE.texts, TextPredicate("no iri", 1.0)),
         expansions=(Expansion(f"{EX}never", 1.0, "next"),),
     )
-    result = GraphSearcher.over(store(), profile=odd).search(GraphSearchRequest("restore"))
+    result = GraphSearcher.over(runbooks(), profile=odd).search(GraphSearchRequest("restore"))
     assert [one.code for one in result.diagnostics] == [Code.GRAPH_SCHEMA_PROFILE_INVALID]
     assert labels(result) == ["Restore the ledger"]
     assert result.expansion_sparql == ""
 
     nothing = SearchProfile((f"{EX}Runbook",), (TextPredicate(f"{EX}never", 1.0),))
-    result = GraphSearcher.over(store(), profile=nothing).search(GraphSearchRequest("restore"))
+    result = GraphSearcher.over(runbooks(), profile=nothing).search(GraphSearchRequest("restore"))
     assert (result.matches, result.sparql) == ((), "")
 
 
