@@ -94,7 +94,20 @@ def acceptable(schema: Schema) -> Schema:
     It has an object at the top, its references lead to its own `$defs`, and each keyword has a
     value that JSON Schema 2020-12 allows. *schema* is not changed.
     """
-    return _state_properties(_SchemaCleaner(schema).run())
+    cleaned = _SchemaCleaner(schema).run()
+    members = {name: one for name, one in cleaned.items() if name not in _COMBINED}
+    if any(name in cleaned for name in _COMBINED):
+        # An object at the top states its properties itself.
+        properties, required = _SchemaMerger(cleaned).merge_properties(cleaned)
+        members["properties"] = {
+            name: (ones[0] if len(ones) == 1 else {"anyOf": ones})
+            for name, ones in properties.items()
+        }
+        members["required"] = [name for name in properties if name in required]
+        if not members["required"]:
+            del members["required"]
+    first = {"type": "object", "properties": {}}
+    return first | members | {"type": "object"}
 
 
 class _SchemaCleaner:
@@ -145,7 +158,8 @@ class _SchemaCleaner:
         if name in _LISTS and _are_values(member):
             return ([self._clean(one, depth + 1) for one in member],)
         if name in _PARTS and _is_schema(member):
-            return ((member if isinstance(member, bool) else self._clean(member, depth + 1)),)
+            kept = member if isinstance(member, bool) else self._clean(member, depth + 1)
+            return (kept,)
         if name == "$ref":
             reference = self._local(member)
             return (reference,) if reference else None
@@ -211,22 +225,6 @@ def _is_schema(given: object) -> bool:
 def _types(schema: Schema) -> list[str]:
     stated = schema.get("type", [])
     return [stated] if isinstance(stated, str) else stated
-
-
-def _state_properties(schema: Schema) -> Schema:
-    """Return *schema* with an object at the top that states its properties itself."""
-    members = {name: one for name, one in schema.items() if name not in _COMBINED}
-    if any(name in schema for name in _COMBINED):
-        properties, required = _SchemaMerger(schema).merge_properties(schema)
-        members["properties"] = {
-            name: (ones[0] if len(ones) == 1 else {"anyOf": ones})
-            for name, ones in properties.items()
-        }
-        members["required"] = [name for name in properties if name in required]
-        if not members["required"]:
-            del members["required"]
-    first = {"type": "object", "properties": {}}
-    return first | members | {"type": "object"}
 
 
 class _SchemaMerger:

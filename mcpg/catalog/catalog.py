@@ -15,7 +15,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Generic, Literal, Protocol, TypeVar
@@ -49,25 +49,28 @@ class NamedTool(Protocol):
 AnyTool = TypeVar("AnyTool", bound=NamedTool)
 
 
+@dataclass(frozen=True)
 class ToolLookup(Generic[AnyTool]):
     """Finds tools by id, name or glob, ignoring case.
 
     Names are looked up in tables, which are made when they are needed; only globs look at every
     tool.
+
+    Attributes:
+        tools: The tools.
     """
 
-    def __init__(self, tools: Sequence[AnyTool]) -> None:
-        self._tools = tuple(tools)
+    tools: Sequence[AnyTool]
 
     @cached_property
     def _by_id(self) -> dict[str, AnyTool]:
-        return {tool.id.casefold(): tool for tool in self._tools}
+        return {tool.id.casefold(): tool for tool in self.tools}
 
     @cached_property
     def _keys(self) -> list[tuple[str, ...]]:
         folded = (
             (tool.id.casefold(), tool.source_id.casefold(), tool.name.casefold())
-            for tool in self._tools
+            for tool in self.tools
         )
         return [
             tuple(dict.fromkeys((tool_id, f"{source}::{name}", name)))
@@ -84,7 +87,7 @@ class ToolLookup(Generic[AnyTool]):
 
     @cached_property
     def _suggester(self) -> Suggester:
-        return Suggester(dict.fromkeys(one for tool in self._tools for one in (tool.id, tool.name)))
+        return Suggester(dict.fromkeys(one for tool in self.tools for one in (tool.id, tool.name)))
 
     def get(self, tool_id: str) -> AnyTool | None:
         """Return the tool of this id, or `None`."""
@@ -96,23 +99,27 @@ class ToolLookup(Generic[AnyTool]):
         return wanted in self._by_id or wanted in self._by_key
 
     def matching(self, pattern: str) -> tuple[AnyTool, ...]:
-        """Return the tools that an id, `source::name`, raw name or glob over any of these means.
+        """Return the tools that *pattern* means, in their order.
 
         An id means its one tool, whatever other tools are called.
+
+        Args:
+            pattern: A tool id, `source::name`, a raw name, or a glob over any of these;
+                `source::*` means all tools of a source.
         """
         wanted = pattern.strip().casefold()
         if wanted in self._by_id:
             return (self._by_id[wanted],)
         if wanted in self._by_key:
-            return tuple(self._tools[index] for index in self._by_key[wanted])
+            return tuple(self.tools[index] for index in self._by_key[wanted])
         if not any(sign in wanted for sign in _SIGNS_OF_GLOBS):
             return ()
         matches = re.compile(fnmatch.translate(wanted)).match
-        keyed = zip(self._tools, self._keys, strict=True)
+        keyed = zip(self.tools, self._keys, strict=True)
         return tuple(tool for tool, keys in keyed if any(map(matches, keys)))
 
     def find_named(self, name: str) -> AnyTool:
-        """Return the one tool that *name* means, as `matching` finds it.
+        """Return the one tool that *name* means: an id, `source::name`, a raw name or a glob.
 
         Raises:
             NotFoundError: No tool is called so, or several are.
@@ -133,7 +140,7 @@ class ToolLookup(Generic[AnyTool]):
         # A tool may be named with a source that it does not have.
         names = dict.fromkeys((reference, reference.rpartition("::")[2]))
         near = (one for name in names for one in self._suggester.suggest(name, 2 * _SUGGESTIONS))
-        found = (self._tools[at].id for one in near for at in self._by_key[one.casefold()])
+        found = (self.tools[at].id for one in near for at in self._by_key[one.casefold()])
         return tuple(islice(dict.fromkeys(found), _SUGGESTIONS))
 
 
@@ -471,8 +478,8 @@ class _HintApplication:
         self.noticed.append(warning(code, f"{what} {pattern!r}{advice}", place or None))
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+@dataclass(frozen=True)
+class Catalog(ToolLookup[Tool]):
     """Tools with unique ids.
 
     Attributes:
@@ -484,35 +491,6 @@ class Catalog:
     tools: tuple[Tool, ...] = ()
     assertions: tuple[Assertion, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    _lookup: ToolLookup[Tool] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_lookup", ToolLookup(self.tools))
-
-    def get(self, tool_id: str) -> Tool | None:
-        """Return the tool of this id, in any case, or `None`."""
-        return self._lookup.get(tool_id)
-
-    def matching(self, pattern: str) -> tuple[Tool, ...]:
-        """Return the tools that a pattern means, in any case, sorted by id.
-
-        Args:
-            pattern: A tool id, `source::name`, a raw name, or a glob over any of these;
-                `source::*` means all tools of a source.
-        """
-        return self._lookup.matching(pattern)
-
-    def find_named(self, name: str) -> Tool:
-        """Return the one tool that *name* means: an id, `source::name`, a raw name or a glob.
-
-        Raises:
-            NotFoundError: No tool is called so, or several are.
-        """
-        return self._lookup.find_named(name)
-
-    def suggest(self, reference: str) -> tuple[str, ...]:
-        """Return up to three ids that *reference* may be a slip of, the likeliest first."""
-        return self._lookup.suggest(reference)
 
 
 def build_catalog(

@@ -35,6 +35,8 @@ from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import edit_distance, likeliest
 
 Found: TypeAlias = Iterator[tuple[str, str, Path]]
+# What is suggested in place of a name among known ones; of so many names as bounds the work.
+_Suggestions: TypeAlias = dict[tuple[str, Sequence[str]], str]
 
 _TEXT_KEYS = (
     *("title", "displayName", "display_name", "name", "toolName", "tool_name"),
@@ -172,20 +174,6 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {near!r}?" if near else ""
 
 
-class _Suggestions:
-    """Suggests known names in place of others; of so many of these as bounds the work."""
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[str, Sequence[str]], str] = {}
-
-    def suggest(self, word: str, known: Sequence[str]) -> str | None:
-        """Return the `suggestion` for *word*, `None` where too many others were compared."""
-        made = self._made.get((word, known))
-        if made is None and len(self._made) < _COMPARED:
-            made = self._made[word, known] = suggestion(word, known)
-        return made
-
-
 def _misspelt(front: JsonObject) -> Found:
     unknown = [key for key in front if key not in _SET_OF_KNOWN]
     if unknown[_COMPARED:]:
@@ -262,7 +250,7 @@ def _tags(front: JsonObject) -> Found:
 
 def _members(front: JsonObject) -> Found:
     """Report members of items that nobody reads, where they are like ones that are read."""
-    near = _Suggestions()
+    near: _Suggestions = {}
     for path, item in iter_items(front, _MEMBERS):
         if isinstance(item, dict):
             known, is_lost = _MEMBERS[str(path[0])], path[0] in _LINK_KEYS
@@ -292,7 +280,9 @@ def _unknown_members(
     for member in item:
         if member in known:
             continue
-        advice = near.suggest(member, known)
+        advice = near.get((member, known))
+        if advice is None and len(near) < _COMPARED:
+            advice = near[member, known] = suggestion(member, known)
         if advice or advice is None or is_lost:
             ignored = advice or (" and is ignored" if is_lost else "")
             message = f"the member {quote_cut(member)} of {format_path(path)} is unknown{ignored}"

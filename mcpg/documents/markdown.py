@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
 from itertools import groupby, takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mcpg.catalog.model import SourceKind, Tool
@@ -200,19 +200,25 @@ _IDS = (0, 1)
 _PATHS = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkTargets:
     """The documents that a link can reach, by everything an author may call them.
 
     Attributes:
         by_uri: Tool ids by canonical URI, "" for that of a page.
-        by_words: URIs by kind of name: tool id, `source::name`, path, raw name, label; of pages
-            names, then paths. A name that several documents bear stands for none, so its URI is
-            `None`.
+        make_words: Makes `by_words` when it is first read: in most catalogues no link has to be.
     """
 
     by_uri: Mapping[str, str]
-    by_words: Sequence[Mapping[str, str | None]]
+    make_words: Callable[[], Sequence[Mapping[str, str | None]]]
+
+    @cached_property
+    def by_words(self) -> Sequence[Mapping[str, str | None]]:
+        """URIs by kind of name: id, `source::name`, path, raw name, label; of pages names, paths.
+
+        A name that several documents bear stands for none, so its URI is `None`.
+        """
+        return self.make_words()
 
     def resolve(self, target: str, path: str) -> str | None:
         """Return the URI that *target* means in the document at *path*, `None` if no one's.
@@ -230,7 +236,7 @@ class LinkTargets:
         """Return targets that further *paths*, each with its URI, lead to as well."""
         words = list(self.by_words)
         words[_PATHS] = {**paths, **words[_PATHS]}
-        return LinkTargets(self.by_uri, words)
+        return LinkTargets(self.by_uri, lambda: words)
 
     def _find_named(self, target: str, path: str, kinds: Collection[int] = ()) -> str | None:
         """Return what *target* names, of the names of some *kinds* if there are any."""
@@ -258,28 +264,11 @@ class LinkTargets:
         return None
 
 
-class _LazyMappings(Sequence[Mapping[str, "str | None"]]):
-    """Mappings that are made when they are first read: in most catalogues no link has to be."""
-
-    def __init__(self, make: Callable[[], Sequence[Mapping[str, str | None]]]) -> None:
-        self._make = make
-
-    @cached_property
-    def _mappings(self) -> Sequence[Mapping[str, str | None]]:
-        return self._make()
-
-    def __len__(self) -> int:
-        return len(self._mappings)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._mappings[place]
-
-
 def collect_targets(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) -> LinkTargets:
     """Gather what *tools* are called, each at its path and URI in *addresses*, by tool id."""
     held = tuple(tools)
     by_uri = {addresses[tool.id][1]: tool.id for tool in held}
-    return LinkTargets(by_uri, _LazyMappings(partial(_index_names, held, addresses)))
+    return LinkTargets(by_uri, partial(_index_names, held, addresses))
 
 
 def _index_names(
@@ -308,7 +297,7 @@ def with_pages(targets: LinkTargets, pages: Collection[ToolDocument]) -> LinkTar
             names[key] = page.uri if key and names.get(key, page.uri) == page.uri else None
     paths = {path_key(page.path): page.uri for page in pages}
     by_uri = {**addresses, **targets.by_uri} if addresses else targets.by_uri
-    return LinkTargets(by_uri, _LazyMappings(lambda: (*targets.by_words, names, paths)))
+    return LinkTargets(by_uri, lambda: (*targets.by_words, names, paths))
 
 
 def _target_keys(target: str, path: str) -> Iterator[str]:

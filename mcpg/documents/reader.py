@@ -496,12 +496,14 @@ def _tool(text: _SplitDocument, path: str, source_id: str | None, place: str) ->
         raise DocumentError("nothing names the tool", place=place, remedy=remedy)
     schema = _member(front, *_INPUT_KEYS) or page.input_schema
     members: JsonObject = {} if schema is None else {"input_schema": schema}
-    tags, identity = text.tag_facts, text.identity
+    tags, identity, folders = text.tag_facts, text.identity, path.split("/")[:-1]
+    # The folder of a document, unless it is the layout's own.
+    folder = unquote(folders[-1]).strip() if folders and folders != [_LAYOUT_FOLDER] else ""
     stated_source = _first(front, _SOURCE_KEYS) or identity.get("Source id") or tags.source_id
     kind = _first(front, _KIND_KEYS) or identity.get("Source kind") or tags.kind
     return Tool(
         id=_first(front, _ID_KEYS) or identity.get("Tool id", ""),
-        source_id=stated_source or source_id or _folder(path) or DEFAULT_SOURCE,
+        source_id=stated_source or source_id or folder or DEFAULT_SOURCE,
         name=name,
         title=_title(text, name),
         description=_description(text),
@@ -673,9 +675,3 @@ def parse_stem(path: str) -> str:
     """Return the name of the file at *path* as its author wrote it, without the extension."""
     name = path.rpartition("/")[2]
     return unquote(name.rpartition(".")[0] or name).strip()
-
-
-def _folder(path: str) -> str:
-    """Return the raw name of the folder of a document, unless it is the layout's own."""
-    folders = path.split("/")[:-1]
-    return unquote(folders[-1]).strip() if folders and folders != [_LAYOUT_FOLDER] else ""

@@ -295,14 +295,14 @@ def _with_schemas(
         return text
     schemas = {INPUT_HEADING: tool.input_schema, OUTPUT_HEADING: tool.output_schema}
 
-    def respelt(found: re.Match[str]) -> str:
+    def respell(found: re.Match[str]) -> str:
         schema = schemas.pop(found[1], None)
         if schema is None or not (is_fresh or found[3] == old(schema)):
             return found[0]
         return f"## {found[1]}\n{found[2]}\n{new(schema)}\n{found[4]}"
 
     head, mark, notes = normal.partition(f"\n## {NOTES_HEADING}\n")
-    return _SCHEMA.sub(respelt, head) + mark + notes
+    return _SCHEMA.sub(respell, head) + mark + notes
 
 
 def addressed_text(document: SourceDocument) -> str:
