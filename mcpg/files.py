@@ -13,6 +13,9 @@ from pathlib import Path
 
 from mcpg.errors import Code, Diagnostic, InputError, NotFoundError, OutputError, error, os_reason
 
+if os.name == "posix":
+    import fcntl
+
 MAX_BYTES = 2 * 1024**3
 """Largest manifest, document or bundle that is read or written, in bytes."""
 
@@ -248,13 +251,6 @@ def open_at_once(path: str, flags: int) -> int:
     return handle
 
 
-def _read_status(target: Path) -> os.stat_result | None:
-    try:
-        return target.stat()
-    except FileNotFoundError:
-        return None
-
-
 @contextmanager
 def _convert_to_output_error(path: Path | str) -> Iterator[None]:
     try:
@@ -271,21 +267,24 @@ def _write(
     private: bool,
     special: bool,
 ) -> None:
-    status = _read_status(target)
+    parts = (data,) if isinstance(data, bytes) else data
+    status = None
+    with contextlib.suppress(FileNotFoundError):
+        status = target.stat()
     if status is None or stat.S_ISREG(status.st_mode):
-        _replace(target, data, status, sync=sync, private=private)
+        _replace(target, parts, status, sync=sync, private=private)
     elif stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder")
     elif special:
         with target.open("wb") as stream:
-            stream.writelines(_parts(data))
+            stream.writelines(parts)
     else:
         raise OSError(errno.EINVAL, "it is a pipe or a device, not a regular file")
 
 
 def _replace(
     target: Path,
-    data: bytes | Iterable[bytes | memoryview],
+    parts: Iterable[bytes | memoryview],
     status: os.stat_result | None,
     *,
     sync: bool,
@@ -297,21 +296,12 @@ def _replace(
         raise PermissionError(errno.EACCES, "the file is read-only")
     target.parent.mkdir(parents=True, exist_ok=True)
     final = 0o600 if private else mode
-    with _temporary_file(target.parent, final) as (temporary, handle):
-        _fill(temporary, handle, data, final, status, sync=sync)
-        temporary.replace(target)
-    if sync:
-        _sync_folder(target.parent)
-
-
-@contextmanager
-def _temporary_file(folder: Path, mode: int | None) -> Iterator[tuple[Path, int]]:
-    """Make a file that is removed if the block fails, and is in use until the block ends."""
-    temporary, handle = new_file(folder, mode)
+    temporary, handle = new_file(target.parent, final)
     # The copy keeps the lock while the file itself is closed, as Windows needs to rename it.
     lock = os.dup(handle) if _HAS_LOCKS else None
     try:
-        yield temporary, handle
+        _fill(temporary, handle, parts, final, status, sync=sync)
+        temporary.replace(target)
     except BaseException:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -319,6 +309,8 @@ def _temporary_file(folder: Path, mode: int | None) -> Iterator[tuple[Path, int]
     finally:
         if lock is not None:
             os.close(lock)
+    if sync:
+        _sync_folder(target.parent)
 
 
 def new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
@@ -334,12 +326,10 @@ def new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
     Raises:
         OSError: It cannot be made.
     """
-    import secrets  # noqa: PLC0415 - what only reads needs none
-
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     prefix, suffix = _TEMPORARY
     while True:
-        temporary = folder / f"{prefix}{secrets.token_hex(8)}{suffix}"
+        temporary = folder / f"{prefix}{os.urandom(8).hex()}{suffix}"
         # Closed to others from the first moment: its mode is widened only once it is whole.
         handle = os.open(temporary, flags, 0o666 if mode is None else 0o600)
         if _lock(handle) is not False and temporary.exists():
@@ -350,14 +340,14 @@ def new_file(folder: Path, mode: int | None) -> tuple[Path, int]:
 def _fill(
     temporary: Path,
     handle: int,
-    data: bytes | Iterable[bytes | memoryview],
+    parts: Iterable[bytes | memoryview],
     mode: int | None,
     owner: os.stat_result | None,
     *,
     sync: bool,
 ) -> None:
     with os.fdopen(handle, "wb") as stream:
-        stream.writelines(_parts(data))
+        stream.writelines(parts)
         stream.flush()
         if sync:
             os.fsync(stream.fileno())
@@ -368,10 +358,6 @@ def _fill(
                 os.chown(temporary, user, group)
     if mode is not None:
         temporary.chmod(stat.S_IMODE(mode))
-
-
-def _parts(data: bytes | Iterable[bytes | memoryview]) -> Iterable[bytes | memoryview]:
-    return (data,) if isinstance(data, bytes) else data
 
 
 def _remove_unused(path: str) -> None:
@@ -391,8 +377,6 @@ def _lock(handle: int) -> bool | None:
     """Lock an open file or folder; `False` if another process has, `None` without such locks."""
     if not _HAS_LOCKS:
         return None
-    import fcntl  # noqa: PLC0415 - Windows has none, and what only reads needs none
-
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

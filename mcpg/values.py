@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
@@ -29,6 +30,12 @@ _CLEAR = 0.499
 def format_count(number: int, one: str, many: str = "") -> str:
     """Return *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def join_choices(names: Iterable[str]) -> str:
+    """Return *names*, of which there is one at least, as a choice: `a, b or c`."""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def round_score(score: float) -> float:
@@ -82,7 +89,7 @@ def to_json(
     """
     known = names or {}
     return {
-        known.get(name) or _camel_case[name]: _json_value(getattr(thing, name), known)
+        known.get(name) or _camel_case(name): _json_value(getattr(thing, name), known)
         for name in type(thing).__match_args__
         if name not in without
     }
@@ -93,7 +100,7 @@ def empty_as_null(members: dict[str, Any], *names: str) -> dict[str, Any]:
     return members | {name: members[name] or None for name in names}
 
 
-def _json_value(part: Any, names: Mapping[str, str]) -> JsonValue:
+def _json_value(part: Any, names: Mapping[str, str]) -> Any:
     if part is None or isinstance(part, (str, int, float)):
         return part
     if isinstance(part, (tuple, list)):
@@ -103,13 +110,7 @@ def _json_value(part: Any, names: Mapping[str, str]) -> JsonValue:
     return {key: _json_value(one, names) for key, one in part.items()}
 
 
-class _CamelCase(dict[str, str]):
-    """The names of members in camelCase; classes have few of them, and objects many."""
-
-    def __missing__(self, name: str) -> str:
-        first, *others = name.split("_")
-        found = self[name] = first + "".join(word.capitalize() for word in others)
-        return found
-
-
-_camel_case = _CamelCase()
+@cache
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)

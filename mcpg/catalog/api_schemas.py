@@ -13,10 +13,11 @@ import json
 import math
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
+from mcpg.catalog.flat_schema import TYPES
 from mcpg.catalog.model import resolve
 
 Schema: TypeAlias = dict[str, Any]
@@ -26,7 +27,6 @@ _DEEPEST = 40
 _REFERENCE = "#/$defs/"
 _DEFINED = re.compile(r"#/(?:\$defs|definitions)/[^/]+\Z")
 _POSITION = re.compile(r"(?:0|[1-9][0-9]{0,5})\Z")
-_TYPES = {"array", "boolean", "integer", "null", "number", "object", "string"}
 
 _MAPS = {"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
 _LISTS = {"allOf", "anyOf", "oneOf", "prefixItems"}
@@ -57,14 +57,6 @@ def _is_number(given: object) -> bool:
         return False
 
 
-def _is_text(given: object) -> bool:
-    return isinstance(given, str)
-
-
-def _is_flag(given: object) -> bool:
-    return isinstance(given, bool)
-
-
 def _are_names(given: object) -> bool:
     return isinstance(given, list) and all(isinstance(one, str) for one in given)
 
@@ -74,12 +66,17 @@ def _are_values(given: object) -> bool:
 
 
 CHECKS: dict[str, Callable[[object], bool]] = {
-    **dict.fromkeys(("title", "description", "format", "pattern"), _is_text),
-    **dict.fromkeys(("contentEncoding", "contentMediaType"), _is_text),
+    **dict.fromkeys(
+        ("title", "description", "format", "pattern", "contentEncoding", "contentMediaType"),
+        lambda given: isinstance(given, str),
+    ),
     **dict.fromkeys(("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum"), _is_number),
     **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
     **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _is_count),
-    **dict.fromkeys(("uniqueItems", "deprecated", "readOnly", "writeOnly"), _is_flag),
+    **dict.fromkeys(
+        ("uniqueItems", "deprecated", "readOnly", "writeOnly"),
+        lambda given: isinstance(given, bool),
+    ),
     "multipleOf": lambda given: _is_number(given) and given > 0,  # type: ignore[operator]
     "required": _are_names,
     "enum": _are_values,
@@ -97,7 +94,20 @@ def acceptable(schema: Schema) -> Schema:
     It has an object at the top, its references lead to its own `$defs`, and each keyword has a
     value that JSON Schema 2020-12 allows. *schema* is not changed.
     """
-    return _state_properties(_SchemaCleaner(schema).run())
+    cleaned = _SchemaCleaner(schema).run()
+    members = {name: one for name, one in cleaned.items() if name not in _COMBINED}
+    if any(name in cleaned for name in _COMBINED):
+        # An object at the top states its properties itself.
+        properties, required = _SchemaMerger(cleaned).merge_properties(cleaned)
+        members["properties"] = {
+            name: (ones[0] if len(ones) == 1 else {"anyOf": ones})
+            for name, ones in properties.items()
+        }
+        members["required"] = [name for name in properties if name in required]
+        if not members["required"]:
+            del members["required"]
+    first = {"type": "object", "properties": {}}
+    return first | members | {"type": "object"}
 
 
 class _SchemaCleaner:
@@ -125,7 +135,15 @@ class _SchemaCleaner:
         if not isinstance(schema, dict) or depth > _DEEPEST:
             return {}
         found: Schema = {}
-        for name, member in _modern(schema).items():
+        changed = dict(schema)
+        if isinstance(schema.get("items"), list):
+            changed["prefixItems"] = changed.pop("items")
+            rest = schema.get("additionalItems")
+            changed["items"] = rest if _is_schema(rest) else {}
+        for bound, flag in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+            if schema.get(flag) is True and _is_number(schema.get(bound)):
+                changed[flag] = changed.pop(bound)
+        for name, member in changed.items():
             kept = self._clean_keyword(name, member, depth)
             if kept is not None:
                 found[name] = kept[0]
@@ -136,21 +154,16 @@ class _SchemaCleaner:
     def _clean_keyword(self, name: str, member: Any, depth: int) -> tuple[Any] | None:
         """Return what is kept of the keyword *name*, in a tuple; `None` to leave it out."""
         if name in _MAPS and isinstance(member, dict):
-            return (self._clean_all(member, depth),)
+            return ({name: self._clean(one, depth + 1) for name, one in member.items()},)
         if name in _LISTS and _are_values(member):
             return ([self._clean(one, depth + 1) for one in member],)
         if name in _PARTS and _is_schema(member):
-            return (self._clean_part(member, depth),)
+            kept = member if isinstance(member, bool) else self._clean(member, depth + 1)
+            return (kept,)
         if name == "$ref":
             reference = self._local(member)
             return (reference,) if reference else None
         return None if name in _OF_SCHEMAS else _plain(name, member)
-
-    def _clean_all(self, members: Schema, depth: int) -> Schema:
-        return {name: self._clean(one, depth + 1) for name, one in members.items()}
-
-    def _clean_part(self, member: Any, depth: int) -> Any:
-        return member if isinstance(member, bool) else self._clean(member, depth + 1)
 
     def _local(self, reference: Any) -> str:
         """Return *reference* to a schema within, to `$defs` or `definitions`; "" for any other."""
@@ -164,17 +177,15 @@ class _SchemaCleaner:
             if _DEFINED.match(pointer) and pointer.split("/")[1] in self._root:
                 self._moved[pointer] = pointer
             else:
-                name = self._free_name()
+                stated = self._root.get("$defs")
+                taken = {*(stated if isinstance(stated, dict) else ()), *self._moved.values()}
+                number = len(self._moved) + 1
+                while {f"part{number}", f"{_REFERENCE}part{number}"} & taken:
+                    number += 1
+                name = f"part{number}"
                 self._moved[pointer] = _REFERENCE + name
                 self._waiting.append((name, target))
         return self._moved[pointer]
-
-    def _free_name(self) -> str:
-        taken = {*_object(self._root.get("$defs")), *self._moved.values()}
-        number = len(self._moved) + 1
-        while {f"part{number}", f"{_REFERENCE}part{number}"} & taken:
-            number += 1
-        return f"part{number}"
 
     def _target(self, pointer: str) -> Any:
         """Return what the JSON pointer (RFC 6901) after `#` names, `None` for nothing."""
@@ -195,7 +206,12 @@ class _SchemaCleaner:
 def _plain(name: str, member: Any) -> tuple[Any] | None:
     """Return what is kept of a keyword without schemas, as `_Cleaning` does."""
     if name == "type":
-        return _known_types(member)
+        if isinstance(member, str):
+            return (member,) if member in TYPES else None
+        if not isinstance(member, list) or not all(isinstance(one, str) for one in member):
+            return None
+        known = [*dict.fromkeys(member)]
+        return (known,) if known and TYPES.issuperset(known) else None
     if name == "required" and _are_names(member):
         return ([*dict.fromkeys(member)],)
     check = CHECKS.get(name)
@@ -206,49 +222,9 @@ def _is_schema(given: object) -> bool:
     return isinstance(given, dict | bool)
 
 
-def _object(given: object) -> Schema:
-    return given if isinstance(given, dict) else {}
-
-
-def _known_types(given: object) -> tuple[Any] | None:
-    """Return the types of JSON among those *given*, in a tuple; `None` where there is none."""
-    if isinstance(given, str):
-        return (given,) if given in _TYPES else None
-    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        return None
-    known = [*dict.fromkeys(given)]
-    return (known,) if known and _TYPES.issuperset(known) else None
-
-
 def _types(schema: Schema) -> list[str]:
     stated = schema.get("type", [])
     return [stated] if isinstance(stated, str) else stated
-
-
-def _modern(schema: Schema) -> Schema:
-    """Return *schema* with what drafts 4 to 2019-09 wrote in another way as 2020-12 writes it."""
-    changed = dict(schema)
-    if isinstance(schema.get("items"), list):
-        changed["prefixItems"] = changed.pop("items")
-        rest = schema.get("additionalItems")
-        changed["items"] = rest if _is_schema(rest) else {}
-    for bound, flag in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if schema.get(flag) is True and _is_number(schema.get(bound)):
-            changed[flag] = changed.pop(bound)
-    return changed
-
-
-def _state_properties(schema: Schema) -> Schema:
-    """Return *schema* with an object at the top that states its properties itself."""
-    members = {name: one for name, one in schema.items() if name not in _COMBINED}
-    if any(name in schema for name in _COMBINED):
-        properties, required = _SchemaMerger(schema).merge_properties(schema)
-        members["properties"] = {name: _either(ones) for name, ones in properties.items()}
-        members["required"] = [name for name in properties if name in required]
-        if not members["required"]:
-            del members["required"]
-    first = {"type": "object", "properties": {}}
-    return first | members | {"type": "object"}
 
 
 class _SchemaMerger:
@@ -260,14 +236,21 @@ class _SchemaMerger:
 
     def merge_properties(self, schema: Schema) -> tuple[dict[str, list[Schema]], set[str]]:
         """Return the schemas of each property, and the properties that are always required."""
-        properties: dict[str, list[Schema]] = {}
+        properties = {name: [one] for name, one in schema.get("properties", {}).items()}
         required = set(schema.get("required", ()))
-        for name, one in schema.get("properties", {}).items():
-            _add(properties, name, [one])
-        for branch in (*schema.get("allOf", ()), *self._follow(schema)):
+        branches = [*schema.get("allOf", ())]
+        reference = schema.get("$ref")
+        if reference and reference not in self._seen:
+            self._seen.add(reference)
+            _, keyword, step = reference.split("/")
+            branches.append(
+                self._root[keyword][unquote(step).replace("~1", "/").replace("~0", "~")]
+            )
+        for branch in branches:
             required |= self._take(properties, branch)
         for keyword in ("anyOf", "oneOf"):
-            branches = [one for one in schema.get(keyword, ()) if _may_be_object(one)]
+            stated = [(one, _types(one)) for one in schema.get(keyword, ())]
+            branches = [one for one, types in stated if not types or "object" in types]
             needed = [self._take(properties, branch) for branch in branches]
             required |= set.intersection(*needed) if needed else set()
         return properties, required
@@ -275,30 +258,9 @@ class _SchemaMerger:
     def _take(self, properties: dict[str, list[Schema]], branch: Schema) -> set[str]:
         found, required = self.merge_properties(branch)
         for name, ones in found.items():
-            _add(properties, name, ones)
+            known = properties.setdefault(name, [])
+            known += [one for one in ones if one not in known]
         return required
-
-    def _follow(self, schema: Schema) -> Iterable[Schema]:
-        reference = schema.get("$ref")
-        if reference and reference not in self._seen:
-            self._seen.add(reference)
-            _, keyword, step = reference.split("/")
-            name = unquote(step).replace("~1", "/").replace("~0", "~")
-            yield self._root[keyword][name]
-
-
-def _add(properties: dict[str, list[Schema]], name: str, ones: list[Schema]) -> None:
-    known = properties.setdefault(name, [])
-    known += [one for one in ones if one not in known]
-
-
-def _either(schemas: list[Schema]) -> Schema:
-    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
-
-
-def _may_be_object(schema: Schema) -> bool:
-    types = _types(schema)
-    return not types or "object" in types
 
 
 ITEMS = "*"
@@ -317,7 +279,6 @@ _BY_TYPE = {
     "integer": _NUMERIC,
     "array": ("minItems", "maxItems"),
 }
-_KNOWN_TYPES = {*_BY_TYPE, "boolean", "object", _NULL}
 _FORMATS = {
     *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"),
 }
@@ -428,7 +389,12 @@ class _StrictWriter:
             raise _refusal(path, _TOO_LARGE)
         schema, trail = self._resolve_references(given, path, trail)
         self._check(path, schema)
-        return _add_description(self._shape(schema, path, depth, trail), schema)
+        shape = self._shape(schema, path, depth, trail)
+        text = schema.get("description")
+        texts = [text.strip()] if isinstance(text, str) and text.strip() else []
+        if schema.get("default") is not None:
+            texts.append(f"Default: {json.dumps(schema['default'], ensure_ascii=False)}.")
+        return {**shape, "description": " ".join(texts)} if texts else shape
 
     def _resolve_references(
         self, given: Any, path: str, trail: frozenset[str]
@@ -507,7 +473,10 @@ class _StrictWriter:
         shape: Schema = {"type": name}
         for key in _BY_TYPE.get(name, ()):
             if key in schema:
-                shape[key] = _check_bound(key, schema[key], path)
+                given = schema[key]
+                if not CHECKS[key](given) or (key == "pattern" and not _is_plain_pattern(given)):
+                    raise _refusal(path, f"strict mode cannot have its `{key}`")
+                shape[key] = given
         if name == "string" and str(schema.get("format")) in _FORMATS:
             shape["format"] = schema["format"]
         if name == "array":
@@ -581,31 +550,16 @@ def nullable(schema: Schema) -> Schema:
     return {**schema, "type": [*listed, _NULL], **values}
 
 
-def _add_description(shape: Schema, schema: Schema) -> Schema:
-    """Return *shape* with the description of *schema*, and its default, which the mode lacks."""
-    text = schema.get("description")
-    texts = [text.strip()] if isinstance(text, str) and text.strip() else []
-    if schema.get("default") is not None:
-        texts.append(f"Default: {json.dumps(schema['default'], ensure_ascii=False)}.")
-    return {**shape, "description": " ".join(texts)} if texts else shape
-
-
 def _stated_types(schema: Schema, path: str) -> list[str]:
     given = schema.get("type")
     if given is None:
         implied = {"properties": "object", "items": "array"}
         given = [name for key, name in implied.items() if key in schema]
     found = given if isinstance(given, list) else [given]
-    known = [one for one in found if isinstance(one, str) and one in _KNOWN_TYPES]
+    known = [one for one in found if isinstance(one, str) and one in TYPES]
     if not known or len(known) < len(found):
         raise _refusal(path, "it states no type of JSON")
     return [*dict.fromkeys(known)]
-
-
-def _check_bound(key: str, given: Any, path: str) -> Any:
-    if CHECKS[key](given) and (key != "pattern" or _is_plain_pattern(given)):
-        return given
-    raise _refusal(path, f"strict mode cannot have its `{key}`")
 
 
 def _is_plain_pattern(pattern: str) -> bool:

@@ -25,6 +25,7 @@ from mcpg.catalog.api_schemas import (
 )
 from mcpg.catalog.model import Tool
 from mcpg.errors import NotFoundError, UsageError
+from mcpg.values import join_choices
 
 ApiName: TypeAlias = Literal["openai", "openai-responses", "anthropic", "gemini", "mcp"]
 
@@ -198,10 +199,6 @@ def _openai(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _openai_strict(definition: dict[str, Any]) -> dict[str, Any]:
-    return {**definition, "function": {**definition["function"], "strict": True}}
-
-
 def _openai_responses(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
     # The API makes a schema strict, which changes it, unless the definition says not to.
     members = {"name": name, "description": _cut(tool.description), "parameters": schema}
@@ -213,10 +210,6 @@ def _cut(description: str) -> str:
     if len(description) <= _LONGEST_DESCRIPTION:
         return description
     return f"{description[: _LONGEST_DESCRIPTION - 1].rstrip()}…"
-
-
-def _anthropic(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
-    return {"name": name, "description": tool.description, "input_schema": schema}
 
 
 def _gemini(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
@@ -239,7 +232,13 @@ def _mcp(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
 
 
 _APIS: dict[ApiName, _Api] = {
-    "openai": _Api(_openai, make_strict=_openai_strict),
+    "openai": _Api(
+        _openai,
+        make_strict=lambda definition: {
+            **definition,
+            "function": {**definition["function"], "strict": True},
+        },
+    ),
     "openai-responses": _Api(
         _openai_responses,
         search={"type": "tool_search"},
@@ -247,7 +246,11 @@ _APIS: dict[ApiName, _Api] = {
         make_strict=lambda definition: {**definition, "strict": True},
     ),
     "anthropic": _Api(
-        _anthropic,
+        lambda name, tool, schema: {
+            "name": name,
+            "description": tool.description,
+            "input_schema": schema,
+        },
         search={"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"},
         arguments=_NameRules("a-zA-Z0-9_.-"),
     ),
@@ -373,14 +376,12 @@ def check_api(name: str, *, is_deferring: bool = False, is_strict: bool = False)
     for known in able:
         if known == name:
             return known
-    *others, last = able
-    remedy = f"use {', '.join(others)} or {last}" if others else f"use {last}"
     fault = "is no API"
     if name in APIS:
         lacks_search = not (is_strict and _APIS[name].make_strict is None)
         lacks = "tool search for deferred tools" if lacks_search else "strict mode"
         fault = f"has no {lacks}"
-    raise UsageError(f"{name!r} {fault}", remedy=remedy)
+    raise UsageError(f"{name!r} {fault}", remedy=f"use {join_choices(able)}")
 
 
 def _names(ids: Iterable[str], api: _Api) -> dict[str, str]:
@@ -427,19 +428,15 @@ def _arguments(name: str, given: str | Mapping[str, Any] | None) -> Mapping[str,
         UsageError: They are no JSON object.
     """
     read: Any = given
+    broken = None
     if isinstance(given, str):
         try:
             read = json.loads(given) if given.strip() else {}
         except (ValueError, RecursionError) as fault:
-            raise _no_object(name) from fault
+            read, broken = given, fault
     if read is None:
         return {}
     if not isinstance(read, Mapping):
-        raise _no_object(name)
+        message = f"the arguments of {name} are no JSON object"
+        raise UsageError(message, remedy="return the error to the model") from broken
     return read
-
-
-def _no_object(name: str) -> UsageError:
-    return UsageError(
-        f"the arguments of {name} are no JSON object", remedy="return the error to the model"
-    )

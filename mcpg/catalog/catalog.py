@@ -8,13 +8,14 @@ is added.
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import itertools
 import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Generic, Literal, Protocol, TypeVar
@@ -23,6 +24,7 @@ from mcpg.catalog.hints import overlong_claims
 from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
 from mcpg.text.suggestions import Suggester
+from mcpg.values import join_choices
 
 _SIGNS_OF_GLOBS = "*?["
 _SUGGESTIONS = 3
@@ -47,23 +49,33 @@ class NamedTool(Protocol):
 AnyTool = TypeVar("AnyTool", bound=NamedTool)
 
 
+@dataclass(frozen=True)
 class ToolLookup(Generic[AnyTool]):
     """Finds tools by id, name or glob, ignoring case.
 
     Names are looked up in tables, which are made when they are needed; only globs look at every
     tool.
+
+    Attributes:
+        tools: The tools.
     """
 
-    def __init__(self, tools: Sequence[AnyTool]) -> None:
-        self._tools = tuple(tools)
+    tools: Sequence[AnyTool]
 
     @cached_property
     def _by_id(self) -> dict[str, AnyTool]:
-        return {tool.id.casefold(): tool for tool in self._tools}
+        return {tool.id.casefold(): tool for tool in self.tools}
 
     @cached_property
     def _keys(self) -> list[tuple[str, ...]]:
-        return [tuple(dict.fromkeys(_keys(tool))) for tool in self._tools]
+        folded = (
+            (tool.id.casefold(), tool.source_id.casefold(), tool.name.casefold())
+            for tool in self.tools
+        )
+        return [
+            tuple(dict.fromkeys((tool_id, f"{source}::{name}", name)))
+            for tool_id, source, name in folded
+        ]
 
     @cached_property
     def _by_key(self) -> dict[str, list[int]]:
@@ -75,9 +87,7 @@ class ToolLookup(Generic[AnyTool]):
 
     @cached_property
     def _suggester(self) -> Suggester:
-        from mcpg.text.suggestions import Suggester  # noqa: PLC0415 - most names are right
-
-        return Suggester(dict.fromkeys(one for tool in self._tools for one in (tool.id, tool.name)))
+        return Suggester(dict.fromkeys(one for tool in self.tools for one in (tool.id, tool.name)))
 
     def get(self, tool_id: str) -> AnyTool | None:
         """Return the tool of this id, or `None`."""
@@ -89,20 +99,27 @@ class ToolLookup(Generic[AnyTool]):
         return wanted in self._by_id or wanted in self._by_key
 
     def matching(self, pattern: str) -> tuple[AnyTool, ...]:
-        """Return the tools that an id, `source::name`, raw name or glob over any of these means.
+        """Return the tools that *pattern* means, in their order.
 
         An id means its one tool, whatever other tools are called.
+
+        Args:
+            pattern: A tool id, `source::name`, a raw name, or a glob over any of these;
+                `source::*` means all tools of a source.
         """
         wanted = pattern.strip().casefold()
         if wanted in self._by_id:
             return (self._by_id[wanted],)
         if wanted in self._by_key:
-            return tuple(self._tools[index] for index in self._by_key[wanted])
-        is_glob = any(sign in wanted for sign in _SIGNS_OF_GLOBS)
-        return tuple(self._match_glob(wanted)) if is_glob else ()
+            return tuple(self.tools[index] for index in self._by_key[wanted])
+        if not any(sign in wanted for sign in _SIGNS_OF_GLOBS):
+            return ()
+        matches = re.compile(fnmatch.translate(wanted)).match
+        keyed = zip(self.tools, self._keys, strict=True)
+        return tuple(tool for tool, keys in keyed if any(map(matches, keys)))
 
     def find_named(self, name: str) -> AnyTool:
-        """Return the one tool that *name* means, as `matching` finds it.
+        """Return the one tool that *name* means: an id, `source::name`, a raw name or a glob.
 
         Raises:
             NotFoundError: No tool is called so, or several are.
@@ -111,11 +128,11 @@ class ToolLookup(Generic[AnyTool]):
         if len(found) == 1:
             return found[0]
         if found:
-            names = _either([tool.id for tool in found[:_NAMED]])
+            names = join_choices([tool.id for tool in found[:_NAMED]])
             message = f"{name[:_SHOWN]!r} is the name of {len(found)} tools"
             raise NotFoundError(message, remedy=f"use {names}")
         near = self.suggest(name)
-        advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
+        advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list`"
         raise NotFoundError(f"no tool is called {name[:_SHOWN]!r}", remedy=advice)
 
     def suggest(self, reference: str) -> tuple[str, ...]:
@@ -123,34 +140,9 @@ class ToolLookup(Generic[AnyTool]):
         # A tool may be named with a source that it does not have.
         names = dict.fromkeys((reference, reference.rpartition("::")[2]))
         near = (one for name in names for one in self._suggester.suggest(name, 2 * _SUGGESTIONS))
-        found = (self._tools[at].id for one in near for at in self._by_key[one.casefold()])
+        found = (self.tools[at].id for one in near for at in self._by_key[one.casefold()])
         return tuple(islice(dict.fromkeys(found), _SUGGESTIONS))
 
-    def _match_glob(self, pattern: str) -> Iterator[AnyTool]:
-        import fnmatch  # noqa: PLC0415 - most tools are named by their names
-        import re  # noqa: PLC0415 - as above
-
-        matches = re.compile(fnmatch.translate(pattern)).match
-        for tool, keys in zip(self._tools, self._keys, strict=True):
-            if any(matches(key) for key in keys):
-                yield tool
-
-
-def _keys(tool: NamedTool) -> tuple[str, str, str]:
-    name = tool.name.casefold()
-    return tool.id.casefold(), f"{tool.source_id.casefold()}::{name}", name
-
-
-def _either(names: Sequence[str]) -> str:
-    *head, last = names
-    return f"{', '.join(head)} or {last}" if head else last
-
-
-__all__ = [
-    "Assertion",
-    "Catalog",
-    "build_catalog",
-]
 
 MAX_LENGTH = 64
 """Longest id, in characters; the limit that model providers set for tool names."""
@@ -233,7 +225,7 @@ def assign_ids(
     Args:
         tools: All tools of the catalogue; ids that they carry are not looked at.
         reserved: Ids that no tool may get, in any case.
-        earlier: Tools with the ids that they had before; see `KeptIds`.
+        earlier: Tools with the ids that they had before; see `mcpg.catalog.kept_ids`.
 
     Returns:
         The tools sorted by id, and what was noticed. Neither depends on the order of *tools*.
@@ -241,8 +233,13 @@ def assign_ids(
     ordered = in_stable_order(tools)
     names = [_alone(tool.source_id, tool.name) for tool in ordered]
     holders = Counter(names)
-    kept, taken = _ids_kept(ordered, reserved, earlier)
-    pool = _IdPool((*reserved, *taken))
+    kept: Sequence[str] = [""] * len(ordered)
+    pool = _IdPool(reserved)
+    if earlier := tuple(earlier):
+        from mcpg.catalog.kept_ids import keep_ids  # noqa: PLC0415 - only gateways have such ids
+
+        kept, taken = keep_ids(ordered, earlier, pool.taken)
+        pool.taken.update(one.casefold() for one in taken)
     assigned: list[Tool] = []
     diagnostics: list[Diagnostic] = []
     triples = zip(ordered, names, kept, strict=True)
@@ -256,19 +253,6 @@ def assign_ids(
             message = f"{why}, so {tool.name!r} of source {tool.source_id!r} has the id {found!r}"
             diagnostics.append(info(Code.DUPLICATE_TOOL_ID, message, tool.place or None))
     return tuple(sorted(assigned, key=lambda tool: tool.id)), tuple(diagnostics)
-
-
-def _ids_kept(
-    tools: Sequence[Tool], reserved: Collection[str], earlier: Iterable[Tool]
-) -> tuple[Sequence[str], Collection[str]]:
-    """Return the id that each of *tools* keeps, "" for none, and all that were there before."""
-    earlier = tuple(earlier)
-    if not earlier:
-        return ("",) * len(tools), ()
-    from mcpg.catalog.kept_ids import KeptIds  # noqa: PLC0415 - only gateways have such ids
-
-    kept = KeptIds(earlier, {item.casefold() for item in reserved})
-    return kept.of(tools), kept.taken
 
 
 def in_stable_order(tools: Iterable[Tool]) -> list[Tool]:
@@ -302,14 +286,14 @@ class _IdPool:
     """Ids that are taken, and how far numbering has come for each hashed one."""
 
     def __init__(self, reserved: Collection[str]) -> None:
-        self._taken = {item.casefold() for item in reserved}
+        self.taken = {item.casefold() for item in reserved}
         self._numbers: dict[str, int] = {}
 
     def take(self, source_id: str, name: str, *, require_source_prefix: bool) -> str:
         """Find the first free id and mark it as taken."""
         candidates = self._candidates(source_id, name, require_source_prefix)
-        found = next(one for one in candidates if one not in self._taken)
-        self._taken.add(found)
+        found = next(one for one in candidates if one not in self.taken)
+        self.taken.add(found)
         return found
 
     def _candidates(self, source_id: str, name: str, require_source_prefix: bool) -> Iterator[str]:
@@ -464,7 +448,14 @@ class _HintApplication:
         kind: Literal["related", "nextStep"],
         patterns: tuple[str, ...],
     ) -> None:
-        targets = list(dict.fromkeys(self._targets(rule, patterns)))
+        found: dict[str, None] = {}
+        for pattern in patterns:
+            meant = self._lookup.matching(pattern)
+            if not meant:
+                what = f"{rule.pattern!r} is related to a tool that does not exist:"
+                self._report_unmatched(Code.RELATION_UNRESOLVED, what, pattern, rule.place)
+            found |= dict.fromkeys(tool.id for tool in meant)
+        targets = list(found)
         if len(targets) > MAX_TARGETS + 1:
             message = (
                 f"{rule.pattern!r} relates to {len(targets)} tools; "
@@ -479,14 +470,6 @@ class _HintApplication:
                 if key not in self.assertions:
                     self.assertions[key] = Assertion(*key, rule.place)
 
-    def _targets(self, rule: HintRule, patterns: tuple[str, ...]) -> Iterator[str]:
-        for pattern in patterns:
-            found = self._lookup.matching(pattern)
-            if not found:
-                what = f"{rule.pattern!r} is related to a tool that does not exist:"
-                self._report_unmatched(Code.RELATION_UNRESOLVED, what, pattern, rule.place)
-            yield from (tool.id for tool in found)
-
     def _report_unmatched(self, code: str, what: str, pattern: str, place: str) -> None:
         # A file written for another catalogue misses all its tools; guessing at each is too slow.
         self._suggested += 1
@@ -495,8 +478,8 @@ class _HintApplication:
         self.noticed.append(warning(code, f"{what} {pattern!r}{advice}", place or None))
 
 
-@dataclass(frozen=True, slots=True)
-class Catalog:
+@dataclass(frozen=True)
+class Catalog(ToolLookup[Tool]):
     """Tools with unique ids.
 
     Attributes:
@@ -508,35 +491,6 @@ class Catalog:
     tools: tuple[Tool, ...] = ()
     assertions: tuple[Assertion, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
-    _lookup: ToolLookup[Tool] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_lookup", ToolLookup(self.tools))
-
-    def get(self, tool_id: str) -> Tool | None:
-        """Return the tool of this id, in any case, or `None`."""
-        return self._lookup.get(tool_id)
-
-    def matching(self, pattern: str) -> tuple[Tool, ...]:
-        """Return the tools that a pattern means, in any case, sorted by id.
-
-        Args:
-            pattern: A tool id, `source::name`, a raw name, or a glob over any of these;
-                `source::*` means all tools of a source.
-        """
-        return self._lookup.matching(pattern)
-
-    def find_named(self, name: str) -> Tool:
-        """Return the one tool that *name* means: an id, `source::name`, a raw name or a glob.
-
-        Raises:
-            NotFoundError: No tool is called so, or several are.
-        """
-        return self._lookup.find_named(name)
-
-    def suggest(self, reference: str) -> tuple[str, ...]:
-        """Return up to three ids that *reference* may be a slip of, the likeliest first."""
-        return self._lookup.suggest(reference)
 
 
 def build_catalog(

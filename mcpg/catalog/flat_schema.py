@@ -29,7 +29,8 @@ _JOINED = ("properties", "required")
 _REFERENCES = ("$ref", "$dynamicRef")
 _ANCHORS = {"$anchor": "#", "$dynamicAnchor": "#", "$id": ""}
 _EXACT = 2**53
-_encode = json.JSONEncoder(sort_keys=True).encode
+canonical_text = json.JSONEncoder(sort_keys=True).encode
+"""Returns a text that values share if they are equal; Python takes 1 and true for equal."""
 
 
 class SchemaReader:
@@ -101,18 +102,14 @@ class SchemaReader:
         found = resolve(reference, self._root)
         if found is not None or not isinstance(reference, str):
             return found
-        if self._anchors is None:
-            self._anchors = dict(self._iterate_anchors())
-        return self._anchors.get(reference)
-
-    def _iterate_anchors(self) -> Iterator[tuple[str, JsonObject]]:
-        """Yield the schemas with an anchor or an id, by what refers to them."""
-        for one in _objects_in([self._root]):
-            yield from (
-                (f"{sign}{one[key]}", one)
+        if self._anchors is None:  # the schemas with an anchor or an id, by what refers to them
+            self._anchors = {
+                f"{sign}{one[key]}": one
+                for one in _objects_in([self._root])
                 for key, sign in _ANCHORS.items()
                 if isinstance(one.get(key), str)
-            )
+            }
+        return self._anchors.get(reference)
 
     def branches(self, schema: JsonObject) -> list[JsonObject]:
         """Return the plain schemas of which a value has to match one.
@@ -134,15 +131,22 @@ class SchemaReader:
             return list(_alternatives(beside if union is None else schema))
         stated = schema[union]
         branches = [self.plain(one) for one in stated] if isinstance(stated, list) else []
-        joined = (_combine(beside, one) for one in branches[: MOST_BRANCHES + 1])
-        return [found for one in joined for found in self._unfold(one, hops + 1)]
+        found: list[JsonObject] = []
+        for one in branches[: MOST_BRANCHES + 1]:
+            both = one  # with what stands beside the union, in `allOf` where these differ
+            if beside and _is_joinable(beside, one):
+                both = _join(beside, one)
+            elif beside:
+                both = {**one, "allOf": [beside]}
+            found += self._unfold(both, hops + 1)
+        return found
 
     def is_exclusive(self, schema: JsonObject) -> bool:
         """Return whether a value is refused if it matches several branches of *schema*."""
         found = self.branches(schema)
-        is_stated = "oneOf" in schema or any(
-            "oneOf" in self.plain(one) for one in _any_of_branches(schema)
-        )
+        stated = schema.get("anyOf")
+        others = stated if isinstance(stated, list) else []
+        is_stated = "oneOf" in schema or any("oneOf" in self.plain(one) for one in others)
         return is_stated and not all(
             are_disjoint(one, other) for at, one in enumerate(found) for other in found[:at]
         )
@@ -219,12 +223,6 @@ def only_texts(stated: JsonValue) -> list[str]:
     return [one for one in stated if isinstance(one, str)] if isinstance(stated, list) else []
 
 
-def canonical_text(one: JsonValue) -> str:
-    """Return a text that values share if they are equal."""
-    # Python takes 1 and true for equal.
-    return _encode(one)
-
-
 def with_plain_numbers(one: JsonValue) -> JsonValue:
     """Return *one* with whole numbers as integers: to JSON Schema, 1.0 is 1."""
     if isinstance(one, dict):
@@ -244,13 +242,6 @@ def _is_joinable(one: JsonObject, other: JsonObject) -> bool:
     return all(
         key in _JOINED or one[key] == other[key] for key in one.keys() & other.keys() - ANNOTATIONS
     )
-
-
-def _combine(one: JsonObject, other: JsonObject) -> JsonObject:
-    """Return a schema that asks for what both ask for, in `allOf` where these differ."""
-    if not one:
-        return other
-    return _join(one, other) if _is_joinable(one, other) else {**other, "allOf": [one]}
 
 
 def _join(one: JsonObject, other: JsonObject) -> JsonObject:
@@ -300,11 +291,6 @@ def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
         yield from (bare | {"type": one} for one in bare_types(allowed_types(schema)))
     else:
         yield schema
-
-
-def _any_of_branches(schema: JsonObject) -> list[JsonValue]:
-    stated = schema.get("anyOf")
-    return stated if isinstance(stated, list) else []
 
 
 def _are_other_values(one: JsonObject, other: JsonObject) -> bool:

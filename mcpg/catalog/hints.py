@@ -5,10 +5,12 @@ A hints file adds to tools whose manifests its author does not own.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.model import (
     HINT_LISTS,
     NO_HINTS,
@@ -20,10 +22,10 @@ from mcpg.catalog.model import (
     unique,
 )
 from mcpg.errors import Code, Diagnostic, SourceError, warning
-
-if TYPE_CHECKING:
-    from mcpg.text.json_values import JsonObject, JsonValue
-
+from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.safeyaml import load_yaml_with_lines
+from mcpg.text.suggestions import suggest
+from mcpg.text.words import split_words
 
 TYPED_ANNOTATIONS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 """The annotations that the MCP specification defines as booleans."""
@@ -105,10 +107,6 @@ def _spellings(*words: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((pascal, camel, "_".join(words))))
 
 
-def _boolean(*words: str) -> HintField:
-    return HintField(_spellings(*words) + _spellings(*words, "hint"), _read_boolean)
-
-
 HINT_FIELDS: dict[str, HintField] = {
     "aliases": HintField(_spellings("search", "aliases") + _spellings("aliases"), read_texts),
     "keywords": HintField(_spellings("search", "keywords") + _spellings("keywords"), read_texts),
@@ -118,10 +116,10 @@ HINT_FIELDS: dict[str, HintField] = {
         _spellings("data", "sources") + _spellings("data", "source"), read_texts
     ),
     "examples": HintField(_spellings("usage", "examples") + _spellings("examples"), _read_examples),
-    "read_only": _boolean("read", "only"),
-    "idempotent": _boolean("idempotent"),
-    "destructive": _boolean("destructive"),
-    "open_world": _boolean("open", "world"),
+    **{
+        "_".join(words): HintField(_spellings(*words) + _spellings(*words, "hint"), _read_boolean)
+        for words in (("read", "only"), ("idempotent",), ("destructive",), ("open", "world"))
+    },
     "cost_tier": HintField(_spellings("cost", "tier"), _read_tier),
     "latency_tier": HintField(_spellings("latency", "tier"), _read_tier),
     "enabled_by_default": HintField(
@@ -286,8 +284,6 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
 def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
     """Parse the file; give the value and a way to find the place of a tool's entry."""
     if text.lstrip().startswith("{") and place.casefold().endswith(".json"):
-        from mcpg.catalog.json_text import parse_json_documents  # noqa: PLC0415 - of a hints file alone
-
         repeated: set[str] = set()
         values = parse_json_documents(text, place, repeated)
         if repeated:
@@ -296,15 +292,11 @@ def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
         if len(values) > 1:
             raise SourceError("holds several JSON documents", place=place, remedy="keep one")
         return values[0], lambda pattern: f"{place}:{_line_of_key(text, pattern)}"
-    from mcpg.text.safeyaml import load_yaml_with_lines  # noqa: PLC0415 - as above
-
     value, lines = load_yaml_with_lines(text, place, error=SourceError)
     return value, lambda pattern: f"{place}:{lines[('tools', pattern)]}"
 
 
 def _line_of_key(text: str, key: str) -> int:
-    import json  # noqa: PLC0415 - as above
-
     spellings = (json.dumps(key, ensure_ascii=False), json.dumps(key))
     found = next((at for spelling in spellings if (at := text.find(spelling)) >= 0), 0)
     return text.count("\n", 0, found) + 1
@@ -338,8 +330,6 @@ def _unknown(mapping: JsonObject, known: Iterable[str], place: str) -> Iterator[
 
 def _closest(key: str, names: Sequence[str]) -> str:
     """Return the one of *names* that *key* may mean, or ""."""
-    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most keys are right
-
     return next(iter(suggest(key, names)), "")
 
 
@@ -392,8 +382,6 @@ def claimed_words(claims: Hints) -> ClaimedWords:
     stated = [token for text in _claim_texts(claims) for token in text.split()]
     if not stated:
         return ClaimedWords("", 0, 0)
-    from mcpg.text import split_words  # noqa: PLC0415 - most servers state none
-
     every: set[str] = set()
     kept: set[str] = set()
     tokens: list[str] = []

@@ -183,19 +183,15 @@ def is_deeper(values: Iterable[JsonValue], levels: int) -> bool:
 
 
 def _too_deep(text: str, place: str) -> SourceError:
-    message = f"the JSON is nested deeper than {MAX_DEPTH} levels"
-    at = _position(text, _start_of_too_deep(text))
-    return SourceError(message, place=f"{place}:{at}", remedy="flatten it")
-
-
-def _start_of_too_deep(text: str) -> int:
-    depth = 0
+    depth = start = 0
     for token in _TOKEN.finditer(text):
         depth += _STEPS.get(token.group(), 0)
         if depth > MAX_DEPTH:
-            return token.start()
-    # Only a caller that is itself deep in recursion gets here.
-    return 0
+            start = token.start()
+            break
+    # Only for a caller that is itself deep in recursion it is the beginning.
+    message = f"the JSON is nested deeper than {MAX_DEPTH} levels"
+    return SourceError(message, place=f"{place}:{_position(text, start)}", remedy="flatten it")
 
 
 def _place_of_bad_number(text: str) -> str:

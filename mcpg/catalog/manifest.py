@@ -52,19 +52,6 @@ class FoundEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundList:
-    """What a manifest holds.
-
-    Attributes:
-        entries: The tools, in the manifest's order.
-        unfinished: Whether the last page says that another one follows.
-    """
-
-    entries: tuple[FoundEntry, ...]
-    unfinished: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Context:
     """What the manifests around a value state."""
 
@@ -97,7 +84,7 @@ class _Context:
         return SourceError(message, place=place, remedy=remedy)
 
 
-def find_entries(values: list[JsonValue], place: str) -> FoundList:
+def find_entries(values: list[JsonValue], place: str) -> tuple[list[FoundEntry], bool]:
     """Find the tools in the documents of one manifest.
 
     Known are: the result of MCP `tools/list`, bare or in its JSON-RPC envelope; several such pages
@@ -105,14 +92,17 @@ def find_entries(values: list[JsonValue], place: str) -> FoundList:
     `{"functions": [...]}`; Gemini's `functionDeclarations`; a tool on its own. Messages of another
     kind in a recorded session are passed over.
 
+    Returns:
+        The tools, in the manifest's order, and whether the last page says that another one follows.
+
     Raises:
         SourceError: There is no list of tools, or the server answered with an error.
     """
     many = len(values) > 1
     pages = _pages_among(values)
     contexts = [(_Context(place, f"[{i}]" if many else ""), value) for i, value in pages]
-    entries = tuple(entry for context, value in contexts for entry in _entries(value, context))
-    return FoundList(entries, bool(pages) and _has_cursor(pages[-1][1]))
+    entries = [entry for context, value in contexts for entry in _entries(value, context)]
+    return entries, bool(pages) and _has_cursor(pages[-1][1])
 
 
 def stated_source(mapping: JsonObject) -> str | None:
@@ -186,18 +176,16 @@ def _page(page: JsonObject, context: _Context) -> Iterator[FoundEntry]:
     elif key in ("result", "pages"):
         yield from _entries(page[key], inner.at(key))
     else:
-        yield from _list(page[key], key, inner.at(key))
-
-
-def _list(value: JsonValue, key: str, context: _Context) -> Iterator[FoundEntry]:
-    if not isinstance(value, list):
-        raise context.fail(f"`{key}` is not an array of tools")
-    for index, item in enumerate(value):
-        at = context.at(f"[{index}]")
-        if key in _DECLARATIONS and isinstance(item, dict):
-            yield at.entry(_lower_types(item))
-        else:
-            yield from _item(item, at)
+        value = page[key]
+        context = inner.at(key)
+        if not isinstance(value, list):
+            raise context.fail(f"`{key}` is not an array of tools")
+        for index, item in enumerate(value):
+            at = context.at(f"[{index}]")
+            if key in _DECLARATIONS and isinstance(item, dict):
+                yield at.entry(_lower_types(item))
+            else:
+                yield from _item(item, at)
 
 
 def _is_tool(value: JsonObject) -> bool:
@@ -304,13 +292,13 @@ def read_manifest(
     diagnostics: list[Diagnostic] = []
     reading = _ManifestReader(place, default_source, source_id, trust_hints, is_response)
     values = parse_repaired(text, place, diagnostics)
-    found = find_entries(values, place)
+    entries, is_unfinished = find_entries(values, place)
     tools: list[Tool] = []
-    for entry in found.entries:
+    for entry in entries:
         tool = _tool(entry, reading, diagnostics)
         if tool is not None:
             tools.append(tool)
-    if found.unfinished:
+    if is_unfinished:
         message = "the last page names a `nextCursor`: more tools follow that are not in this file"
         diagnostics.append(warning(Code.SOURCE_INCOMPLETE, message, place))
     return ManifestTools(tuple(tools), tuple(diagnostics))
@@ -375,39 +363,30 @@ def _tool(found: FoundEntry, reading: _ManifestReader, noticed: list[Diagnostic]
     if not name:
         noticed.append(warning(Code.TOOL_INVALID, "this tool has no name and is ignored", where))
         return None
-    annotations = _object(entry.get("annotations")) or _NOTHING
-    meta = _object(entry.get("_meta")) or _NOTHING
     description = entry.get("description")
     schema = _first_object(entry, INPUT_KEYS)
-    stated = stated_source(entry) or found.source or reading.default_source
     kind = (stated_kind(entry) or found.kind or "").strip().casefold()
+    stated = (reading.source_id or "").strip() or stated_source(entry) or found.source
+    listed = _READ_KEYS if reading.is_response else entry.keys() - {"icons"}
     return Tool(
         id="",
-        source_id=(reading.source_id or "").strip() or stated,
+        source_id=stated or reading.default_source,
         name=name,
         title=next((title for key in _TITLE_KEYS if (title := _text(entry.get(key)))), None),
         description=description if isinstance(description, str) else "",
         input_schema={"type": "object", "properties": {}} if schema is None else schema,
         output_schema=_first_object(entry, _OUTPUT_KEYS),
-        annotations=annotations,
-        meta=meta,
+        annotations=_object(entry.get("annotations")) or _NOTHING,
+        meta=_object(entry.get("_meta")) or _NOTHING,
         hints=_hints(entry, found, reading, where, noticed),
         source_kind=_KINDS.get(kind, SourceKind.LOCAL),
         place=where,
-        listed=_unread(entry) if reading.is_response else _icons(entry),
+        listed={key: value for key, value in entry.items() if key not in listed} or _NOTHING,
     )
 
 
 # Shared by most tools, of which nothing changes any member.
 _NOTHING: JsonObject = {}
-
-
-def _icons(entry: JsonObject) -> JsonObject:
-    return {"icons": entry["icons"]} if "icons" in entry else _NOTHING
-
-
-def _unread(entry: JsonObject) -> JsonObject:
-    return {key: value for key, value in entry.items() if key not in _READ_KEYS}
 
 
 def _hints(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from urllib.parse import unquote
 
+from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import to_json
-
-if TYPE_CHECKING:
-    from mcpg.text.json_values import JsonObject, JsonValue
 
 
 def unique(values: Iterable[str]) -> tuple[str, ...]:
@@ -308,7 +308,7 @@ _MAX_HOLDERS = 8
 _MAX_TYPES = 8
 _LONGEST_TYPE = 80
 _NODES_PER_PARAMETER = 4
-_LONGEST_POSITION = 6
+_POSITION = re.compile("[0-9]{1,6}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -510,23 +510,21 @@ class _SchemaWalk:
         types = dict.fromkeys(name for part in parts for name in part.types)
         fitting = description[: self._room]
         self._room -= len(fitting)
+        values: list[str] = []
+        for text in (text for part in (*parts, *nested) for text in part.values):
+            if len(text) >= self._room:
+                break
+            # Each costs a place, too, for one that is repeated still has to be looked at.
+            self._room -= len(text) + 1
+            values.append(text)
         return Parameter(
             path,
             fitting,
             "|".join(types) or None,
-            unique(self._values((*parts, *nested))),
+            unique(values),
             required,
             next((part.format for part in (*parts, *nested) if part.format), ""),
         )
-
-    def _values(self, parts: Iterable[_SchemaPart]) -> Iterator[str]:
-        for part in parts:
-            for text in part.values:
-                if len(text) >= self._room:
-                    return
-                # Each costs a place, too, for one that is repeated still has to be looked at.
-                self._room -= len(text) + 1
-                yield text
 
     def _parts(self, schema: JsonObject) -> list[tuple[_SchemaPart, bool]]:
         """Unfold a schema into itself and what it refers to or combines.
@@ -534,54 +532,46 @@ class _SchemaWalk:
         Each part comes with whether it always holds.
         """
         known = self._unfolded.get(id(schema))
-        if known is None:
-            known = self._unfolded[id(schema)] = self._unfold(schema)
-        return known
-
-    def _unfold(self, schema: JsonObject) -> list[tuple[_SchemaPart, bool]]:
-        first = self._part(schema)
-        if not first.branches:
-            return [(first, True)]
-        parts: list[tuple[_SchemaPart, bool]] = []
+        if known is not None:
+            return known
+        parts = self._unfolded[id(schema)] = []
         seen: set[int] = set()
         waiting = [(schema, True)]
         while waiting and len(parts) < _MAX_PARTS:
             one, certain = waiting.pop()
             if id(one) not in seen:
                 seen.add(id(one))
-                part = self._part(one)
+                part = self._read_part(one)
                 parts.append((part, certain))
                 branches = ((branch, certain and always) for branch, always in part.branches)
                 waiting.extend(reversed(list(branches)))
         return parts
 
-    def _part(self, schema: JsonObject) -> _SchemaPart:
+    def _read_part(self, schema: JsonObject) -> _SchemaPart:
         known = self._read.get(id(schema))
-        if known is None:
-            known = self._read[id(schema)] = _read(schema, self._root)
-        return known
+        if known is not None:
+            return known
+        properties, required = schema.get("properties"), schema.get("required")
+        is_plain = _PLAIN.issuperset(schema)  # as most are
+        branches = () if is_plain else islice(_subschemas(schema, self._root), _MAX_PARTS)
+        found = self._read[id(schema)] = _SchemaPart(
+            schema,
+            properties if isinstance(properties, dict) else {},
+            frozenset(_texts(required)) if isinstance(required, list) else frozenset(),
+            _description(schema),
+            _types(schema.get("type")),
+            _format(schema),
+            () if is_plain else tuple(text for key in _VALUES for text in _texts(schema.get(key))),
+            tuple(branches),
+            () if is_plain else tuple(_items(schema)),
+        )
+        return found
 
 
 _VALUES = ("enum", "const", "examples")
 _ITEMS = {"items": "[]", "prefixItems": "[]", "additionalProperties": ".*"}
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _PLAIN = frozenset({"properties", "required", "description", "type", "title", "default", "format"})
-
-
-def _read(schema: JsonObject, root: JsonObject) -> _SchemaPart:
-    properties, required = schema.get("properties"), schema.get("required")
-    is_plain = _PLAIN.issuperset(schema)  # as most are
-    return _SchemaPart(
-        schema,
-        properties if isinstance(properties, dict) else {},
-        frozenset(_texts(required)) if isinstance(required, list) else frozenset(),
-        _description(schema),
-        _types(schema.get("type")),
-        _format(schema),
-        () if is_plain else tuple(text for key in _VALUES for text in _texts(schema.get(key))),
-        () if is_plain else tuple(islice(_subschemas(schema, root), _MAX_PARTS)),
-        () if is_plain else tuple(_items(schema)),
-    )
 
 
 def _description(schema: JsonObject) -> str | None:
@@ -631,11 +621,7 @@ def resolve(reference: JsonValue, root: JsonObject) -> JsonObject | None:
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
     path = reference[1:]
-    if "%" in path:
-        from urllib.parse import unquote  # noqa: PLC0415 - slow to import, and few are escaped
-
-        path = unquote(path)
-    first, *steps = path.split("/")
+    first, *steps = unquote(path).split("/")
     if first:  # the name of an anchor
         return None
     here: JsonValue = root
@@ -643,12 +629,8 @@ def resolve(reference: JsonValue, root: JsonObject) -> JsonObject | None:
         name = step.replace("~1", "/").replace("~0", "~")
         if isinstance(here, dict):
             here = here.get(name)
-        elif isinstance(here, list) and _is_position(name) and int(name) < len(here):
+        elif isinstance(here, list) and _POSITION.fullmatch(name) and int(name) < len(here):
             here = here[int(name)]
         else:
             return None
     return here if isinstance(here, dict) else None
-
-
-def _is_position(name: str) -> bool:
-    return name.isascii() and name.isdecimal() and len(name) <= _LONGEST_POSITION

@@ -149,19 +149,14 @@ def _segment(text: str, *, as_folder: bool = False) -> str:
     if escaped.startswith("."):
         # A hidden file would be passed over when its folder is read.
         escaped = f"%2E{escaped[1:]}"
-    if escaped and len(escaped) <= MAX_SEGMENT and not _is_unsafe(escaped, as_folder):
+    # A folder `x.md` would stand where the document of a tool named `x` stands.
+    is_shadow = as_folder and escaped.lower().endswith(".md")
+    is_unsafe = is_shadow or escaped.endswith(".") or _DEVICE.match(escaped)
+    if escaped and len(escaped) <= MAX_SEGMENT and not is_unsafe:
         return escaped
-    import hashlib  # noqa: PLC0415 - few paths are hashed
-
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
     prefix = _CUT_ESCAPE.sub("", escaped[: MAX_SEGMENT - 1 - len(digest)])
     return f"{prefix.replace('.', '_')}_{digest}"
-
-
-def _is_unsafe(segment: str, as_folder: bool) -> bool:
-    # A folder `x.md` would stand where the document of a tool named `x` stands.
-    shadows = as_folder and segment.lower().endswith(".md")
-    return shadows or segment.endswith(".") or _DEVICE.match(segment) is not None
 
 
 def normal_path(path: str) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, read_texts
@@ -21,8 +20,11 @@ from mcpg.documents.facts import (
     PREFIXES,
     SCHEMES,
     XSD,
+    Path,
+    format_path,
     is_date,
     is_of_datatype,
+    iter_items,
     lexical_form,
     means_itself,
 )
@@ -32,8 +34,9 @@ from mcpg.errors import Code, Diagnostic, warning
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import edit_distance, likeliest
 
-Path: TypeAlias = tuple[str | int, ...]
 Found: TypeAlias = Iterator[tuple[str, str, Path]]
+# What is suggested in place of a name among known ones; of so many names as bounds the work.
+_Suggestions: TypeAlias = dict[tuple[str, Sequence[str]], str]
 
 _TEXT_KEYS = (
     *("title", "displayName", "display_name", "name", "toolName", "tool_name"),
@@ -146,10 +149,9 @@ def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagno
         _misspelt(front),
         _cut_values(front, lines.text),
         _of_wrong_kind(front),
-        _dates(front),
         _tags(front),
         _members(front),
-        _names(front, _NameChecker(prefixes.keys(), iter(range(_COMPARED)))),
+        _names(front, prefixes.keys()),
         _literals(front),
         _vocabulary(front),
     )
@@ -170,20 +172,6 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     """Return advice that names the one of *known* that *word* is like, "" where none is."""
     near = likeliest(word, known)
     return f"; did you mean {near!r}?" if near else ""
-
-
-class _Suggestions:
-    """Suggests known names in place of others; of so many of these as bounds the work."""
-
-    def __init__(self) -> None:
-        self._made: dict[tuple[str, Sequence[str]], str] = {}
-
-    def of(self, word: str, known: Sequence[str]) -> str | None:
-        """Return the `suggestion` for *word*, `None` where too many others were compared."""
-        made = self._made.get((word, known))
-        if made is None and len(self._made) < _COMPARED:
-            made = self._made[word, known] = suggestion(word, known)
-        return made
 
 
 def _misspelt(front: JsonObject) -> Found:
@@ -220,6 +208,11 @@ def _of_wrong_kind(front: JsonObject) -> Found:
         fault = _fault_of_kind(key, value) if key in _SET_OF_KNOWN else ""
         if fault:
             yield Code.VALUE_INVALID, f"`{key}` {fault}", (key,)
+    for key in _DATE_KEYS:
+        text = lexical_form(front.get(key))
+        if text and not is_date(text):
+            message = f"`{key}` is no date: {quote_cut(text)}; write it as 2026-01-31"
+            yield Code.VALUE_INVALID, message, (key,)
 
 
 def _fault_of_kind(key: str, value: JsonValue) -> str:
@@ -241,17 +234,9 @@ def _fault_of_kind(key: str, value: JsonValue) -> str:
     return "" if is_scalar or key not in _SCALAR_KEYS else "is not a text and is ignored"
 
 
-def _dates(front: JsonObject) -> Found:
-    for key in _DATE_KEYS:
-        text = lexical_form(front.get(key))
-        if text and not is_date(text):
-            message = f"`{key}` is no date: {quote_cut(text)}; write it as 2026-01-31"
-            yield Code.VALUE_INVALID, message, (key,)
-
-
 def _tags(front: JsonObject) -> Found:
     """Report tags whose prefix does not take their value, which the reader passes over."""
-    for _, path, item in _items(front, TAG_KEYS):
+    for path, item in iter_items(front, TAG_KEYS):
         for tag in text_items(item):
             known = possible_values(tag)
             if known:
@@ -263,26 +248,20 @@ def _tags(front: JsonObject) -> Found:
                 )
 
 
-def _items(front: JsonObject, keys: Iterable[str]) -> Iterator[tuple[str, Path, JsonValue]]:
-    """Return key, path and value of each item under *keys*; a lone one needs no list."""
-    for key in keys:
-        value = front.get(key)
-        if isinstance(value, list):
-            yield from ((key, (key, place), item) for place, item in enumerate(value))
-        elif value is not None:
-            yield key, (key,), value
-
-
 def _members(front: JsonObject) -> Found:
     """Report members of items that nobody reads, where they are like ones that are read."""
-    near = _Suggestions()
-    for key, path, item in _items(front, _MEMBERS):
+    near: _Suggestions = {}
+    for path, item in iter_items(front, _MEMBERS):
         if isinstance(item, dict):
-            yield from _unknown_members(item, _MEMBERS[key], path, near, is_lost=key in _LINK_KEYS)
-    for _, path, item in _items(front, _EXAMPLE_KEYS):
+            known, is_lost = _MEMBERS[str(path[0])], path[0] in _LINK_KEYS
+            yield from _unknown_members(item, known, path, near, is_lost=is_lost)
+    for path, item in iter_items(front, _EXAMPLE_KEYS):
         if isinstance(item, dict):
             yield from _unknown_members(item, _EXAMPLE_MEMBERS, path, near, is_lost=True)
-    yield from _hints_and_extras(front, near)
+    for key, known in (("hints", _HINTS), (EXTRAS_KEY, _EXTRAS)):
+        held = front.get(key)
+        if isinstance(held, dict):
+            yield from _unknown_members(held, known, (key,), near, is_lost=key == EXTRAS_KEY)
     yield from _members_of_values(front, near)
 
 
@@ -290,16 +269,9 @@ def _members_of_values(front: JsonObject, near: _Suggestions) -> Found:
     for path, _, held in _values(front):
         if isinstance(held, dict):
             yield from _unknown_members(held, _VALUE_MEMBERS, path, near, is_lost=False)
-    for _, path, item in _items(front, _PROPERTY_KEYS):
+    for path, item in iter_items(front, _PROPERTY_KEYS):
         if isinstance(item, dict) and "predicate" not in item and is_misspelt_triple(item):
             yield from _unknown_members(item, _VALUE_MEMBERS, path, near, is_lost=True)
-
-
-def _hints_and_extras(front: JsonObject, near: _Suggestions) -> Found:
-    for key, known in (("hints", _HINTS), (EXTRAS_KEY, _EXTRAS)):
-        held = front.get(key)
-        if isinstance(held, dict):
-            yield from _unknown_members(held, known, (key,), near, is_lost=key == EXTRAS_KEY)
 
 
 def _unknown_members(
@@ -308,109 +280,90 @@ def _unknown_members(
     for member in item:
         if member in known:
             continue
-        advice = near.of(member, known)
+        advice = near.get((member, known))
+        if advice is None and len(near) < _COMPARED:
+            advice = near[member, known] = suggestion(member, known)
         if advice or advice is None or is_lost:
             ignored = advice or (" and is ignored" if is_lost else "")
-            message = f"the member {quote_cut(member)} of {_path_text(path)} is unknown{ignored}"
+            message = f"the member {quote_cut(member)} of {format_path(path)} is unknown{ignored}"
             yield Code.KEY_UNKNOWN, message, (*path, member)
 
 
-def _path_text(path: Path) -> str:
-    key, *rest = path
-    steps = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in rest)
-    return f"{key}{''.join(steps)}"
+def _find_name_fault(
+    name: str, prefixes: Collection[str], left: Iterator[int], *, needs_prefix: bool
+) -> tuple[str, str] | None:
+    """Return code and words of what is wrong with *name*, `None` for nothing.
 
-
-@dataclass(frozen=True, slots=True)
-class _NameChecker:
-    """Judges names: IRIs, and names with a prefix.
-
-    Attributes:
+    Args:
+        name: An IRI, a name with a prefix, or something else.
         prefixes: Those that stand for a namespace, in order.
         left: Yields once for each comparison with them that may still be made.
+        needs_prefix: Whether it is to be an IRI or a name with a prefix.
     """
-
-    prefixes: Collection[str]
-    left: Iterator[int]
-
-    def fault(self, name: str, *, needs_prefix: bool = False) -> tuple[str, str] | None:
-        """Return code and words of what is wrong with *name*, `None` for nothing.
-
-        Args:
-            name: An IRI, a name with a prefix, or something else.
-            needs_prefix: Whether it is to be one of the former two.
-        """
-        prefix, colon, rest = name.partition(":")
-        is_known = colon and prefix in self.prefixes and not rest.startswith("//")
-        if is_known or (colon and (prefix.lower() in SCHEMES or rest.startswith("//"))):
-            odd = _NO_IRI.search(name)
-            if odd is None:
-                return None
-            what = "a blank" if odd.group().isspace() else repr(odd.group())
-            return Code.VALUE_INVALID, f"{quote_cut(name)} is no IRI: it has {what}"
-        if _PREFIXED.fullmatch(name) and prefix not in _GROUP_KINDS:
-            compared = self.prefixes if next(self.left, None) is not None else ()
-            near = (one for one in compared if edit_distance(one, prefix, 1) is not None)
-            likely = next(near, None) if len(prefix) > 1 else None
-            advice = f"; did you mean {likely!r}?" if likely else suggestion(prefix, compared)
-            declare = "" if advice else "; declare it in `rdf_prefixes`"
-            message = (
-                f"the prefix {quote_cut(prefix)} of {quote_cut(name)} is unknown{advice}{declare}"
-            )
-            return Code.PREFIX_UNKNOWN, message
-        if needs_prefix:
-            local = re.sub(r"\W+", "", name)[:_SHOWN] or "name"
-            advice = f"write an IRI, or a name such as schema:{local}"
-            return Code.PREFIX_UNKNOWN, f"{quote_cut(name)} has no prefix: {advice}"
-        return None
-
-    def is_absolute(self, name: str) -> bool:
-        """Return whether *name* is meant as an IRI, or has a prefix."""
-        return bool(_PREFIXED.match(name))
+    prefix, colon, rest = name.partition(":")
+    is_known = colon and prefix in prefixes and not rest.startswith("//")
+    if is_known or (colon and (prefix.lower() in SCHEMES or rest.startswith("//"))):
+        odd = _NO_IRI.search(name)
+        if odd is None:
+            return None
+        what = "a blank" if odd.group().isspace() else repr(odd.group())
+        return Code.VALUE_INVALID, f"{quote_cut(name)} is no IRI: it has {what}"
+    if _PREFIXED.fullmatch(name) and prefix not in _GROUP_KINDS:
+        compared = prefixes if next(left, None) is not None else ()
+        near = (one for one in compared if edit_distance(one, prefix, 1) is not None)
+        likely = next(near, None) if len(prefix) > 1 else None
+        advice = f"; did you mean {likely!r}?" if likely else suggestion(prefix, compared)
+        declare = "" if advice else "; declare it in `rdf_prefixes`"
+        message = f"the prefix {quote_cut(prefix)} of {quote_cut(name)} is unknown{advice}{declare}"
+        return Code.PREFIX_UNKNOWN, message
+    if needs_prefix:
+        local = re.sub(r"\W+", "", name)[:_SHOWN] or "name"
+        advice = f"write an IRI, or a name such as schema:{local}"
+        return Code.PREFIX_UNKNOWN, f"{quote_cut(name)} has no prefix: {advice}"
+    return None
 
 
-def _names(front: JsonObject, names: _NameChecker) -> Found:
+def _names(front: JsonObject, prefixes: Collection[str]) -> Found:
     """Report names that stand for no IRI though they should."""
-    for name, path, needs_prefix in _names_in(front, names):
-        fault = names.fault(name, needs_prefix=needs_prefix)
+    left = iter(range(_COMPARED))
+    for name, path, needs_prefix in _names_in(front):
+        fault = _find_name_fault(name, prefixes, left, needs_prefix=needs_prefix)
         if fault is not None:
-            yield fault[0], f"{_path_text(path[:2])}: {fault[1]}", path
+            yield fault[0], f"{format_path(path[:2])}: {fault[1]}", path
 
 
-def _names_in(front: JsonObject, names: _NameChecker) -> Iterator[tuple[str, Path, bool]]:
+def _names_in(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
     """Return each name that may have a prefix, where it stands, and whether it needs one."""
-    for _, path, item in _items(front, _TYPE_KEYS):
+    for path, item in iter_items(front, _TYPE_KEYS):
         if isinstance(item, str):
             yield item.strip(), path, True
     for path, predicate, held in _values(front):
         yield predicate.strip(), path[:2], True
         yield from _iter_texts(held, path, {"id": True, "datatype": True, "type": True})
-    for _, path, item in _items(front, (*_THING_KEYS, *_LINK_KEYS, *_GROUP_KEYS)):
+    for path, item in iter_items(front, (*_THING_KEYS, *_LINK_KEYS, *_GROUP_KEYS)):
         yield from _iter_texts(item, path, {"id": False, "type": False})
     yield from _names_of_things(front)
-    yield from _names_in_edges(front)
+    for path, item in iter_items(front, _EDGE_KEYS):
+        ends = ("subject", "object", "target")
+        yield from _iter_texts(item, path, dict.fromkeys(ends, False))
+        stated = item.get("predicate") if isinstance(item, dict) else None
+        if isinstance(stated, str) and ":" in stated:
+            yield stated.strip(), (*path, "predicate"), True
     for path, address in _namespaces(front):
-        if names.is_absolute(address):
+        if _PREFIXED.match(address):
             yield address, path, False
 
 
 def _names_of_things(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
-    for _, path, item in _items(front, _THING_KEYS):
+    for path, item in iter_items(front, _THING_KEYS):
         if isinstance(item, str) and "://" in item:
             yield item.strip(), path, False
         elif isinstance(item, dict):
-            yield from _addresses(item, path)
-
-
-def _names_in_edges(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
-    for _, path, item in _items(front, _EDGE_KEYS):
-        if isinstance(item, dict):
-            yield from _iter_texts(
-                item, path, dict.fromkeys(("subject", "object", "target"), False)
-            )
-            predicate = item.get("predicate")
-            if isinstance(predicate, str) and ":" in predicate:
-                yield predicate.strip(), (*path, "predicate"), True
+            for member in ("sameAs", "same_as"):
+                held = item.get(member)
+                for one in held if isinstance(held, list) else [held]:
+                    if isinstance(one, str) and one.strip():
+                        yield one.strip(), (*path, member), True
 
 
 def _iter_texts(
@@ -423,18 +376,9 @@ def _iter_texts(
             yield value.strip(), (*path, member), needs_prefix
 
 
-def _addresses(item: JsonObject, path: Path) -> Iterator[tuple[str, Path, bool]]:
-    """Return the addresses of the same thing elsewhere, each of which is to be an IRI."""
-    for member in ("sameAs", "same_as"):
-        held = item.get(member)
-        for one in held if isinstance(held, list) else [held]:
-            if isinstance(one, str) and one.strip():
-                yield one.strip(), (*path, member), True
-
-
 def _values(front: JsonObject) -> Iterator[tuple[Path, str, JsonValue]]:
     """Return path, predicate and value of each property of the document."""
-    for _, path, held in _items(front, _PROPERTY_KEYS):
+    for path, held in iter_items(front, _PROPERTY_KEYS):
         if not isinstance(held, dict):
             continue
         if "predicate" in held:
@@ -489,7 +433,9 @@ def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator
     elif language is not None and datatype is not None:
         yield "a text in a language has no other datatype: remove `datatype` or `lang`"
     elif isinstance(datatype, str):
-        iri = _expand_prefix(datatype.strip(), namespaces)
+        name = datatype.strip()
+        prefix, colon, local = name.partition(":")
+        iri = f"{namespaces[prefix]}{local}" if colon and prefix in namespaces else name
         name = iri.removeprefix(XSD)
         value = next(filter(None, map(lexical_form, map(held.get, _VALUE_KEYS))), "")
         if name != iri and name not in DATATYPES:
@@ -506,14 +452,9 @@ def _namespaces(front: JsonObject) -> Iterator[tuple[Path, str]]:
             yield (key, prefix), str(address).strip()
 
 
-def _expand_prefix(name: str, namespaces: Mapping[str, str]) -> str:
-    prefix, colon, local = name.partition(":")
-    return f"{namespaces[prefix]}{local}" if colon and prefix in namespaces else name
-
-
 def _vocabulary(front: JsonObject) -> Found:
     """Report words that are like those of a closed list, but none of them."""
-    for _, path, item in _items(front, _EDGE_KEYS):
+    for path, item in iter_items(front, _EDGE_KEYS):
         word = item.get("predicate") if isinstance(item, dict) else None
         if isinstance(word, str) and ":" not in word and _is_odd(word, _PREDICATES):
             advice = suggestion(word, _PREDICATES)
@@ -521,12 +462,16 @@ def _vocabulary(front: JsonObject) -> Found:
                 message = f"the predicate {quote_cut(word)} is unknown{advice}"
                 yield Code.VALUE_INVALID, message, (*path, "predicate")
     for keys, known in _CLOSED.items():
-        for key, path, value in _items(front, keys):
+        for path, value in iter_items(front, keys):
             if isinstance(value, str) and _is_odd(value, known):
                 others = f"; write {', '.join(known)}" if known is _SOURCE_KINDS else ""
                 advice = suggestion(value, known) or others
                 if advice:
-                    yield Code.VALUE_INVALID, f"`{key}` {quote_cut(value)} is unknown{advice}", path
+                    yield (
+                        Code.VALUE_INVALID,
+                        f"`{path[0]}` {quote_cut(value)} is unknown{advice}",
+                        path,
+                    )
 
 
 def _is_odd(word: str, known: Iterable[str]) -> bool:

@@ -9,10 +9,8 @@ import ipaddress
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from yaml import Event
+import yaml
 
 BUILT_IN: Mapping[str, str] = {
     "schema": "https://schema.org/",
@@ -109,8 +107,6 @@ def reads_yaml(text: str) -> bool:
 
     A list that holds itself ends the process.
     """
-    import yaml  # noqa: PLC0415 - few texts have to be looked at
-
     try:
         events = [*yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))]
     except yaml.YAMLError:
@@ -120,7 +116,7 @@ def reads_yaml(text: str) -> bool:
     return is_mapping and tags <= {None, *_TAGS} and _has_sound_aliases(events)
 
 
-def _has_sound_aliases(events: Iterable[Event]) -> bool:
+def _has_sound_aliases(events: Iterable[yaml.Event]) -> bool:
     """Return whether each alias is of something that has an anchor before, and has ended."""
     opened: list[str | None] = []
     known: set[str | None] = set()

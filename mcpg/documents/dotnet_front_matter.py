@@ -11,16 +11,22 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from mcpg.documents import dotnet
 from mcpg.documents.addresses import label_iri
 from mcpg.documents.checks import is_misspelt_triple
-from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, means_itself, parse_facts, pick_text
+from mcpg.documents.facts import (
+    LABEL_KEYS,
+    TARGET_KEYS,
+    Path,
+    means_itself,
+    parse_facts,
+    pick_text,
+    scalar_text,
+)
 from mcpg.documents.front_matter import MAX_FRONT_MATTER
 from mcpg.text.json_values import JsonObject, JsonValue
-
-Path: TypeAlias = tuple[str | int, ...]
 
 _DECLARABLE: Mapping[str, str] = {**dotnet.ONLY_IN_RULES, "mcpg": "urn:mcpg:vocab:"}
 _KNOWN = {**dotnet.BUILT_IN, **_DECLARABLE}
@@ -468,19 +474,15 @@ def _topics(
             edges.append({"subject": "document", "predicate": kind, "object": iri})
         elif is_mapping:
             kept += [name] if name else []
-            entities += _describe_topic(item, name)
+            members = item if isinstance(item, dict) else {}
+            said = {key: members[key] for key in ("type", "sameAs", "same_as") if members.get(key)}
+            if said and name:
+                entities.append({"label": name, **said})
         elif isinstance(item, list) and kind == "about":
             continue
         else:
             kept.append(item)
     return kept if kept != _make_list(value) else value
-
-
-def _describe_topic(item: JsonValue, name: str) -> list[JsonValue]:
-    """Return the entity that says of a topic what its mapping says besides its *name*."""
-    members = item if isinstance(item, dict) else {}
-    said = {key: members[key] for key in ("type", "sameAs", "same_as") if members.get(key)}
-    return [{"label": name, **said}] if said and name else []
 
 
 def _each(value: JsonValue, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
@@ -513,16 +515,11 @@ def _edge(ids: Mapping[str, str], item: JsonValue) -> JsonValue:
 
 
 def _name(item: JsonValue) -> str:
-    return _text(pick_text(item, _NAME_KEYS) if isinstance(item, dict) else item)
+    return scalar_text(pick_text(item, _NAME_KEYS) if isinstance(item, dict) else item)
 
 
 def _target(end: JsonValue) -> str:
-    return _text(pick_text(end, TARGET_KEYS) if isinstance(end, dict) else end)
-
-
-def _text(item: JsonValue) -> str:
-    is_scalar = isinstance(item, str | int | float) and not isinstance(item, bool)
-    return str(item).strip() if is_scalar else ""
+    return scalar_text(pick_text(end, TARGET_KEYS) if isinstance(end, dict) else end)
 
 
 def _kind(key: str) -> str:

@@ -8,7 +8,7 @@ holds what cannot be read back from the rest of a document.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import NamedTuple, TypeAlias, TypeVar
@@ -326,13 +326,13 @@ def pick_text(item: JsonValue, keys: tuple[str, ...]) -> str:
     return next(filter(None, texts), "")
 
 
-def _plain(value: JsonValue) -> str:
+def scalar_text(value: JsonValue) -> str:
     """Return a text or number as text; "" for anything else."""
     is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
     return str(value).strip() if is_scalar else ""
 
 
-def _items(front: JsonObject, keys: tuple[str, ...]) -> Iterator[tuple[Path, JsonValue]]:
+def iter_items(front: JsonObject, keys: Iterable[str]) -> Iterator[tuple[Path, JsonValue]]:
     """Return the items under any of *keys*, each with its path; a lone one needs no list."""
     for key in keys:
         value = front.get(key)
@@ -350,30 +350,32 @@ def _each(
 ) -> tuple[_Made, ...]:
     """Read every item under *keys*, without repeats; what cannot be read goes to *found*."""
     made: dict[_Made, None] = {}
-    for path, item in _items(front, keys):
+    for path, item in iter_items(front, keys):
         try:
             made.setdefault(read(item))
         except ValueError as fault:
-            found.append(FrontMatterError(path, f"{_format_path(path)} {fault}"))
+            found.append(FrontMatterError(path, f"{format_path(path)} {fault}"))
     return tuple(made)
 
 
-def _format_path(path: Path) -> str:
-    key, *positions = path
-    return f"{key}{''.join(f'[{position}]' for position in positions)}"
+def format_path(path: Path) -> str:
+    """Return *path* as text: `graph_edges[2].subject`."""
+    key, *rest = path
+    steps = (f"[{one}]" if isinstance(one, int) else f".{one}" for one in rest)
+    return f"{key}{''.join(steps)}"
 
 
 def _entity(item: JsonValue) -> Entity:
-    label = pick_text(item, LABEL_KEYS) or _plain(item)
+    label = pick_text(item, LABEL_KEYS) or scalar_text(item)
     members = item if isinstance(item, dict) else {}
     value = members.get("sameAs", members.get("same_as"))
     items = value if isinstance(value, list) else [value]
-    same_as = tuple(filter(None, (_plain(item) for item in items)))
+    same_as = tuple(filter(None, (scalar_text(item) for item in items)))
     if not label and same_as:
         label = same_as[0]
     if not label:
         raise ValueError("names nothing: write a text, or a mapping with a `label`")
-    return Entity(label, _plain(members.get("id")), _plain(members.get("type")), same_as)
+    return Entity(label, scalar_text(members.get("id")), scalar_text(members.get("type")), same_as)
 
 
 def _statement(item: JsonValue) -> StatedEdge:
@@ -399,52 +401,48 @@ def _end(item: Mapping[str, JsonValue], keys: tuple[str, ...]) -> str:
 
 
 def _type(item: JsonValue) -> str:
-    name = pick_text(item, TARGET_KEYS)
-    if not name:
-        raise ValueError("names no type")
-    return name
+    if name := pick_text(item, TARGET_KEYS):
+        return name
+    raise ValueError("names no type")
 
 
 def _prefixes(front: JsonObject, found: list[FrontMatterError]) -> tuple[tuple[str, str], ...]:
     known: dict[str, str] = {}
-    for path, value in _items(front, ("rdf_prefixes", "rdfPrefixes")):
+    for path, value in iter_items(front, ("rdf_prefixes", "rdfPrefixes")):
         members = value if isinstance(value, dict) else {}
         if not members:
             found.append(
-                FrontMatterError(path, f"{_format_path(path)} is not a mapping of prefixes to IRIs")
+                FrontMatterError(path, f"{format_path(path)} is not a mapping of prefixes to IRIs")
             )
         for prefix, address in members.items():
-            if is_absolute(_plain(address)):
-                known.setdefault(prefix.rstrip(":"), _plain(address))
+            if is_absolute(scalar_text(address)):
+                known.setdefault(prefix.rstrip(":"), scalar_text(address))
             else:
-                message = f"{_format_path(path)} has no absolute IRI for {prefix!r}"
+                message = f"{format_path(path)} has no absolute IRI for {prefix!r}"
                 found.append(FrontMatterError((*path, prefix), message))
     return tuple(known.items())
 
 
 def _properties(front: JsonObject, found: list[FrontMatterError]) -> tuple[Property, ...]:
     made: dict[Property, None] = {}
-    for path, value in _items(front, ("rdf_properties", "rdfProperties")):
-        for predicate, inner, item in _pairs(path, value):
+    for path, value in iter_items(front, ("rdf_properties", "rdfProperties")):
+        if isinstance(value, dict) and "predicate" not in value:
+            stated = [
+                (predicate, (*path, predicate), item)
+                for predicate, held in value.items()
+                for item in (held if isinstance(held, list) else [held])
+            ]
+        else:
+            members = value if isinstance(value, dict) else {}
+            stated = [(scalar_text(members.get("predicate")), path, members)]
+        for predicate, inner, item in stated:
             one = _property(predicate, item)
             if one is None:
-                found.append(
-                    FrontMatterError(inner, f"{_format_path(path)} has a property without a value")
-                )
+                message = f"{format_path(path)} has a property without a value"
+                found.append(FrontMatterError(inner, message))
             else:
                 made.setdefault(one)
     return tuple(made)
-
-
-def _pairs(path: Path, value: JsonValue) -> Iterator[tuple[str, Path, JsonValue]]:
-    """Return predicate, path and value of each property: of a mapping, or of a stated triple."""
-    if not isinstance(value, dict) or "predicate" in value:
-        members = value if isinstance(value, dict) else {}
-        yield _plain(members.get("predicate")), path, members
-        return
-    for predicate, held in value.items():
-        items = held if isinstance(held, list) else [held]
-        yield from ((predicate, (*path, predicate), item) for item in items)
 
 
 def _property(predicate: str, item: JsonValue) -> Property | None:
@@ -465,7 +463,7 @@ def _property(predicate: str, item: JsonValue) -> Property | None:
 
 def lexical_form(value: JsonValue) -> str:
     """Return a text, number or truth value as RDF writes it; "" for anything else."""
-    return str(value).lower() if isinstance(value, bool) else _plain(value)
+    return str(value).lower() if isinstance(value, bool) else scalar_text(value)
 
 
 def infer_datatype(value: JsonValue) -> str:
@@ -480,13 +478,13 @@ def infer_datatype(value: JsonValue) -> str:
 
 
 def _scalar(front: JsonObject, *keys: str) -> str:
-    return next(filter(None, (_plain(front.get(key)) for key in keys)), "")
+    return next(filter(None, (scalar_text(front.get(key)) for key in keys)), "")
 
 
 def _names(front: JsonObject, *keys: str) -> tuple[str, ...]:
     found: dict[str, str] = {}
-    for _, item in _items(front, keys):
-        if text := _plain(item):
+    for _, item in iter_items(front, keys):
+        if text := scalar_text(item):
             found.setdefault(text.casefold(), text)
     return tuple(found.values())
 
@@ -528,14 +526,16 @@ def with_extras(
 
 
 def _hint_json(value: object) -> JsonValue:
-    if isinstance(value, tuple):
-        return [_example_json(item) if isinstance(item, ToolExample) else item for item in value]
-    return value  # type: ignore[return-value]  # text, a truth value or None
-
-
-def _example_json(example: ToolExample) -> JsonObject:
-    members = {name: getattr(example, name) for name in example.__match_args__}
-    return {name: value for name, value in members.items() if value is not None}
+    if not isinstance(value, tuple):
+        return value  # type: ignore[return-value]  # text, a truth value or None
+    found: list[JsonValue] = []
+    for item in value:
+        if isinstance(item, ToolExample):
+            members = {name: getattr(item, name) for name in item.__match_args__}
+            found.append({name: one for name, one in members.items() if one is not None})
+        else:
+            found.append(item)
+    return found
 
 
 def _text(value: JsonValue) -> str:
@@ -579,15 +579,13 @@ def _object(value: JsonValue) -> JsonObject:
 def _examples(value: JsonValue) -> tuple[ToolExample, ...]:
     if not isinstance(value, list):
         raise TypeError(value)
-    return tuple(map(_read_example, value))
-
-
-def _read_example(value: JsonValue) -> ToolExample:
-    members = _object(value)
-    return ToolExample(
-        _text(members.get("input")),
-        _optional_text(members.get("output")),
-        _optional_text(members.get("description")),
+    return tuple(
+        ToolExample(
+            _text(members.get("input")),
+            _optional_text(members.get("output")),
+            _optional_text(members.get("description")),
+        )
+        for members in map(_object, value)
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from mcpg.catalog.json_text import is_deeper
 from mcpg.errors import DocumentError
 from mcpg.text.json_values import JsonObject, JsonValue, WrittenNumber
-from mcpg.text.safeyaml import MAX_DEPTH, plain_value
+from mcpg.text.safeyaml import MAX_DEPTH, load_yaml, plain_value
 
 MAX_FRONT_MATTER = 256 * 1024
 """Longest front matter that is read or written, in characters."""
@@ -95,8 +95,6 @@ def front_matter_text(content: str) -> str | None:
 
 
 def _read_yaml(text: str, place: str, line: int = 2) -> JsonObject:
-    from mcpg.text.safeyaml import load_yaml  # noqa: PLC0415 - generated documents need no YAML
-
     values = load_yaml(text, place, first_line=line, error=DocumentError)
     if values is None:
         return {}
@@ -183,15 +181,11 @@ def _item(line: str, start: str) -> JsonValue:
 
 def _decode(text: str) -> JsonValue:
     plain = text.strip(" ")
-    if plain[:1] == '"' == plain[-1:] and plain.count('"') == _QUOTES and _means_itself(plain):
-        return plain[1:-1]
+    is_quoted = plain[:1] == '"' == plain[-1:] and plain.count('"') == _QUOTES
+    if is_quoted and plain.isprintable() and "\\" not in plain:
+        return plain[1:-1]  # with nothing that is escaped or would have to be
     value: JsonValue = _DECODER.decode(text)
     return value
-
-
-def _means_itself(text: str) -> bool:
-    """Return whether nothing in a JSON string is escaped or would have to be."""
-    return text.isprintable() and "\\" not in text
 
 
 def _refuse_constant(name: str) -> JsonValue:

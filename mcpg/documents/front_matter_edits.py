@@ -12,8 +12,11 @@ import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+import yaml
+
+from mcpg.catalog.flat_schema import canonical_text
 from mcpg.documents.front_matter import (
     EXTRAS_KEY,
     MAX_FRONT_MATTER,
@@ -26,9 +29,7 @@ from mcpg.errors import DocumentError
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import PAIR, load_yaml, mask_pairs
 
-if TYPE_CHECKING:
-    from yaml import Node
-
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 # A number that JSON writes otherwise.
 _NUMBER = re.compile(r"(?<![\w.])-?[0-9]+(?:\.[0-9]*0|(?:\.[0-9]+)?[eE][-+]?[0-9]+|\.[0-9]{16,})")
@@ -112,11 +113,7 @@ def _read(text: str) -> JsonValue:
 
 def _is_same(left: JsonValue, right: JsonValue) -> bool:
     """Return whether values are equal as JSON, where `true` is not 1."""
-    return left == right and _dump_sorted(left) == _dump_sorted(right)
-
-
-def _dump_sorted(value: JsonValue) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return left == right and canonical_text(left) == canonical_text(right)
 
 
 def _canonical(values: JsonObject) -> str:
@@ -151,37 +148,25 @@ def _join_lines(lines: Sequence[str]) -> str:
 
 def _starts(text: str) -> dict[str, int]:
     """Return the line, from 0, on which each key of a mapping in blocks stands, in order."""
-    import yaml  # noqa: PLC0415 - generated documents have no such lines
-
-    try:
-        root = yaml.compose(
-            mask_pairs(text)[0], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        )
-    except yaml.YAMLError:
-        return {}
-    if not isinstance(root, yaml.MappingNode) or root.flow_style:
-        return {}
     starts: dict[str, int] = {}
     line = end = 0
-    for key, _ in root.value:
+    for name, (key, _) in _block_members(_compose_yaml(text)).items():
         # The parser counts other line ends as well.
         at = key.start_mark.index
         line, end = line + text.count("\n", end, at), at
         if text[at - 1 : at] in ("", "\n"):
-            starts[str(key.value)] = line
+            starts[name] = line
     return starts
 
 
 def _comments(text: str) -> Iterator[str]:
     """Return the comments in YAML, each from its mark to the end of its line."""
-    import yaml  # noqa: PLC0415 - as above
-
     if "#" not in text:
         return
     end = 0
     try:
         masked, _ = mask_pairs(text)
-        tokens = list(yaml.scan(masked, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+        tokens = list(yaml.scan(masked, Loader=_LOADER))
     except yaml.YAMLError:
         return
     for token in tokens:
@@ -252,7 +237,19 @@ def rewritten_text(content: str, values: JsonObject) -> str:
     edits = _edits(front, values)
     made = _apply_edits(text, front, edits) if edits else ""
     if not made or not _is_sound(made, values):
-        made = _apply_edits(text, front, [_whole(front, values)])
+        extras = values.get(EXTRAS_KEY)
+        lines = [
+            line
+            for key, value in values.items()
+            if key != EXTRAS_KEY
+            for line in member(key, value)
+        ]
+        inner = extras if isinstance(extras, dict) else {}
+        lines += [f"{EXTRAS_KEY}:", f"  {_HERE}"]
+        lines += [f"  {line}" for key, value in inner.items() for line in member(key, value)]
+        made = _apply_edits(
+            text, front, [_Edit(0, len(front.text), "".join(f"{line}\n" for line in lines))]
+        )
         if not _is_sound(made, values):
             message = f"the front matter would be longer than {MAX_REWRITTEN} characters"
             raise DocumentError(message, remedy="shorten it")
@@ -349,8 +346,6 @@ def is_disputed(text: str) -> bool:
         return False
     if PAIR.search(text):
         return True
-    import yaml  # noqa: PLC0415 - few texts are rewritten
-
     try:
         for _ in yaml.parse(text, Loader=yaml.SafeLoader):
             pass
@@ -429,8 +424,7 @@ def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
     is_same = (extras, EXTRAS_KEY in front.values) == (values.get(EXTRAS_KEY), EXTRAS_KEY in values)
     if _is_cut(front) or is_recorded or not is_same:
         return []
-    root = _compose_yaml(front.text) if front.values else None
-    members = _block_members(root) if root else {}
+    members = _block_members(_compose_yaml(front.text)) if front.values else {}
     if members.keys() != front.values.keys():
         return []
     disputed = is_disputed(front.text)
@@ -462,7 +456,9 @@ def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
     return [*edits, *([_Edit(end, end, added)] if added else [])]
 
 
-def _changes(key: Node, node: Node, old: JsonValue, new: JsonValue, text: str) -> Iterator[_Edit]:
+def _changes(
+    key: yaml.Node, node: yaml.Node, old: JsonValue, new: JsonValue, text: str
+) -> Iterator[_Edit]:
     """Return the edits that make *new* of the value *old*, which *node* is."""
     if old == new:
         return
@@ -475,49 +471,29 @@ def _changes(key: Node, node: Node, old: JsonValue, new: JsonValue, text: str) -
     yield _make_edit(key, node, new, text)
 
 
-def _make_edit(key: Node, node: Node, value: JsonValue, text: str) -> _Edit:
+def _make_edit(key: yaml.Node, node: yaml.Node, value: JsonValue, text: str) -> _Edit:
     start = key.end_mark.index
     return _Edit(start, max(start, _end(node, text)), f": {flow(value)}")
 
 
-def _end(node: Node, text: str) -> int:
+def _end(node: yaml.Node, text: str) -> int:
     """Return where the text of *node* ends; a block goes on up to the next one otherwise."""
-    from yaml import CollectionNode  # noqa: PLC0415 - few texts are rewritten
-
-    if isinstance(node, CollectionNode) and not node.flow_style and node.value:
+    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         return _end(last[1] if isinstance(last, tuple) else last, text)
     return len(text[: node.end_mark.index].rstrip())
 
 
-def _compose_yaml(text: str) -> Node | None:
+def _compose_yaml(text: str) -> yaml.Node | None:
     """Parse YAML that was read before, and so is safe."""
-    import yaml  # noqa: PLC0415 - as above
-
     try:
-        return yaml.compose(
-            mask_pairs(text)[0], Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        )
+        return yaml.compose(mask_pairs(text)[0], Loader=_LOADER)
     except yaml.YAMLError:
         return None
 
 
-def _block_members(node: Node) -> Mapping[str, tuple[Node, Node]]:
+def _block_members(node: yaml.Node | None) -> Mapping[str, tuple[yaml.Node, yaml.Node]]:
     """Return key and value of each member of a mapping whose members have lines of their own."""
-    from yaml import MappingNode  # noqa: PLC0415 - as above
-
-    if not isinstance(node, MappingNode) or node.flow_style:
+    if not isinstance(node, yaml.MappingNode) or node.flow_style:
         return {}
     return {str(key.value): (key, value) for key, value in node.value}
-
-
-def _whole(front: FrontMatter, values: JsonObject) -> _Edit:
-    """Return front matter that is written anew, which holds in any case."""
-    extras = values.get(EXTRAS_KEY)
-    lines = [
-        line for key, value in values.items() if key != EXTRAS_KEY for line in member(key, value)
-    ]
-    inner = extras if isinstance(extras, dict) else {}
-    lines += [f"{EXTRAS_KEY}:", f"  {_HERE}"]
-    lines += [f"  {line}" for key, value in inner.items() for line in member(key, value)]
-    return _Edit(0, len(front.text), "".join(f"{line}\n" for line in lines))

@@ -6,10 +6,10 @@ import posixpath
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache, partial
-from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from itertools import groupby, takewhile
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mcpg.catalog.model import SourceKind, Tool
@@ -67,6 +67,7 @@ class Reference:
         return self.target[len(bare if self.is_wiki else bare.partition("?")[0]) :]
 
 
+@dataclass(slots=True)
 class Prose:
     """What a body holds, in order.
 
@@ -77,11 +78,10 @@ class Prose:
         references: Links to other places.
     """
 
-    def __init__(self) -> None:
-        self.headings: list[str] = []
-        self.texts: list[str] = []
-        self.schemas: list[JsonObject] = []
-        self.references: list[Reference] = []
+    headings: list[str] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+    schemas: list[JsonObject] = field(default_factory=list)
+    references: list[Reference] = field(default_factory=list)
 
 
 def read_markdown(body: str) -> Prose:
@@ -107,7 +107,11 @@ def _read(body: str) -> Prose:
             if text:
                 into.append(text)
         elif token.type in {"fence", "code_block"}:
-            _take_code(token, prose)
+            schema = _schema(token.content)
+            if schema is not None:
+                prose.schemas.append(schema)
+            elif token.content.strip():
+                prose.texts.append(token.content.strip())
     if len(body) > MAX_PARSED:
         prose.texts.append(body[MAX_PARSED:])
     return prose
@@ -179,21 +183,10 @@ def _references(children: Iterable[Token]) -> Iterator[Reference]:
             shown += _render_token(token)
 
 
-def _take_code(token: Token, prose: Prose) -> None:
-    schema = _schema(token.content)
-    if schema is not None:
-        prose.schemas.append(schema)
-    elif token.content.strip():
-        prose.texts.append(token.content.strip())
-
-
 def _schema(text: str) -> JsonObject | None:
     """Read *text* as the JSON Schema of an object, `None` when it is anything else."""
     if not text.lstrip().startswith("{"):
         return None
-    from mcpg.documents.page import json_object  # noqa: PLC0415 - prose without schemas needs none
-    from mcpg.errors import InputError  # noqa: PLC0415 - as above
-
     try:
         found = json_object(text, "")
     except InputError:
@@ -207,19 +200,25 @@ _IDS = (0, 1)
 _PATHS = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LinkTargets:
     """The documents that a link can reach, by everything an author may call them.
 
     Attributes:
         by_uri: Tool ids by canonical URI, "" for that of a page.
-        by_words: URIs by kind of name: tool id, `source::name`, path, raw name, label; of pages
-            names, then paths. A name that several documents bear stands for none, so its URI is
-            `None`.
+        make_words: Makes `by_words` when it is first read: in most catalogues no link has to be.
     """
 
     by_uri: Mapping[str, str]
-    by_words: Sequence[Mapping[str, str | None]]
+    make_words: Callable[[], Sequence[Mapping[str, str | None]]]
+
+    @cached_property
+    def by_words(self) -> Sequence[Mapping[str, str | None]]:
+        """URIs by kind of name: id, `source::name`, path, raw name, label; of pages names, paths.
+
+        A name that several documents bear stands for none, so its URI is `None`.
+        """
+        return self.make_words()
 
     def resolve(self, target: str, path: str) -> str | None:
         """Return the URI that *target* means in the document at *path*, `None` if no one's.
@@ -237,7 +236,7 @@ class LinkTargets:
         """Return targets that further *paths*, each with its URI, lead to as well."""
         words = list(self.by_words)
         words[_PATHS] = {**paths, **words[_PATHS]}
-        return LinkTargets(self.by_uri, words)
+        return LinkTargets(self.by_uri, lambda: words)
 
     def _find_named(self, target: str, path: str, kinds: Collection[int] = ()) -> str | None:
         """Return what *target* names, of the names of some *kinds* if there are any."""
@@ -256,7 +255,8 @@ class LinkTargets:
             return None
         whole = target.partition("#")[0]
         for bare in dict.fromkeys((target, whole, whole.partition("?")[0])):
-            kinds = (_PATHS, len(self.by_words) - 1) if _is_path(bare) else _IDS
+            is_path = "/" in bare or "\\" in bare or bare.casefold().endswith(_SUFFIXES)
+            kinds = (_PATHS, len(self.by_words) - 1) if is_path else _IDS
             for written in dict.fromkeys((bare, unquote(bare))):
                 found = self._find_named(written, path, kinds) if written.strip("/") else None
                 if found is not None:
@@ -264,28 +264,11 @@ class LinkTargets:
         return None
 
 
-class _LazyMappings(Sequence[Mapping[str, "str | None"]]):
-    """Mappings that are made when they are first read: in most catalogues no link has to be."""
-
-    def __init__(self, make: Callable[[], Sequence[Mapping[str, str | None]]]) -> None:
-        self._make = make
-
-    @cached_property
-    def _mappings(self) -> Sequence[Mapping[str, str | None]]:
-        return self._make()
-
-    def __len__(self) -> int:
-        return len(self._mappings)
-
-    def __getitem__(self, place: Any) -> Any:
-        return self._mappings[place]
-
-
 def collect_targets(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) -> LinkTargets:
     """Gather what *tools* are called, each at its path and URI in *addresses*, by tool id."""
     held = tuple(tools)
     by_uri = {addresses[tool.id][1]: tool.id for tool in held}
-    return LinkTargets(by_uri, _LazyMappings(partial(_index_names, held, addresses)))
+    return LinkTargets(by_uri, partial(_index_names, held, addresses))
 
 
 def _index_names(
@@ -314,7 +297,7 @@ def with_pages(targets: LinkTargets, pages: Collection[ToolDocument]) -> LinkTar
             names[key] = page.uri if key and names.get(key, page.uri) == page.uri else None
     paths = {path_key(page.path): page.uri for page in pages}
     by_uri = {**addresses, **targets.by_uri} if addresses else targets.by_uri
-    return LinkTargets(by_uri, _LazyMappings(lambda: (*targets.by_words, names, paths)))
+    return LinkTargets(by_uri, lambda: (*targets.by_words, names, paths))
 
 
 def _target_keys(target: str, path: str) -> Iterator[str]:
@@ -327,10 +310,6 @@ def _target_keys(target: str, path: str) -> Iterator[str]:
         normal = normal_path(posixpath.normpath(joined))
         yield path_key(normal)
         yield from (path_key(normal + suffix) for suffix in _SUFFIXES)
-
-
-def _is_path(target: str) -> bool:
-    return "/" in target or "\\" in target or target.casefold().endswith(_SUFFIXES)
 
 
 _ADDRESS = re.compile(
@@ -351,32 +330,32 @@ def retarget(body: str, targets: Mapping[Reference, str]) -> str:
     addresses = {link.target: new for link, new in targets.items() if not link.is_wiki}
     wiki = {link.target: new for link, new in targets.items() if link.is_wiki}
 
-    def address(match: re.Match[str]) -> str:
+    def retarget_address(match: re.Match[str]) -> str:
         new = addresses.get(written_address(match[2]))
-        return match[0] if new is None else f"{match[1]}{_bracket_address(new)}"
+        if new is not None and any(mark in new for mark in " ()"):
+            new = f"<{new}>"
+        return match[0] if new is None else f"{match[1]}{new}"
 
     def retarget_line(line: str) -> str:
         # In a table a bare bar would end the cell.
         bar = "\\|" if "|" in _WIKI_LINK.sub("", line) else "|"
-        return _WIKI_LINK.sub(lambda match: _retarget_match(match, wiki, bar), line)
+
+        def retarget_wiki_link(match: re.Match[str]) -> str:
+            name = match[1].strip()
+            return f"[[{wiki[name]}{match[2] or bar + name}]]" if name in wiki else match[0]
+
+        return _WIKI_LINK.sub(retarget_wiki_link, line)
 
     code = code_lines(body)
     lines = enumerate(body.split("\n"))
     runs = groupby(lines, key=lambda line: line[0] in code)
     parts = ((is_code, "\n".join(text for _, text in run)) for is_code, run in runs)
     return "\n".join(
-        text if is_code else "\n".join(map(retarget_line, _ADDRESS.sub(address, text).split("\n")))
+        text
+        if is_code
+        else "\n".join(map(retarget_line, _ADDRESS.sub(retarget_address, text).split("\n")))
         for is_code, text in parts
     )
-
-
-def _retarget_match(match: re.Match[str], targets: Mapping[str, str], bar: str) -> str:
-    name = match[1].strip()
-    return f"[[{targets[name]}{match[2] or bar + name}]]" if name in targets else match[0]
-
-
-def _bracket_address(address: str) -> str:
-    return f"<{address}>" if any(mark in address for mark in " ()") else address
 
 
 _SECTIONS = (IDENTITY_HEADING, CONTRACT_HEADING, INPUT_HEADING, OUTPUT_HEADING)
@@ -418,22 +397,17 @@ def check_page(
         place: Name of the document.
         is_prose: Whether all of it is prose, also what is headed like a generated section.
     """
-    lines = _split_lines(markdown)
+    lines: list[_MarkdownLine] = []
+    fence = ""
+    for text in markdown.split("\n"):
+        before, fence = fence, fence_after(text, fence)
+        lines.append(_MarkdownLine(text, before or fence, before != fence))
     parts = [_open_fence(lines), _open_comment(lines), _broken_schemas(lines, is_prose=is_prose)]
     if not is_prose:
         parts.append(_sections(lines))
     for part in parts:
         for message, number in part:
             yield warning(Code.DOCUMENT_INVALID, message, f"{place}:{first_line + number}")
-
-
-def _split_lines(markdown: str) -> list[_MarkdownLine]:
-    lines: list[_MarkdownLine] = []
-    fence = ""
-    for text in markdown.split("\n"):
-        before, fence = fence, fence_after(text, fence)
-        lines.append(_MarkdownLine(text, before or fence, before != fence))
-    return lines
 
 
 def _open_fence(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
@@ -471,23 +445,14 @@ def _broken_schemas(lines: Sequence[_MarkdownLine], *, is_prose: bool) -> Iterat
             if 0 < level <= _LEVEL:
                 section = title.casefold() if level == _LEVEL and not is_prose else ""
         elif line.is_mark and _JSON_FENCE.match(line.text) and section not in _BY_NAME:
-            inside = _inside(lines, number)
-            text = "\n".join(inside)
+            below = (lines[at] for at in range(number + 1, len(lines)))
+            text = "\n".join(one.text for one in takewhile(lambda one: not one.is_mark, below))
             if text.lstrip().startswith("{") and _SCHEMA.search(text):
                 try:
                     json_object(text, "")
                 except InputError as fault:
                     message = f"the JSON Schema in this fence is ignored: {fault.message}"
                     yield message, number + parse_row(fault)
-
-
-def _inside(lines: Sequence[_MarkdownLine], opening: int) -> list[str]:
-    inside: list[str] = []
-    for number in range(opening + 1, len(lines)):
-        if lines[number].is_mark:
-            break
-        inside.append(lines[number].text)
-    return inside
 
 
 def _sections(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
@@ -500,12 +465,28 @@ def _sections(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
             if title.casefold() == _NOTES:
                 return
             continue
-        below = _below(lines, number)
+        # What stands below, up to the next heading.
+        others = (lines[at] for at in range(number + 1, len(lines)))
+        below = [*takewhile(lambda one: one.fence or not parse_heading(one.text)[0], others)]
         holds = _holds_its_own(name, below)
         if exact and level == _LEVEL and not how:
             found[name] += 1
-            yield from _of_section(name, below, number, found[name], holds=holds)
-        elif holds or (level == _LEVEL and not how and _is_misspelt(title, name)):
+            if found[name] > 1:
+                yield f"a second section {name!r} is prose: a document is of one tool", number
+            elif not holds:
+                wanted = {
+                    IDENTITY_HEADING: "no line such as `- Tool id: NAME`",
+                    CONTRACT_HEADING: "no line such as `Tool name: NAME`",
+                }.get(name, "no JSON in a code fence")
+                yield f"the section {name!r} has {wanted}, so it is prose", number
+            elif name == IDENTITY_HEADING:
+                yield from _labels(below, number + 1)
+        elif holds or (
+            level == _LEVEL
+            and not how
+            and name in _LABELLED_SECTIONS
+            and title.casefold() != f"{name.casefold()}s"
+        ):
             yield f"{quote_cut(title)} is no section of its own{how}: write `## {name}`", number
 
 
@@ -530,17 +511,6 @@ def _headings(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[int, int, str, s
             yield number, 0, line.text.strip("# \t"), " without a blank after its marks"
 
 
-def _below(lines: Sequence[_MarkdownLine], heading: int) -> list[_MarkdownLine]:
-    """Return the lines below a heading, up to the next one."""
-    below: list[_MarkdownLine] = []
-    for number in range(heading + 1, len(lines)):
-        line = lines[number]
-        if not line.fence and parse_heading(line.text)[0]:
-            break
-        below.append(line)
-    return below
-
-
 def _holds_its_own(name: str, below: Sequence[_MarkdownLine]) -> bool:
     if name not in _LABELLED_SECTIONS:
         return any(line.is_mark for line in below)
@@ -550,27 +520,6 @@ def _holds_its_own(name: str, below: Sequence[_MarkdownLine]) -> bool:
 
 
 _nearest = lru_cache(_MOST_LABELS_REMEMBERED)(likeliest)
-
-
-def _is_misspelt(title: str, name: str) -> bool:
-    """Return whether *title* can hardly be anything but a slip of the heading *name*."""
-    is_plural = title.casefold() == f"{name.casefold()}s"
-    return name in _LABELLED_SECTIONS and not is_plural
-
-
-def _of_section(
-    name: str, below: Sequence[_MarkdownLine], number: int, count: int, *, holds: bool
-) -> Iterator[tuple[str, int]]:
-    if count > 1:
-        yield f"a second section {name!r} is prose: a document is of one tool", number
-    elif not holds:
-        wanted = {
-            IDENTITY_HEADING: "no line such as `- Tool id: NAME`",
-            CONTRACT_HEADING: "no line such as `Tool name: NAME`",
-        }.get(name, "no JSON in a code fence")
-        yield f"the section {name!r} has {wanted}, so it is prose", number
-    elif name == IDENTITY_HEADING:
-        yield from _labels(below, number + 1)
 
 
 def _labels(below: Sequence[_MarkdownLine], first: int) -> Iterator[tuple[str, int]]:

@@ -6,7 +6,7 @@ Facts about a tool are stated as `prefix:value` tags, as in the .NET gateway; th
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from operator import attrgetter
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExample, unique
 from mcpg.errors import DocumentError
-from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
+from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
 from mcpg.text.json_values import read_float, read_json, write_exact_json
 
 if TYPE_CHECKING:
@@ -122,7 +122,21 @@ class TagFacts:
 
 def make_tags(tool: Tool) -> list[str]:
     """State what is known about *tool* as tags, in the .NET gateway's order."""
-    return [GENERATED_TAG, *_fact_tags(tool)]
+    hints = tool.hints
+    tags = [GENERATED_TAG, f"{_SOURCE}:{tool.source_id}", f"{_KIND}:{tool.source_kind}"]
+    tags += [f"{_ARGUMENT}:{name}" for name in tool.required_arguments]
+    for prefix, attribute in _LISTS.items():
+        tags += [f"{prefix}:{value}" for value in getattr(hints, attribute)]
+    for prefix, attribute in _FLAGS.items():
+        flag = getattr(hints, attribute)
+        if flag is not None:
+            tags.append(f"{prefix}:{str(flag).lower()}")
+    for prefix, attribute in _TIERS.items():
+        tier = getattr(hints, attribute)
+        if tier is not None:
+            tags.append(f"{prefix}:{tier}")
+    tags.append(f"{_ENABLED}:{str(tool.enabled).lower()}")
+    return tags
 
 
 def read_tags(tags: Iterable[str]) -> TagFacts:
@@ -136,11 +150,17 @@ def read_tags(tags: Iterable[str]) -> TagFacts:
             known.setdefault("tag", []).append(tag)
         else:
             known.setdefault(GENERATED_TAG, [])
+    first = {prefix: values[0] for prefix, values in known.items() if values}
+    hints: dict[str, Any] = {
+        **{name: unique(known.get(prefix, ())) for prefix, name in _LISTS.items()},
+        **{name: read_flag(first.get(prefix, "")) for prefix, name in _FLAGS.items()},
+        **{name: read_tier(first.get(prefix, "")) for prefix, name in _TIERS.items()},
+    }
     return TagFacts(
         generated=GENERATED_TAG in known,
-        source_id=known.get(_SOURCE, [""])[0].strip(),
-        kind=known.get(_KIND, [""])[0].strip(),
-        hints=_hints(known),
+        source_id=first.get(_SOURCE, "").strip(),
+        kind=first.get(_KIND, "").strip(),
+        hints=Hints(**hints, enabled_by_default=read_enabled(first.get(_ENABLED, ""))),
     )
 
 
@@ -185,72 +205,35 @@ _CLOSED: Mapping[str, tuple[str, ...]] = {
 _PREFIXES = {_SOURCE, _KIND, _ARGUMENT, _ENABLED, *_LISTS, *_FLAGS, *_TIERS}
 
 
-def _fact_tags(tool: Tool) -> Iterator[str]:
-    hints = tool.hints
-    yield f"{_SOURCE}:{tool.source_id}"
-    yield f"{_KIND}:{tool.source_kind}"
-    yield from (f"{_ARGUMENT}:{name}" for name in tool.required_arguments)
-    for prefix, attribute in _LISTS.items():
-        yield from (f"{prefix}:{value}" for value in getattr(hints, attribute))
-    for prefix, attribute in _FLAGS.items():
-        flag = getattr(hints, attribute)
-        if flag is not None:
-            yield f"{prefix}:{str(flag).lower()}"
-    for prefix, attribute in _TIERS.items():
-        tier = getattr(hints, attribute)
-        if tier is not None:
-            yield f"{prefix}:{tier}"
-    yield f"{_ENABLED}:{str(tool.enabled).lower()}"
-
-
-def _hints(known: Mapping[str, list[str]]) -> Hints:
-    lists = {name: unique(known.get(prefix, ())) for prefix, name in _LISTS.items()}
-    flags = {name: read_flag(_first(known, prefix)) for prefix, name in _FLAGS.items()}
-    tiers = {name: read_tier(_first(known, prefix)) for prefix, name in _TIERS.items()}
-    enabled = read_enabled(_first(known, _ENABLED))
-    return Hints(**lists, **flags, **tiers, enabled_by_default=enabled)  # type: ignore[arg-type]
-
-
-def _first(known: Mapping[str, list[str]], prefix: str) -> str:
-    return known.get(prefix, [""])[0]
-
-
 class LineNumbers:
-    """Names the place of each value of a front matter for messages."""
+    """Names the place of each value of a front matter for messages.
+
+    Attributes:
+        text: The YAML.
+        place: The document.
+    """
 
     def __init__(self, text: str, place: str, first_line: int) -> None:
         """Take the YAML that begins on the *first_line* of the document at *place*."""
-        self._text = text
-        self._place = place
+        self.text = text
+        self.place = place
         self._first_line = first_line
         self._lines: Mapping[YamlPath, int] | None = None
-
-    @property
-    def place(self) -> str:
-        """The document."""
-        return self._place
-
-    @property
-    def text(self) -> str:
-        """The YAML."""
-        return self._text
 
     def at(self, *path: str | int) -> str:
         """Return `file:line` of the value under *path*, or of the nearest one that holds it."""
         if self._lines is None:
-            self._lines = _find_lines(self._text, self._place, self._first_line)
+            from mcpg.text.safeyaml import load_yaml_with_lines  # noqa: PLC0415 - for faults alone
+
+            try:
+                self._lines = load_yaml_with_lines(
+                    self.text, self.place, first_line=self._first_line, error=DocumentError
+                )[1]
+            except DocumentError:
+                self._lines = {}
         held = (self._lines.get(path[:end]) for end in range(len(path), 0, -1))
         line = next(filter(None, held), None)
-        return self._place if line is None else f"{self._place}:{line}"
-
-
-def _find_lines(text: str, place: str, first_line: int) -> Mapping[YamlPath, int]:
-    from mcpg.text.safeyaml import load_yaml_with_lines  # noqa: PLC0415 - few documents have faults
-
-    try:
-        return load_yaml_with_lines(text, place, first_line=first_line, error=DocumentError)[1]
-    except DocumentError:
-        return {}
+        return self.place if line is None else f"{self.place}:{line}"
 
 
 def document_for(
@@ -270,19 +253,26 @@ def document_for(
     """
     path, uri = addresses[tool.id]
     edges = (*relations.related, *relations.next_steps)
+    links = [
+        Link(
+            edge.kind,
+            addresses[edge.target][1],
+            edge.weight,
+            edge.reason,
+            edge.origin,
+            edge.fields,
+            edge.coverage,
+        )
+        for edge in edges
+    ]
     return ToolDocument(
         tool=tool,
         path=path,
         uri=uri,
         groups=relations.groups,
-        links=tuple(_link(edge, addresses[edge.target][1]) for edge in edges),
+        links=tuple(links),
         states_relations=bool(relations.groups or edges),
     )
-
-
-def _link(edge: Edge, target: str) -> Link:
-    evidence = (edge.weight, edge.reason, edge.origin, edge.fields, edge.coverage)
-    return Link(edge.kind, target, *evidence)
 
 
 _ENUMS: dict[str, type[Enum]] = {
@@ -293,6 +283,7 @@ _ENUMS: dict[str, type[Enum]] = {
     "origin": EdgeOrigin,
     "coverage": Coverage,
 }
+_SAID_BY_NONE = {"cost_tier", "latency_tier", "coverage"}
 _SAID_IF_TRUE = {"further", "is_page", "written"}
 _LISTS_OF = {"examples": ToolExample, "links": Link, "fields": FieldMapping}
 _VALUES = {"tool": Tool, "hints": Hints}
@@ -346,7 +337,7 @@ def decode_content(data: bytes) -> ToolDocument:
     """Read what `encode_content` wrote."""
     if data.startswith(b"{"):
         return decode_record(data)[0]
-    made: ToolDocument = _rebuild_value(ToolDocument, marshal.loads(data))  # noqa: S302 - see above
+    made: ToolDocument = _make_value(ToolDocument, marshal.loads(data))  # noqa: S302 - see above
     return made
 
 
@@ -362,20 +353,6 @@ def _flatten_value(part: Any) -> Any:
     if kind is tuple:
         return tuple(map(_flatten_value, part))
     return str(part) if isinstance(part, Enum) else part
-
-
-def _rebuild_value(kind: type[Any], parts: tuple[Any, ...]) -> Any:
-    """Make the value whose members `_parts_of` returned."""
-    named = zip(_MEMBERS[kind], parts, strict=True)
-    return kind(**{name: _rebuild_member(name, part) for name, part in named})
-
-
-def _rebuild_member(name: str, part: Any) -> Any:
-    if name in _ENUMS and part is not None:
-        return _ENUMS[name](part)
-    if name in _LISTS_OF:
-        return tuple(_rebuild_value(_LISTS_OF[name], one) for one in part)
-    return _rebuild_value(_VALUES[name], part) if name in _VALUES else part
 
 
 def encode_record(document: ToolDocument, text: str | None = None) -> bytes:
@@ -395,10 +372,7 @@ def decode_record(data: bytes) -> tuple[ToolDocument, str | None]:
     """
     members = read_json(data.decode("utf-8", "surrogatepass"), read_float)
     text = members.pop("text", None)
-    tool = members.pop("tool")
-    hints = _make_value(Hints, tool.pop("hints", {}))
-    made = _make_value(Tool, {**tool, "hints": hints})
-    return _make_value(ToolDocument, {**members, "tool": made}), text
+    return _make_value(ToolDocument, members), text
 
 
 def _plain(value: Any) -> dict[str, Any]:
@@ -423,13 +397,18 @@ def _part(part: Any) -> Any:
     return _plain(part) if kind in _MEMBERS else part
 
 
-def _make_value(kind: type[Any], members: Mapping[str, Any]) -> Any:
+def _make_value(kind: type[Any], members: Mapping[str, Any] | tuple[Any, ...]) -> Any:
+    """Make the value that has *members*, by name as in records or all of them in order."""
+    if isinstance(members, tuple):
+        members = dict(zip(_MEMBERS[kind], members, strict=True))
     return kind(**{name: _read(name, part) for name, part in members.items()})
 
 
 def _read(name: str, part: Any) -> Any:
     if name in _ENUMS:
-        return _ENUMS[name](part)
+        return None if part is None and name in _SAID_BY_NONE else _ENUMS[name](part)
+    if name in _VALUES:
+        return _make_value(_VALUES[name], part)
     if name in _LISTS_OF:
         return tuple(_make_value(_LISTS_OF[name], one) for one in part)
     is_list_of_texts = isinstance(part, list)

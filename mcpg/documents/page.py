@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from typing import Any
 
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample, unique
@@ -99,17 +100,17 @@ def read_page(
     """
     page = Page()
     pieces = _cut(markdown, first_line, page, frozenset() if is_prose else _GENERATED)
-    schemas = {at: _read_schema(one, page, place) for at, one in _of_schemas(pieces)}
+    schemas = {
+        at: _read_schema(piece, page, place)
+        for at, piece in enumerate(pieces)
+        if piece.name in _SCHEMAS
+    }
     prose = (
         schemas[at] if at in schemas else _read_labelled(piece, page, description)
         for at, piece in enumerate(pieces)
     )
     page.body = "\n\n".join(text for text in map(tidy, prose) if text)
     return page
-
-
-def _of_schemas(pieces: Iterable[_PageSection]) -> Iterator[tuple[int, _PageSection]]:
-    return ((at, piece) for at, piece in enumerate(pieces) if piece.name in _SCHEMAS)
 
 
 def _cut(
@@ -371,37 +372,33 @@ def descriptor_text(tool: Tool) -> str:
     A line break or control character inside a value becomes a space, so one label is one line.
     Nothing is cut off.
     """
-    return "\n".join(_lines(tool))
-
-
-def _lines(tool: Tool) -> Iterator[str]:
     hints = tool.hints
     titled = tool.title or tool.display_name != tool.name
-    yield from _line(NAME_LABEL, tool.name)
-    yield from _line(TITLE_LABEL, tool.display_name if titled else "")
-    yield from _line(DESCRIPTION_LABEL, tool.description)
+    lines = [
+        *_line(NAME_LABEL, tool.name),
+        *_line(TITLE_LABEL, tool.display_name if titled else ""),
+        *_line(DESCRIPTION_LABEL, tool.description),
+    ]
     for attribute, label in LIST_LABELS.items():
-        yield from _line(label, ", ".join(getattr(hints, attribute)))
+        lines += _line(label, ", ".join(getattr(hints, attribute)))
     for attribute, label in FLAG_LABELS.items():
         flag = getattr(hints, attribute)
-        yield from _line(label, "" if flag is None else str(flag))
+        lines += _line(label, "" if flag is None else str(flag))
     for attribute, label in TIER_LABELS.items():
-        yield from _line(label, getattr(hints, attribute) or "")
-    yield from _line(ENABLED_LABEL, str(tool.enabled))
-    yield from _line(ARGUMENTS_LABEL, ", ".join(tool.required_arguments))
+        lines += _line(label, getattr(hints, attribute) or "")
+    lines += _line(ENABLED_LABEL, str(tool.enabled))
+    lines += _line(ARGUMENTS_LABEL, ", ".join(tool.required_arguments))
     properties = tool.input_schema.get("properties")
     if isinstance(properties, dict):
-        for name, schema in properties.items():
-            yield _parameter_line(name, schema)
+        lines += [_parameter_line(name, schema) for name, schema in properties.items()]
     else:
         raw = json.dumps(tool.input_schema, ensure_ascii=False, separators=(",", ":"))
-        yield from _line(SCHEMA_LABEL, raw)
-    if hints.examples:
-        yield _EXAMPLES
-        for example in hints.examples:
-            yield from _line(DESCRIPTION_LABEL, example.description or "")
-            yield from _line(INPUT_LABEL, example.input)
-            yield from _line(OUTPUT_LABEL, example.output or "")
+        lines += _line(SCHEMA_LABEL, raw)
+    lines += [_EXAMPLES] if hints.examples else []
+    for example in hints.examples:
+        lines += _line(DESCRIPTION_LABEL, example.description or "")
+        lines += [*_line(INPUT_LABEL, example.input), *_line(OUTPUT_LABEL, example.output or "")]
+    return "\n".join(lines)
 
 
 def impossible_values(contract: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -437,7 +434,10 @@ def differing_labels(
     """
     contract = {ENABLED_LABEL: "True"} | _labels_above_examples(values)
     hints = (tool.hints, tags or tool.hints)
-    known = [_labels_above_examples(_lines(replace(tool, hints=one))) for one in hints]
+    known = [
+        _labels_above_examples(descriptor_text(replace(tool, hints=one)).split("\n"))
+        for one in hints
+    ]
     hint_labels = _HINT_LABELS if tags else ()
     for label in dict.fromkeys((*contract, *hint_labels)):
         value = contract.get(label, "")
@@ -455,10 +455,9 @@ def _labels_above_examples(values: Iterable[str]) -> dict[str, str]:
     return read_labels(takewhile(lambda one: one != _EXAMPLES, values))
 
 
-def _line(label: str, value: str) -> Iterator[str]:
+def _line(label: str, value: str) -> list[str]:
     text = one_line(value)
-    if text:
-        yield f"{label}: {text}"
+    return [f"{label}: {text}"] if text else []
 
 
 def _parameter_line(name: str, schema: JsonValue) -> str:
@@ -466,22 +465,14 @@ def _parameter_line(name: str, schema: JsonValue) -> str:
     description, kind = members.get("description"), members.get("type")
     values = members.get("enum")
     parts = [f"{PARAMETER_LABEL} {name}:"]
-    if isinstance(description, str) and description.strip():
-        parts.append(_sentence(description.strip()))
+    if isinstance(description, str) and (text := description.strip()):
+        parts.append(text if text.endswith(_SENTENCE_ENDS) else f"{text}.")
     if isinstance(kind, str) and kind:
         parts.append(f"Type {kind}.")
-    typical = ", ".join(_texts(values)) if isinstance(values, list) else ""
-    if typical:
+    texts = [one for one in values if isinstance(one, str)] if isinstance(values, list) else []
+    if typical := ", ".join(texts):
         parts.append(f"Typical values: {typical}.")
     return one_line(" ".join(parts))
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith(_SENTENCE_ENDS) else f"{text}."
-
-
-def _texts(values: Iterable[JsonValue]) -> Iterator[str]:
-    return (value for value in values if isinstance(value, str))
 
 
 _EXAMPLE_LABELS = (DESCRIPTION_LABEL, INPUT_LABEL, OUTPUT_LABEL)
@@ -499,11 +490,12 @@ def read_labels(lines: Iterable[str]) -> dict[str, str]:
 
 def read_hints(labels: Mapping[str, str]) -> Hints:
     """Read the hints of an execution contract, whose lists are joined by commas."""
-    lists = {name: unique(labels.get(label, "").split(", ")) for name, label in LIST_LABELS.items()}
-    flags = {name: read_flag(labels.get(label, "")) for name, label in FLAG_LABELS.items()}
-    tiers = {name: read_tier(labels.get(label, "")) for name, label in TIER_LABELS.items()}
-    enabled = read_enabled(labels.get(ENABLED_LABEL, ""))
-    return Hints(**lists, **flags, **tiers, enabled_by_default=enabled)  # type: ignore[arg-type]
+    hints: dict[str, Any] = {
+        **{name: unique(labels.get(one, "").split(", ")) for name, one in LIST_LABELS.items()},
+        **{name: read_flag(labels.get(one, "")) for name, one in FLAG_LABELS.items()},
+        **{name: read_tier(labels.get(one, "")) for name, one in TIER_LABELS.items()},
+    }
+    return Hints(**hints, enabled_by_default=read_enabled(labels.get(ENABLED_LABEL, "")))
 
 
 def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
@@ -516,7 +508,8 @@ def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
     for line in lines[starts[-1] + 1 :]:
         label, colon, value = line.partition(":")
         if colon and label in _EXAMPLE_LABELS:
-            if _begins_example(label, found[-1]):
+            is_other = label == DESCRIPTION_LABEL and INPUT_LABEL in found[-1]
+            if is_other or label in found[-1]:
                 found.append({})
             found[-1][label] = [value.strip()]
             last = label
@@ -528,11 +521,6 @@ def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
         for members in texts
         if members.get(INPUT_LABEL)
     )
-
-
-def _begins_example(label: str, members: Mapping[str, object]) -> bool:
-    """Whether *label* cannot belong to the example that has *members* already."""
-    return label in members or (label == DESCRIPTION_LABEL and INPUT_LABEL in members)
 
 
 def read_description(values: Iterable[str], flat: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from urllib.parse import unquote
@@ -44,6 +44,7 @@ from mcpg.documents.page import (
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.text.json_values import JsonObject, JsonValue, without_spelling
+from mcpg.values import join_choices
 
 GROUPS_KEY = "graph_groups"
 RELATIONS_KEY = "relations"
@@ -114,7 +115,23 @@ def read_links(front: JsonObject, lines: LineNumbers) -> tuple[tuple[Link, ...],
 
 def state_evidence(links: tuple[Link, ...]) -> list[JsonValue]:
     """State what plain lists of targets cannot: weights, reasons, origins and fields."""
-    return [_encode_link(link) for link in links if link != Link(link.kind, link.target)]
+    stated: list[JsonValue] = []
+    for link in links:
+        default = Link(link.kind, link.target)
+        members: JsonObject = {"edge": link.kind.value, "target": link.target}
+        if link.weight != default.weight:
+            members["weight"] = link.weight
+        if link.reason != default.reason:
+            members["reason"] = link.reason
+        if link.origin != default.origin:
+            members["origin"] = link.origin.value
+        if link.coverage is not None:
+            members["coverage"] = link.coverage.value
+        if link.fields:
+            members["fields"] = [mapping_json(one) for one in link.fields]
+        if link != default:
+            stated.append(members)
+    return stated
 
 
 def with_evidence(
@@ -164,11 +181,11 @@ def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
         reason = link.reason
     origin = members.get("origin", link.origin)
     if origin not in _ORIGINS:
-        faults.append(f"an origin that is not {_format_alternatives(_ORIGINS)}")
+        faults.append(f"an origin that is not {join_choices(_ORIGINS)}")
         origin = link.origin
     coverage = members.get("coverage", link.coverage)
     if coverage not in _COVERAGES:
-        faults.append(f"a coverage that is not {_format_alternatives(Coverage)}")
+        faults.append(f"a coverage that is not {join_choices(Coverage)}")
         coverage = link.coverage
     fields, wrong = read_mappings(members.get("fields", []))
     known = Coverage(str(coverage)) if coverage else None
@@ -193,43 +210,21 @@ def _weight(members: JsonObject, link: Link, faults: list[str]) -> float | None:
 def read_mappings(stated: JsonValue) -> tuple[tuple[FieldMapping, ...], list[str]]:
     """Read a mapping of fields; what is no mapping is left out and named among the faults."""
     items = stated if isinstance(stated, list) else [stated]
-    found = [_mapping(item) for item in items[:MOST_FIELDS]]
+    found: dict[FieldMapping, None] = {}
     faults: list[str] = []
     if len(items) > MOST_FIELDS:
         faults.append(f"more than {MOST_FIELDS} fields, and the others are ignored")
-    if None in found:
-        faults.append("a field that is not a mapping of `given` to `argument` and is ignored")
-    return tuple(dict.fromkeys(one for one in found if one is not None)), faults
-
-
-def _mapping(item: JsonValue) -> FieldMapping | None:
-    members = item if isinstance(item, dict) else {}
-    given, argument = members.get("given"), members.get("argument")
-    required = members.get("required", True)
-    if not (isinstance(given, str) and isinstance(argument, str) and isinstance(required, bool)):
-        return None
-    return FieldMapping(given, argument, required) if given and argument else None
-
-
-def _format_alternatives(names: Iterable[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} or {last}"
-
-
-def _encode_link(link: Link) -> JsonObject:
-    default = Link(link.kind, link.target)
-    members: JsonObject = {"edge": link.kind.value, "target": link.target}
-    if link.weight != default.weight:
-        members["weight"] = link.weight
-    if link.reason != default.reason:
-        members["reason"] = link.reason
-    if link.origin != default.origin:
-        members["origin"] = link.origin.value
-    if link.coverage is not None:
-        members["coverage"] = link.coverage.value
-    if link.fields:
-        members["fields"] = [mapping_json(one) for one in link.fields]
-    return members
+    wrong = "a field that is not a mapping of `given` to `argument` and is ignored"
+    for item in items[:MOST_FIELDS]:
+        members = item if isinstance(item, dict) else {}
+        given, argument = members.get("given"), members.get("argument")
+        required = members.get("required", True)
+        are_texts = isinstance(given, str) and isinstance(argument, str)
+        if are_texts and given and argument and isinstance(required, bool):
+            found.setdefault(FieldMapping(str(given), str(argument), required))
+        elif wrong not in faults:
+            faults.append(wrong)
+    return tuple(found), faults
 
 
 def mapping_json(mapping: FieldMapping) -> JsonObject:
@@ -352,12 +347,18 @@ def parse_document(
         found += _contract_faults(text, tool, place)
     groups, faults = read_groups(text.front, text.lines)
     further = _further(text, found)
+    uri = _uri(source, text, found) or tool_uri(tool.source_id, tool.name)
+    links, wrong = read_links(text.front, text.lines)
+    found += wrong
+    if RELATIONS_KEY in extras:
+        links, wrong = with_evidence(links, extras[RELATIONS_KEY], text.lines)
+        found += wrong
     document = ToolDocument(
         tool=tool,
         path=source.path,
-        uri=_uri(source, text, found) or tool_uri(tool.source_id, tool.name),
+        uri=uri,
         groups=groups,
-        links=_links(text, extras, found),
+        links=links,
         body=_body(text, tool),
         states_relations=states_relations(text.front),
         further=further,
@@ -438,22 +439,19 @@ def tool_as_shown(tool: Tool, title: str, description: str) -> Tool:
     display = one_line(tool.display_name)
     is_labelled = display and (tool.title or tool.display_name != tool.name)
     is_titled = title.strip() and (is_labelled or one_line(title) != name)
+    hints = _hints_of_tags(tool.hints)
+    if tool.hints.examples:
+        examples = read_examples(descriptor_text(tool).split("\n"))
+        hints = Hints.merge(hints, Hints(examples=examples))
     return Tool(
         id=one_line(tool.id),
         source_id=one_line(tool.source_id) or tool.source_id.strip() or DEFAULT_SOURCE,
         name=name,
         title=title if is_titled else None,
         description=description,
-        hints=_hints_shown(tool),
+        hints=hints,
         source_kind=tool.source_kind,
     )
-
-
-def _hints_shown(tool: Tool) -> Hints:
-    if not tool.hints.examples:
-        return _hints_of_tags(tool.hints)
-    examples = read_examples(descriptor_text(tool).split("\n"))
-    return Hints.merge(_hints_of_tags(tool.hints), Hints(examples=examples))
 
 
 @lru_cache(maxsize=64)
@@ -498,9 +496,14 @@ def _tool(text: _SplitDocument, path: str, source_id: str | None, place: str) ->
         raise DocumentError("nothing names the tool", place=place, remedy=remedy)
     schema = _member(front, *_INPUT_KEYS) or page.input_schema
     members: JsonObject = {} if schema is None else {"input_schema": schema}
+    tags, identity, folders = text.tag_facts, text.identity, path.split("/")[:-1]
+    # The folder of a document, unless it is the layout's own.
+    folder = unquote(folders[-1]).strip() if folders and folders != [_LAYOUT_FOLDER] else ""
+    stated_source = _first(front, _SOURCE_KEYS) or identity.get("Source id") or tags.source_id
+    kind = _first(front, _KIND_KEYS) or identity.get("Source kind") or tags.kind
     return Tool(
-        id=_first(front, _ID_KEYS) or text.identity.get("Tool id", ""),
-        source_id=_source_id(text) or source_id or _folder(path) or DEFAULT_SOURCE,
+        id=_first(front, _ID_KEYS) or identity.get("Tool id", ""),
+        source_id=stated_source or source_id or folder or DEFAULT_SOURCE,
         name=name,
         title=_title(text, name),
         description=_description(text),
@@ -508,7 +511,7 @@ def _tool(text: _SplitDocument, path: str, source_id: str | None, place: str) ->
         annotations=_member(front, "annotations") or {},
         meta=_member(front, "_meta", "meta") or {},
         hints=_hints(text),
-        source_kind=_source_kind(text),
+        source_kind=_KINDS.get(kind.lower(), SourceKind.LOCAL),
         place=place,
         **members,  # type: ignore[arg-type]
     )
@@ -523,8 +526,11 @@ def _extras(text: _SplitDocument, found: list[Diagnostic]) -> JsonObject:
         place = text.lines.at(EXTRAS_KEY)
         found.append(warning(Code.DOCUMENT_INVALID, "the key `mcpg` is not a mapping", place))
         return {}
-    if _is_outdated(extras.get("description"), text.front.get("description")):
-        extras = {key: value for key, value in extras.items() if key != "description"}
+    raw, shown = extras.get("description"), text.front.get("description")
+    if isinstance(raw, str) and isinstance(shown, str):
+        flat = without_breaks(raw)
+        if shown not in (flat, flat[:EXCERPT_LENGTH]):  # people have edited it since
+            extras = {key: value for key, value in extras.items() if key != "description"}
     plain: JsonObject = without_spelling(extras)
     return plain
 
@@ -574,23 +580,6 @@ def _further(text: _SplitDocument, found: list[Diagnostic]) -> JsonObject:
     return further
 
 
-def _is_outdated(raw: JsonValue, shown: JsonValue) -> bool:
-    """Whether *shown*, the description that people see, was edited after *raw* was written."""
-    if not isinstance(raw, str) or not isinstance(shown, str):
-        return False
-    flat = without_breaks(raw)
-    return shown not in (flat, flat[:EXCERPT_LENGTH])
-
-
-def _links(text: _SplitDocument, extras: JsonObject, found: list[Diagnostic]) -> tuple[Link, ...]:
-    links, faults = read_links(text.front, text.lines)
-    found += faults
-    if RELATIONS_KEY in extras:
-        links, faults = with_evidence(links, extras[RELATIONS_KEY], text.lines)
-        found += faults
-    return links
-
-
 def _uri(source: SourceDocument, text: _SplitDocument, found: list[Diagnostic]) -> str | None:
     if source.canonical_uri:
         return source.canonical_uri
@@ -601,17 +590,6 @@ def _uri(source: SourceDocument, text: _SplitDocument, found: list[Diagnostic]) 
         found.append(warning(Code.DOCUMENT_INVALID, message, place))
         return None
     return uri
-
-
-def _source_id(text: _SplitDocument) -> str:
-    stated = _first(text.front, _SOURCE_KEYS)
-    return stated or text.identity.get("Source id") or text.tag_facts.source_id
-
-
-def _source_kind(text: _SplitDocument) -> SourceKind:
-    stated = _first(text.front, _KIND_KEYS)
-    name = stated or text.identity.get("Source kind") or text.tag_facts.kind
-    return _KINDS.get(name.lower(), SourceKind.LOCAL)
 
 
 def _title(text: _SplitDocument, name: str) -> str | None:
@@ -629,7 +607,12 @@ def _description(text: _SplitDocument) -> str:
         return read_description(text.page.contract, stated)
     if DESCRIPTION_LABEL in text.contract:
         return text.contract[DESCRIPTION_LABEL]
-    return next(_paragraphs(text.page.body), "")
+    for block in re.split(r"\n[ \t]*\n", text.page.body):
+        lines = [line for line in block.split("\n") if _HEADING.match(line) is None]
+        paragraph = "\n".join(lines)
+        if paragraph.strip() and not paragraph.startswith(_NO_PARAGRAPH):
+            return paragraph.strip()
+    return ""
 
 
 def _stated_description(front: JsonObject) -> str:
@@ -645,14 +628,6 @@ def _body(text: _SplitDocument, tool: Tool) -> str:
     if is_generated or not page.title or one_line(page.title) in names:
         return page.body
     return "\n\n".join(filter(None, (f"# {page.title}", page.body)))
-
-
-def _paragraphs(body: str) -> Iterator[str]:
-    for block in re.split(r"\n[ \t]*\n", body):
-        lines = [line for line in block.split("\n") if _HEADING.match(line) is None]
-        paragraph = "\n".join(lines)
-        if paragraph.strip() and not paragraph.startswith(_NO_PARAGRAPH):
-            yield paragraph.strip()
 
 
 def _hints(text: _SplitDocument) -> Hints:
@@ -700,9 +675,3 @@ def parse_stem(path: str) -> str:
     """Return the name of the file at *path* as its author wrote it, without the extension."""
     name = path.rpartition("/")[2]
     return unquote(name.rpartition(".")[0] or name).strip()
-
-
-def _folder(path: str) -> str:
-    """Return the raw name of the folder of a document, unless it is the layout's own."""
-    folders = path.split("/")[:-1]
-    return unquote(folders[-1]).strip() if folders and folders != [_LAYOUT_FOLDER] else ""

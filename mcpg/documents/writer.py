@@ -120,7 +120,16 @@ def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -
             deeply.
     """
     text = _complete_draft(document, draft or draft_document(document))
-    return text if text is not None else _compose_short(document)
+    if text is None:  # the description would stand in the front matter three times
+        text = _complete_draft(document, draft_document(document, EXCERPT_LENGTH))
+    if text is None:
+        raise DocumentError(
+            f"the tool {document.tool.name[:80]!r} needs front matter longer than"
+            f" {MAX_FRONT_MATTER} characters",
+            place=document.path,
+            remedy="shorten its description, annotations, _meta, hints or relations",
+        )
+    return text
 
 
 def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDraft:
@@ -133,18 +142,40 @@ def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDr
     Raises:
         DocumentError: Values of the tool nest too deeply.
     """
-    head = "".join(f"{line}\n" for line in _head_lines(document.tool, cut))
-    tail = "".join(f"{line}\n" for line in _tail_lines(document))
+    tool = document.tool
+    lines = [f"{key}: {quote_scalar(text)}" for key, text in _texts(tool, cut).items()]
+    lines += _list_lines("tags", make_tags(tool))
+    head = "".join(f"{line}\n" for line in lines)
+    tail = ""
+    if document.uri != tool_uri(tool.source_id, tool.name):
+        tail = f"canonical_url: {quote_scalar(document.uri)}\n"
+    if document.further or document.written:
+        authored = write_authored_lines(document.further, document.written)
+        tail += authored.removesuffix("\n") + "\n"
     markdown = _markdown(document)
     if len(head) + len(tail) > MAX_FRONT_MATTER:
         return DocumentDraft(head, tail, "", markdown)
-    extras = _extras(document, _read_back(document, head + tail, markdown, cut))
-    return DocumentDraft(head, tail, extras, markdown)
+    extras = extras_for(tool, _read_back(document, head + tail, markdown, cut))
+    if extras and is_deeper([{EXTRAS_KEY: extras}], MAX_DEPTH):
+        raise DocumentError(
+            f"the tool {tool.name[:80]!r} has values that nest too deeply for front matter"
+            f" of {MAX_DEPTH} levels",
+            place=document.path,
+            remedy="flatten its annotations and _meta",
+        )
+    stated = (line for key, value in extras.items() for line in _member_lines(key, value))
+    return DocumentDraft(head, tail, "".join(stated), markdown)
 
 
 def _complete_draft(document: ToolDocument, draft: DocumentDraft) -> str | None:
     """Return *draft* with the groups and links of *document*; `None` if too long."""
-    graph = "".join(f"{line}\n" for line in _graph_lines(document))
+    lines = [*_list_lines(GROUPS_KEY, document.groups)]
+    for kind, key in LINK_KEYS.items():
+        lines += _list_lines(key, (link.target for link in document.links if link.kind is kind))
+    if document.states_relations and not document.groups and not document.links:
+        # Without any key the relations would be inferred again.
+        lines.append(f"{GROUPS_KEY}: []")
+    graph = "".join(f"{line}\n" for line in lines)
     evidence = state_evidence(document.links)
     extras = draft.extras + "".join(_member_lines(RELATIONS_KEY, evidence) if evidence else ())
     named = f"{EXTRAS_KEY}:\n{extras}" if extras else ""
@@ -158,19 +189,6 @@ def can_be_written(document: ToolDocument) -> bool:
     nesting: list[JsonValue] = [tool.annotations, tool.meta, document.further]
     is_short = len(encode_record(document)) * _MOST_FRONT <= MAX_FRONT_MATTER
     return is_short and not is_deeper(nesting, MAX_DEPTH // 2)
-
-
-def _compose_short(document: ToolDocument) -> str:
-    """Write a document whose description is too long to stand in the front matter three times."""
-    text = _complete_draft(document, draft_document(document, EXCERPT_LENGTH))
-    if text is None:
-        raise DocumentError(
-            f"the tool {document.tool.name[:80]!r} needs front matter longer than"
-            f" {MAX_FRONT_MATTER} characters",
-            place=document.path,
-            remedy="shorten its description, annotations, _meta, hints or relations",
-        )
-    return text
 
 
 def _read_back(document: ToolDocument, front: str, markdown: str, cut: int | None) -> Tool:
@@ -195,19 +213,6 @@ def _texts(tool: Tool, cut: int | None) -> dict[str, str]:
     return {"title": title, "summary": description, "description": description}
 
 
-def _extras(document: ToolDocument, read: Tool) -> str:
-    """Write the members of the `mcpg` key for what *read*, the tool read back, does not hold."""
-    extras = extras_for(document.tool, read)
-    if extras and is_deeper([{EXTRAS_KEY: extras}], MAX_DEPTH):
-        raise DocumentError(
-            f"the tool {document.tool.name[:80]!r} has values that nest too deeply for front matter"
-            f" of {MAX_DEPTH} levels",
-            place=document.path,
-            remedy="flatten its annotations and _meta",
-        )
-    return "".join(line for key, value in extras.items() for line in _member_lines(key, value))
-
-
 def _member_lines(key: str, value: JsonValue) -> Iterator[str]:
     """Write a member; each mapping of a list on its own line, which keeps changes readable."""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
@@ -217,41 +222,18 @@ def _member_lines(key: str, value: JsonValue) -> Iterator[str]:
         yield f"  {key}: {flow(value)}\n"
 
 
-def _head_lines(tool: Tool, cut: int | None) -> Iterator[str]:
-    yield from (f"{key}: {quote_scalar(text)}" for key, text in _texts(tool, cut).items())
-    yield from _list_lines("tags", make_tags(tool))
-
-
-def _tail_lines(document: ToolDocument) -> Iterator[str]:
-    if document.uri != tool_uri(document.tool.source_id, document.tool.name):
-        yield f"canonical_url: {quote_scalar(document.uri)}"
-    if document.further or document.written:
-        yield from (
-            write_authored_lines(document.further, document.written).removesuffix("\n").split("\n")
-        )
-
-
-def _graph_lines(document: ToolDocument) -> Iterator[str]:
-    yield from _list_lines(GROUPS_KEY, document.groups)
-    for kind, key in LINK_KEYS.items():
-        yield from _list_lines(key, (link.target for link in document.links if link.kind is kind))
-    if document.states_relations and not document.groups and not document.links:
-        # Without any key the relations would be inferred again.
-        yield f"{GROUPS_KEY}: []"
-
-
-def _list_lines(key: str, values: Iterable[str]) -> Iterator[str]:
+def _list_lines(key: str, values: Iterable[str]) -> list[str]:
     items = [f"  - {quote_scalar(value)}" for value in values]
-    if items:
-        yield f"{key}:"
-        yield from items
+    return [f"{key}:", *items] if items else []
 
 
 def _markdown(document: ToolDocument) -> str:
     tool = document.tool
+    facts = {"Tool id": tool.id, "Source id": tool.source_id, "Source kind": tool.source_kind}
+    identity = [f"- {label}: {one_line(value)}".rstrip() + "\n" for label, value in facts.items()]
     sections = [
         f"# {one_line(tool.display_name)}".rstrip() + "\n",
-        f"## {IDENTITY_HEADING}\n{_identity(tool)}",
+        f"## {IDENTITY_HEADING}\n{''.join(identity)}",
         f"## {CONTRACT_HEADING}\n{descriptor_text(tool)}\n",
         f"## {INPUT_HEADING}\n{_fence_schema(tool.input_schema)}",
     ]
@@ -261,13 +243,6 @@ def _markdown(document: ToolDocument) -> str:
     if body:
         sections.append(f"## {NOTES_HEADING}\n\n{body}\n")
     return "".join(f"\n{section}" for section in sections)
-
-
-def _identity(tool: Tool) -> str:
-    facts = {"Tool id": tool.id, "Source id": tool.source_id, "Source kind": tool.source_kind}
-    return "".join(
-        f"- {label}: {one_line(value)}".rstrip() + "\n" for label, value in facts.items()
-    )
 
 
 def _fence_schema(schema: JsonObject) -> str:
@@ -320,14 +295,14 @@ def _with_schemas(
         return text
     schemas = {INPUT_HEADING: tool.input_schema, OUTPUT_HEADING: tool.output_schema}
 
-    def respelt(found: re.Match[str]) -> str:
+    def respell(found: re.Match[str]) -> str:
         schema = schemas.pop(found[1], None)
         if schema is None or not (is_fresh or found[3] == old(schema)):
             return found[0]
         return f"## {found[1]}\n{found[2]}\n{new(schema)}\n{found[4]}"
 
     head, mark, notes = normal.partition(f"\n## {NOTES_HEADING}\n")
-    return _SCHEMA.sub(respelt, head) + mark + notes
+    return _SCHEMA.sub(respell, head) + mark + notes
 
 
 def addressed_text(document: SourceDocument) -> str:
@@ -345,26 +320,25 @@ def addressed_text(document: SourceDocument) -> str:
         alone, _ = parse_document(replace(document, canonical_uri=None))
     except DocumentError:
         return document.content
+    line = f"{URI_KEYS[0]}: {quote_scalar(uri)}"
     if front.line == 1:
-        return f"---\n{_write_uri(uri)}\n---\n{text}"
+        return f"---\n{line}\n---\n{text}"
     states_uri = any(is_absolute(str(front.values.get(key, ""))) for key in URI_KEYS)
-    return document.content if states_uri or alone.uri == uri else _with_line(text, front, uri)
+    return (
+        document.content if states_uri or alone.uri == uri else _with_line(text, front, uri, line)
+    )
 
 
-def _write_uri(uri: str) -> str:
-    return f"{URI_KEYS[0]}: {quote_scalar(uri)}"
-
-
-def _with_line(text: str, front: FrontMatter, uri: str) -> str:
-    """Put a line with *uri* first in the front matter, which is written anew if it takes none."""
+def _with_line(text: str, front: FrontMatter, uri: str, line: str) -> str:
+    """Put the *line* of *uri* first in the front matter, which is written anew if it takes none."""
     others = {key: value for key, value in front.values.items() if key not in URI_KEYS}
     wanted: JsonObject = {URI_KEYS[0]: uri, **others}
     lines = text.split("\n")
-    lines.insert(front.text_line - 1, _write_uri(uri))
+    lines.insert(front.text_line - 1, line)
     try:
         if split_front_matter("\n".join(lines), "").values == wanted:
             return "\n".join(lines)
     except DocumentError:
         pass  # such as one mapping in braces
-    written = (line for key, value in wanted.items() for line in member(key, value))
+    written = (one for key, value in wanted.items() for one in member(key, value))
     return "\n".join(("---", *written, "---", front.markdown))
