@@ -98,12 +98,12 @@ class HttpEmbeddings:
         """
         import numpy as np  # noqa: PLC0415 - heavy, and not needed before
 
-        rows = [row for batch in self._batches(texts) for row in self._embed_batch(batch)]
+        rows = [row for batch in self._split(texts) for row in self._embed_batch(batch)]
         if not rows:
             return np.zeros((0, self.dimensions or 0), dtype=np.float32)
         return np.stack(rows)
 
-    def _batches(self, texts: Sequence[str]) -> Iterator[list[str]]:
+    def _split(self, texts: Sequence[str]) -> Iterator[list[str]]:
         """Split *texts*, in order, into requests that are not too long."""
         batch: list[str] = []
         length = 0

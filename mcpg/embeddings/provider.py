@@ -129,9 +129,9 @@ def embed_texts(
 
     parts: list[NDArray[np.float32]] = []
     for start in range(0, len(texts), batch):
-        rows = _answer(provider, "embed", texts[start : start + batch])
+        rows = _ask(provider, "embed", texts[start : start + batch])
         if parts and rows.shape[1] != parts[0].shape[1]:
-            raise _wrong_dimensions(provider, rows.shape[1], parts[0].shape[1])
+            raise _make_dimensions_error(provider, rows.shape[1], parts[0].shape[1])
         parts.append(rows)
         if on_batch is not None:
             on_batch(start, rows)
@@ -150,11 +150,11 @@ def embed_query(provider: EmbeddingProvider, text: str) -> NDArray[np.float32]:
         EmbeddingError: The provider failed, or its answer does not pass the checks.
     """
     method = "embed_queries" if hasattr(provider, "embed_queries") else "embed"
-    vector: NDArray[np.float32] = _answer(provider, method, [text])[0]
+    vector: NDArray[np.float32] = _ask(provider, method, [text])[0]
     return vector
 
 
-def _answer(provider: EmbeddingProvider, method: str, texts: Sequence[str]) -> NDArray[np.float32]:
+def _ask(provider: EmbeddingProvider, method: str, texts: Sequence[str]) -> NDArray[np.float32]:
     try:
         answer = getattr(provider, method)(
             [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
@@ -185,7 +185,7 @@ def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArra
     """
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
-    rows = _as_rows(provider, answer, count)
+    rows = _to_rows(provider, answer, count)
     if not np.isfinite(rows).all():
         number = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]) + 1
         raise EmbeddingError(
@@ -206,7 +206,7 @@ def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArra
     return scaled
 
 
-def _as_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np.float64]:
+def _to_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np.float64]:
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
     try:
@@ -234,11 +234,11 @@ def _as_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np
     if rows.shape[1] == 0:
         raise EmbeddingError(f"{provider.fingerprint} returned vectors of no length", kind="empty")
     if provider.dimensions not in {None, rows.shape[1]}:
-        raise _wrong_dimensions(provider, rows.shape[1], provider.dimensions or 0)
+        raise _make_dimensions_error(provider, rows.shape[1], provider.dimensions or 0)
     return rows
 
 
-def _wrong_dimensions(provider: EmbeddingProvider, got: int, due: int) -> EmbeddingError:
+def _make_dimensions_error(provider: EmbeddingProvider, got: int, due: int) -> EmbeddingError:
     return EmbeddingError(
         f"{provider.fingerprint} returned vectors of {got} dimensions instead of {due}",
         kind="dimensions",
@@ -387,8 +387,8 @@ def key_parts(key: EmbeddingKey) -> tuple[str, str, str | None]:
     The id is in lower case, and what no database takes in a text (halves of surrogate pairs, NUL)
     is written as an escape.
     """
-    maker = None if key.fingerprint is None else _storable(key.fingerprint)
-    return _storable(key.tool_id.lower()), _storable(key.document_hash), maker
+    maker = None if key.fingerprint is None else _escape(key.fingerprint)
+    return _escape(key.tool_id.lower()), _escape(key.document_hash), maker
 
 
 def written_parts(key: EmbeddingKey) -> tuple[str, str, str]:
@@ -427,7 +427,7 @@ def own_copy(key: EmbeddingKey, vector: NDArray[np.float32]) -> NDArray[np.float
     return copy
 
 
-def _storable(text: str) -> str:
+def _escape(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
 
 

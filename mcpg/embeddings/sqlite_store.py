@@ -94,15 +94,15 @@ class SqliteStore:
         self._connection: sqlite3.Connection | None = None
         self._inherited: list[sqlite3.Connection | None] = []
         with self._report_errors():
-            self._open()
+            self._connect()
 
     def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
         found: dict[int, NDArray[np.float32]] = {}
         self._own()
         with self._lock, self._report_errors():
-            connection = self._open()
+            connection = self._connect()
             for start in range(0, len(keys), _CHUNK):
-                found.update(_read(connection, start, keys[start : start + _CHUNK]))
+                found.update(_read_vectors(connection, start, keys[start : start + _CHUNK]))
         return {keys[number]: found[number] for number in sorted(found)}
 
     def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
@@ -115,7 +115,7 @@ class SqliteStore:
             rows.append((*written_parts(key), size, zlib.crc32(data), data))
         self._own()
         with self._lock, self._report_errors():
-            connection = self._open()
+            connection = self._connect()
             with _transaction(connection):
                 connection.executemany(_PUT, rows)
                 connection.execute(_DROP, (self._limit,))
@@ -136,7 +136,7 @@ class SqliteStore:
             self._inherited.append(self._connection)
             self._connection, self._lock, self._owner = None, threading.Lock(), os.getpid()
 
-    def _open(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         if self._connection is None:
             path = Path(self._path).absolute()
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -231,7 +231,7 @@ def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Ite
         raise
 
 
-def _read(
+def _read_vectors(
     connection: sqlite3.Connection, start: int, keys: Sequence[EmbeddingKey]
 ) -> dict[int, NDArray[np.float32]]:
     """Return the vectors of *keys*, by their numbers from *start* on; the last written wins."""

@@ -142,7 +142,7 @@ class ChatNormalizer:
     def _read_text(self, answer: JsonObject) -> str:
         match answer:
             case {"choices": [{"message": {"refusal": str(refusal)}}, *_]} if refusal:
-                raise self._error(f"the model declines: {self._endpoint.quotable(refusal)}")
+                raise self._error(f"the model declines: {self._endpoint.quote(refusal)}")
             case {"choices": [{"finish_reason": "length"}, *_]}:
                 raise self._error(f"the model wrote more than {MOST_TOKENS} tokens")
             case {"choices": [{"message": {"content": str(content)}}, *_]}:

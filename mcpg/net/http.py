@@ -47,8 +47,8 @@ _CONNECTED = (".connect_tcp.complete", ".start_tls.complete")
 class HttpConnection:
     """A client with at most one connection, whose socket is known.
 
-    A client with connections of its own cannot be used: it tells nobody on which of them a request
-    waits, and to close it wakes no thread that reads.
+    One client for all requests would not do: it tells nobody on which connection a request waits,
+    and to close it wakes no thread that reads.
     """
 
     client: httpx.Client
@@ -352,7 +352,7 @@ class Secret:
     def __repr__(self) -> str:
         return f"Secret({_MASK!r})"
 
-    def hidden_in(self, text: str) -> str:
+    def mask(self, text: str) -> str:
         """Return *text* with the key masked, plain or encoded, even where it is cut off."""
         for form in list_encodings(self.text):
             text = text.replace(form, _MASK)
@@ -375,7 +375,7 @@ def back_off(attempt: int, jitter: float) -> float:
     return bound * (1 + jitter) / 2
 
 
-def retry_after(header: str | None, now: datetime | None = None) -> float:
+def parse_retry_after(header: str | None, now: datetime | None = None) -> float:
     """Return the seconds of a `Retry-After` header, 0 without a valid one.
 
     It is a number of seconds or a date (RFC 9110, section 10.2.3); *now* is the present.
@@ -467,13 +467,13 @@ class Endpoint:
             raise ended.fault or AssertionError
         return ended.result
 
-    def quotable(self, text: str) -> str:
+    def quote(self, text: str) -> str:
         """Return what the server wrote as one harmless line of at most 240 characters.
 
         The key is masked before anything is cut or escaped, so that no part of it is left.
         """
         if self._secret is not None:
-            text = self._secret.hidden_in(text)
+            text = self._secret.mask(text)
         line = " ".join(UNSAFE.sub(visible_form, " ".join(text.split())).split())
         return line if len(line) <= _LONGEST_QUOTE else line[: _LONGEST_QUOTE - 1].rstrip() + "…"
 
@@ -508,7 +508,7 @@ class Endpoint:
         for _ in range(_MOST_REDIRECTS + 1):
             answer = self._send(place, body, call)
             if not 300 <= answer.status < 400:  # noqa: PLR2004 - the class of redirects
-                return self._read(answer, place)
+                return self._read_object(answer, place)
             place = _find_redirect_target(answer, place)
         raise _error("the server redirects without end", "failed", address)
 
@@ -533,7 +533,7 @@ class Endpoint:
                     return self._read_body(response, address)
             except httpx.HTTPError as fault:
                 is_late = isinstance(fault, httpx.TimeoutException)
-                reason = self.quotable(connection_reason(fault))
+                reason = self.quote(connection_reason(fault))
                 message = (
                     f"the server took too long ({reason})" if is_late else f"no answer: {reason}"
                 )
@@ -542,7 +542,7 @@ class Endpoint:
                 error.wait = 0.0
                 raise error from None
             except (httpx.InvalidURL, httpx.StreamError) as fault:
-                raise _error(self.quotable(str(fault)), "failed", address) from None
+                raise _error(self.quote(str(fault)), "failed", address) from None
 
     def _read_body(self, response: httpx.Response, address: Address) -> _HttpAnswer:
         """Read the body of *response*, up to the bound on its size."""
@@ -558,10 +558,10 @@ class Endpoint:
                 break
         return _HttpAnswer(response.status_code, bytes(content), dict(response.headers))
 
-    def _read(self, answer: _HttpAnswer, address: Address) -> JsonObject:
+    def _read_object(self, answer: _HttpAnswer, address: Address) -> JsonObject:
         """Return the JSON object of an answer that is not a redirect."""
         if answer.status // 100 != 2:  # noqa: PLR2004 - the class of successes
-            raise self._complaint(answer, address)
+            raise self._describe_refusal(answer, address)
         if answer.headers.get("content-encoding", "identity") != "identity":
             raise _error("its answer is packed, unasked", "answer", address)
         try:
@@ -569,22 +569,24 @@ class Endpoint:
         except (ValueError, RecursionError):
             found = None
         if not isinstance(found, dict):
-            message = f"its answer is no JSON object: {self._quote(answer) or 'it is empty'}"
+            message = (
+                f"its answer is no JSON object: {self._quote_message(answer) or 'it is empty'}"
+            )
             raise _error(message, "answer", address, "check the address: most end in /v1")
         return found
 
-    def _complaint(self, answer: _HttpAnswer, address: Address) -> EndpointError:
+    def _describe_refusal(self, answer: _HttpAnswer, address: Address) -> EndpointError:
         status = answer.status
         phrase = _PHRASES.get(status, "no known status")
-        quote = self._quote(answer)
+        quote = self._quote_message(answer)
         message = f"the server answers {status} ({phrase})" + (f": {quote}" if quote else "")
         is_retried = status in _RETRIED
         kind = "failed" if is_retried or status >= 500 else "refused"  # noqa: PLR2004 - the server's own faults
         fault = _error(message, kind, address, _REMEDIES.get(status))
-        fault.wait = retry_after(answer.headers.get("retry-after")) if is_retried else None
+        fault.wait = parse_retry_after(answer.headers.get("retry-after")) if is_retried else None
         return fault
 
-    def _quote(self, answer: _HttpAnswer) -> str:
+    def _quote_message(self, answer: _HttpAnswer) -> str:
         """Return the message of the server, as errors of this protocol have it, or all it wrote."""
         text = answer.content.decode("utf-8", "replace")
         error = None
@@ -593,7 +595,7 @@ class Endpoint:
             error = found.get("error", found) if isinstance(found, dict) else None
         if isinstance(error, dict):
             error = error.get("message") or error.get("detail")
-        return self.quotable(error if error and isinstance(error, str) else text)
+        return self.quote(error if error and isinstance(error, str) else text)
 
 
 def _error(message: str, kind: str, address: Address, remedy: str | None = None) -> EndpointError:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.net.http import Endpoint, Secret, WorkDeadline, back_off, retry_after, within
+from mcpg.net.http import Endpoint, Secret, WorkDeadline, back_off, parse_retry_after, within
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -45,12 +45,12 @@ def test_waits_grow_and_are_bounded(attempt: int, jitter: float) -> None:
 )
 def test_retry_after_is_seconds_or_a_date(header: str | None, seconds: float) -> None:
     """Both forms of the header are read, and nonsense asks for nothing."""
-    assert retry_after(header, NOW) == seconds
+    assert parse_retry_after(header, NOW) == seconds
 
 
 def test_a_date_is_compared_with_the_clock() -> None:
     """Without a given present, the clock's counts."""
-    assert retry_after("Sun, 01 Mar 2020 11:00:00 GMT") == 0.0
+    assert parse_retry_after("Sun, 01 Mar 2020 11:00:00 GMT") == 0.0
 
 
 @given(st.text(st.characters(codec="ascii", categories=("L", "N", "P")), min_size=8), st.text())
@@ -58,16 +58,16 @@ def test_a_secret_is_masked_wherever_it_is_cut(key: str, around: str) -> None:
     """However much of the key a text ends with, from four characters on, none is left there."""
     secret = Secret(key)
     for length in range(4, len(key) + 1):
-        assert not secret.hidden_in(around + key[:length]).endswith(key[:length])
-    assert key not in secret.hidden_in(around + key + around) or key in "***"
+        assert not secret.mask(around + key[:length]).endswith(key[:length])
+    assert key not in secret.mask(around + key + around) or key in "***"
 
 
 def test_a_short_quote_stays_and_a_long_one_is_cut() -> None:
     """Quotes are one line of at most so many characters."""
     endpoint = Endpoint("http://localhost")
-    assert endpoint.quotable(" a\n b ") == "a b"
-    assert endpoint.quotable("a" * 240) == "a" * 240
-    assert endpoint.quotable("a" * 241) == "a" * 239 + "…"
+    assert endpoint.quote(" a\n b ") == "a b"
+    assert endpoint.quote("a" * 240) == "a" * 240
+    assert endpoint.quote("a" * 241) == "a" * 239 + "…"
 
 
 def test_work_ends_with_its_result() -> None:

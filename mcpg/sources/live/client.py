@@ -39,7 +39,7 @@ _REASON = re.compile(r"\b\w*(?:error|exception|panic|fatal)\b[^:]{0,80}: *\S", r
 _FEWEST_LETTERS = 3
 
 
-def quoted_stderr(errors: TransportErrors, secrets: Collection[str]) -> str:
+def quote_stderr(errors: TransportErrors, secrets: Collection[str]) -> str:
     """Return the last lines of standard error as the end of a message; "" for none.
 
     Args:
@@ -136,7 +136,7 @@ async def query_once(
                 return await list_tools(client, errors)
     except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
         secrets = (*server.secrets, *server.named_secrets)
-        reason = describe_failure(fault, errors, limit) + quoted_stderr(errors, secrets)
+        reason = describe_failure(fault, errors, limit) + quote_stderr(errors, secrets)
         raise ServerError(reason) from None
 
 
@@ -265,10 +265,12 @@ def query_all(
             anyio.run(every)
     finally:
         groups.kill()
-    return tuple(_reply(server, *answers[index], source_id) for index, server in enumerate(servers))
+    return tuple(
+        _make_reply(server, *answers[index], source_id) for index, server in enumerate(servers)
+    )
 
 
-def _reply(
+def _make_reply(
     server: Server, answer: ServerTools | str, seconds: float, source_id: str | None
 ) -> ServerListing:
     batch = read_listing(server, answer, source_id)
@@ -291,15 +293,15 @@ def read_listing(
     """
     kind = SourceKind.STDIO_MCP if isinstance(server, StdioServer) else SourceKind.HTTP_MCP
     if isinstance(answer, str):
-        return _failed_batch(answer, server, kind, source_id)
+        return _make_failed_batch(answer, server, kind, source_id)
     named = (*server.named_secrets, *answer.secrets)
     shown = [answer.name, list(answer.tools)]
     (stated, tools), is_redacted = redact(shown, server.secrets, named, _IDENTIFIERS)
     name = source_id or server.name or bounded_source(stated) or server.place
     try:
-        found = _read(tools, kind, server.place, name, trust_hints=server.trust_hints)
+        found = _read_tools(tools, kind, server.place, name, trust_hints=server.trust_hints)
     except McpgError as fault:
-        return _failed_batch(fault.message, server, kind, source_id)
+        return _make_failed_batch(fault.message, server, kind, source_id)
     diagnostics = found.diagnostics
     if is_redacted:
         message = "tools repeat a value of the configuration, which was replaced by ***"
@@ -310,7 +312,7 @@ def read_listing(
     return SourceBatch(tools=found.tools, diagnostics=diagnostics)
 
 
-def _failed_batch(
+def _make_failed_batch(
     message: str, server: Server, kind: SourceKind, source_id: str | None
 ) -> SourceBatch:
     name = source_id or server.name
@@ -319,7 +321,7 @@ def _failed_batch(
     return SourceBatch(diagnostics=(noticed,), failed=(failed,))
 
 
-def _read(
+def _read_tools(
     tools: list[Any], kind: SourceKind, place: str, name: str, *, trust_hints: bool
 ) -> ManifestTools:
     """Read *tools*; one that is no JSON, or too deep, is left out rather than all."""

@@ -31,7 +31,7 @@ from mcpg.sources.live.client import (
     describe_failure,
     describe_timeout,
     list_tools,
-    quoted_stderr,
+    quote_stderr,
 )
 from mcpg.sources.live.requests import (
     CallResult,
@@ -168,7 +168,7 @@ class ServerConnection:
         """How its server has failed after it was opened, "" if it has not."""
         how = self._errors.crash if self.is_open else ""
         secrets = (*self.server.secrets, *self.server.named_secrets)
-        return how and how + quoted_stderr(self._errors, secrets)
+        return how and how + quote_stderr(self._errors, secrets)
 
     @property
     def has_session(self) -> bool:
@@ -220,12 +220,12 @@ class ServerConnection:
                     mode=self.mode,
                     cache=None,
                     message_handler=self._receive,
-                    **self._questions.callbacks(),
+                    **self._questions.make_callbacks(),
                 )
                 try:
                     client = await stack.enter_async_context(sdk_client)
                 except Exception as fault:
-                    self.refuses_older = self.mode == LEGACY and _is_refusal(fault)
+                    self.refuses_older = self.mode == LEGACY and _refuses_older_versions(fault)
                     raise
                 if self._is_asking:
                     await self._questions.settle()
@@ -336,7 +336,7 @@ class ServerConnection:
             if self._host is None or request.caller is None:
                 message = "tool requests further input, which is not supported"
                 raise ServerError(message, FailureKind.FAILED)
-            given = await self._questions.responses(result, request)
+            given = await self._questions.collect_responses(result, request)
             params = {**(params or {}), **given}
             result = await _send(client, RawRequest(method=method, params=params), request)
         raise ServerError("tool requests further input without end", FailureKind.FAILED)
@@ -430,7 +430,7 @@ class ServerConnection:
     async def _request(
         self, request: PendingRequest | None, *, quotes_server: bool
     ) -> AsyncIterator[tuple[Client, TransportErrors]]:
-        """Yield the client, once it is open, and raise what fails inside as `_failure` has it."""
+        """Yield the client, once it is open, and raise what fails inside as `_to_error` has it."""
         self._requests += 1
         try:
             client = await self._wait_until_open()
@@ -442,7 +442,7 @@ class ServerConnection:
                 except ServerError:
                     raise
                 except Exception as fault:  # noqa: BLE001 - servers fail in any way
-                    raise await self._failure(fault, errors, quotes_server=quotes_server) from None
+                    raise await self._to_error(fault, errors, quotes_server=quotes_server) from None
             self._unanswered_pings = 0
         finally:
             self._requests -= 1
@@ -464,7 +464,7 @@ class ServerConnection:
             raise NotProcessedError
         return self._client
 
-    async def _failure(
+    async def _to_error(
         self, fault: Exception, errors: TransportErrors, *, quotes_server: bool
     ) -> Exception:
         """Return the error of a request: of a lost connection, or of the server."""
@@ -483,11 +483,11 @@ class ServerConnection:
         if errors.is_too_large:
             return ServerError(errors.message or "", FailureKind.TOO_LARGE)
         if quotes_server and isinstance(fault, MCPError) and errors.message is None:
-            return self._refusal(fault)
+            return self._quote_refusal(fault)
         kind = errors.kind if errors.message else FailureKind.FAILED
         return ServerError(describe_failure(fault, errors, 0), kind, has_died=errors.is_interrupted)
 
-    def _refusal(self, fault: MCPError) -> ServerError:
+    def _quote_refusal(self, fault: MCPError) -> ServerError:
         if fault.code == CONNECTION_CLOSED and fault.message.startswith(_STREAM_BROKEN):
             return ServerError("response was cut off", has_died=True)
         error = self._redact(fault.error.model_dump(mode="json", exclude_none=True))
@@ -506,7 +506,7 @@ async def _send(client: Client, request: RawRequest, underway: PendingRequest) -
     async def send() -> JsonObject:
         report = underway.report
         found = await client.session.send_request(request, _RawResult, progress_callback=report)
-        return _without_server(found.root)
+        return _drop_server_info(found.root)
 
     try:
         return await send()
@@ -523,7 +523,7 @@ async def _send(client: Client, request: RawRequest, underway: PendingRequest) -
     return await send()
 
 
-def _without_server(result: JsonObject) -> JsonObject:
+def _drop_server_info(result: JsonObject) -> JsonObject:
     """Return *result* without the name of the server, which each server states for itself."""
     meta = result.get("_meta")
     if not isinstance(meta, dict) or SERVER_INFO_META_KEY not in meta:
@@ -533,8 +533,8 @@ def _without_server(result: JsonObject) -> JsonObject:
     return {**rest, "_meta": kept} if kept else rest
 
 
-def _is_refusal(fault: BaseException) -> bool:
+def _refuses_older_versions(fault: BaseException) -> bool:
     """Return whether a server refuses the older versions of the protocol."""
     if isinstance(fault, BaseExceptionGroup):
-        return any(map(_is_refusal, fault.exceptions))
+        return any(map(_refuses_older_versions, fault.exceptions))
     return isinstance(fault, MCPError) and fault.code == UNSUPPORTED_PROTOCOL_VERSION

@@ -40,7 +40,7 @@ _MAX_FILE = 64 << 10
 _SecretMethod = Literal["client_secret_basic", "client_secret_post"]
 
 
-def authentication(
+def find_authentication(
     server: HttpServer, tokens: str | None, errors: TransportErrors, seconds: float
 ) -> GuardedFlow | None:
     """Return the authentication for a server, `None` without configuration or stored login.

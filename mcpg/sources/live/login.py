@@ -141,7 +141,7 @@ class AuthorizationCode(GuardedOAuthProvider):
             scope=oauth.scope or None,
         )
         storage = MemoryStorage(self._client)
-        super().__init__(server.url, metadata, storage, self._redirect, self._code)
+        super().__init__(server.url, metadata, storage, self._redirect, self._wait_for_code)
         self.guard(server, oauth, errors, seconds)
         self._callback = callback
         self._show = show
@@ -175,7 +175,7 @@ class AuthorizationCode(GuardedOAuthProvider):
         self.check_address(address)
         await self._show(address)
 
-    async def _code(self) -> AuthorizationCodeResult:
+    async def _wait_for_code(self) -> AuthorizationCodeResult:
         answer = await self._callback.wait()
         if "error" in answer:
             is_denied = answer["error"] == _DENIED
@@ -195,17 +195,17 @@ class AuthorizationCode(GuardedOAuthProvider):
         issuer = context.auth_server_url or (str(metadata.issuer) if metadata else "")
         return Login(
             url=context.server_url,
-            tokens=_members(context.current_tokens) or {},
+            tokens=_dump_model(context.current_tokens) or {},
             expires=context.token_expiry_time,
             client=context.client_info.model_dump(mode="json", exclude_none=True, exclude=hidden),
             endpoint=self._get_token_endpoint(),
             issuer=issuer,
-            server=_members(metadata),
-            resource=_members(context.protected_resource_metadata),
+            server=_dump_model(metadata),
+            resource=_dump_model(context.protected_resource_metadata),
         )
 
 
-def _members(model: BaseModel | None) -> dict[str, Any] | None:
+def _dump_model(model: BaseModel | None) -> dict[str, Any] | None:
     return None if model is None else model.model_dump(mode="json", exclude_none=True)
 
 

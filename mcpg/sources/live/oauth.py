@@ -226,8 +226,11 @@ class RequestLock:
     def __init__(self) -> None:
         self._lock = anyio.Lock()
 
-    async def __aenter__(self) -> None:
+    async def acquire(self) -> None:
+        """Wait for the lock."""
         await self._lock.acquire()
+
+    __aenter__ = acquire
 
     async def __aexit__(self, *_: object) -> None:
         self.release()
@@ -237,10 +240,6 @@ class RequestLock:
         owner = self._lock.statistics().owner
         if owner is not None and owner.id == anyio.get_current_task().id:
             self._lock.release()
-
-    async def acquire(self) -> None:
-        """Wait for the lock."""
-        await self._lock.acquire()
 
 
 class MemoryStorage:
@@ -322,7 +321,7 @@ class GuardedFlow(httpx2.Auth):
             await self.settle()
 
     def _put_newer_token(self, request: httpx2.Request, response: httpx2.Response) -> bool:
-        """Put into *request*, if it was refused, a newer token than its own; is there one?"""
+        """Put a newer token into a *request* that was refused; return whether there is one."""
         is_refused = response.status_code == _UNAUTHORISED
         if response.status_code == _FORBIDDEN:
             is_refused = self.adopt_newer()

@@ -105,11 +105,6 @@ class TransportErrors:
             return FailureKind.TOO_LARGE
         return FailureKind.UNAUTHORIZED if self.is_unauthorized else FailureKind.UNAVAILABLE
 
-    def interrupt(self, message: str) -> None:
-        """Record that the connection of a request was lost."""
-        self.message = message
-        self.is_interrupted = True
-
     def end(self, message: str) -> None:
         """Record that the whole connection was lost; an earlier message stays."""
         if self.on_end is not None:
@@ -142,12 +137,16 @@ _of_request: ContextVar[tuple[TransportErrors | None, TransportErrors]] = Contex
 )
 
 
+@dataclass(slots=True)
 class SizeLimit:
-    """Counts the bytes of a response, up to `MAX_RESPONSE`."""
+    """Counts the bytes of a response, up to `MAX_RESPONSE`.
 
-    def __init__(self, errors: TransportErrors) -> None:
-        self._errors = errors
-        self._size = 0
+    Attributes:
+        size: Bytes so far; 0 starts the next response.
+    """
+
+    _errors: TransportErrors
+    size: int = 0
 
     def add(self, size: int) -> None:
         """Count *size* more bytes.
@@ -155,15 +154,11 @@ class SizeLimit:
         Raises:
             ServerError: The response is too large, which is recorded.
         """
-        self._size += size
-        if self._size > MAX_RESPONSE:
+        self.size += size
+        if self.size > MAX_RESPONSE:
             self._errors.message = TOO_LARGE
             self._errors.is_too_large = True
             raise ServerError(TOO_LARGE)
-
-    def reset(self) -> None:
-        """Start counting the next response."""
-        self._size = 0
 
 
 def redact(

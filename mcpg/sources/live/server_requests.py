@@ -67,7 +67,7 @@ class ServerRequests:
     """
 
     def __init__(self, server: Server, host: Host | None, client: Hashable | None) -> None:
-        """Pass requests of *server* on to *host*; *client* is as for `Origin`."""
+        """Pass requests of *server* on to *host*; *client* is as for `MessageOrigin`."""
         self._server = server
         self._host = host
         self._client = client
@@ -77,7 +77,7 @@ class ServerRequests:
         self._asked = anyio.Event()
         self._answered = anyio.Event()
 
-    def callbacks(self) -> dict[str, Any]:
+    def make_callbacks(self) -> dict[str, Any]:
         """Return arguments of the client of the SDK; they declare its capabilities."""
         if self._host is None:
             return {}
@@ -120,8 +120,8 @@ class ServerRequests:
         """Pass a notification on to the host."""
         if self._host is None:
             return
-        causes = self._causes()
-        origin = self._origin(causes, is_certain=current_caller.get() is not None)
+        causes = self._find_causes()
+        origin = self._make_origin(causes, is_certain=current_caller.get() is not None)
         params = message.model_dump(by_alias=True, mode="json", exclude_none=True)
         with ExitStack() as stack:
             for one in causes:
@@ -130,7 +130,7 @@ class ServerRequests:
                 origin, str(message.method), params.get("params") or {}
             )
 
-    async def responses(self, result: JsonObject, request: PendingRequest) -> JsonObject:
+    async def collect_responses(self, result: JsonObject, request: PendingRequest) -> JsonObject:
         """Return the parameters that repeat a request with the input that *result* requires.
 
         Raises:
@@ -165,7 +165,7 @@ class ServerRequests:
         self._open += 1
         try:
             is_certain = current_caller.get() is not None
-            answer = await self._ask(method, given, self._causes(), is_certain=is_certain)
+            answer = await self._ask(method, given, self._find_causes(), is_certain=is_certain)
         except MCPError as fault:
             return fault.error
         finally:
@@ -182,20 +182,20 @@ class ServerRequests:
         self, method: str, params: JsonObject, causes: list[PendingRequest], *, is_certain: bool
     ) -> JsonObject:
         assert self._host is not None  # noqa: S101 - only then are there callbacks
-        origin = self._origin(causes, is_certain=is_certain)
+        origin = self._make_origin(causes, is_certain=is_certain)
         with ExitStack() as stack:
             for one in causes:
                 stack.enter_context(one.patience.suspend())
             return await self._host.answer_request(origin, method, params)
 
-    def _causes(self) -> list[PendingRequest]:
+    def _find_causes(self) -> list[PendingRequest]:
         """Return the requests that may have caused the message that is being handled."""
         known = current_caller.get()
         if known is None:
             return list(self._underway)
         return [one for one in self._underway if one.caller is known]
 
-    def _origin(self, causes: list[PendingRequest], *, is_certain: bool) -> MessageOrigin:
+    def _make_origin(self, causes: list[PendingRequest], *, is_certain: bool) -> MessageOrigin:
         each = {_identify(one.caller): one.caller for one in causes if one.caller is not None}
         is_alone = len(self._users) == 1
         return MessageOrigin(self._server, tuple(each.values()), is_certain, self._client, is_alone)
@@ -266,7 +266,7 @@ async def _send(
     session: Any = client.session
     options: dict[str, Any] = {} if request is None else {"on_progress": request.report}
     data: dict[str, Any] = {"method": method, "params": {**params}}
-    session._stamp(data, options)  # noqa: SLF001 - see above
+    session._stamp(data, options)  # noqa: SLF001 - results of tasks are no type of the SDK
     return await session._dispatcher.send_raw_request(method, data["params"], options)  # noqa: SLF001
 
 
@@ -320,7 +320,7 @@ class SubscriptionKeeper:
             requests += [("resources/subscribe", {"uri": uri}) for uri in wanted - subscribed]
             if stated not in {None, level} and client.server_capabilities.logging is not None:
                 requests.append(("logging/setLevel", {"level": str(stated)}))
-            sent = [await _sends(client, errors, method, one) for method, one in requests]
+            sent = [await _try_sending(client, errors, method, one) for method, one in requests]
             if all(sent):
                 subscribed, level, pause = wanted, stated, _PAUSE
             with anyio.move_on_after(math.inf if all(sent) else pause):
@@ -336,7 +336,7 @@ class SubscriptionKeeper:
         while True:
             changed, self.changed = self.changed, anyio.Event()
             self._refused &= self.uris
-            wanted = self._filter(client)
+            wanted = self._choose_filter(client)
             if not wanted:
                 await self.changed.wait()
                 continue
@@ -388,7 +388,7 @@ class SubscriptionKeeper:
         await self.changed.wait()
         scope.cancel()
 
-    def _filter(self, client: Client) -> dict[str, Any]:
+    def _choose_filter(self, client: Client) -> dict[str, Any]:
         """Return what is subscribed to, empty for nothing."""
         declared = client.server_capabilities
         lists = {
@@ -403,7 +403,7 @@ class SubscriptionKeeper:
         return {**wanted, **({"resource_subscriptions": uris} if uris else {})}
 
 
-async def _sends(
+async def _try_sending(
     client: Client, errors: TransportErrors, method: str, params: dict[str, str]
 ) -> bool:
     """Send a request; return whether the server has responded, be it with an error."""

@@ -18,7 +18,6 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import Any, Self
 
 import anyio
@@ -37,7 +36,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
-from mcpg.sources.live.credentials import authentication
+from mcpg.sources.live.credentials import find_authentication
 from mcpg.sources.live.oauth import OAUTH_REQUEST
 from mcpg.sources.live.requests import (
     MAX_RESPONSE,
@@ -151,11 +150,23 @@ async def connect(
         is_kept: Whether the connection stays open, so that silence is no failure.
         auth: Authentication, in place of what *server* and *live* configure.
     """
+    transport: Transport
     if isinstance(server, StdioServer):
-        transport = _stdio(server, live.environ, errors, groups)
+        # Of our environment a program gets the few variables of the SDK.
+        inherited = {
+            name: live.environ[name] for name in DEFAULT_INHERITED_ENV_VARS if name in live.environ
+        }
+        env = {**inherited, **server.env}
+        if sys.platform == "win32":  # pragma: no cover - the SDK manages job objects
+            program = StdioServerParameters(
+                command=server.command, args=[*server.args], env=env, cwd=server.cwd
+            )
+            transport = stdio_client(program, errlog=Path(os.devnull).open("w"))  # noqa: ASYNC230, SIM115
+        else:
+            transport = _run_program(server, env, errors, groups)
     else:
-        auth = auth or authentication(server, live.tokens, errors, live.timeout)
-        transport = _http(server, live.timeout, errors, auth, is_kept=is_kept)
+        auth = auth or find_authentication(server, live.tokens, errors, live.timeout)
+        transport = _connect_http(server, live.timeout, errors, auth, is_kept=is_kept)
     async with transport as (incoming, outgoing):
         yield PageFilter(incoming), outgoing
 
@@ -164,7 +175,7 @@ async def connect(
 
 
 @asynccontextmanager
-async def _http(
+async def _connect_http(
     server: HttpServer,
     seconds: float,
     errors: TransportErrors,
@@ -211,7 +222,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         except httpx2.TransportError:
             if _is_message(request) and errors is not self._errors:
                 # An exception would end the connection and the other requests over it.
-                errors.interrupt("server cannot be reached")
+                errors.message, errors.is_interrupted = "server cannot be reached", True
                 return httpx2.Response(_UNAVAILABLE, request=request)
             who = "authorisation server" if is_of_oauth else "server"
             self._errors.message = f"{who} cannot be reached"
@@ -305,7 +316,7 @@ class _BoundedBody(_Body):
             async for chunk in self._stream:
                 # The end of an event may come in a chunk of its own.
                 if self._is_events and _BETWEEN_EVENTS.search(last + chunk):
-                    limit.reset()
+                    limit.size = 0
                 last = chunk[-1:] or last
                 limit.add(len(chunk))
                 yield repair.push(chunk)
@@ -316,7 +327,7 @@ class _BoundedBody(_Body):
         except httpx2.TransportError as fault:
             if self._is_events:  # the SDK reconnects
                 raise
-            self._errors.interrupt("response was cut off")
+            self._errors.message, self._errors.is_interrupted = "response was cut off", True
             raise httpx2.StreamError(str(fault)) from None
 
 
@@ -335,29 +346,11 @@ class _ConnectionBody(_Body):
 # writes on standard error, and leaves alone what a program started that ends by itself.
 
 
-def _stdio(
-    server: StdioServer,
-    environ: Mapping[str, str],
-    errors: TransportErrors,
-    groups: ProcessGroups,
-) -> Transport:
-    """Start a program and connect to it; of *environ* it gets the few variables of the SDK."""
-    inherited = {name: environ[name] for name in DEFAULT_INHERITED_ENV_VARS if name in environ}
-    env = {**inherited, **server.env}
-    if sys.platform == "win32":  # pragma: no cover - the SDK manages job objects
-        args = [*server.args]
-        return stdio_client(
-            StdioServerParameters(command=server.command, args=args, env=env, cwd=server.cwd),
-            errlog=Path(os.devnull).open("w"),
-        )
-    return _posix_stdio(server, env, errors, groups)
-
-
 @asynccontextmanager
-async def _posix_stdio(
+async def _run_program(
     server: StdioServer, env: Mapping[str, str], errors: TransportErrors, groups: ProcessGroups
 ) -> AsyncIterator[Streams]:
-    process = await _start(server, env)
+    process = await _start_program(server, env)
     guard = ExitStack()
     guard.enter_context(ended_with_us(process.pid))
     drained = anyio.Event()
@@ -386,7 +379,7 @@ async def _posix_stdio(
             stream.close()
 
 
-async def _start(server: StdioServer, env: Mapping[str, str]) -> Process:
+async def _start_program(server: StdioServer, env: Mapping[str, str]) -> Process:
     try:
         # A cancellation in the middle of a start would leave a process behind.
         with anyio.CancelScope(shield=True):
@@ -423,10 +416,10 @@ async def _read(
     limit = SizeLimit(errors)
     async with incoming:
         with suppress(ServerError, *_CLOSED):
-            async for line in _lines(process.stdout, limit):
-                message = _message(line, errors)
+            async for line in _read_lines(process.stdout, limit):
+                message = _parse_message(line, errors)
                 if message is not None:
-                    limit.reset()
+                    limit.size = 0
                     try:  # at once, where it is waited for
                         incoming.send_nowait(message)
                     except anyio.WouldBlock:
@@ -444,7 +437,7 @@ async def _read(
             errors.on_end()
 
 
-async def _lines(stream: ByteReceiveStream | None, limit: SizeLimit) -> AsyncIterator[bytes]:
+async def _read_lines(stream: ByteReceiveStream | None, limit: SizeLimit) -> AsyncIterator[bytes]:
     buffer = bytearray()
     assert stream is not None  # noqa: S101 - it was opened as a pipe
     async for chunk in stream:
@@ -457,7 +450,7 @@ async def _lines(stream: ByteReceiveStream | None, limit: SizeLimit) -> AsyncIte
                 yield line
 
 
-def _message(line: bytes, errors: TransportErrors) -> SessionMessage | None:
+def _parse_message(line: bytes, errors: TransportErrors) -> SessionMessage | None:
     """Parse a line; one that is no message, such as a greeting, is skipped and counted."""
     if not line.strip():
         return None
@@ -607,13 +600,8 @@ class PageFilter:
         await self._incoming.__aenter__()
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        closed: bool | None = await self._incoming.__aexit__(kind, fault, trace)
+    async def __aexit__(self, *fault: object) -> bool | None:
+        closed: bool | None = await self._incoming.__aexit__(*fault)
         return closed
 
     def _filter(self, item: SessionMessage | Exception) -> SessionMessage | Exception:

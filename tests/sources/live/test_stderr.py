@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.sources.live.client import quoted_stderr
+from mcpg.sources.live.client import quote_stderr
 from mcpg.sources.live.requests import MAX_STDERR, TransportErrors
 
 LEAD = "; last lines of its standard error: "
@@ -14,7 +14,7 @@ LEAD = "; last lines of its standard error: "
 def quoted(text: str | bytes, *secrets: str) -> str:
     """Quote what a program wrote."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    return quoted_stderr(TransportErrors(stderr=data[-MAX_STDERR:]), secrets)
+    return quote_stderr(TransportErrors(stderr=data[-MAX_STDERR:]), secrets)
 
 
 def test_silence_is_not_mentioned() -> None:

@@ -21,7 +21,7 @@ from authserver import (
 from mcpg.errors import Code
 from mcpg.sources.client_config import HttpServer, Live
 from mcpg.sources.live import query_servers
-from mcpg.sources.live.credentials import authentication
+from mcpg.sources.live.credentials import find_authentication
 from mcpg.sources.live.requests import TransportErrors
 from mcpg.sources.server_entries import CLIENT_CREDENTIALS, JWT_BEARER, PRIVATE_KEY_JWT, OAuth
 
@@ -300,8 +300,8 @@ def test_a_server_elsewhere_is_asked_over_https_alone() -> None:
     trouble = TransportErrors()
     far = HttpServer("x", "x", "http://example.com/mcp", oauth=oauth)
     near = HttpServer("x", "x", "http://[::1]:1/mcp", oauth=oauth)
-    assert authentication(far, None, trouble, 1) is None
-    assert authentication(near, None, trouble, 1) is not None
+    assert find_authentication(far, None, trouble, 1) is None
+    assert find_authentication(near, None, trouble, 1) is not None
     key = replace(near, headers={"authorization": "Bearer x"})
-    assert authentication(key, None, trouble, 1) is None
-    assert authentication(replace(near, oauth=None), None, trouble, 1) is None
+    assert find_authentication(key, None, trouble, 1) is None
+    assert find_authentication(replace(near, oauth=None), None, trouble, 1) is None
