@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, islice, zip_longest
 from math import fsum
 from operator import itemgetter
 from types import ModuleType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.search.query import Analysis
@@ -57,21 +56,19 @@ class _Arrays:
         return self._import()
 
     def impacts(self, terms: int, index: Index) -> ModuleType | None:
-        """Return what looks up so many *terms* in a pool, `None` where that is done one by one."""
-        arrays = self._features(terms >= _MANY_TERMS, index)
-        return arrays if arrays and arrays.is_ready(index) else None
+        """Return what looks up so many *terms* in a pool, `None` where that is done one by one.
+
+        For features alone numpy is never imported.
+        """
+        if terms < _MANY_TERMS or not index.is_compiled or not any(self._imported):
+            return None
+        arrays = self._import()
+        return arrays if arrays and arrays.get_arrays(index).is_ready else None
 
     def grams(self, grams: int, index: Index) -> ModuleType | None:
         """Return the same for so many 3-grams."""
-        return self._features(grams >= _MANY_GRAMS, index)
-
-    def _features(self, are_many: bool, index: Index) -> ModuleType | None:
-        """Return what computes features; for them alone numpy is never imported."""
-        if not are_many or not index.is_compiled or not any(self._imported):
-            return None
-        from mcpg.search import array_scores  # noqa: PLC0415 - a cold search does without
-
-        return array_scores
+        is_worth_it = grams >= _MANY_GRAMS and index.is_compiled and any(self._imported)
+        return self._import() if is_worth_it else None
 
     def prepare(self, index: Index) -> None:
         """Prepare for many searches of a compiled *index*.
@@ -79,10 +76,9 @@ class _Arrays:
         Raises:
             StaleIndexError: The index is damaged.
         """
-        if len(index) >= _LARGE and self._import():
-            from mcpg.search import array_scores  # noqa: PLC0415 - as above
-
-            array_scores.prepare(index)
+        arrays = self._import() if len(index) >= _LARGE else None
+        if arrays:
+            arrays.get_arrays(index).terms()
 
     def _import(self) -> ModuleType | None:
         """Return the scorer, `None` where numpy is not installed, or broken."""
@@ -119,8 +115,7 @@ _TELLING_WORDS = 4
 _OWN_PLACES = POOL // 2
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(NamedTuple):
     """The documents of which a search computes features, in tiers.
 
     What is in a tier does not depend on the limit, and every document of a tier stands above those
@@ -161,7 +156,7 @@ def build_pool(by_words: list[int], named: Sequence[int], size: int) -> Pool:
 def widen_analysis(analysis: Analysis) -> Analysis:
     """Return *analysis* with the best related words among the variants of its clauses."""
     rows = [
-        _weighed_related(place, clause)
+        _weigh_related(place, clause)
         for place, clause in enumerate(analysis.clauses)
         if clause.retrieved_by
     ]
@@ -171,18 +166,16 @@ def widen_analysis(analysis: Analysis) -> Analysis:
     for _, place, term, similarity in islice(merge(*rows), _MOST_RELATED):
         near.setdefault(place, []).append((term, RELATED_CREDIT * similarity))
     clauses = [
-        replace(clause, variants=(*clause.variants, *near[place])) if place in near else clause
+        clause._replace(variants=(*clause.variants, *near[place])) if place in near else clause
         for place, clause in enumerate(analysis.clauses)
     ]
-    return replace(analysis, clauses=tuple(clauses))
+    return analysis._replace(clauses=tuple(clauses))
 
 
-def _weighed_related(place: int, clause: QueryTerm) -> Iterator[tuple[float, int, int, float]]:
+def _weigh_related(place: int, clause: QueryTerm) -> Iterator[tuple[float, int, int, float]]:
     """Yield minus the weight of each related word of a clause, the most similar first."""
-    weight = -clause.weight
-    return (
-        (weight * similarity, place, term, similarity) for term, similarity in clause.retrieved_by
-    )
+    for term, similarity in clause.retrieved_by:
+        yield -clause.weight * similarity, place, term, similarity
 
 
 def retrieve_for_each(
@@ -207,7 +200,8 @@ def retrieve_for_each(
         return whole
     bests = []
     for places in analysis.intents:
-        clauses = _telling([analysis.clauses[place] for place in places])
+        of_intent = [analysis.clauses[place] for place in places]
+        clauses = sorted(of_intent, key=lambda one: -one.weight)[:_TELLING_WORDS]
         total = fsum([one.weight for one in clauses])
         bests.append(
             _best(_weigh_clauses(clauses, total, index), lists, hidden, _OWN_PLACES, among)
@@ -215,10 +209,6 @@ def retrieve_for_each(
     in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
     own = list(in_turns)[:_OWN_PLACES]
     return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]
-
-
-def _telling(clauses: Iterable[QueryTerm]) -> list[QueryTerm]:
-    return sorted(clauses, key=lambda one: -one.weight)[:_TELLING_WORDS]
 
 
 def retrieve(

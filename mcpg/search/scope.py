@@ -13,13 +13,12 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from math import log
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.catalog.model import Tool
-from mcpg.errors import Diagnostic
+from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, READS, WRITES, StaleIndexError
 from mcpg.search.results import SearchRequest
@@ -99,7 +98,14 @@ class ContextGraph:
             tool = queue.popleft()
             passed = left.pop(tool, 0.0)
             stayed[tool] = stayed.get(tool, 0.0) + _RETURN * passed
-            self._push(tool, (1 - _RETURN) * passed, left, queue)
+            mass, degree = (1 - _RETURN) * passed, self._degree(tool)
+            for other, weight in self._around(tool).items():
+                before = left.get(other, 0.0)
+                left[other] = before + mass * weight / degree
+                # What has enough of it is queued.
+                least = _LEAST_LEFT * max(1, len(self._around(other)))
+                if before < least <= left[other]:
+                    queue.append(other)
         near = {
             tool: share / self._degree(tool)
             for tool, share in stayed.items()
@@ -107,16 +113,6 @@ class ContextGraph:
         }
         greatest = max(near.values(), default=0.0)
         return {tool: round(share / greatest, DECIMALS) for tool, share in near.items()}
-
-    def _push(self, tool: int, mass: float, left: dict[int, float], queue: deque[int]) -> None:
-        """Pass the *mass* of *tool* on along its edges; what has enough of it is queued."""
-        degree = self._degree(tool)
-        for other, weight in self._around(tool).items():
-            before = left.get(other, 0.0)
-            left[other] = before + mass * weight / degree
-            least = _LEAST_LEFT * max(1, len(self._around(other)))
-            if before < least <= left[other]:
-                queue.append(other)
 
     def _degree(self, tool: int) -> float:
         return sum(self._around(tool).values()) or 1.0
@@ -177,8 +173,7 @@ def _by_source(name: str, index: Index) -> int:
 
 def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
     """Return a warning for each of *names*, which no tool has, with the ids close to it."""
-    from mcpg.errors import Code, warning  # noqa: PLC0415 - most names are right
-    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - as above
+    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most names are right
 
     reported = names[:MOST_TOOLS]
     found = []
@@ -196,7 +191,14 @@ def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
 
 def _find_sharing_words(name: str, index: Index) -> list[int]:
     """Return the few tools whose names share the rarest words with *name*."""
-    terms = {term for word in split_words(name) for term in _find_terms(word, index)}
+    terms: set[int] = set()
+    for word in split_words(name):
+        term = index.find_stem(stem(word))
+        # If no tool has the word, those that are spelt like it.
+        alike = index.nearest(word)[1] if term == ABSENT else ()
+        terms.update(index.term_of_word(index.find_word(other)) for other in alike)
+        if term != ABSENT:
+            terms.add(term)
     rarest = sorted((index.document_frequency(term), term) for term in terms)
     shared = dict.fromkeys(index.exact(joined(name)), 1.0)
     for holders, term in rarest:
@@ -207,23 +209,12 @@ def _find_sharing_words(name: str, index: Index) -> list[int]:
     return heapq.nsmallest(_MOST_CLOSE, shared, key=lambda tool: (-shared[tool], tool))
 
 
-def _find_terms(word: str, index: Index) -> Iterator[int]:
-    """Yield the term of *word*; if no tool has it, those of the words that are spelt like it."""
-    term = index.find_stem(stem(word))
-    if term == ABSENT:
-        for other in index.nearest(word)[1]:
-            yield index.term_of_word(index.find_word(other))
-    else:
-        yield term
-
-
 _MOST_NOTED = 16
 _MOST_NAMED = 5
 _LONGEST_SHOWN = 80
 
 
-@dataclass(frozen=True, slots=True)
-class FilterResult:
+class FilterResult(NamedTuple):
     """What the filter of a request leaves of an index, by numbers of tools.
 
     Attributes:
@@ -252,7 +243,7 @@ def conditions_on(tool: int, index: Index, request: SearchRequest) -> Iterator[s
     source = index.source_id(tool)
     if request.sources and source.casefold() not in _fold_names(request.sources):
         yield f"its source is {_quote_name(source)}, not {_either(request.sources)}"
-    if request.categories and tool not in _of_categories(index, request.categories):
+    if request.categories and tool not in _find_in_categories(index, request.categories):
         yield f"it is not in the category {_either(request.categories)}"
     if request.read_only and index.read_only_flags()[tool] != READS:
         writes = index.read_only_flags()[tool] == WRITES
@@ -303,22 +294,18 @@ def filter_tools(
 def _passing(index: Index, request: SearchRequest) -> frozenset[int]:
     conditions = []
     if request.sources:
-        conditions.append(_of_sources(index, request.sources))
+        wanted = frozenset(_numbers(request.sources, index.source_ids))
+        sources = index.find_source_numbers(range(len(index))) if wanted else ()
+        conditions.append(frozenset([n for n, source in enumerate(sources) if source in wanted]))
     if request.categories:
-        conditions.append(_of_categories(index, request.categories))
+        conditions.append(_find_in_categories(index, request.categories))
     if request.read_only:
         flags = index.read_only_flags()
         conditions.append(frozenset([tool for tool, flag in enumerate(flags) if flag == READS]))
     return frozenset.intersection(*conditions)
 
 
-def _of_sources(index: Index, names: Iterable[str]) -> frozenset[int]:
-    wanted = frozenset(_numbers(names, index.source_ids))
-    sources = index.find_source_numbers(range(len(index))) if wanted else ()
-    return frozenset([tool for tool, source in enumerate(sources) if source in wanted])
-
-
-def _of_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
+def _find_in_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
     members = map(index.in_category, _numbers(names, index.categories))
     found = frozenset[int]().union(*members)
     if found and max(found) >= len(index):
@@ -365,8 +352,6 @@ def _warnings(
         allowed: What may be offered.
         lacks_hints: Whether read-only tools are wanted, and no tool has the hint.
     """
-    from mcpg.errors import Code, warning  # noqa: PLC0415 - most filters leave something
-
     for message in unknown[:_MOST_NOTED]:
         yield warning(Code.FILTER_UNKNOWN, message)
     if unknown or allowed:
@@ -400,14 +385,11 @@ def _unknown(
             message += f"; did you mean {_either(close)}?"
         elif texts:
             plural = "categories" if kind == "category" else "sources"
-            message += f"; the {plural} are {_list_names(list(texts.values()))}"
+            message += f"; the {plural} are "
+            message += ", ".join(map(_quote_name, islice(texts.values(), _MOST_NAMED)))
+            more = len(texts) - _MOST_NAMED
+            message += f" and {more:,} more" if more > 0 else ""
         yield message
-
-
-def _list_names(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    listed = ", ".join(map(_quote_name, names[:_MOST_NAMED]))
-    return f"{listed} and {more:,} more" if more > 0 else listed
 
 
 def _either(names: Sequence[str]) -> str:

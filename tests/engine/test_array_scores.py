@@ -65,7 +65,7 @@ ALL, NONE = 1, sys.maxsize
 pytest.importorskip("numpy")  # from now on it is imported
 retrieval.ARRAYS.scorer(sys.maxsize)
 array_features = pytest.importorskip("mcpg.search.array_scores")
-arrays_of = pytest.importorskip("mcpg.search.array_scores").arrays_of
+get_arrays = array_features.get_arrays
 
 
 @contextmanager
@@ -141,7 +141,7 @@ def test_the_terms_of_a_tool_are_those_whose_lists_hold_it() -> None:
     index = shop().index
     postings = map(index.postings, range(len(index.texts("terms"))))
     lists = [dict(zip(tools, impacts, strict=True)) for tools, impacts, _ in postings]
-    (terms, impacts), ends = arrays_of(index).terms().rows([7, 1_199, 7])
+    (terms, impacts), ends = get_arrays(index).terms().rows([7, 1_199, 7])
     begins = (0, *ends.tolist())
     for place, tool in enumerate((7, 1_199, 7)):
         row = slice(begins[place], begins[place + 1])
@@ -154,9 +154,9 @@ def test_a_large_catalogue_is_transposed_only_for_a_host_that_prepares() -> None
     engine = make_engine(*shop().tools)
     with patch.object(array_features, "MOST_TRANSPOSED", 0), by_arrays_from(ALL):
         before = engine.search("track custmer order")
-        assert not arrays_of(engine.index).is_transposed
+        assert not get_arrays(engine.index).is_ready
         engine.warm_up()
-        assert arrays_of(engine.index).is_transposed
+        assert get_arrays(engine.index).is_ready
         assert engine.search("track custmer order") == before
 
 
@@ -165,7 +165,7 @@ def test_the_arrays_of_an_index_go_with_it() -> None:
     engine = make_engine(*shop().tools[:20])
     with by_arrays_from(ALL):
         engine.search("track custmer order")
-    arrays, index = ref(arrays_of(engine.index)), ref(engine.index)
+    arrays, index = ref(get_arrays(engine.index)), ref(engine.index)
     del engine
     gc.collect()
 
@@ -236,7 +236,7 @@ def test_lists_that_leave_postings_out_are_told_as_damage(share: int) -> None:
         sections.append(Section(name, one.item_type, data))
     index = Index(pack(sections, Header(NO_KEY, 0, (0, 0, 0, 0))))
     with pytest.raises(StaleIndexError):
-        arrays_of(index).terms()
+        get_arrays(index).terms()
 
 
 def damaged(name: str) -> Index:
@@ -258,7 +258,7 @@ SCRIPT = """
 import sys
 from unittest.mock import patch
 import mcpg
-from mcpg.engine import arrays
+from mcpg.search import retrieval as arrays
 {before}
 engine = mcpg.load({bundle!r})
 arrays._MANY = 1
