@@ -13,14 +13,16 @@ from typing import NamedTuple, TypeAlias
 from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency
 from mcpg.search.query import Analysis
-from mcpg.search.retrieval import ARRAYS, POOL
-from mcpg.search.scores import GRAM_SCALE, clause_impacts
+from mcpg.search.retrieval import POOL
+from mcpg.search.scores import clause_impacts
 from mcpg.text import operations
 from mcpg.values import round_score
 
 _Hits: TypeAlias = list[tuple[int, float]]
 """The clauses that a document holds, by place, with the impact of each there."""
 
+# What the weights of 3-grams are multiplied by before they are cut to whole numbers.
+_GRAM_SCALE = 1 << 20
 _NOT_NEAR = (0.0, 0.0, 0.0)
 _ASKED = ("term", "unknown")
 # A weak relation says less than its similarity.
@@ -101,7 +103,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         lexical,
         rows,
         *zip(*NameMatcher(analysis, index).coverages(pool), strict=True),
-        GramMatcher(analysis, index).similarities(pool),
+        _compare_grams(pool, analysis, index),
         _cosines(pool, hits, analysis, index),
         _best_of_source(pool, lexical, index),
         [fsum([held[place] for place, _ in row]) for row in hits],
@@ -134,10 +136,6 @@ def _pool_impacts(
     """Return, for each clause, the impacts of its variants, and of related words, in the *pool*."""
     held = [clause.variants for clause in analysis.clauses]
     near = [clause.related_variants for clause in analysis.clauses]
-    arrays = ARRAYS.impacts(sum(map(len, held)) + sum(map(len, near)), index)
-    if arrays:
-        found = arrays.pool_impacts((*held, *near), pool, index)
-        return found[: len(held)], found[len(held) :]
     return (
         [clause_impacts(variants, pool, index) for variants in held],
         [
@@ -318,41 +316,30 @@ class NameMatcher:
         return fsum([share for share, _ in opening]) if names <= spoken else 0.0
 
 
-class GramMatcher:
-    """Compares the character 3-grams of documents with those of one query."""
-
-    def __init__(self, analysis: Analysis, index: Index) -> None:
-        self._index = index
-        self._all = index.grams
-        self._rarities: dict[int, float] = {}
-        weights: dict[int, float] = {}
-        # Of the words that share a 3-gram the one that weighs most comes last, and counts.
-        spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
-        for clause in sorted(spoken, key=lambda one: one.weight):
-            own = self._all.of_word(clause.repairs[0].word if clause.repairs else clause.text)
-            self._rarities.update(own)
-            weights.update(dict.fromkeys(own, clause.weight))
-        self._weighed = list(map(mul, weights.values(), self._rarities.values()))
-        self._norm = fsum(map(mul, self._weighed, self._weighed)) ** 0.5 * GRAM_SCALE
-
-    def similarities(self, pool: Sequence[int]) -> list[float]:
-        """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
-        arrays = ARRAYS.grams(len(self._weighed), self._index)
-        if arrays:
-            sums = arrays.gram_products(self._rarities, self._weighed, pool, self._index)
-        else:
-            # Whole numbers add up to the same sum in whatever order they come.
-            rows = zip(self._rarities.items(), self._weighed, strict=True)
-            products = {
-                gram: int(weighed * rarity * GRAM_SCALE) for (gram, rarity), weighed in rows
-            }
-            product_of, grams = products.__getitem__, frozenset(products)
-            shared = [grams.intersection(self._all.of_tool(document)) for document in pool]
-            sums = [sum(map(product_of, row)) for row in shared]
-        return [
-            product / (self._norm * norm) if product else 0.0
-            for product, norm in zip(sums, self._all.norms(pool), strict=True)
-        ]
+def _compare_grams(pool: Sequence[int], analysis: Analysis, index: Index) -> list[float]:
+    """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
+    rarities: dict[int, float] = {}
+    weights: dict[int, float] = {}
+    # Of the words that share a 3-gram the one that weighs most comes last, and counts.
+    spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
+    for clause in sorted(spoken, key=lambda one: one.weight):
+        grams_of_word = index.grams.of_word(
+            clause.repairs[0].word if clause.repairs else clause.text
+        )
+        rarities.update(grams_of_word)
+        weights.update(dict.fromkeys(grams_of_word, clause.weight))
+    weighed = list(map(mul, weights.values(), rarities.values()))
+    length = fsum(map(mul, weighed, weighed)) ** 0.5 * _GRAM_SCALE
+    # Whole numbers add up to the same sum in whatever order they come.
+    rows = zip(rarities.items(), weighed, strict=True)
+    products = {gram: int(own * rarity * _GRAM_SCALE) for (gram, rarity), own in rows}
+    product_of, grams = products.__getitem__, frozenset(products)
+    shared = [grams.intersection(index.grams.of_tool(document)) for document in pool]
+    sums = [sum(map(product_of, row)) for row in shared]
+    return [
+        product / (length * norm) if product else 0.0
+        for product, norm in zip(sums, index.grams.norms(pool), strict=True)
+    ]
 
 
 def spread(

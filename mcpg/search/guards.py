@@ -99,27 +99,25 @@ class GuardedCache:
 
     def get(self, kind: str, key: str) -> bytes | None:
         """Return the entry; `None` also if the cache fails or returns anything but bytes."""
-        if self._breaker.reason is not None:
-            return None
-        start = self._breaker.now()
-        try:
-            found = self._cache.get(kind, key)
-        except Exception as fault:  # noqa: BLE001 - a cache may raise whatever it likes
-            self._note_failure(fault)
-            return None
-        self._breaker.open_if_slow(_SLUGGISH, start)
+        found = self._call("get", kind, key)
         return found if isinstance(found, bytes) else None
 
     def put(self, kind: str, key: str, value: bytes) -> None:
+        self._call("put", kind, key, value)
+
+    def _call(self, method: str, *given: object) -> object:
         if self._breaker.reason is not None:
-            return
+            return None
         start = self._breaker.now()
         try:
-            self._cache.put(kind, key, value)
-        except Exception as fault:  # noqa: BLE001 - as above
-            self._note_failure(fault)
-            return
+            found: object = getattr(self._cache, method)(*given)
+        except Exception as fault:  # noqa: BLE001 - a cache may raise whatever it likes
+            # The text of a stranger's error may hold a password: only its type is reported.
+            reason = fault.message if isinstance(fault, McpgError) else type(fault).__name__
+            self._breaker.open(reason)
+            return None
         self._breaker.open_if_slow(_SLUGGISH, start)
+        return found
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return a warning while the circuit is open."""
@@ -128,10 +126,6 @@ class GuardedCache:
             return ()
         message = f"the search cache failed: {reason}; answers are computed, and are not kept"
         return (warning(Code.SEARCH_CACHE_FAILED, message),)
-
-    def _note_failure(self, fault: Exception) -> None:
-        # The text of a stranger's error may hold a password: only its type is reported.
-        self._breaker.open(fault.message if isinstance(fault, McpgError) else type(fault).__name__)
 
 
 class GuardedEmbeddings:

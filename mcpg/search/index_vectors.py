@@ -140,7 +140,12 @@ class VectorScores(NamedTuple):
 
 
 class IndexVectors:
-    """Makes and keeps the vectors of one index; may be used by several threads."""
+    """Makes and keeps the vectors of one index; may be used by several threads.
+
+    Attributes:
+        built: The vectors of the tools, `None` before a search has asked for them.
+        diagnostics: Faults of finding or making them.
+    """
 
     def __init__(
         self,
@@ -156,10 +161,11 @@ class IndexVectors:
         self._documents = documents
         self._lock = Lock()
         self._provider: GuardedEmbeddings | None = None
-        self._built: BuiltVectors | None = None
+        self.built: BuiltVectors | None = None
         # With the vectors whose mean it is.
         self._centre: tuple[ToolVectors, NDArray[np.float32]] | None = None
         self._attempts = 0
+        self._sample = range(0, len(index), -(-len(index) // SAMPLE) or 1)
         self.diagnostics: tuple[Diagnostic, ...] = ()
 
     def provider(self) -> GuardedEmbeddings:
@@ -181,11 +187,6 @@ class IndexVectors:
             self._provider = GuardedEmbeddings(provider, self._clock)
         return self._provider
 
-    @property
-    def current_vectors(self) -> ToolVectors | None:
-        """The vectors of the tools, `None` before a search has asked for them."""
-        return self._built.vectors if self._built else None
-
     def ensure_vectors(self) -> BuiltVectors:
         """Return the vectors of the tools; those that are missing are asked for once.
 
@@ -194,13 +195,18 @@ class IndexVectors:
         Raises:
             EmbeddingError: There are none.
         """
-        if self._is_wanting() and self._lock.acquire(blocking=self._built is None):
+        if self._is_wanting() and self._lock.acquire(blocking=self.built is None):
             try:
                 if self._is_wanting():
-                    self._make()
+                    self.provider().check_circuit()
+                    observer = self._services.observer
+                    if observer is None:
+                        self._rebuild()
+                    else:
+                        observe_vectors(observer, self._rebuild)
             finally:
                 self._lock.release()
-        built = self._built
+        built = self.built
         if built is None or not built.vectors.dimensions:
             raise EmbeddingError("no tool has a vector", kind="failed")
         return built
@@ -216,7 +222,7 @@ class IndexVectors:
             EmbeddingError: The provider gives none that fits the tools' vectors.
         """
         vector = cached_query_vector(self._services.cache, self.provider(), text)
-        wanted = self._built.vectors.dimensions if self._built else 0
+        wanted = self.built.vectors.dimensions if self.built else 0
         if wanted and vector.shape != (wanted,):
             message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
             raise EmbeddingError(message, kind="dimensions")
@@ -262,17 +268,13 @@ class IndexVectors:
             one: round(float(value), SHOWN_DECIMALS)
             for one, value in zip(others, looked, strict=True)
         }
-        sampled = vectors.chosen_cosines(vector, self._sample())
+        sampled = vectors.chosen_cosines(vector, self._sample)
         known = sampled[sampled > -1].astype("f8")
         mean, deviation = 0.0, 1.0
         if len(known):
             mean = round(float(known.mean()), SHOWN_DECIMALS)
             deviation = max(round(float(known.std()), SHOWN_DECIMALS), _LEAST_DEVIATION)
         return VectorScores(vectors.fingerprint, nearest, cosines, mean, deviation, foreign, shift)
-
-    def _sample(self) -> range:
-        size = len(self._index)
-        return range(0, size, -(-size // SAMPLE))
 
     def _shift(
         self, vectors: ToolVectors, vector: NDArray[np.float32], shift: float
@@ -281,7 +283,7 @@ class IndexVectors:
 
         known = self._centre
         if known is None or known[0] is not vectors:
-            sample = (vectors.vector(one) for one in self._sample())
+            sample = (vectors.vector(one) for one in self._sample)
             rows = [row for row in sample if row is not None]
             mean = np.mean(rows, axis=0) if rows else np.zeros_like(vector)
             self._centre = known = vectors, mean
@@ -291,9 +293,9 @@ class IndexVectors:
 
     def _is_wanting(self) -> bool:
         """Return whether there are tools without a vector that may get one now."""
-        if self._built is None:
+        if self.built is None:
             return True
-        if not self._built.vectors.missing or self._attempts >= _MOST_ATTEMPTS:
+        if not self.built.vectors.missing or self._attempts >= _MOST_ATTEMPTS:
             return False
         try:
             self.provider().check_circuit()
@@ -301,23 +303,15 @@ class IndexVectors:
             return False
         return True
 
-    def _make(self) -> None:
+    def _rebuild(self) -> BuiltVectors:
         """Find or make the vectors; those that were there stay.
 
         Raises:
-            EmbeddingError: There are none, or the provider is left alone.
+            EmbeddingError: There are none.
         """
-        self.provider().check_circuit()
-        observer = self._services.observer
-        if observer is None:
-            self._rebuild()
-        else:
-            observe_vectors(observer, self._rebuild)
-
-    def _rebuild(self) -> BuiltVectors:
         provider = self.provider()
         start = self._clock()
-        built = self._built = self._find_or_build(provider)
+        built = self.built = self._find_or_build(provider)
         self.diagnostics = built.diagnostics
         if built.outage is None:
             self._attempts += 1
@@ -349,7 +343,7 @@ class IndexVectors:
             key=self._index.header.key if given else NO_KEY,
             tools=tools,
             store=self._services.store,
-            known=self._built,
+            known=self.built,
             keep_at=kept if given else None,
         )
 

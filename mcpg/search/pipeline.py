@@ -17,8 +17,8 @@ from mcpg.search.features import Candidate, RankedCandidate, extract_features, f
 from mcpg.search.model import Model
 from mcpg.search.query import Analysis, analyse
 from mcpg.search.query_terms import WordCache
-from mcpg.search.results import SearchRequest
-from mcpg.search.retrieval import Pool, build_pool, depth, retrieve_for_each, widen_analysis
+from mcpg.search.results import MAX_LIMIT, SearchRequest
+from mcpg.search.retrieval import POOL, Pool, depth, retrieve_for_each, widen_analysis
 from mcpg.search.scope import ContextGraph, context_numbers
 
 if TYPE_CHECKING:
@@ -128,11 +128,11 @@ def analyse_search(search: Search) -> Analysis:
 
 
 def retrieve_pool(search: Search, analysis: Analysis, size: int) -> Pool:
-    """Retrieve the pool.
+    """Retrieve the pool, in tiers.
 
-    It holds the best *size* documents by lexical score, within the selection and the filter where
-    there are any, those whose name the query spells, and, if there are any, the nearest neighbours
-    of the tools in use.
+    It holds the best *size* documents by lexical score, at least `POOL`, within the selection and
+    the filter where there are any, those whose name the query spells, and, if there are any, the
+    nearest neighbours of the tools in use.
     """
     index, excluded = search.index, search.excluded
     with search.stage("retrieve"):
@@ -147,7 +147,12 @@ def retrieve_pool(search: Search, analysis: Analysis, size: int) -> Pool:
         named = sorted(named_exactly(analysis, index).keys() - excluded)
         if analysis.used is not None and by_words:
             named += [one for one in analysis.used.neighbours() if one not in excluded]
-    return build_pool(by_words, named, size)
+    first = dict.fromkeys((*by_words[:POOL], *named[:POOL]))
+    if size <= POOL:
+        return Pool(list(first), (len(first), len(first)), by_words)
+    second = dict.fromkeys((*first, *by_words[:MAX_LIMIT], *named[:MAX_LIMIT]))
+    documents = dict.fromkeys((*second, *by_words))
+    return Pool(list(documents), (len(first), len(second)), by_words)
 
 
 def stage(trace: Trace | None, name: str) -> AbstractContextManager[None]:

@@ -205,7 +205,7 @@ class TermReader:
         if not repairs and is_literal:
             return self._weigh(word, (), "literal")
         if not repairs and not self._is_common(word):
-            repairs = self._complete(word) or self._respell(word)
+            repairs = self._repair(word)
         if self._is_misspelt_stop_word(word, repairs):
             return None
         return self._weigh(word, repairs, "term" if repairs else "unknown")
@@ -270,7 +270,7 @@ class TermReader:
     def _expansion(
         self, term: int, kind: str, similarity: float = 1.0, distance: int = 0
     ) -> TermExpansion:
-        return TermExpansion(_term_word(term, self._index), term, kind, distance, similarity)
+        return TermExpansion(_read_term(term, self._index), term, kind, distance, similarity)
 
     def _translate(self, word: str) -> tuple[TermExpansion, ...]:
         """Return the words of the catalogue that translate *word*, from or to another language."""
@@ -316,26 +316,21 @@ class TermReader:
                 )
         return ()
 
-    def _complete(self, word: str) -> tuple[TermExpansion, ...]:
-        """Find the words that begin with *word*, the shortest first."""
-        words = self._index.completions(word, _MOST_COMPLETIONS)
-        return tuple(
-            TermExpansion(
-                other, self._term(other), "prefix", 0, _TYPO_CREDIT * len(word) / len(other)
-            )
-            for other in sorted(words, key=lambda other: (len(other), other))
-        )
-
-    def _term(self, word: str) -> int:
-        return self._index.term_of_word(self._index.find_word(word))
-
-    def _respell(self, word: str) -> tuple[TermExpansion, ...]:
-        """Find the words that *word* may be a misspelling of; credit falls with distance."""
-        distance, words = self._index.nearest(word)
-        similarity = _credit(word, distance)
-        return tuple(
-            TermExpansion(other, self._term(other), "typo", distance, similarity) for other in words
-        )
+    def _repair(self, word: str) -> tuple[TermExpansion, ...]:
+        """Find the words that begin with *word*, the shortest first, or else are spelt like it."""
+        index, kind, distance = self._index, "prefix", 0
+        words: Sequence[str] = index.completions(word, _MOST_COMPLETIONS)
+        if words:
+            words = sorted(words, key=lambda other: (len(other), other))
+        else:
+            kind = "typo"
+            distance, words = index.nearest(word)
+        found = []
+        for other in words:
+            term = index.term_of_word(index.find_word(other))
+            credit = _credit(word, distance) if distance else _TYPO_CREDIT * len(word) / len(other)
+            found.append(TermExpansion(other, term, kind, distance, credit))
+        return tuple(found)
 
     def _relate(
         self, word: str, repairs: Sequence[TermExpansion], variants: Iterable[tuple[int, float]]
@@ -414,13 +409,13 @@ def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
     """Return the words of the catalogue that are related to *term*, the most similar first."""
     return tuple(
         [
-            TermExpansion(_term_word(number, index), number, "related", 0, similarity)
+            TermExpansion(_read_term(number, index), number, "related", 0, similarity)
             for number, similarity in term.related_variants
         ]
     )
 
 
-def _term_word(term: int, index: Index) -> str:
+def _read_term(term: int, index: Index) -> str:
     return index.word(index.word_of_term(term))
 
 

@@ -182,11 +182,11 @@ class ResultCache:
         if makers is None:
             return None
         if request.strategy != Strategy.GRAPH:
-            vectors = searcher.semantics().current_vectors
+            built = searcher.semantics().built
             # Nobody is asked for vectors only to be named: that may take long, and fail.
-            if vectors is None or vectors.missing:
+            if built is None or built.vectors.missing:
                 return None
-            makers = {**makers, "vectors": vectors.identity}
+            makers = {**makers, "vectors": built.vectors.identity}
         asked = {name: getattr(request, name) for name in request.__match_args__}
         found = [(one.code, one.message) for one in diagnostics]
         known = self._known

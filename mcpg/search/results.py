@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from mcpg.catalog.model import Tool, ToolView
@@ -106,7 +106,7 @@ class LinkReason:
         return members
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, repr=False)
 class Match:
     """One tool that a search offers.
 
@@ -125,14 +125,14 @@ class Match:
     tool_id: str
     source_id: str
     tool_name: str
-    display_name: str
-    summary: str
-    is_enabled: bool
+    display_name: str = field(compare=False)
+    summary: str = field(compare=False)
+    is_enabled: bool = field(compare=False)
     score: float
     evidence: Evidence
     via: LinkReason | None
-    _load: Callable[[], Tool]
-    _view: Callable[[], ToolView] | None = None
+    _load: Callable[[], Tool] = field(compare=False)
+    _view: Callable[[], ToolView] | None = field(default=None, compare=False)
 
     @property
     def descriptor(self) -> Tool:
@@ -157,15 +157,6 @@ class Match:
         else:
             members["via"] = self.via.to_dict()
         return members | tool.hints
-
-    def _compared_fields(self) -> tuple[object, ...]:
-        return (self.tool_id, self.source_id, self.tool_name, self.score, self.evidence, self.via)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self._compared_fields() == other._compared_fields()
-
-    def __hash__(self) -> int:
-        return hash(self._compared_fields())
 
     def __repr__(self) -> str:
         return f"Match({self.tool_id!r}, score={self.score:.6f})"

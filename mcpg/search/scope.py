@@ -56,9 +56,20 @@ class ContextGraph:
         self._in_use = frozenset(tools)
         self._index = index
         self._adjacent: dict[int, dict[int, float]] = {}
-        self._edges = self._direct()
+        # By the strongest edge that joins each tool to one in use.
+        self._edges: dict[int, float] = {}
+        for tool in tools:
+            for _, other, kind, weight in (*index.edges(tool), *index.edges_to(tool)):
+                credited = weight * (_RELATED_CREDIT if kind == "related" else 1.0)
+                if credited > self._edges.get(other, 0.0) and other not in self._in_use:
+                    self._edges[other] = credited
         self._walked = self._walk()
-        self._sources = self._rarities()
+        # It says more of a tool to be of a source in use, the rarer that is.
+        size, everything = len(index), index.find_source_numbers(range(len(index)))
+        self._sources = {
+            source: log((size + 1) / (everything.count(source) + 1)) / log(size + 1)
+            for source in sorted(set(index.find_source_numbers(tools)))
+        }
 
     def nearness(self, tools: Sequence[int]) -> list[Nearness]:
         """Return how near each of *tools* is; a tool that is in use itself is not."""
@@ -77,15 +88,6 @@ class ContextGraph:
         """Return the tools that an edge joins to one in use, the strongest edges first."""
         ordered = sorted((-weight, tool) for tool, weight in self._edges.items())
         return [tool for _, tool in ordered[:_MOST_ADDED]]
-
-    def _direct(self) -> dict[int, float]:
-        strongest: dict[int, float] = {}
-        for tool in self.tools:
-            for _, other, kind, weight in (*self._index.edges(tool), *self._index.edges_to(tool)):
-                credited = weight * (_RELATED_CREDIT if kind == "related" else 1.0)
-                if credited > strongest.get(other, 0.0) and other not in self._in_use:
-                    strongest[other] = credited
-        return strongest
 
     def _walk(self) -> dict[int, float]:
         """Return where a walk from the tools in use is, as shares of the greatest."""
@@ -126,19 +128,6 @@ class ContextGraph:
                 if other != tool and weight > known.get(other, 0.0):
                     known[other] = weight
         return known
-
-    def _rarities(self) -> dict[int, float]:
-        """Return how much it says of a tool that it is of one of the sources in use.
-
-        It is the rarity of the source: where all tools are of one source, that says nothing.
-        """
-        size = len(self._index)
-        everything = self._index.find_source_numbers(range(size))
-        sources = sorted(set(self._index.find_source_numbers(self.tools)))
-        return {
-            source: log((size + 1) / (everything.count(source) + 1)) / log(size + 1)
-            for source in sources
-        }
 
 
 def context_numbers(names: Iterable[str], index: Index) -> tuple[dict[int, str], list[str]]:
@@ -232,13 +221,21 @@ class FilterResult(NamedTuple):
 
 def apply_filter(index: Index, request: SearchRequest, disabled: frozenset[int]) -> FilterResult:
     """Apply the filter of *request*; *disabled* tools are those that it leaves out in any case."""
-    passing = _passing(index, request)
+    passing = _find_passing(index, request)
     allowed = passing - disabled if disabled else passing
     excluded = frozenset(range(len(index))) - allowed
-    return FilterResult(passing, allowed, excluded, _notes(index, request, passing, allowed))
+    unknown = [
+        *_unknown("source", request.sources, index.source_ids, index.categories),
+        *_unknown("category", request.categories, index.categories, index.source_ids),
+    ]
+    if not unknown and allowed:
+        return FilterResult(passing, allowed, excluded, ())
+    lacks_hints = request.read_only and READS not in index.read_only_flags()
+    warnings = _warn_of_filter(unknown, passing, allowed, lacks_hints=lacks_hints)
+    return FilterResult(passing, allowed, excluded, tuple(warnings))
 
 
-def conditions_on(tool: int, index: Index, request: SearchRequest) -> Iterator[str]:
+def find_unmet(tool: int, index: Index, request: SearchRequest) -> Iterator[str]:
     """Yield the conditions of the filter of *request* that a tool does not meet, in words."""
     source = index.source_id(tool)
     if request.sources and source.casefold() not in _fold_names(request.sources):
@@ -261,8 +258,8 @@ def filter_index(
     request = SearchRequest(
         sources=tuple(sources), categories=tuple(categories), read_only=read_only
     )
-    passing = _passing(index, request)
-    return sorted(passing), _notes(index, request, passing, passing)
+    found = apply_filter(index, request, frozenset())
+    return sorted(found.passing), found.diagnostics
 
 
 def filter_tools(
@@ -288,10 +285,11 @@ def filter_tools(
         *_unknown("category", categories, named, known),
     ]
     reads = any(tool.hints.read_only for tool in tools)
-    return passing, tuple(_warnings(unknown, passing, passing, lacks_hints=read_only and not reads))
+    warnings = _warn_of_filter(unknown, passing, passing, lacks_hints=read_only and not reads)
+    return passing, tuple(warnings)
 
 
-def _passing(index: Index, request: SearchRequest) -> frozenset[int]:
+def _find_passing(index: Index, request: SearchRequest) -> frozenset[int]:
     conditions = []
     if request.sources:
         wanted = frozenset(_numbers(request.sources, index.source_ids))
@@ -323,21 +321,7 @@ def _fold_names(names: Iterable[str]) -> frozenset[str]:
     return frozenset([name.casefold() for name in names])
 
 
-def _notes(
-    index: Index, request: SearchRequest, passing: Collection[int], allowed: Collection[int]
-) -> tuple[Diagnostic, ...]:
-    """Return what is to be told of the filter of *request*, as `_warnings` does."""
-    unknown = [
-        *_unknown("source", request.sources, index.source_ids, index.categories),
-        *_unknown("category", request.categories, index.categories, index.source_ids),
-    ]
-    if not unknown and allowed:
-        return ()
-    lacks_hints = request.read_only and READS not in index.read_only_flags()
-    return tuple(_warnings(unknown, passing, allowed, lacks_hints=lacks_hints))
-
-
-def _warnings(
+def _warn_of_filter(
     unknown: Sequence[str],
     passing: Collection[object],
     allowed: Collection[object],

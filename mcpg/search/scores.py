@@ -36,9 +36,6 @@ variants; the least number of their postings."""
 SCALE = 1 / 0xFFFF
 """The frequency that a step of impact stands for."""
 
-GRAM_SCALE = 1 << 20
-"""What the weights of 3-grams are multiplied by before they are cut to whole numbers."""
-
 STEPS: int = 10**DECIMALS
 """Sums are compared in whole parts of one in so many."""
 

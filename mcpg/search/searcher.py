@@ -40,8 +40,8 @@ from mcpg.search.results import (
     SearchResult,
     Strategy,
 )
-from mcpg.search.retrieval import ARRAYS, Edge, describe_link, expand, focused_graph
-from mcpg.search.scope import FilterResult, apply_filter, conditions_on
+from mcpg.search.retrieval import ARRAYS, NEXT_STEP, RELATED, Edge, expand, focused_graph
+from mcpg.search.scope import FilterResult, apply_filter
 from mcpg.text import lexicon
 from mcpg.text.words import read_stop_words
 from mcpg.values import format_below
@@ -153,12 +153,9 @@ class Searcher:
 
     def _read_tools(self) -> None:
         index = self.index
-        # Where numpy is in use, it reads 3-grams from the file.
-        reads_grams = ARRAYS.grams(len(index.section("grams")), index) is None
         for tool in range(len(index)):
             index.names.of_tool(tool)
-            if reads_grams:
-                index.grams.of_tool(tool)
+            index.grams.of_tool(tool)
             index.edges(tool)
             find_needs(tool, index, self._needs)
             self._card(tool)
@@ -269,32 +266,10 @@ class Searcher:
             diagnostics: Those that come first.
             trace: Records the stage.
         """
+        primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
         with stage(trace, "expand"):
-            details = [one.semantic for one in rankings if one.semantic]
-            windows = [one.window(request.limit) for one in details]
-            primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
-            within = frozenset().union(*windows) if len(windows) == len(rankings) else None
-            # Where vectors rank alone, the graph adds nothing.
-            goals = choose_goals(primaries) if within is None or within else []
-            analysis = rankings[0].analysis
-            needed = prerequisites(
-                goals,
-                self.index,
-                literals=analysis.literals,
-                without=self.excluded_tools(request),
-                done=analysis.used.tools if analysis.used else (),
-                limit=request.limit,
-                least=LEAST_PATH,
-                memo=self._needs,
-            ).found
-            related, next_steps = expand(
-                primaries,
-                self.index,
-                excluded=self.excluded_tools(request),
-                limit=request.limit,
-                within=within,
-                shown=[one.tool for one in needed],
-            )
+            needed, related, next_steps = self._expand(request, rankings, primaries)
+        details = [one.semantic for one in rankings if one.semantic]
         counts = len(related), len(next_steps), len(needed)
         merges = dict.fromkeys(one.describe_merge(*counts) for one in details)
         doubts = _describe_doubts(request, best, matches)
@@ -316,6 +291,37 @@ class Searcher:
             None,
             tuple(map(self._prerequisite_match, needed)),
         )
+
+    def _expand(
+        self,
+        request: SearchRequest,
+        rankings: Sequence[RankedList],
+        primaries: Sequence[tuple[int, float]],
+    ) -> tuple[tuple[Prerequisite, ...], list[Edge], list[Edge]]:
+        """Return what must run before the *primaries*, is related to them, and may follow them."""
+        windows = [one.semantic.window(request.limit) for one in rankings if one.semantic]
+        within = frozenset().union(*windows) if len(windows) == len(rankings) else None
+        analysis, excluded = rankings[0].analysis, self.excluded_tools(request)
+        needed = prerequisites(
+            # Where vectors rank alone, the graph adds nothing.
+            choose_goals(primaries) if within is None or within else [],
+            self.index,
+            literals=analysis.literals,
+            without=excluded,
+            done=analysis.used.tools if analysis.used else (),
+            limit=request.limit,
+            least=LEAST_PATH,
+            memo=self._needs,
+        ).found
+        related, next_steps = expand(
+            primaries,
+            self.index,
+            excluded=excluded,
+            limit=request.limit,
+            within=within,
+            shown=[one.tool for one in needed],
+        )
+        return needed, related, next_steps
 
     def apply_filter(self, request: SearchRequest) -> FilterResult | None:
         """Return what the filter of *request* leaves, `None` where none is set."""
@@ -344,10 +350,6 @@ class Searcher:
         if filtered is not None:
             return filtered.excluded
         return frozenset() if request.include_disabled else self._disabled
-
-    def unmet(self, tool: int, request: SearchRequest) -> tuple[str, ...]:
-        """Return the conditions of the filter of *request* that a tool does not meet."""
-        return tuple(conditions_on(tool, self.index, request))
 
     def disabled_by_hints(self, request: SearchRequest) -> frozenset[int]:
         """Return those of them that pass the filter."""
@@ -430,10 +432,13 @@ class Searcher:
 
     def _related_match(self, edge: Edge) -> Match:
         """Return the match that *edge* brings in."""
-        negative, _, target, _, number, _ = edge
+        negative, is_related, target, source, number, weight = edge
         via = self._vias.get(number)
         if via is None:
-            via = describe_link(edge, self.index)
+            said = "related" if is_related else "a next step"
+            reason = self.index.reason(number) or f"its document names it as {said}"
+            kind, before = RELATED if is_related else NEXT_STEP, self.index.tool_id(source)
+            via = LinkReason(kind, before, reason, weight)
             if len(self._vias) < _MOST_EDGES:
                 self._vias[number] = via
         return self._match(target, -negative, _NO_EVIDENCE, via)
