@@ -51,7 +51,7 @@ def answer(mode: str, bundle: str) -> None:
     from mcpg.search import retrieval
 
     if mode == ALWAYS:
-        retrieval._MANY = retrieval._MANY_TERMS = retrieval._MANY_GRAMS = 1  # noqa: SLF001 - else few lists are long enough
+        retrieval._MANY = 1  # noqa: SLF001 - else few lists are long enough
     engine = mcpg.load(bundle)
     if mode != WITHOUT:
         retrieval.ARRAYS._import()  # noqa: SLF001 - else it is imported for large catalogues alone

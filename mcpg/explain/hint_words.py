@@ -107,7 +107,7 @@ class RequestWords:
         # A request of nothing else is ranked by its literals, but they remain arguments.
         formal = [one for one in analysis.literals if one.kind != QUOTED]
         self._text = blank_literals(
-            without_literals(query, analysis.literals, index.language), formal
+            without_literals(query, analysis.literals, index.language)[0], formal
         )
         self._clauses = analysis.clauses
         self._index = index

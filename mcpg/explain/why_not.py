@@ -31,6 +31,7 @@ from mcpg.search.pipeline import Search, gather
 from mcpg.search.query import Analysis
 from mcpg.search.results import MAX_LIMIT, SearchRequest, SearchResult
 from mcpg.search.retrieval import POOL
+from mcpg.search.scope import find_unmet
 from mcpg.search.searcher import Searcher
 from mcpg.search.trace import (
     FeatureGap,
@@ -456,7 +457,7 @@ def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> Ra
     tool = searcher.number(tool_id)
     # Changed indexes have other terms: nothing that is known of this one counts for them.
     search = replace(searcher.search(request), memo=None)
-    unmet = searcher.unmet(tool, request)
+    unmet = tuple(find_unmet(tool, searcher.index, request))
     field = RankedField(replace(search, selection=searcher.selection(request)), tool, unmet)
     hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place

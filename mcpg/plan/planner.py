@@ -38,7 +38,7 @@ from mcpg.search.pipeline import RankedList
 from mcpg.search.prerequisites import (
     GOAL_SHARE,
     Closure,
-    IndexCache,
+    NeedCache,
     Prerequisite,
     fields_filled_by,
     prerequisites,
@@ -154,7 +154,7 @@ class Planner:
         self._searcher = searcher
         self._surroundings = surroundings or PlanContext(searcher.index)
         self._model = model or plan_model()
-        self._needs = IndexCache()
+        self._needs = NeedCache()
 
     def plan(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> Plan:
         """Return a plan for the query of *request*, of at most its limit of chosen tools.

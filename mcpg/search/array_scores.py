@@ -5,144 +5,64 @@ The lists of a query are laid end to end and added up at once, a few nanoseconds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
-from mcpg.search.scores import GRAM_SCALE, SCALE, STEPS, MergedLists, Variants, Weighed
+from mcpg.search.scores import SCALE, STEPS, MergedLists, Weighed
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-
-Numbers: TypeAlias = "NDArray[Any]"
+Numbers: TypeAlias = NDArray[Any]
 """Whole numbers of 16, 32 or 64 bits."""
 
+# Gives the documents that hold a term, and its impacts there.
+_PostingsReader: TypeAlias = Callable[[int], Sequence[Numbers]]
 
-@dataclass(frozen=True, slots=True)
-class NumberRows:
-    """Rows of numbers, laid end to end.
+
+class PostingLists(NamedTuple):
+    """The posting lists of a compiled index, laid end to end.
 
     Attributes:
-        starts: Where each row begins, and behind the last where it ends.
-        columns: The numbers of all rows; each row has one place in every column.
+        starts: Where the list of each term begins, and behind the last where it ends.
+        documents: The documents of all lists.
+        impacts: The impact of each posting.
     """
 
     starts: Numbers
-    columns: tuple[Numbers, ...]
+    documents: Numbers
+    impacts: Numbers
 
-    def row(self, number: int) -> list[Numbers]:
-        start, end = self.starts[number], self.starts[number + 1]
-        return [column[start:end] for column in self.columns]
-
-    def rows(self, numbers: Sequence[int]) -> tuple[tuple[Numbers, ...], Numbers]:
-        """Return some rows end to end, column by column, and the place behind each of them.
-
-        Raises:
-            StaleIndexError: There is no such row.
-        """
-        places = np.array(numbers, np.intp)
-        try:
-            begins, ends = self.starts[places], self.starts[places + 1]
-        except IndexError as fault:
-            raise StaleIndexError("a number leads out of its table") from fault
-        spans = list(zip(begins.tolist(), ends.tolist(), strict=True))
-        joined = [
-            np.concatenate([column[:0], *(column[start:end] for start, end in spans)])
-            for column in self.columns
-        ]
-        return tuple(joined), (ends - begins).cumsum()
+    def read(self, term: int) -> tuple[Numbers, Numbers]:
+        """Return the documents that hold *term*, and its impacts there."""
+        start, end = self.starts[term], self.starts[term + 1]
+        return self.documents[start:end], self.impacts[start:end]
 
 
-class IndexArrays:
-    """The arrays of one compiled index; made once, and shared between threads.
-
-    Attributes:
-        postings: For each term, the tools that hold it and its impacts there.
-        grams: The 3-grams of each tool.
-    """
-
-    def __init__(self, index: Index) -> None:
-        """Find the sections.
-
-        Raises:
-            StaleIndexError: A row leads out of its table, or a posting is in none.
-        """
-        # The index itself is not kept, or it would be kept for ever.
-        self._tools = len(index)
-        self._lock = Lock()
-        self._terms: NumberRows | None = None
-        self.postings = _table(index, "postings", "postings", "postings.impact")
-        _check_whole(self.postings, len(index.section("terms.tools")))
-        self.grams = _table(index, "grams_of", "grams_of")
-
-    @property
-    def is_transposed(self) -> bool:
-        """Whether the terms of each tool are there already."""
-        return self._terms is not None
-
-    def terms(self) -> NumberRows:
-        """Return, for each tool, the terms that it holds, in order, and their impacts there.
-
-        Raises:
-            StaleIndexError: A posting leads to no tool.
-        """
-        with self._lock:
-            if self._terms is None:
-                self._terms = _transpose_postings(self.postings, self._tools)
-            return self._terms
+# The index itself is not kept, or it would be kept for ever.
+_KNOWN: WeakKeyDictionary[Index, PostingLists] = WeakKeyDictionary()
 
 
-def _table(index: Index, rows: str, *columns: str) -> NumberRows:
-    starts = np.asarray(index.section(f"{rows}.at"))
-    parts = tuple([np.asarray(index.section(name)) for name in columns])
-    least = min(map(len, parts))
-    if (starts[:-1] > starts[1:]).any() or starts.max(initial=0) > least:
-        raise StaleIndexError("a row leads out of its table")
-    return NumberRows(starts, parts)
-
-
-def _check_whole(table: NumberRows, rows: int) -> None:
-    """Check that *table* has so many *rows*, and that each place of a column is in one of them.
+def get_postings(index: Index) -> PostingLists:
+    """Return the posting lists of a compiled *index*; they are looked up once.
 
     Raises:
-        StaleIndexError: That is not so.
-    """
-    starts, places = table.starts, {*map(len, table.columns)}
-    if len(starts) != rows + 1 or starts[0] or places != {int(starts[-1])}:
-        raise StaleIndexError("a posting is in no row of its table")
-
-
-def _transpose_postings(postings: NumberRows, tools: int) -> NumberRows:
-    holders, impacts = postings.columns
-    if holders.max(initial=0) >= tools:
-        raise StaleIndexError("a posting leads to no tool")
-    counts = np.bincount(holders, minlength=tools)
-    lengths = np.diff(postings.starts)
-    terms = np.repeat(np.arange(len(lengths), dtype=np.uint32), lengths)
-    order = np.argsort(holders, kind="stable")
-    starts = np.concatenate(([0], counts.cumsum()))
-    return NumberRows(starts, (terms[order], impacts[order]))
-
-
-_KNOWN: WeakKeyDictionary[Index, IndexArrays] = WeakKeyDictionary()
-
-
-def get_arrays(index: Index) -> IndexArrays:
-    """Return the arrays of a compiled *index*.
-
-    Raises:
-        StaleIndexError: It is damaged.
+        StaleIndexError: A list leads out of its table, or a posting is in none.
     """
     known = _KNOWN.get(index)
     if known is None:
-        known = _KNOWN[index] = IndexArrays(index)
+        names = "postings.at", "postings", "postings.impact"
+        known = PostingLists(*[np.asarray(index.section(name)) for name in names])
+        starts, lengths = known.starts, {len(known.documents), len(known.impacts)}
+        if (starts[:-1] > starts[1:]).any() or starts.max(initial=0) > min(lengths):
+            raise StaleIndexError("a row leads out of its table")
+        terms = len(index.section("terms.tools"))
+        if len(starts) != terms + 1 or starts[0] or lengths != {int(starts[-1])}:
+            raise StaleIndexError("a posting is in no row of its table")
+        _KNOWN[index] = known
     return known
 
 
@@ -166,8 +86,11 @@ def best_documents(
         StaleIndexError: The index is damaged.
     """
     index = lists.index
-    list_of = _postings_reader(index)
-    columns = [_column(word, list_of, lists) for word in words]
+    if index.is_compiled:
+        list_of: _PostingsReader = get_postings(index).read
+    else:
+        list_of = lambda term: [np.asarray(part) for part in index.postings(term)[:2]]  # noqa: E731 - beside the other
+    columns = [_word_impacts(word, list_of, lists) for word in words]
     documents = _check_documents(np.concatenate([column.documents for column in columns]), index)
     lengths = [len(column.documents) for column in columns]
     units = np.repeat([column.unit for column in columns], lengths)
@@ -176,19 +99,14 @@ def best_documents(
     np.add.at(scores, documents, units * np.concatenate([column.impacts for column in columns]))
     if hidden:
         scores[np.fromiter(hidden, np.intp, len(hidden))] = 0.0
-    best = _best(scores, np.flatnonzero(scores > _below_the_best(scores, columns, size)), size)
-    scores.fill(0.0)
-    _keep(scores)
-    return best
-
-
-def _best(scores: NDArray[np.float64], found: NDArray[np.intp], size: int) -> list[int]:
-    """Return the *size* documents with the best scores of those *found*, which are in order."""
+    found = np.flatnonzero(scores > _below_the_best(scores, columns, size))
     ranks = np.rint(scores[found] * STEPS)
     if len(found) > size:
         is_among = ranks >= np.partition(ranks, -size)[-size]
         found, ranks = found[is_among], ranks[is_among]
     best: list[int] = found[np.argsort(-ranks, kind="stable")[:size]].tolist()
+    scores.fill(0.0)
+    _keep(scores)
     return best
 
 
@@ -206,16 +124,7 @@ class WordImpacts(NamedTuple):
     unit: float
 
 
-def _postings_reader(index: Index) -> Callable[[int], Sequence[Numbers]]:
-    """Return what gives the documents that hold a term, and its impacts there."""
-    if index.is_compiled:
-        return get_arrays(index).postings.row
-    return lambda term: [np.asarray(part) for part in index.postings(term)[:2]]
-
-
-def _column(
-    word: Weighed, list_of: Callable[[int], Sequence[Numbers]], lists: MergedLists
-) -> WordImpacts:
+def _word_impacts(word: Weighed, list_of: _PostingsReader, lists: MergedLists) -> WordImpacts:
     """Return the documents that hold a variant of *word*, and what the best adds to each."""
     _, share, variants, postings = word
     if len(variants) > 1 and postings < _FEW:
@@ -223,26 +132,22 @@ def _column(
         count = len(best)
         impacts = np.fromiter(best.values(), np.float64, count)
         return WordImpacts(np.fromiter(best, np.intp, count), impacts, share)
-    columns = []
+    if len(variants) == 1:
+        ((term, credit),) = variants
+        documents, held = list_of(term)
+        return WordImpacts(documents, held, credit * SCALE)
+    zeros = _zeros(lists.index)
+    found = []
     for term, credit in variants:
         documents, held = list_of(term)
-        columns.append(WordImpacts(documents, held, credit * SCALE))
-    return columns[0] if len(columns) == 1 else _merge_columns(columns, share, lists.index)
-
-
-def _merge_columns(columns: Iterable[WordImpacts], share: float, index: Index) -> WordImpacts:
-    """Return the documents of all *columns*, and the most that any of these has of each."""
-    best = _zeros(index)
-    found = []
-    for documents, impacts, unit in columns:
-        known = best[_check_documents(documents, index)]
+        known = zeros[_check_documents(documents, lists.index)]
         found.append(documents[known == 0.0])
-        best[documents] = np.maximum(known, np.multiply(impacts, unit, dtype=np.float64))
-    held = np.concatenate(found)
-    merged = best[held]
-    best[held] = 0.0
-    _keep(best)
-    return WordImpacts(held, merged, share)
+        zeros[documents] = np.maximum(known, np.multiply(held, credit * SCALE, dtype=np.float64))
+    holders = np.concatenate(found)
+    merged = zeros[holders]
+    zeros[holders] = 0.0
+    _keep(zeros)
+    return WordImpacts(holders, merged, share)
 
 
 def _zeros(index: Index) -> NDArray[np.float64]:
@@ -274,83 +179,3 @@ def _below_the_best(
             sample = np.partition(scores[documents[: max(size, _SAMPLE)]], -size)
             return max(0.0, float(sample[-size]) - 2 / STEPS)
     return 0.0
-
-
-# Beyond so many postings, their transpose takes longer than a search should: it is made only where
-# a host prepares for many searches.
-MOST_TRANSPOSED = 500_000
-
-
-def prepare(index: Index) -> None:
-    """Prepare for searches of a compiled *index*.
-
-    Raises:
-        StaleIndexError: The index is damaged.
-    """
-    get_arrays(index).terms()
-
-
-def is_ready(index: Index) -> bool:
-    """Return whether the terms of the tools of a compiled *index* are found by now, or soon."""
-    arrays = get_arrays(index)
-    return arrays.is_transposed or len(arrays.postings.columns[0]) <= MOST_TRANSPOSED
-
-
-def pool_impacts(
-    words: Sequence[Variants], pool: Sequence[int], index: Index
-) -> list[dict[int, float]]:
-    """Return, for each word, the best credited impact of its variants in those of the *pool*.
-
-    Raises:
-        StaleIndexError: The index is damaged.
-    """
-    asked: dict[int, list[tuple[int, float]]] = {}
-    for number, variants in enumerate(words):
-        for term, credit in variants:
-            asked.setdefault(term, []).append((number, credit * SCALE))
-    (terms, impacts), ends = get_arrays(index).terms().rows(pool)
-    # Which of the terms that are asked for each is, from 1; 0 for none of them.
-    which = np.zeros(len(index.section("terms.tools")), np.int32)
-    which[np.fromiter(asked, np.intp, len(asked))] = np.arange(1, len(asked) + 1)
-    found_terms = which[terms]
-    hits = np.flatnonzero(found_terms)
-    rows = (
-        found_terms[hits].tolist(),
-        np.searchsorted(ends, hits, side="right").tolist(),
-        impacts[hits].tolist(),
-    )
-    found: list[dict[int, float]] = [{} for _ in words]
-    units = list(asked.values())
-    for term, place, impact in zip(*rows, strict=True):
-        document = pool[place]
-        for number, unit in units[term - 1]:
-            best, credited = found[number], unit * impact
-            if credited > best.get(document, 0.0):
-                best[document] = credited
-    return found
-
-
-def gram_products(
-    rarities: Mapping[int, float],
-    weighed: Sequence[float],
-    pool: Sequence[int],
-    index: Index,
-) -> list[int]:
-    """Return, for each document of the *pool*, the sum of the products of its 3-grams.
-
-    The product of one is its rarity times its number in *weighed*, in whole steps.
-
-    Raises:
-        StaleIndexError: The index is damaged.
-    """
-    count = len(rarities)
-    rare = np.fromiter(rarities.values(), np.float64, count)
-    products = np.zeros(len(index.section("grams")), np.int64)
-    products[np.fromiter(rarities, np.intp, count)] = np.array(weighed) * rare * GRAM_SCALE
-    (grams,), ends = get_arrays(index).grams.rows(pool)
-    try:
-        sums = products[grams].cumsum()
-    except IndexError as fault:
-        raise StaleIndexError("a tool has a 3-gram that is not there") from fault
-    found: list[int] = np.diff(np.concatenate(([0], sums))[ends], prepend=0).tolist()
-    return found

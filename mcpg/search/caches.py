@@ -20,19 +20,6 @@ from typing import Any, Final, Protocol
 from mcpg import __version__
 from mcpg.errors import UsageError
 
-__all__ = [
-    "ABSOLUTE",
-    "ENTRIES",
-    "KINDS",
-    "QUERY",
-    "RESULT",
-    "SLIDING",
-    "VECTOR",
-    "MemoryCache",
-    "NoCache",
-    "SearchCache",
-]
-
 QUERY: Final = "query"
 """Kind of a query that a model has rewritten."""
 
@@ -129,14 +116,15 @@ class MemoryCache:
             if now >= min(entry.expires, entry.expires_unused):
                 del self._entries[kind, key]
                 return None
-            entry.expires_unused = now + self._idle_seconds(kind)
+            entry.expires_unused = now + self._sliding.get(kind, self._absolute)
             self._entries.move_to_end((kind, key))
             return entry.value
 
     def put(self, kind: str, key: str, value: bytes) -> None:
         """Store a copy of *value*, evicting entries above the maximum."""
         now = self._clock()
-        kept = _CacheEntry(bytes(value), now + self._absolute, now + self._idle_seconds(kind))
+        idle = self._sliding.get(kind, self._absolute)
+        kept = _CacheEntry(bytes(value), now + self._absolute, now + idle)
         with self._lock:
             self._entries[kind, key] = kept
             self._entries.move_to_end((kind, key))
@@ -147,9 +135,6 @@ class MemoryCache:
         """Remove all entries."""
         with self._lock:
             self._entries.clear()
-
-    def _idle_seconds(self, kind: str) -> float:
-        return self._sliding.get(kind, self._absolute)
 
 
 def check_bounds(entries: int, absolute: float, sliding: float | None) -> None:
@@ -190,15 +175,15 @@ def make_key(*parts: Any) -> str:
 
 def add_digest(payload: bytes, key: str) -> bytes:
     """Return *payload* under a digest of itself and of the *key* that it is kept under."""
-    return _digest(payload, key) + payload
+    return hashlib.sha256(key.encode() + b"\n" + payload).digest() + payload
 
 
 def check_digest(data: bytes | None, key: str) -> bytes | None:
     """Return what was sealed for *key*, `None` when *data* is not that, to the last bit."""
     if not data:
         return None
-    digest, payload = data[:_DIGEST_SIZE], data[_DIGEST_SIZE:]
-    return payload if hmac.compare_digest(digest, _digest(payload, key)) else None
+    payload = data[_DIGEST_SIZE:]
+    return payload if hmac.compare_digest(data, add_digest(payload, key)) else None
 
 
 def json_bytes(part: Any) -> bytes:
@@ -209,7 +194,3 @@ def json_bytes(part: Any) -> bytes:
     """
     text = json.dumps(part, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass")
-
-
-def _digest(payload: bytes, key: str) -> bytes:
-    return hashlib.sha256(key.encode() + b"\n" + payload).digest()

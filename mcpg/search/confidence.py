@@ -6,16 +6,16 @@ a coefficient of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain, compress
+from collections.abc import Sequence
+from itertools import compress
 from math import copysign, exp, fsum, log1p
 from operator import itemgetter, mul
+from typing import NamedTuple
 
 from mcpg.search.features import Candidate, RankedCandidate
 from mcpg.search.model import FEATURES, Model
 from mcpg.search.query import Analysis
-from mcpg.search.query_terms import QueryTerm, TermExpansion
+from mcpg.search.query_terms import QueryTerm
 from mcpg.search.results import SearchRequest
 from mcpg.search.retrieval import POOL, RELATED_CREDIT
 from mcpg.values import SHOWN_DECIMALS, round_score
@@ -45,8 +45,7 @@ _without_lead = itemgetter(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(NamedTuple):
     """From evidence to a probability, for one match.
 
     Attributes:
@@ -91,16 +90,11 @@ def calibrate(
     evidence = CalibrationInputs(ranked, candidates, analysis, model, tools)
     calibrations: list[Calibration] = []
     lowest = 1.0
-    for fused, strength in zip(ranked[:limit], evidence.strengths(ranked, limit), strict=True):
-        inputs = evidence.of(fused.candidate, strength)
-        lowest = min(lowest, probability(inputs, model))
+    for fused in ranked[:limit]:
+        inputs = evidence.compute(fused.candidate, evidence.strength(fused))
+        lowest = min(lowest, logistic(inputs, model.intercept, model.coefficients))
         calibrations.append(Calibration(inputs, lowest))
     return calibrations
-
-
-def probability(inputs: Sequence[float], model: Model) -> float:
-    """Return the model's probability, in [0, 1], for the *inputs* of one match."""
-    return logistic(inputs, model.intercept, model.coefficients)
 
 
 def logistic(inputs: Sequence[float], intercept: float, coefficients: Sequence[float]) -> float:
@@ -140,11 +134,6 @@ def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list
     return greatest + [usual * max(greatest, default=0.0)] * (count - len(greatest))
 
 
-def _is_known(repair: TermExpansion) -> bool:
-    """Return whether a word of the query stands for *repair* as it is."""
-    return not repair.distance and repair.kind in _KNOWN
-
-
 class CalibrationInputs:
     """Computes the inputs of the calibration for the matches of one search."""
 
@@ -159,40 +148,38 @@ class CalibrationInputs:
         self._weights = _without_lead(model.weights)
         # Whatever the limit, a match is compared with the same others.
         pool = candidates[:POOL]
-        self._strengths = list(map(self.strength, ranked[:MARGIN_DEPTH]))
         cosines = _among([one.cosine for one in pool], POOL, _USUAL_COSINE, tools)
         grams = _among([one.grams for one in pool], _NEAREST, _USUAL_GRAMS, tools)
         self._mean = fsum(cosines) / POOL
         self._nearest = fsum(grams) / _NEAREST
-        self._floor = _among(self._strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
-        self._read_words(analysis.clauses)
+        strengths = list(map(self.strength, ranked[:MARGIN_DEPTH]))
+        self._floor = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
         self._length = log1p(len(analysis.words))
+        # For each word of the query, what it adds to a sum; the context's come after.
+        self._words: list[float] = []
+        self._contents: list[float] = []
+        self._known: list[float] = []
+        self._held: list[float] = []
+        self._related: list[float] = []
+        for clause in analysis.clauses:
+            if clause.origin == "query":
+                self._add_word(clause)
+        self._weight = fsum(self._words) or 1.0
 
-    def _read_words(self, clauses: Iterable[QueryTerm]) -> None:
-        """Keep, for each word of the query, what it adds to a sum; the context's come after."""
-        words, contents, known, held, related = [], [], [], [], []
-        for clause in clauses:
-            if clause.origin != "query":
-                continue
-            weight, repairs, near = clause.weight, clause.repairs, clause.related_variants
-            words.append(weight)
-            contents.append(clause.content)
-            known.append(weight if repairs and _is_known(repairs[0]) else 0.0)
-            held.append(weight * repairs[0].similarity if repairs else 0.0)
-            related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
-        self._words, self._contents, self._known = words, contents, known
-        self._held, self._related = held, related
-        self._weight = fsum(words) or 1.0
-
-    def strengths(self, ranked: Sequence[RankedCandidate], limit: int | None) -> list[float]:
-        """Return the strength of each of the *ranked*, as they were given, up to the *limit*."""
-        return [*self._strengths[:limit], *map(self.strength, ranked[MARGIN_DEPTH:limit])]
+    def _add_word(self, clause: QueryTerm) -> None:
+        weight, repairs, near = clause.weight, clause.repairs, clause.related_variants
+        is_known = repairs and not repairs[0].distance and repairs[0].kind in _KNOWN
+        self._words.append(weight)
+        self._contents.append(clause.content)
+        self._known.append(weight if is_known else 0.0)
+        self._held.append(weight * repairs[0].similarity if repairs else 0.0)
+        self._related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
 
     def strength(self, fused: RankedCandidate) -> float:
         """Return the fused score of the features that a lead may consist of."""
         return fused.score - fsum(map(mul, _without_lead(fused.values), self._weights))
 
-    def of(self, candidate: Candidate, strength: float) -> tuple[float, ...]:
+    def compute(self, candidate: Candidate, strength: float) -> tuple[float, ...]:
         """Return the inputs of one match of that *strength*, in the order of `INPUTS`."""
         impacts = candidate.impacts
         held = list(compress(self._words, impacts))
@@ -202,13 +189,17 @@ class CalibrationInputs:
             repaired = (1 - fsum(compress(self._known, impacts)) / fsum(held)) ** 3
         else:
             content, share, repaired = max(self._contents, default=1.0), 0.0, 0.0
+        answered = list(compress(self._held, impacts))
+        if candidate.gains:
+            # Where the tool lacks a word, one that is related to it answers it in part.
+            answered += [self._related[place] for place, _ in candidate.gains if not impacts[place]]
         return (
             content * (candidate.cosine - self._mean),
             content * (candidate.grams - self._nearest),
             content * log1p(min(max(strength - self._floor, 0.0), _WIDEST)),
             log1p(len(held)),
             share,
-            self._answered_share(candidate),
+            fsum(answered) / self._weight,
             self._length,
             repaired,
             candidate.related,
@@ -216,11 +207,3 @@ class CalibrationInputs:
             candidate.opening,
             candidate.exact,
         )
-
-    def _answered_share(self, candidate: Candidate) -> float:
-        """Return the share of the query that its words answer, or in part words related to them."""
-        impacts, gains = candidate.impacts, candidate.gains
-        if not gains:
-            return fsum(compress(self._held, impacts)) / self._weight
-        near = [self._related[place] for place, _ in gains if not impacts[place]]
-        return fsum(chain(compress(self._held, impacts), near)) / self._weight

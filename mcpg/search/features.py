@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 from itertools import repeat
 from math import fsum
 from operator import mul
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency
 from mcpg.search.query import Analysis
-from mcpg.search.retrieval import ARRAYS, POOL
-from mcpg.search.scores import GRAM_SCALE, clause_impacts
+from mcpg.search.retrieval import POOL
+from mcpg.search.scores import clause_impacts
 from mcpg.text import operations
 from mcpg.values import round_score
-
-if TYPE_CHECKING:
-    from mcpg.search.scope import Nearness
-
 
 _Hits: TypeAlias = list[tuple[int, float]]
 """The clauses that a document holds, by place, with the impact of each there."""
 
+# What the weights of 3-grams are multiplied by before they are cut to whole numbers.
+_GRAM_SCALE = 1 << 20
 _NOT_NEAR = (0.0, 0.0, 0.0)
 _ASKED = ("term", "unknown")
 # A weak relation says less than its similarity.
@@ -80,7 +77,7 @@ class Candidate(NamedTuple):
     gains: tuple[tuple[int, float], ...]
     operation: float
     question: float
-    context: Nearness
+    context: tuple[float, float, float]
     exact: float
 
 
@@ -90,27 +87,31 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
     held_impacts, near_impacts = _pool_impacts(pool, analysis, index)
     hits = _hits(pool, held_impacts)
-    rows = _rows(hits, len(shares))
+    rows = [tuple(map(dict(row).get, range(len(shares)), repeat(0.0))) for row in hits]
     lexical = [fsum([shares[place] * impact for place, impact in row]) for row in hits]
-    names = NameMatcher(analysis, index)
-    held = _credits(analysis, shares)
+    held = [
+        share * clause.repairs[0].similarity if clause.repairs and clause.origin == "query" else 0.0
+        for clause, share in zip(analysis.clauses, shares, strict=True)
+    ]
     gains = _related_gains(pool, held_impacts, near_impacts, shares)
+    # Of a few words one that is only related says more than of many.
+    root = max(1, sum(clause.role in _ASKED for clause in analysis.clauses)) ** 0.5
     sentences, intents = analysis.sentences, analysis.intents
     weighed = [list(map(mul, shares, row)) for row in rows] if sentences or intents else []
     columns = (
         pool,
         lexical,
         rows,
-        *zip(*names.coverages(pool), strict=True),
-        GramMatcher(analysis, index).similarities(pool),
+        *zip(*NameMatcher(analysis, index).coverages(pool), strict=True),
+        _compare_grams(pool, analysis, index),
         _cosines(pool, hits, analysis, index),
         _best_of_source(pool, lexical, index),
         [fsum([held[place] for place, _ in row]) for row in hits],
-        list(map(max, _by_part(sentences, weighed))) if sentences else lexical,
-        _by_part(intents, weighed) if intents else [()] * len(pool),
-        _damp_gains(gains, analysis),
+        list(map(max, _score_parts(sentences, weighed))) if sentences else lexical,
+        _score_parts(intents, weighed) if intents else [()] * len(pool),
+        [fsum([gain for _, gain in row]) / root for row in gains],
         gains,
-        *_operations(pool, analysis, index),
+        *_compare_operations(pool, analysis, index),
         analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
         list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
     )
@@ -129,43 +130,24 @@ def _hits(pool: Iterable[int], impacts: Iterable[Mapping[int, float]]) -> list[_
     return list(hits.values())
 
 
-def _rows(hits: Iterable[_Hits], clauses: int) -> list[tuple[float, ...]]:
-    """Return the impacts of all *clauses* in each document, 0 for one that it lacks."""
-    rows = []
-    for row in hits:
-        impacts = [0.0] * clauses
-        for place, impact in row:
-            impacts[place] = impact
-        rows.append(tuple(impacts))
-    return rows
-
-
 def _pool_impacts(
     pool: Sequence[int], analysis: Analysis, index: Index
 ) -> tuple[list[dict[int, float]], list[dict[int, float]]]:
     """Return, for each clause, the impacts of its variants, and of related words, in the *pool*."""
     held = [clause.variants for clause in analysis.clauses]
     near = [clause.related_variants for clause in analysis.clauses]
-    terms = sum(map(len, held)) + sum(map(len, near))
-    arrays = ARRAYS.impacts(terms, index)
-    if arrays:
-        found = arrays.pool_impacts((*held, *near), pool, index)
-        return found[: len(held)], found[len(held) :]
     return (
         [clause_impacts(variants, pool, index) for variants in held],
-        [_near_impacts(variants, pool, index) for variants in near],
+        [
+            index.best_impacts(variants) or clause_impacts(variants, pool, index)
+            if variants
+            else {}
+            for variants in near
+        ],
     )
 
 
-def _near_impacts(
-    variants: tuple[tuple[int, float], ...], pool: Sequence[int], index: Index
-) -> dict[int, float]:
-    if not variants:
-        return {}
-    return index.best_impacts(variants) or clause_impacts(variants, pool, index)
-
-
-def _operations(
+def _compare_operations(
     pool: Sequence[int], analysis: Analysis, index: Index
 ) -> tuple[list[float], list[float]]:
     """Return how each document's kind of operation fits the query, and how it fits a question."""
@@ -178,24 +160,6 @@ def _operations(
     fits = {one: operations.agreement(analysis.operation, one) for one in kinds}
     reads = {one: operations.reading(one) for one in kinds} if analysis.is_question else {}
     return [fits[one] for one in done], [reads.get(one, 0.0) for one in done]
-
-
-def _credits(analysis: Analysis, shares: Sequence[float]) -> list[float]:
-    return [
-        share * clause.repairs[0].similarity if clause.repairs and clause.origin == "query" else 0.0
-        for clause, share in zip(analysis.clauses, shares, strict=True)
-    ]
-
-
-def _damp_gains(gains: Iterable[Iterable[tuple[int, float]]], analysis: Analysis) -> list[float]:
-    """Return, for each document, what related words add to its lexical score.
-
-    Of a few words one that is only related says more than of many; so the sum is divided by the
-    square root of their number.
-    """
-    asked = sum(clause.role in _ASKED for clause in analysis.clauses)
-    root = max(1, asked) ** 0.5
-    return [fsum([gain for _, gain in row]) / root for row in gains]
 
 
 def _related_gains(
@@ -247,7 +211,7 @@ def _best_of_source(pool: Sequence[int], lexical: Sequence[float], index: Index)
     return [max(own, best.get(source, 0.0)) for source, own in zip(sources, lexical, strict=True)]
 
 
-def _by_part(
+def _score_parts(
     parts: Sequence[Sequence[int]], weighed: Iterable[Sequence[float]]
 ) -> list[tuple[float, ...]]:
     """Return, for each document, its lexical score by each part of the query.
@@ -352,47 +316,30 @@ class NameMatcher:
         return fsum([share for share, _ in opening]) if names <= spoken else 0.0
 
 
-class GramMatcher:
-    """Compares the character 3-grams of documents with those of one query."""
-
-    def __init__(self, analysis: Analysis, index: Index) -> None:
-        self._index = index
-        self._all = index.grams
-        self._rarities: dict[int, float] = {}
-        weights: dict[int, float] = {}
-        # Of the words that share a 3-gram the one that weighs most comes last, and counts.
-        spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
-        for clause in sorted(spoken, key=lambda one: one.weight):
-            own = self._all.of_word(clause.repairs[0].word if clause.repairs else clause.text)
-            self._rarities.update(own)
-            weights.update(dict.fromkeys(own, clause.weight))
-        self._weighed = list(map(mul, weights.values(), self._rarities.values()))
-        self._norm = fsum(map(mul, self._weighed, self._weighed)) ** 0.5 * GRAM_SCALE
-
-    def similarities(self, pool: Sequence[int]) -> list[float]:
-        """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
-        arrays = ARRAYS.grams(len(self._weighed), self._index)
-        if arrays:
-            sums = arrays.gram_products(self._rarities, self._weighed, pool, self._index)
-        else:
-            sums = self._sums(pool)
-        return [
-            product / (self._norm * norm) if product else 0.0
-            for product, norm in zip(sums, self._all.norms(pool), strict=True)
-        ]
-
-    def _sums(self, pool: Iterable[int]) -> list[int]:
-        # Whole numbers add up to the same sum in whatever order they come.
-        products = {
-            gram: int(weighed * rarity * GRAM_SCALE)
-            for weighed, (gram, rarity) in zip(self._weighed, self._rarities.items(), strict=True)
-        }
-        product_of, grams = products.__getitem__, frozenset(products)
-        shared = [grams.intersection(self._all.of_tool(document)) for document in pool]
-        return [sum(map(product_of, row)) for row in shared]
-
-
-_Ranked: TypeAlias = tuple[int, float, int, tuple[float, ...], Candidate, float]
+def _compare_grams(pool: Sequence[int], analysis: Analysis, index: Index) -> list[float]:
+    """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
+    rarities: dict[int, float] = {}
+    weights: dict[int, float] = {}
+    # Of the words that share a 3-gram the one that weighs most comes last, and counts.
+    spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
+    for clause in sorted(spoken, key=lambda one: one.weight):
+        grams_of_word = index.grams.of_word(
+            clause.repairs[0].word if clause.repairs else clause.text
+        )
+        rarities.update(grams_of_word)
+        weights.update(dict.fromkeys(grams_of_word, clause.weight))
+    weighed = list(map(mul, weights.values(), rarities.values()))
+    length = fsum(map(mul, weighed, weighed)) ** 0.5 * _GRAM_SCALE
+    # Whole numbers add up to the same sum in whatever order they come.
+    rows = zip(rarities.items(), weighed, strict=True)
+    products = {gram: int(own * rarity * _GRAM_SCALE) for (gram, rarity), own in rows}
+    product_of, grams = products.__getitem__, frozenset(products)
+    shared = [grams.intersection(index.grams.of_tool(document)) for document in pool]
+    sums = [sum(map(product_of, row)) for row in shared]
+    return [
+        product / (length * norm) if product else 0.0
+        for product, norm in zip(sums, index.grams.norms(pool), strict=True)
+    ]
 
 
 def spread(
@@ -444,8 +391,7 @@ def spread(
             heapreplace(left, (-reached, place, count, added))
 
 
-@dataclass(frozen=True, slots=True)
-class RankedCandidate:
+class RankedCandidate(NamedTuple):
     """A candidate with the score that decides the order.
 
     Attributes:
@@ -482,22 +428,14 @@ def fuse(
         tier = bisect_right(ends, place)
         ranked.append((tier, -round_score(score), candidate.document, values, candidate, score))
     ranked.sort()
-    if not candidates[0].intents:
-        return [
-            RankedCandidate(candidate, values, -negative)
-            for _, negative, _, values, candidate, _ in ranked[:limit]
-        ]
-    return _spread(ranked, weights[-1], limit)
-
-
-def _spread(ranked: Sequence[_Ranked], weight: float, limit: int) -> list[RankedCandidate]:
-    """Return the best *limit* of the *ranked*, the first tier spread over the intents."""
-    within = [one for one in ranked if not one[0]]
-    answered = [candidate.intents for _, _, _, _, candidate, _ in within]
-    chosen = []
-    for place, added, score in spread([one[-1] for one in within], answered, weight, limit):
-        _, _, _, values, candidate, _ = within[place]
-        chosen.append(RankedCandidate(candidate, (*values[:-1], added), score))
+    chosen: list[RankedCandidate] = []
+    within = [one for one in ranked if not one[0]] if candidates[0].intents else []
+    if within:
+        answered = [candidate.intents for _, _, _, _, candidate, _ in within]
+        scores = [score for *_, score in within]
+        for place, added, score in spread(scores, answered, weights[-1], limit):
+            _, _, _, values, candidate, _ = within[place]
+            chosen.append(RankedCandidate(candidate, (*values[:-1], added), score))
     beyond = ranked[len(within) : len(within) + limit - len(chosen)]
     return chosen + [
         RankedCandidate(candidate, values, -negative)

@@ -24,7 +24,7 @@ from mcpg.index.layout import ABSENT, NO_KEY
 from mcpg.net.http import WorkOutcome, within
 from mcpg.search.caches import SearchCache
 from mcpg.search.query import Analysis
-from mcpg.search.query_terms import QueryTerm, related_words
+from mcpg.search.query_terms import related_words
 from mcpg.search.retrieval import POOL
 
 if TYPE_CHECKING:
@@ -99,27 +99,25 @@ class GuardedCache:
 
     def get(self, kind: str, key: str) -> bytes | None:
         """Return the entry; `None` also if the cache fails or returns anything but bytes."""
-        if self._breaker.reason is not None:
-            return None
-        start = self._breaker.now()
-        try:
-            found = self._cache.get(kind, key)
-        except Exception as fault:  # noqa: BLE001 - a cache may raise whatever it likes
-            self._note_failure(fault)
-            return None
-        self._breaker.open_if_slow(_SLUGGISH, start)
+        found = self._call("get", kind, key)
         return found if isinstance(found, bytes) else None
 
     def put(self, kind: str, key: str, value: bytes) -> None:
+        self._call("put", kind, key, value)
+
+    def _call(self, method: str, *given: object) -> object:
         if self._breaker.reason is not None:
-            return
+            return None
         start = self._breaker.now()
         try:
-            self._cache.put(kind, key, value)
-        except Exception as fault:  # noqa: BLE001 - as above
-            self._note_failure(fault)
-            return
+            found: object = getattr(self._cache, method)(*given)
+        except Exception as fault:  # noqa: BLE001 - a cache may raise whatever it likes
+            # The text of a stranger's error may hold a password: only its type is reported.
+            reason = fault.message if isinstance(fault, McpgError) else type(fault).__name__
+            self._breaker.open(reason)
+            return None
         self._breaker.open_if_slow(_SLUGGISH, start)
+        return found
 
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """Return a warning while the circuit is open."""
@@ -128,10 +126,6 @@ class GuardedCache:
             return ()
         message = f"the search cache failed: {reason}; answers are computed, and are not kept"
         return (warning(Code.SEARCH_CACHE_FAILED, message),)
-
-    def _note_failure(self, fault: Exception) -> None:
-        # The text of a stranger's error may hold a password: only its type is reported.
-        self._breaker.open(fault.message if isinstance(fault, McpgError) else type(fault).__name__)
 
 
 class GuardedEmbeddings:
@@ -150,30 +144,33 @@ class GuardedEmbeddings:
         """
         self._provider = provider
         self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(clock)
-        try:
-            fingerprint = self._provider.fingerprint
-        except Exception as fault:
-            raise _to_embedding_error("fingerprint", fault) from fault
+        fingerprint = self._read("fingerprint")
         if not isinstance(fingerprint, str):
             raise EmbeddingError("the embedding provider has no fingerprint", kind="failed")
         self.fingerprint = fingerprint
 
     @property
     def dimensions(self) -> int | None:
-        try:
-            dimensions = self._provider.dimensions
-        except Exception as fault:
-            raise _to_embedding_error("dimensions", fault) from fault
+        dimensions = self._read("dimensions")
         if not (dimensions is None or isinstance(dimensions, int)):
             raise EmbeddingError(f"{self.fingerprint} tells no dimensions", kind="dimensions")
         return dimensions
+
+    def _read(self, name: str) -> object:
+        try:
+            return getattr(self._provider, name)
+        except EmbeddingError:
+            raise
+        except Exception as fault:
+            message = f"the {name} of the provider failed with {type(fault).__name__}"
+            raise EmbeddingError(message, kind="failed") from fault
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self._provider.embed(texts)
 
     def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.check_circuit()
-        start = self.now()
+        start = self._breaker.now()
         method = "embed_queries" if hasattr(self._provider, "embed_queries") else "embed"
         try:
             rows: NDArray[np.float32] = getattr(self._provider, method)(texts)
@@ -181,9 +178,6 @@ class GuardedEmbeddings:
             self.open_after(fault, start)
             raise
         return rows
-
-    def now(self) -> float:
-        return self._breaker.now()
 
     def check_circuit(self) -> None:
         """Check that the circuit is closed.
@@ -203,13 +197,6 @@ class GuardedEmbeddings:
         error = embedding_error(self.fingerprint, fault)
         if error.kind not in KINDS_OF_TEXTS:
             self._breaker.open_if_slow(error, start)
-
-
-def _to_embedding_error(what: str, fault: Exception) -> EmbeddingError:
-    if isinstance(fault, EmbeddingError):
-        return fault
-    reason = type(fault).__name__
-    return EmbeddingError(f"the {what} of the provider failed with {reason}", kind="failed")
 
 
 class GuardedNormalizer:
@@ -245,21 +232,19 @@ class GuardedNormalizer:
         """
         reason = self._breaker.reason
         if reason is None:
-            start, seconds = self._breaker.now(), self._seconds()
+            start = self._breaker.now()
+            seconds = read_host_attribute(self._normalizer, "seconds")
+            if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
+                seconds = USUAL_SECONDS
             ended = within(seconds + GRACE, lambda _: self._normalizer.rewrite(query))
             if ended is not None and isinstance(ended.result, str):
                 return ended.result
-            reason = _reason(ended, seconds)
+            reason = _describe_failure(ended, seconds)
             self._breaker.open_if_slow(reason, start)
         raise McpgError(reason)
 
-    def _seconds(self) -> float:
-        seconds = read_host_attribute(self._normalizer, "seconds")
-        is_time = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
-        return float(seconds) if is_time else USUAL_SECONDS
 
-
-def _reason(ended: WorkOutcome[Any] | None, seconds: float) -> str:
+def _describe_failure(ended: WorkOutcome[Any] | None, seconds: float) -> str:
     if ended is None:
         return f"nothing rewrote it within {seconds:g} seconds"
     if isinstance(ended.fault, McpgError):
@@ -343,8 +328,7 @@ class GuardedSource:
         *query* is the words that are looked for, *maker* the fingerprint of who made the *vector*.
         """
 
-        def choose() -> list[str]:
-            source = self._find_once()
+        def choose(source: CandidateSource) -> list[str]:
             if vector is not None:
                 source = _try_narrowing(source, "by", maker)
             chosen = list(islice(source.candidates(query, vector, COUNT), COUNT))
@@ -357,20 +341,21 @@ class GuardedSource:
 
     def fingerprint(self) -> str | None:
         """Return who chooses, `None` where the source does not say or fails."""
-        found, _ = self._ask_guarded(lambda: getattr(self._find_once(), "fingerprint", None))
+        found, _ = self._ask_guarded(lambda source: getattr(source, "fingerprint", None))
         return found if isinstance(found, str) else None
 
-    def _find_once(self) -> CandidateSource:
-        if self._source is None:
-            self._source = self._find()
-        return self._source
+    def select(self, index: Index, excluded: frozenset[int]) -> CandidateSelection:
+        """Return the choice for one search of *index*, which leaves out the *excluded* tools."""
+        return CandidateSelection(self, index, excluded)
 
-    def _ask_guarded(self, ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
+    def _ask_guarded(self, ask: Callable[[CandidateSource], Answer]) -> tuple[Answer | None, str]:
         failure = self._breaker.reason
         if failure is not None:
             return None, failure
         try:
-            return ask(), ""
+            if self._source is None:
+                self._source = self._find()
+            return ask(self._source), ""
         except Exception as fault:  # noqa: BLE001 - a source may raise whatever it likes
             # The text of a stranger's error may hold a password: only its type is reported.
             reason = str(fault) if isinstance(fault, McpgError) else type(fault).__name__
@@ -389,7 +374,7 @@ class CandidateSelection:
         self, guarded_source: GuardedSource, index: Index, excluded: frozenset[int]
     ) -> None:
         self.diagnostics: tuple[Diagnostic, ...] = ()
-        self._chooser, self._index, self._excluded = guarded_source, index, excluded
+        self._source, self._index, self._excluded = guarded_source, index, excluded
         self._vector: NDArray[np.float32] | None = None
         self._maker = ""
 
@@ -399,8 +384,14 @@ class CandidateSelection:
 
     def among(self, analysis: Analysis) -> frozenset[int] | None:
         """Return the documents to choose from; `None` when the engine has to look for itself."""
-        words = [word for clause in analysis.clauses for word in _words(clause, self._index)]
-        chosen, reason = self._chooser.ask(" ".join(words), self._vector, self._maker)
+        words = []
+        for clause in analysis.clauses:
+            if clause.repairs:
+                words.append(clause.repairs[0].word)
+            else:
+                near = related_words(clause, self._index)[:1]
+                words += [clause.text, *(one.word for one in near)]
+        chosen, reason = self._source.ask(" ".join(words), self._vector, self._maker)
         documents = frozenset(map(self._index.find_tool, chosen))
         if ABSENT in documents:
             reason = "it knows another catalogue than this index: publish this one"
@@ -413,9 +404,3 @@ class CandidateSelection:
         if len(visible) < POOL and len(chosen) == COUNT:
             return None
         return visible or None
-
-
-def _words(clause: QueryTerm, index: Index) -> list[str]:
-    if clause.repairs:
-        return [clause.repairs[0].word]
-    return [clause.text, *(one.word for one in related_words(clause, index)[:1])]

@@ -6,17 +6,24 @@ their provenance. They hold for every embedding model, tool and language.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import exp, fsum, log, log1p
 from operator import mul
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.index import Index
-from mcpg.search.confidence import MARGIN_DEPTH, Calibration, CalibrationInputs, logistic
+from mcpg.search.confidence import (
+    MARGIN_DEPTH,
+    Calibration,
+    CalibrationInputs,
+    logistic,
+    worth_offering,
+)
 from mcpg.search.features import (
     Candidate,
     RankedCandidate,
@@ -26,12 +33,13 @@ from mcpg.search.features import (
     greatest_lexical,
     spread,
 )
-from mcpg.search.index_vectors import VectorScores
+from mcpg.search.index_vectors import SearchVectors, VectorScores
 from mcpg.search.model import FEATURES, Model
+from mcpg.search.pipeline import RankedList, Search, analyse_search, retrieve_pool, run_graph
 from mcpg.search.query import Analysis
 from mcpg.search.results import MAX_LIMIT, RankingMode, RankingModeName, SearchRequest, Strategy
-from mcpg.search.retrieval import POOL, Pool
-from mcpg.values import DECIMALS
+from mcpg.search.retrieval import POOL, Pool, depth
+from mcpg.values import DECIMALS, format_count
 
 WEIGHT_INPUTS = ("contentWords", "graphMargin")
 """The inputs of the weight, in order: the logarithm of one more than the number of words of the
@@ -44,8 +52,7 @@ LEAST_WEIGHT, MOST_WEIGHT = 0.5, 12.0
 _LEAST_MARGIN = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class ClosenessWeight:
+class ClosenessWeight(NamedTuple):
     """The weight of closeness in one query, and why.
 
     Attributes:
@@ -67,15 +74,6 @@ def weight_inputs(strengths: Sequence[float], analysis: Analysis) -> tuple[float
     greatest = [*sorted(strengths, reverse=True)[:MARGIN_DEPTH], 0.0]
     tenth = greatest[MARGIN_DEPTH - 1] if len(strengths) >= MARGIN_DEPTH else 0.0
     return log1p(words), log(max(greatest[0] - tenth, _LEAST_MARGIN))
-
-
-def weigh(inputs: Sequence[float], fitted: Mapping[str, Any]) -> ClosenessWeight:
-    """Return the weight that the *fitted* intercept and coefficients make of the *inputs*."""
-    intercept = float(fitted["intercept"])
-    coefficients = tuple(float(fitted["coefficients"][name]) for name in WEIGHT_INPUTS)
-    exponent = intercept + fsum(map(mul, inputs, coefficients))
-    bounded = min(max(exponent, log(LEAST_WEIGHT)), log(MOST_WEIGHT))
-    return ClosenessWeight(tuple(inputs), intercept, coefficients, round(exp(bounded), DECIMALS))
 
 
 def closeness(vector_scores: VectorScores, tool: int) -> float:
@@ -125,8 +123,7 @@ _LEAST_WINDOW = 8
 _INTENT = FEATURES.index("intent")
 
 
-@dataclass(frozen=True, slots=True)
-class Scheme:
+class Scheme(NamedTuple):
     """The numbers of one way to rank with vectors.
 
     Attributes:
@@ -150,9 +147,6 @@ class Scheme:
 
 @lru_cache(maxsize=1)
 def _read_fitted() -> dict[str, Any]:
-    import json  # noqa: PLC0415 - a search by the graph needs none
-    from pathlib import Path  # noqa: PLC0415 - as above
-
     file = Path(__file__).parent / "data" / "vectors.json"
     numbers: dict[str, Any] = json.loads(file.read_bytes())
     return numbers
@@ -166,7 +160,12 @@ def find_scheme(name: str, model: Model) -> Scheme:
     """
     fitted = _read_fitted()
     calibration = fitted["calibrations"][name]
-    features, weights = _ranking(name, model)
+    features, weights = {
+        EMBEDDINGS: ((COSINE,), (1.0,)),
+        SEMANTIC: ((COSINE, EXACT_NAME), (1.0, _EXACT_ABOVE_COSINES)),
+        RRF: ((GRAPH_RANK, VECTOR_RANK, EXACT_NAME), (1.0, 1.0, _EXACT_ABOVE_RANKS)),
+        LEARNED: ((*FEATURES, CLOSENESS), (*model.weights, 0.0)),
+    }[name]
     return Scheme(
         name,
         fitted["provenance"],
@@ -178,23 +177,12 @@ def find_scheme(name: str, model: Model) -> Scheme:
     )
 
 
-def _ranking(name: str, model: Model) -> tuple[tuple[str, ...], tuple[float, ...]]:
-    if name == EMBEDDINGS:
-        return (COSINE,), (1.0,)
-    if name == SEMANTIC:
-        return (COSINE, EXACT_NAME), (1.0, _EXACT_ABOVE_COSINES)
-    if name == RRF:
-        return (GRAPH_RANK, VECTOR_RANK, EXACT_NAME), (1.0, 1.0, _EXACT_ABOVE_RANKS)
-    return (*FEATURES, CLOSENESS), (*model.weights, 0.0)
-
-
 def apply_weight(scheme: Scheme, weight: float) -> Scheme:
     """Return the *scheme* of the learned fusion with the *weight* of closeness in one query."""
-    return replace(scheme, weights=(*scheme.weights[:-1], weight))
+    return scheme._replace(weights=(*scheme.weights[:-1], weight))
 
 
-@dataclass(frozen=True, slots=True)
-class HybridPool:
+class HybridPool(NamedTuple):
     """Candidates of graph and vectors.
 
     Attributes:
@@ -210,8 +198,7 @@ class HybridPool:
     further: list[Candidate]
 
 
-@dataclass(frozen=True, slots=True)
-class HybridDetails:
+class HybridDetails(NamedTuple):
     """What vectors contributed to a ranking.
 
     Attributes:
@@ -222,7 +209,6 @@ class HybridDetails:
         weight: What closeness weighs in the query; `None` but for the learned fusion.
         pool: The candidates of graph and vectors.
         lifted: Numbers of matches that stand above nearer ones because the query names them.
-        diagnostics: Faults of finding or making the vectors of the tools.
     """
 
     scheme: Scheme
@@ -232,12 +218,6 @@ class HybridDetails:
     weight: ClosenessWeight | None
     pool: HybridPool
     lifted: tuple[int, ...]
-    diagnostics: tuple[Diagnostic, ...]
-
-    @property
-    def is_by_nearness(self) -> bool:
-        """Whether the nearest tools rank first, but for those that are named exactly."""
-        return self.scheme.name == SEMANTIC
 
     def window(self, limit: int) -> tuple[int, ...]:
         """Return the tools that may stand beside *limit* matches, the nearest first.
@@ -256,6 +236,24 @@ class HybridDetails:
         is_hybrid = is_fused or is_expanded or bool(self.lifted)
         return RankingMode.HYBRID if is_hybrid else RankingMode.VECTOR
 
+    def describe_merge(self, related: int, next_steps: int, needed: int) -> Diagnostic | None:
+        """Return the diagnostic of what the graph contributed to the ranking, if anything."""
+        is_expanded = related + next_steps + needed > 0
+        if self.mode(is_expanded=is_expanded) != RankingMode.HYBRID:
+            return None
+        if self.scheme.name != SEMANTIC:
+            message = "the matches of the graph and of the vectors were made one list"
+            return info(Code.HYBRID_VECTOR_MERGE_USED, message)
+        counts = (
+            (len(self.lifted), "exactly named", "exactly named"),
+            (related, "related", "related"),
+            (next_steps, "next step", "next steps"),
+            (needed, "prerequisite", "prerequisites"),
+        )
+        parts = [format_count(count, *words) for count, *words in counts if count]
+        message = f"the graph added to what the vectors found: {', '.join(parts)}"
+        return info(Code.HYBRID_VECTOR_MERGE_USED, message)
+
 
 def closeness_weight(
     pool: HybridPool, analysis: Analysis, model: Model, fitted: Mapping[str, Any] | None = None
@@ -267,7 +265,13 @@ def closeness_weight(
     intent = model.weights[_INTENT]
     found = pool.graph[: pool.found]
     strengths = [one.score - one.values[_INTENT] * intent for one in found]
-    return weigh(weight_inputs(strengths, analysis), fitted or _read_fitted()["closeness"])
+    inputs = weight_inputs(strengths, analysis)
+    fitted = fitted or _read_fitted()["closeness"]
+    intercept = float(fitted["intercept"])
+    coefficients = tuple(float(fitted["coefficients"][name]) for name in WEIGHT_INPUTS)
+    exponent = intercept + fsum(map(mul, inputs, coefficients))
+    bounded = min(max(exponent, log(LEAST_WEIGHT)), log(MOST_WEIGHT))
+    return ClosenessWeight(inputs, intercept, coefficients, round(exp(bounded), DECIMALS))
 
 
 def rank(
@@ -278,17 +282,11 @@ def rank(
     What every search looks at closely comes first, whatever the limit; so a limit only cuts.
     """
     first, further = _tiers(scheme, pool, vector_scores)
+    ordered = _rank_by_values(scheme, first, _feature_reader(scheme, vector_scores, pool, POOL))
     if scheme.name == LEARNED:
-        values = _learned_values(pool, vector_scores)
-        ordered = _spread(_rank_by_values(scheme, first, values), scheme.weights[_INTENT], limit)
-        return [*ordered, *_rank_by_values(scheme, further, values)][:limit]
-    ordered = _rank_by_values(
-        scheme, first, _feature_reader(scheme, vector_scores, pool.graph, POOL)
-    )
+        ordered = _spread(ordered, scheme.weights[_INTENT], limit)
     if len(ordered) < limit:
-        ordered += _rank_by_values(
-            scheme, further, _feature_reader(scheme, vector_scores, pool.graph)
-        )
+        ordered += _rank_by_values(scheme, further, _feature_reader(scheme, vector_scores, pool))
     return ordered[:limit]
 
 
@@ -311,29 +309,25 @@ def _tiers(
     return first, [one for one in everything if one.document in ranked - known]
 
 
-def _learned_values(pool: HybridPool, vector_scores: VectorScores) -> Values:
-    lexical = greatest_lexical(pool.candidates[: pool.found])
-    return lambda candidate: (
-        *feature_values(candidate, lexical),
-        closeness(vector_scores, candidate.document),
-    )
-
-
 def _feature_reader(
-    scheme: Scheme,
-    vector_scores: VectorScores,
-    graph: Sequence[RankedCandidate],
-    most: int | None = None,
+    scheme: Scheme, vector_scores: VectorScores, pool: HybridPool, most: int | None = None
 ) -> Values:
-    """Return the function from a candidate to its features, for all but the learned fusion.
+    """Return the function from a candidate to its features.
 
-    Of each list only the first *most* places count, where that is given.
+    Of each list that is fused by ranks only the first *most* places count, where that is given.
     """
     if scheme.name == EMBEDDINGS:
         return lambda candidate: (vector_scores.cosines[candidate.document],)
-    if scheme.name != RRF:
+    if scheme.name == SEMANTIC:
         return lambda candidate: (vector_scores.cosines[candidate.document], candidate.exact)
-    by_graph = {one.candidate.document: place for place, one in enumerate(graph[:most], start=1)}
+    if scheme.name == LEARNED:
+        lexical = greatest_lexical(pool.candidates[: pool.found])
+        return lambda candidate: (
+            *feature_values(candidate, lexical),
+            closeness(vector_scores, candidate.document),
+        )
+    graph = pool.graph[:most]
+    by_graph = {one.candidate.document: place for place, one in enumerate(graph, start=1)}
     nearest = vector_scores.nearest[:most]
     by_vector = {number: place for place, (number, _) in enumerate(nearest, start=1)}
 
@@ -409,7 +403,7 @@ class VectorCalibration:
         model = self._model
         values = feature_values(candidate, self._lexical)
         alone = RankedCandidate(candidate, values, fsum(map(mul, values, model.weights)))
-        inputs = self._graph.of(candidate, self._graph.strength(alone))
+        inputs = self._graph.compute(candidate, self._graph.strength(alone))
         products = map(mul, inputs, model.coefficients)
         return (
             round(fsum((model.intercept, *products)), DECIMALS),
@@ -421,7 +415,6 @@ class VectorCalibration:
         )
 
 
-_UNKNOWN = "unknown"
 _CORRECTED = ("typo", "translation")
 
 
@@ -449,13 +442,6 @@ def gather_hybrid_pool(
     known.update(pool.documents)
     further += extract_features([one for one in near if one not in known], analysis, index)
     return HybridPool(first, found, graph, further)
-
-
-def scheme_name(request: SearchRequest) -> str:
-    """Return the name of the scheme that *request* asks for."""
-    if request.strategy == Strategy.EMBEDDINGS:
-        return EMBEDDINGS
-    return request.fusion or SEMANTIC
 
 
 def embedded_text(request: SearchRequest) -> str:
@@ -490,7 +476,7 @@ def unknown_share(analysis: Analysis) -> float:
     """Return the share of the query, weighed by idf, that no word of the catalogue is near."""
     asked = [clause for clause in analysis.clauses if clause.origin == "query"]
     total = fsum([clause.weight for clause in asked])
-    unknown = fsum([clause.weight for clause in asked if clause.role == _UNKNOWN])
+    unknown = fsum([clause.weight for clause in asked if clause.role == "unknown"])
     return unknown / total if total else 0.0
 
 
@@ -505,29 +491,69 @@ def find_lifted(ranked: Sequence[RankedCandidate], vector_scores: VectorScores) 
 _FAULTS = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECTOR_EMPTY}
 
 
-def fallbacks(strategy: str, fault: EmbeddingError) -> tuple[Diagnostic, ...]:
-    """Return the diagnostics of a *strategy* with vectors that falls back to the graph."""
-    code = _FAULTS.get(fault.kind, Code.VECTOR_SEARCH_FAILED)
-    message = f"the strategy {strategy} asks for vectors: {fault.message}"
-    return warning(code, message), info(Code.GRAPH_FALLBACK, "ranked by the graph alone")
+def run_with_vectors(
+    search: Search, vectors: SearchVectors
+) -> tuple[RankedList, tuple[Diagnostic, ...]]:
+    """Rank by vectors and graph, or by the graph alone where there are no vectors."""
+    before = len(search.trace.stages) if search.trace else 0
+    try:
+        return _run_with_vectors(search, vectors)
+    except EmbeddingError as fault:
+        if search.trace:
+            del search.trace.stages[before:]
+        strategy = search.request.strategy
+        message = f"the strategy {strategy} asks for vectors: {fault.message}"
+        diagnostics = (
+            *vectors.semantics.diagnostics,
+            warning(_FAULTS.get(fault.kind, Code.VECTOR_SEARCH_FAILED), message),
+            info(Code.GRAPH_FALLBACK, "ranked by the graph alone"),
+        )
+        return run_graph(search), diagnostics
 
 
-def merges(
-    semantic: HybridDetails, related: int, next_steps: int, needed: int
-) -> tuple[Diagnostic, ...]:
-    """Return the diagnostic of what the graph contributed to a ranking by vectors, if anything."""
-    is_expanded = related + next_steps + needed > 0
-    if semantic.mode(is_expanded=is_expanded) != RankingMode.HYBRID:
-        return ()
-    if not semantic.is_by_nearness:
-        message = "the matches of the graph and of the vectors were made one list"
-        return (info(Code.HYBRID_VECTOR_MERGE_USED, message),)
-    counts = (
-        ("exactly named", "exactly named", len(semantic.lifted)),
-        ("related", "related", related),
-        ("next step", "next steps", next_steps),
-        ("prerequisite", "prerequisites", needed),
-    )
-    parts = [f"{count} {one if count == 1 else several}" for one, several, count in counts if count]
-    message = f"the graph added to what the vectors found: {', '.join(parts)}"
-    return (info(Code.HYBRID_VECTOR_MERGE_USED, message),)
+def _run_with_vectors(
+    search: Search, vectors: SearchVectors
+) -> tuple[RankedList, tuple[Diagnostic, ...]]:
+    request, index, model = search.request, search.index, search.model
+    by_cosines = EMBEDDINGS if request.strategy == Strategy.EMBEDDINGS else SEMANTIC
+    scheme = find_scheme(request.fusion or by_cosines, model)
+    analysis = analyse_search(search)
+    text, corrected = embedded_text(request), corrected_text(request, analysis)
+    with search.stage("embed"):
+        built = vectors.ensure_vectors()
+        vector = vectors.embed_all([text] if corrected is None else [text, corrected])
+        if search.selection is not None:
+            search.selection.know(vector, vectors.semantics.provider().fingerprint)
+    size = depth(request.limit)
+    pool = retrieve_pool(search, analysis, size)
+    with search.stage("compare"):
+        vector_scores = vectors.semantics.vector_scores(
+            built.vectors,
+            vector,
+            unknown_share(analysis),
+            # Whatever the limit, or a search that looks at some tools only would find others.
+            count=WINDOW_FACTOR * MAX_LIMIT,
+            without=search.excluded,
+            beside=pool.documents,
+        )
+    if scheme.name == SEMANTIC and not all(map(vector_scores.knows, pool.documents[:POOL])):
+        scheme = find_scheme(LEARNED, model)
+    weight = None
+    with search.stage("fuse"):
+        pools = gather_hybrid_pool(pool, analysis, index, model, vector_scores, size)
+        if scheme.name == LEARNED:
+            weight = closeness_weight(pools, analysis, model)
+            scheme = apply_weight(scheme, weight.weight)
+        ranked = rank(scheme, pools, vector_scores, max(request.limit, MARGIN_DEPTH))
+    with search.stage("calibrate"):
+        evidence = VectorCalibration(pools, analysis, model, len(index), vector_scores)
+        calibrations = evidence.calibrate(ranked[: request.limit], scheme)
+        best = calibrations[0].score if calibrations else None
+        count = worth_offering([one.score for one in calibrations], request)
+        ranked, calibrations = ranked[:count], calibrations[:count]
+    lifted = find_lifted(ranked, vector_scores) if scheme.name == SEMANTIC else ()
+    semantic = HybridDetails(scheme, vector_scores, text, corrected, weight, pools, lifted)
+    candidates = [*pools.candidates, *pools.further]
+    ends = (len(pools.candidates), len(pools.candidates))
+    ranking = RankedList(analysis, ranked, calibrations, candidates, ends, best, semantic)
+    return ranking, built.diagnostics

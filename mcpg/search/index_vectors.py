@@ -13,12 +13,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.documents.model import ToolDocument
-from mcpg.embeddings import EmbeddingProvider
+from mcpg.embeddings import EmbeddingProvider, provider_of
 from mcpg.embeddings.provider import (
     KINDS_OF_TEXTS,
     EmbeddingError,
@@ -34,6 +33,7 @@ from mcpg.search.caches import QUERY, VECTOR, SearchCache, add_digest, check_dig
 from mcpg.search.guards import GuardedEmbeddings
 from mcpg.search.query import FOREIGN_POWER
 from mcpg.search.results import EngineServices
+from mcpg.search.telemetry import observe_vectors
 from mcpg.values import SHOWN_DECIMALS
 
 if TYPE_CHECKING:
@@ -58,9 +58,14 @@ def cached_query_vector(
     if cache is None:
         return embed_query(provider, text)
     key = make_key(VECTOR, provider.fingerprint, text)
-    found = _vector(check_digest(cache.get(VECTOR, key), key), provider)
-    if found is not None:
-        return found
+    data = check_digest(cache.get(VECTOR, key), key)
+    if data and not len(data) % _NUMBER_SIZE:
+        import numpy as np  # noqa: PLC0415 - most searches need no vectors
+
+        row = np.frombuffer(data, dtype=_NUMBER).astype(np.float32)
+        with suppress(EmbeddingError):
+            checked_rows(provider, row[None], 1)
+            return row
     made = embed_query(provider, text)
     cache.put(VECTOR, key, add_digest(made.astype(_NUMBER).tobytes(), key))
     return made
@@ -81,19 +86,6 @@ def cached_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str
     return made
 
 
-def _vector(data: bytes | None, provider: EmbeddingProvider) -> NDArray[np.float32] | None:
-    import numpy as np  # noqa: PLC0415 - most searches need no vectors
-
-    if not data or len(data) % _NUMBER_SIZE:
-        return None
-    row = np.frombuffer(data, dtype=_NUMBER).astype(np.float32)
-    try:
-        checked_rows(provider, row[None], 1)
-    except EmbeddingError:
-        return None
-    return row
-
-
 SAMPLE = 1_024
 """Tools of whose cosines the usual one is made out; more are not needed, whatever the size."""
 
@@ -110,8 +102,7 @@ _MOST_ATTEMPTS = 3
 _LEAST_DEVIATION = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
-class VectorScores:
+class VectorScores(NamedTuple):
     """How near the tools of a catalogue are to one query.
 
     Attributes:
@@ -149,7 +140,12 @@ class VectorScores:
 
 
 class IndexVectors:
-    """Makes and keeps the vectors of one index; may be used by several threads."""
+    """Makes and keeps the vectors of one index; may be used by several threads.
+
+    Attributes:
+        built: The vectors of the tools, `None` before a search has asked for them.
+        diagnostics: Faults of finding or making them.
+    """
 
     def __init__(
         self,
@@ -165,10 +161,11 @@ class IndexVectors:
         self._documents = documents
         self._lock = Lock()
         self._provider: GuardedEmbeddings | None = None
-        self._built: BuiltVectors | None = None
+        self.built: BuiltVectors | None = None
         # With the vectors whose mean it is.
         self._centre: tuple[ToolVectors, NDArray[np.float32]] | None = None
         self._attempts = 0
+        self._sample = range(0, len(index), -(-len(index) // SAMPLE) or 1)
         self.diagnostics: tuple[Diagnostic, ...] = ()
 
     def provider(self) -> GuardedEmbeddings:
@@ -184,16 +181,11 @@ class IndexVectors:
                 raise EmbeddingError(
                     message, kind="missing", remedy="name one, or use the strategy graph"
                 )
-            provider = _make_provider(given) if isinstance(given, str) else given
+            provider = provider_of(given) if isinstance(given, str) else given
             # Who brings a provider of their own needs none of the models.
             need_numpy("embeddings" if isinstance(given, str) else "llm")
             self._provider = GuardedEmbeddings(provider, self._clock)
         return self._provider
-
-    @property
-    def current_vectors(self) -> ToolVectors | None:
-        """The vectors of the tools, `None` before a search has asked for them."""
-        return self._built.vectors if self._built else None
 
     def ensure_vectors(self) -> BuiltVectors:
         """Return the vectors of the tools; those that are missing are asked for once.
@@ -203,16 +195,25 @@ class IndexVectors:
         Raises:
             EmbeddingError: There are none.
         """
-        if self._is_wanting() and self._lock.acquire(blocking=self._built is None):
+        if self._is_wanting() and self._lock.acquire(blocking=self.built is None):
             try:
                 if self._is_wanting():
-                    self._make()
+                    self.provider().check_circuit()
+                    observer = self._services.observer
+                    if observer is None:
+                        self._rebuild()
+                    else:
+                        observe_vectors(observer, self._rebuild)
             finally:
                 self._lock.release()
-        built = self._built
+        built = self.built
         if built is None or not built.vectors.dimensions:
             raise EmbeddingError("no tool has a vector", kind="failed")
         return built
+
+    def begin_search(self) -> SearchVectors:
+        """Return the vectors for one search; nothing is loaded yet."""
+        return SearchVectors(self)
 
     def embed(self, text: str) -> NDArray[np.float32]:
         """Return the vector of *text*, of length 1.
@@ -221,7 +222,7 @@ class IndexVectors:
             EmbeddingError: The provider gives none that fits the tools' vectors.
         """
         vector = cached_query_vector(self._services.cache, self.provider(), text)
-        wanted = self._built.vectors.dimensions if self._built else 0
+        wanted = self.built.vectors.dimensions if self.built else 0
         if wanted and vector.shape != (wanted,):
             message = f"the query's vector has {len(vector)} dimensions, the tools' have {wanted}"
             raise EmbeddingError(message, kind="dimensions")
@@ -267,12 +268,13 @@ class IndexVectors:
             one: round(float(value), SHOWN_DECIMALS)
             for one, value in zip(others, looked, strict=True)
         }
-        mean, deviation = _usual(vectors.chosen_cosines(vector, self._sample()))
+        sampled = vectors.chosen_cosines(vector, self._sample)
+        known = sampled[sampled > -1].astype("f8")
+        mean, deviation = 0.0, 1.0
+        if len(known):
+            mean = round(float(known.mean()), SHOWN_DECIMALS)
+            deviation = max(round(float(known.std()), SHOWN_DECIMALS), _LEAST_DEVIATION)
         return VectorScores(vectors.fingerprint, nearest, cosines, mean, deviation, foreign, shift)
-
-    def _sample(self) -> range:
-        size = len(self._index)
-        return range(0, size, -(-size // SAMPLE))
 
     def _shift(
         self, vectors: ToolVectors, vector: NDArray[np.float32], shift: float
@@ -281,7 +283,7 @@ class IndexVectors:
 
         known = self._centre
         if known is None or known[0] is not vectors:
-            sample = (vectors.vector(one) for one in self._sample())
+            sample = (vectors.vector(one) for one in self._sample)
             rows = [row for row in sample if row is not None]
             mean = np.mean(rows, axis=0) if rows else np.zeros_like(vector)
             self._centre = known = vectors, mean
@@ -291,9 +293,9 @@ class IndexVectors:
 
     def _is_wanting(self) -> bool:
         """Return whether there are tools without a vector that may get one now."""
-        if self._built is None:
+        if self.built is None:
             return True
-        if not self._built.vectors.missing or self._attempts >= _MOST_ATTEMPTS:
+        if not self.built.vectors.missing or self._attempts >= _MOST_ATTEMPTS:
             return False
         try:
             self.provider().check_circuit()
@@ -301,25 +303,15 @@ class IndexVectors:
             return False
         return True
 
-    def _make(self) -> None:
+    def _rebuild(self) -> BuiltVectors:
         """Find or make the vectors; those that were there stay.
 
         Raises:
-            EmbeddingError: There are none, or the provider is left alone.
+            EmbeddingError: There are none.
         """
-        self.provider().check_circuit()
-        observer = self._services.observer
-        if observer is None:
-            self._rebuild()
-            return
-        from mcpg.search.telemetry import observe_vectors  # noqa: PLC0415 - only where somebody watches
-
-        observe_vectors(observer, self._rebuild)
-
-    def _rebuild(self) -> BuiltVectors:
         provider = self.provider()
-        start = provider.now()
-        built = self._built = self._find_or_build(provider)
+        start = self._clock()
+        built = self.built = self._find_or_build(provider)
         self.diagnostics = built.diagnostics
         if built.outage is None:
             self._attempts += 1
@@ -335,18 +327,23 @@ class IndexVectors:
         from mcpg.vectors.file import find_or_build_vectors  # noqa: PLC0415 - as above
 
         given, kept = self._services.vectors, self._services.kept
+        tools = len(self._index)
         if given is not None and not isinstance(given, str):
-            return BuiltVectors(
-                _fitting(given, provider, len(self._index)), (), 0, len(self._index)
-            )
+            if len(given) != tools or given.fingerprint != provider.fingerprint:
+                message = (
+                    f"the vectors that were given are of {len(given)} tools, by "
+                    f"{given.fingerprint}; wanted are those of {tools}, by {provider.fingerprint}"
+                )
+                raise EmbeddingError(message, kind="failed", remedy="make them anew, or give none")
+            return BuiltVectors(given, (), 0, tools)
         return find_or_build_vectors(
             [one for one in (given + SUFFIX, kept) if one] if given else [],
             self._documents,
             provider,
             key=self._index.header.key if given else NO_KEY,
-            tools=len(self._index),
+            tools=tools,
             store=self._services.store,
-            known=self._built,
+            known=self.built,
             keep_at=kept if given else None,
         )
 
@@ -430,29 +427,3 @@ class SearchVectors:
             if fault.kind not in KINDS_OF_TEXTS:
                 self._failed = fault
             raise
-
-
-def _make_provider(spec: str) -> EmbeddingProvider:
-    from mcpg.embeddings import provider_of  # noqa: PLC0415 - only where one is named
-
-    return provider_of(spec)
-
-
-def _fitting(given: ToolVectors, provider: EmbeddingProvider, tools: int) -> ToolVectors:
-    if len(given) != tools or given.fingerprint != provider.fingerprint:
-        message = (
-            f"the vectors that were given are of {len(given)} tools, by {given.fingerprint}; "
-            f"wanted are those of {tools}, by {provider.fingerprint}"
-        )
-        raise EmbeddingError(message, kind="failed", remedy="make them anew, or give none")
-    return given
-
-
-def _usual(cosines: NDArray[np.float32]) -> tuple[float, float]:
-    import numpy as np  # noqa: PLC0415 - as above
-
-    known = cosines[cosines > -1].astype(np.float64)
-    if not len(known):
-        return 0.0, 1.0
-    mean = round(float(np.mean(known)), SHOWN_DECIMALS)
-    return mean, max(round(float(np.std(known)), SHOWN_DECIMALS), _LEAST_DEVIATION)

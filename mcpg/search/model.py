@@ -5,10 +5,10 @@ An index holds the model that it was compiled with; the one that ships with mcpg
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
@@ -26,7 +26,7 @@ OPENING = "opening"
 
 def pack_notices(path: str, diagnostics: Iterable[Diagnostic]) -> Section:
     """Return the section for what was noticed when the bundle at *path* was read."""
-    from mcpg.index.packing import Section  # noqa: PLC0415 - what only reads needs none
+    from mcpg.index.packing import Section  # noqa: PLC0415 - a search packs nothing
 
     # Places below the bundle are kept without its path, which others may write differently.
     noticed = [
@@ -90,8 +90,7 @@ INPUTS = (
 """The inputs of the calibration, in the order in which models list their coefficients."""
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(NamedTuple):
     """Fitted numbers.
 
     Attributes:
@@ -111,43 +110,34 @@ def flatten(model: Model) -> tuple[float, ...]:
 
 
 def read_model(index: Index) -> Model:
-    """Return the model that *index* was compiled with."""
-    return unflatten(tuple(index.section("model")))
-
-
-def unflatten(numbers: Sequence[float]) -> Model:
-    """Return the model that was flattened into *numbers*.
+    """Return the model that *index* was compiled with.
 
     Raises:
-        StaleIndexError: There are too few or too many of them.
+        StaleIndexError: It has too few or too many numbers.
     """
+    numbers = tuple(index.section("model"))
     count = len(FEATURES)
     if len(numbers) != count + 1 + len(INPUTS):
         raise StaleIndexError("its model is of another kind")
-    return Model(tuple(numbers[:count]), numbers[count], tuple(numbers[count + 1 :]))
+    return Model(numbers[:count], numbers[count], numbers[count + 1 :])
 
 
-_FILE = os.path.join(os.path.dirname(__file__), "data", "ranking.json")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the file
+_FILE = Path(__file__).parent / "data" / "ranking.json"
 
 
 def recipe() -> bytes:
     """Return what an index depends on beside its documents: the shipped model, as written."""
-    with open(_FILE, "rb") as file:  # noqa: PTH123 - as above
-        return file.read()
+    return _FILE.read_bytes()
 
 
 def default_provenance() -> ModelProvenance:
     """Return where the model of `data/ranking.json` comes from."""
-    import json  # noqa: PLC0415 - a search finds the model in its index
-
     members = json.loads(recipe())
     return ModelProvenance(members["name"], members["provenance"])
 
 
 def default_model() -> Model:
     """Read the model of `data/ranking.json`."""
-    import json  # noqa: PLC0415 - as above
-
     members = json.loads(recipe())
     weights, calibration = members["weights"], members["calibration"]
     return Model(
@@ -164,8 +154,7 @@ IGNORED = "model.ignored"
 """Section with the reason why the model of the bundle is not used; absent where it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelProvenance:
+class ModelProvenance(NamedTuple):
     """A model's name, and for people what it was fitted on, how, and how well."""
 
     name: str
@@ -177,8 +166,6 @@ def provenance_sections(origin: ModelProvenance, ignored: str = "") -> list[Sect
 
     *ignored* is the reason why the model of the bundle is not used, "" if it is or there is none.
     """
-    import json  # noqa: PLC0415 - as above
-
     from mcpg.index.packing import Section  # noqa: PLC0415 - as above
 
     members = {"name": origin.name, "provenance": origin.provenance}
@@ -192,8 +179,6 @@ def read_provenance(index: Index) -> ModelProvenance:
     Raises:
         StaleIndexError: The section is missing or damaged.
     """
-    from mcpg.text.json_values import read_json  # noqa: PLC0415 - as above
-
     try:
         members = read_json(str(index.section(PROVENANCE), "utf-8"))
         return ModelProvenance(str(members["name"]), str(members["provenance"]))

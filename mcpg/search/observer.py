@@ -334,10 +334,6 @@ def _seconds(name: str, description: str, of: str = "duration") -> Metric:
     return Metric(name, "s", description, of)
 
 
-def _tokens(name: str, description: str) -> Metric:
-    return Metric(name, "{token}", description, "vector_tokens")
-
-
 _RANKED = (
     *("configured_strategy", "ranking_mode", "used_vector"),
     *("used_graph", "cache_hit", "query_normalized"),
@@ -361,7 +357,12 @@ SEARCH = OperationKind(
             "How long searches made and compared vectors",
             "vector_duration",
         ),
-        _tokens("mcpg.search.vector.tokens", "Tokens that vectors of queries have cost"),
+        Metric(
+            "mcpg.search.vector.tokens",
+            "{token}",
+            "Tokens that vectors of queries have cost",
+            "vector_tokens",
+        ),
         _seconds(
             "mcpg.search.graph.duration",
             "How long the other stages of searches took",
@@ -398,7 +399,12 @@ VECTORS = OperationKind(
             "How long it took to find or make the vectors of tools",
             "vectors_duration",
         ),
-        _tokens("mcpg.index.vectors.tokens", "Tokens that vectors of tools have cost"),
+        Metric(
+            "mcpg.index.vectors.tokens",
+            "{token}",
+            "Tokens that vectors of tools have cost",
+            "vector_tokens",
+        ),
     ),
 )
 ROUTE = OperationKind(

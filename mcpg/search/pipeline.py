@@ -1,14 +1,15 @@
 """The pipeline: analyse, retrieve, extract features, fuse, calibrate.
 
-`run_graph` and `run_with_vectors` read from top to bottom; each stage is a module of its own.
+`run_graph`, and `run_with_vectors` of `mcpg.search.hybrid`, read from top to bottom; each stage is
+a module of its own.
 `Searcher` adds what edges reach from the matches.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.index import Index
 from mcpg.search.confidence import MARGIN_DEPTH, Calibration, calibrate, worth_offering
@@ -17,12 +18,12 @@ from mcpg.search.model import Model
 from mcpg.search.query import Analysis, analyse
 from mcpg.search.query_terms import WordCache
 from mcpg.search.results import MAX_LIMIT, SearchRequest
-from mcpg.search.retrieval import POOL, Pool, build_pool, depth, retrieve_for_each, widen_analysis
+from mcpg.search.retrieval import POOL, Pool, depth, retrieve_for_each, widen_analysis
+from mcpg.search.scope import ContextGraph, context_numbers
 
 if TYPE_CHECKING:
     from mcpg.search.guards import CandidateSelection
     from mcpg.search.hybrid import HybridDetails
-    from mcpg.search.index_vectors import SearchVectors
     from mcpg.search.trace import Trace
 
 
@@ -50,7 +51,7 @@ class Search:
     selection: CandidateSelection | None = None
     allowed: frozenset[int] | None = None
 
-    def stage(self, name: str) -> AbstractContextManager[None] | _NullTrace:
+    def stage(self, name: str) -> AbstractContextManager[None]:
         """Return a context manager that times a stage where the search is traced."""
         return stage(self.trace, name)
 
@@ -60,8 +61,7 @@ class Search:
         return replace(self, excluded=self.excluded - {tool}, allowed=allowed)
 
 
-@dataclass(frozen=True, slots=True)
-class RankedList:
+class RankedList(NamedTuple):
     """The result of the pipeline.
 
     Attributes:
@@ -91,17 +91,7 @@ class RankedList:
         ]
 
 
-class _NullTrace:
-    """Null trace: records nothing."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-_NULL_TRACE = _NullTrace()
+_UNTIMED = nullcontext()
 
 
 def run_graph(search: Search) -> RankedList:
@@ -119,59 +109,6 @@ def run_graph(search: Search) -> RankedList:
     return RankedList(analysis, ranked, calibrations, candidates, pool.ends, best)
 
 
-def run_with_vectors(search: Search, vectors: SearchVectors) -> RankedList:
-    """Rank tools by the vectors and the graph.
-
-    Raises:
-        EmbeddingError: The query or the tools have no vectors.
-    """
-    from mcpg.search import hybrid  # noqa: PLC0415 - the graph needs no vectors
-
-    request, index, model = search.request, search.index, search.model
-    scheme = hybrid.find_scheme(hybrid.scheme_name(request), model)
-    analysis = analyse_search(search)
-    text, corrected = hybrid.embedded_text(request), hybrid.corrected_text(request, analysis)
-    with search.stage("embed"):
-        built = vectors.ensure_vectors()
-        vector = vectors.embed_all([text] if corrected is None else [text, corrected])
-        if search.selection is not None:
-            search.selection.know(vector, vectors.semantics.provider().fingerprint)
-    size = depth(request.limit)
-    pool = retrieve_pool(search, analysis, size)
-    with search.stage("compare"):
-        vector_scores = vectors.semantics.vector_scores(
-            built.vectors,
-            vector,
-            hybrid.unknown_share(analysis),
-            # Whatever the limit, or a search that looks at some tools only would find others.
-            count=hybrid.WINDOW_FACTOR * MAX_LIMIT,
-            without=search.excluded,
-            beside=pool.documents,
-        )
-    if scheme.name == hybrid.SEMANTIC and not all(map(vector_scores.knows, pool.documents[:POOL])):
-        scheme = hybrid.find_scheme(hybrid.LEARNED, model)
-    with search.stage("fuse"):
-        pools = hybrid.gather_hybrid_pool(pool, analysis, index, model, vector_scores, size)
-        weight = None
-        if scheme.name == hybrid.LEARNED:
-            weight = hybrid.closeness_weight(pools, analysis, model)
-            scheme = hybrid.apply_weight(scheme, weight.weight)
-        ranked = hybrid.rank(scheme, pools, vector_scores, max(request.limit, MARGIN_DEPTH))
-    with search.stage("calibrate"):
-        evidence = hybrid.VectorCalibration(pools, analysis, model, len(index), vector_scores)
-        calibrations = evidence.calibrate(ranked[: request.limit], scheme)
-        best = calibrations[0].score if calibrations else None
-        count = worth_offering([one.score for one in calibrations], request)
-        ranked, calibrations = ranked[:count], calibrations[:count]
-    lifted = hybrid.find_lifted(ranked, vector_scores) if scheme.name == hybrid.SEMANTIC else ()
-    semantic = hybrid.HybridDetails(
-        scheme, vector_scores, text, corrected, weight, pools, lifted, built.diagnostics
-    )
-    candidates = [*pools.candidates, *pools.further]
-    ends = (len(pools.candidates), len(pools.candidates))
-    return RankedList(analysis, ranked, calibrations, candidates, ends, best, semantic)
-
-
 def gather(search: Search, size: int) -> tuple[Analysis, Pool]:
     """Analyse the query and retrieve the pool."""
     analysis = analyse_search(search)
@@ -186,23 +123,16 @@ def analyse_search(search: Search) -> Analysis:
         analysis = analyse(
             query, search.index, context=context, memo=search.memo, uses_lexicon=request.lexicon
         )
-    return with_context(analysis, request, search.index) if request.context_tools else analysis
-
-
-def with_context(analysis: Analysis, request: SearchRequest, index: Index) -> Analysis:
-    """Return *analysis* with what the graph says by the tools in use that *request* names."""
-    from mcpg.search.scope import ContextGraph, context_numbers  # noqa: PLC0415 - most searches have none
-
-    tools, _ = context_numbers(request.context_tools, index)
-    return replace(analysis, used=ContextGraph(tuple(tools), index)) if tools else analysis
+    in_use, _ = context_numbers(request.context_tools, search.index)
+    return analysis._replace(used=ContextGraph(tuple(in_use), search.index)) if in_use else analysis
 
 
 def retrieve_pool(search: Search, analysis: Analysis, size: int) -> Pool:
-    """Retrieve the pool.
+    """Retrieve the pool, in tiers.
 
-    It holds the best *size* documents by lexical score, within the selection and the filter where
-    there are any, those whose name the query spells, and, if there are any, the nearest neighbours
-    of the tools in use.
+    It holds the best *size* documents by lexical score, at least `POOL`, within the selection and
+    the filter where there are any, those whose name the query spells, and, if there are any, the
+    nearest neighbours of the tools in use.
     """
     index, excluded = search.index, search.excluded
     with search.stage("retrieve"):
@@ -217,9 +147,14 @@ def retrieve_pool(search: Search, analysis: Analysis, size: int) -> Pool:
         named = sorted(named_exactly(analysis, index).keys() - excluded)
         if analysis.used is not None and by_words:
             named += [one for one in analysis.used.neighbours() if one not in excluded]
-    return build_pool(by_words, named, size)
+    first = dict.fromkeys((*by_words[:POOL], *named[:POOL]))
+    if size <= POOL:
+        return Pool(list(first), (len(first), len(first)), by_words)
+    second = dict.fromkeys((*first, *by_words[:MAX_LIMIT], *named[:MAX_LIMIT]))
+    documents = dict.fromkeys((*second, *by_words))
+    return Pool(list(documents), (len(first), len(second)), by_words)
 
 
-def stage(trace: Trace | None, name: str) -> AbstractContextManager[None] | _NullTrace:
+def stage(trace: Trace | None, name: str) -> AbstractContextManager[None]:
     """Return a context manager that times a stage of *trace*, if there is one."""
-    return trace.stage(name) if trace else _NULL_TRACE
+    return trace.stage(name) if trace else _UNTIMED

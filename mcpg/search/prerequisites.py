@@ -15,8 +15,8 @@ with products of weights in (0, 1] for sums of lengths.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from mcpg.index import Index
 from mcpg.text import operations, split_words
@@ -61,8 +61,7 @@ LEAST_PATH = 0.2
 """The least strength of a path to a prerequisite that a search shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class PrerequisiteReason:
+class PrerequisiteReason(NamedTuple):
     """Why one tool must run before another.
 
     Attributes:
@@ -89,7 +88,7 @@ class PrerequisiteReason:
         return AUTHORITY.index(self.origin), self.weight
 
 
-class IndexCache:
+class NeedCache:
     """What is known of an index.
 
     Attributes:
@@ -103,8 +102,7 @@ class IndexCache:
         self.arguments: dict[tuple[int, int], tuple[frozenset[str], ...]] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Prerequisite:
+class Prerequisite(NamedTuple):
     """A tool that must run before one of the goals.
 
     Attributes:
@@ -122,8 +120,7 @@ class Prerequisite:
     need: PrerequisiteReason
 
 
-@dataclass(frozen=True, slots=True)
-class Closure:
+class Closure(NamedTuple):
     """What must run before the goals.
 
     Attributes:
@@ -157,7 +154,7 @@ def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is kno
     limit: int = MOST,
     depth: int = DEEPEST,
     least: float = 0.0,
-    memo: IndexCache | None = None,
+    memo: NeedCache | None = None,
 ) -> Closure:
     """Return what must run before the *goals*, at most *limit* tools over paths of *depth* steps.
 
@@ -172,8 +169,8 @@ def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is kno
         least: The least strength of a path, in [0, 1].
         memo: What is known of the index already; what is read is kept there.
     """
-    walk = _PrerequisiteWalk(index, literals, without, done, memo or IndexCache())
-    walk.run(dict(goals), limit, depth, least)
+    walk = _PrerequisiteWalk(dict(goals), index, literals, without, done, memo or NeedCache())
+    walk.run(limit, depth, least)
     if not walk.needs:
         return _NOTHING
     known = walk.goals.keys() | walk.found.keys()
@@ -187,11 +184,12 @@ class _PrerequisiteWalk:
 
     def __init__(
         self,
+        goals: dict[int, float],
         index: Index,
         literals: Sequence[TextLiteral],
         without: Collection[int],
         done: Collection[int],
-        memo: IndexCache,
+        memo: NeedCache,
     ) -> None:
         self._index = index
         self._names = list(filter(None, map(_literal_names, literals)))
@@ -199,17 +197,16 @@ class _PrerequisiteWalk:
         self._done = done
         self._memo = memo
         self._queue: list[tuple[float, int, int, int, int, PrerequisiteReason]] = []
-        self.goals: dict[int, float] = {}
+        self.goals = goals
         self.found: dict[int, Prerequisite] = {}
         self.needs: list[PrerequisiteReason] = []
 
-    def run(self, goals: dict[int, float], limit: int, depth: int, least: float) -> None:
-        self.goals = goals
-        for goal, score in goals.items():
+    def run(self, limit: int, depth: int, least: float) -> None:
+        for goal, score in self.goals.items():
             self._follow(goal, goal, score, 1)
         while self._queue and len(self.found) < limit:
             negative, steps, tool, _, goal, need = heappop(self._queue)
-            if tool in self.found or -negative < least * goals[goal]:
+            if tool in self.found or -negative < least * self.goals[goal]:
                 continue
             self.found[tool] = Prerequisite(tool, -negative, steps, goal, need)
             if steps < depth:
@@ -228,15 +225,15 @@ class _PrerequisiteWalk:
 
         A goal, or a tool that has run, comes before any other: then nothing more has to run.
         """
-        needs = find_needs(tool, self._index, self._memo)
-        if not needs:
-            return
+
+        def precedence(need: PrerequisiteReason) -> tuple[bool, bool, float, int]:
+            is_there = need.tool in self.goals or need.tool in self._done
+            return need.origin not in _SAID, not is_there, -need.weight, need.tool
+
         provided: set[str] = set()
         inferred = 0
-        open_needs = list(filter(self._is_open, needs))
-        if len(open_needs) > 1:
-            open_needs.sort(key=self._precedence)
-        for need in open_needs:
+        needs = filter(self._is_open, find_needs(tool, self._index, self._memo))
+        for need in sorted(needs, key=precedence):
             arguments = {argument for _, argument in need.fields}
             is_new = not arguments <= provided
             if need.origin == "inferred":
@@ -245,11 +242,6 @@ class _PrerequisiteWalk:
             if is_new or need.origin in _SAID:
                 provided |= arguments
                 yield need
-
-    def _precedence(self, need: PrerequisiteReason) -> tuple[bool, bool, float, int]:
-        is_said = need.origin in _SAID
-        is_there = need.tool in self.goals or need.tool in self._done
-        return not is_said, not is_there, -need.weight, need.tool
 
     def _is_open(self, need: PrerequisiteReason) -> bool:
         """Return whether the request leaves *need* open."""
@@ -282,7 +274,7 @@ class _PrerequisiteWalk:
 
 
 def find_needs(
-    tool: int, index: Index, memo: IndexCache | None = None
+    tool: int, index: Index, memo: NeedCache | None = None
 ) -> tuple[PrerequisiteReason, ...]:
     """Return what *tool* needs, whatever is asked: one need for each tool, the strongest first.
 
@@ -291,26 +283,22 @@ def find_needs(
     kept = {} if memo is None else memo.needs
     known = kept.get(tool)
     if known is None:
-        known = tuple(_read(tool, index))
+        known = tuple(_read_needs(tool, index))
         if len(kept) < _MOST_REMEMBERED:
             kept[tool] = known
     return known
 
 
-def _read(tool: int, index: Index) -> list[PrerequisiteReason]:
+def _read_needs(tool: int, index: Index) -> list[PrerequisiteReason]:
     needs: dict[int, PrerequisiteReason] = {}
     for need in _believable([*_stated_needs(tool, index), *_best_providers(tool, index)], index):
-        held = needs.get(need.tool)
-        needs[need.tool] = need if held is None else _merge_needs(held, need)
-    against = _against(tool, index)
+        held = needs.setdefault(need.tool, need)
+        # The need with more authority counts, and the fields of either.
+        chosen = max(held, need, key=lambda one: one.authority)
+        needs[need.tool] = chosen._replace(fields=chosen.fields or held.fields or need.fields)
+    against = _find_followers(tool, index)
     kept = [one for one in needs.values() if one.authority > against.get(one.tool, (-1, 0.0))]
     return sorted(kept, key=lambda one: (-one.weight, one.tool))[:_MOST_NEEDS]
-
-
-def _merge_needs(first: PrerequisiteReason, second: PrerequisiteReason) -> PrerequisiteReason:
-    """Return the need with more authority, and the fields of either."""
-    chosen = max(first, second, key=lambda one: one.authority)
-    return replace(chosen, fields=chosen.fields or first.fields or second.fields)
 
 
 def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
@@ -337,27 +325,20 @@ def _believable(needs: Sequence[PrerequisiteReason], index: Index) -> list[Prere
     a value that no reader provides, if creating is what it does.
     """
     read = {argument for one in needs if _reads(one.tool, index) for _, argument in one.fields}
-    return [
-        one
-        for one in needs
-        if one.origin in _SAID
-        or _reads(one.tool, index)
-        or (
-            one.origin == "schema"
-            and _creates(one.tool, index)
-            and read.isdisjoint(argument for _, argument in one.fields)
-        )
-    ]
+    believed = []
+    for one in needs:
+        if one.origin in _SAID or _reads(one.tool, index):
+            believed.append(one)
+        elif one.origin == "schema" and read.isdisjoint(argument for _, argument in one.fields):
+            (shares,) = index.operations([one.tool])
+            if 2 * shares[operations.KINDS.index("create")] > sum(shares):
+                believed.append(one)
+    return believed
 
 
 def _reads(tool: int, index: Index) -> bool:
     (shares,) = index.operations([tool])
     return 2 * sum(shares[: operations.READS]) > sum(shares)
-
-
-def _creates(tool: int, index: Index) -> bool:
-    (shares,) = index.operations([tool])
-    return 2 * shares[operations.KINDS.index("create")] > sum(shares)
 
 
 def _best_providers(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
@@ -377,7 +358,7 @@ def _best_providers(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
         yield PrerequisiteReason(source, tool, PROVIDES, "schema", weight, reason, tuple(fields))
 
 
-def _against(tool: int, index: Index) -> dict[int, tuple[int, float]]:
+def _find_followers(tool: int, index: Index) -> dict[int, tuple[int, float]]:
     """Return what speaks for it that *tool* runs before each other tool, as authorities."""
     rows = [
         (target, (AUTHORITY.index(index.origin(number)), weight))

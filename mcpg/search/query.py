@@ -7,13 +7,14 @@ short. Each segment may be an intent of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from math import fsum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
+from mcpg.index.phrases import find_opening_phrase
 from mcpg.search.query_terms import QueryTerm, TermReader, WordCache, wanted_operation
+from mcpg.search.scope import ContextGraph
 from mcpg.text import (
     Word,
     fold,
@@ -28,10 +29,6 @@ from mcpg.text import (
 )
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral, blank_literals, find_literals
 from mcpg.text.words import LANGUAGES, are_stop_words, is_unspaced
-
-if TYPE_CHECKING:
-    from mcpg.search.scope import ContextGraph
-
 
 WORD_WEIGHT = 0.5
 """What a word of a literal weighs beside one that is asked for."""
@@ -53,29 +50,25 @@ def query_literals(query: str, index: Index) -> tuple[TextLiteral, ...]:
 
     Quoted texts, and what has no letter, are literals all the same.
     """
-    return tuple([one for one in find_literals(query) if not _is_held(one, index)])
+    return tuple(
+        [
+            one
+            for one in find_literals(query)
+            if one.kind == QUOTED
+            or not any(map(str.isalpha, one.text))
+            or (index.find_word(fold(one.text)) < 0 and index.find_identifier(joined(one.text)) < 0)
+        ]
+    )
 
 
-def _is_held(literal: TextLiteral, index: Index) -> bool:
-    if literal.kind == QUOTED or not any(map(str.isalpha, literal.text)):
-        return False
-    whole = joined(literal.text)
-    return index.find_word(fold(literal.text)) >= 0 or index.find_identifier(whole) >= 0
-
-
-def without_literals(query: str, literals: Sequence[TextLiteral], expected: str | None) -> str:
-    """Return *query* with spaces in the place of its *literals*, if that leaves any content word.
-
-    Else quoted texts are kept, or all of them: they are what there is to go by. *expected* is the
-    language that one stop word is enough to tell.
-    """
-    return spoken_part(query, literals, expected)[0]
-
-
-def spoken_part(
+def without_literals(
     query: str, literals: Sequence[TextLiteral], expected: str | None
 ) -> tuple[str, list[Word]]:
-    """Return the same with its words."""
+    """Return *query* with spaces in the place of its *literals*, and the words of that.
+
+    If that leaves no content word, quoted texts are kept, or all of them: they are what there is to
+    go by. *expected* is the language that one stop word is enough to tell.
+    """
     if literals:
         others = [one for one in literals if one.kind != QUOTED]
         for hidden in (literals, others):
@@ -102,13 +95,15 @@ def words_of_literals(
     """Return the clauses that *literals* add to those that are *asked* for."""
     most = fsum([clause.weight for clause in asked])
     has = [clause.text for clause in asked]
-    words = [one for one in _words(literals) if one not in stop_words and one not in has]
+    spoken = (word.text for one in literals for word in iter_words(one.text) if not word.whole)
+    distinct = [*dict.fromkeys(spoken)][:_MOST_WORDS]
+    words = [one for one in distinct if one not in stop_words and one not in has]
     names = [name for one in literals for name in WORDS_OF_KINDS.get(one.kind, ())]
     # A name of a kind that is asked for as well counts twice: both speak for one tool.
     return [
-        *_lighten_clauses(reader.of_literals(words), WORD_WEIGHT, MOST_OF_WORDS * most),
+        *_lighten_clauses(reader.read(words, "literal"), WORD_WEIGHT, MOST_OF_WORDS * most),
         *_lighten_clauses(
-            reader.of_literals(dict.fromkeys(names)), KIND_WEIGHT, MOST_OF_KINDS * most
+            reader.read(dict.fromkeys(names), "literal"), KIND_WEIGHT, MOST_OF_KINDS * most
         ),
     ]
 
@@ -119,12 +114,7 @@ def _lighten_clauses(
     """Return *clauses* that weigh less by *factor*, and together at most *most*."""
     total = fsum([clause.weight for clause in clauses])
     factor = min(factor, most / total) if total else 0.0
-    return [one.weighing(one.weight * factor) for one in clauses] if factor else ()
-
-
-def _words(literals: Iterable[TextLiteral]) -> list[str]:
-    words = [word.text for one in literals for word in iter_words(one.text) if not word.whole]
-    return [*dict.fromkeys(words)][:_MOST_WORDS]
+    return [one._replace(weight=one.weight * factor) for one in clauses] if factor else ()
 
 
 Part: TypeAlias = tuple[int, ...]
@@ -210,8 +200,7 @@ _LONGEST_RUN = 1_024
 CONTEXT_WEIGHT = 0.3
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(NamedTuple):
     """What a query became.
 
     Attributes:
@@ -261,7 +250,7 @@ def analyse(
     kept in *memo*. Without the lexicon, words have neither translations nor related words.
     """
     literals = query_literals(query, index)
-    text, words = spoken_part(query, literals, index.language)
+    text, words = without_literals(query, literals, index.language)
     spoken = [word.text for word in words]
     single = [word.text for word in words if not word.whole]
     plain = _distinct(single)
@@ -277,8 +266,7 @@ def analyse(
     found = (*asked, *identifiers)
     stop_words = stop_words_of(language) if language in LANGUAGES else frozenset[str]()
     arguments = words_of_literals(literals, found, reader, stop_words) if literals else ()
-    of_context = reader.of_context(_of_context(context, plain, index)) if context else ()
-    added = _lighten_context(of_context, asked)
+    added = _read_context(context, plain, asked, reader, index) if context else ()
     parts = split_segments(
         text,
         [clause.text for clause in found],
@@ -324,11 +312,20 @@ def _detect_language(
     return lexicon.ENGLISH if told and lexicon.is_rather_english(words, told) else told
 
 
-def _of_context(context: str, asked: Sequence[str], index: Index) -> list[str]:
-    """Return the content words of *context* that are not *asked* for."""
+def _read_context(
+    context: str, said: Sequence[str], asked: Sequence[QueryTerm], reader: TermReader, index: Index
+) -> list[QueryTerm]:
+    """Return the clauses of the content words of *context* that the query has not *said*.
+
+    Together they weigh at most their part of what the words that are *asked* for weigh.
+    """
     words = _distinct(word.text for word in iter_words(context) if not word.whole)
     content = _content_words(words, language_of(words, index.language))
-    return [word for word in content if word not in asked]
+    added = reader.read([word for word in content if word not in said], "context")
+    query = fsum(clause.weight for clause in asked)
+    weight = fsum(clause.weight for clause in added)
+    factor = CONTEXT_WEIGHT * min(1.0, query / weight) if weight else 0.0
+    return [clause._replace(weight=clause.weight * factor) for clause in added]
 
 
 def _segment_words(query: str, language: str, index: Index) -> tuple[str, ...]:
@@ -344,7 +341,8 @@ def _segment_words(query: str, language: str, index: Index) -> tuple[str, ...]:
         words = [word.text for word in iter_words(token) if not word.whole]
         pairs = [word for word in words if is_unspaced(word[0])]
         known = [pair for pair in pairs if index.find_word(pair) >= 0]
-        of_texts = [pair for pair in known if not _is_only_hinted(pair, index)]
+        terms = [index.term_of_word(index.find_word(pair)) for pair in known]
+        of_texts = [term for term in terms if not index.is_only_hinted(term)]
         if not pairs or 2 * len(of_texts) >= len(pairs):
             found |= dict.fromkeys(words)
             continue
@@ -363,18 +361,12 @@ def _match_opening(
     """Return the tools with the longest alias that opens *words*, and the share that it is."""
     if not index.has_phrases:
         return ()
-    from mcpg.index.phrases import find_opening_phrase  # noqa: PLC0415 - many catalogues have none
-
     count, tools = find_opening_phrase(words, index)
     if not count:
         return ()
     rarities = [reader.rarity(word) for word in words[:MAX_WORDS]]
     share = fsum(rarities[:count]) / fsum(rarities)
     return tuple([(tool, share) for tool in tools])
-
-
-def _is_only_hinted(word: str, index: Index) -> bool:
-    return index.is_only_hinted(index.term_of_word(index.find_word(word)))
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
@@ -388,13 +380,3 @@ def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
     """
     stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
     return [word for word in words if word not in stop_words] or words
-
-
-def _lighten_context(added: Sequence[QueryTerm], asked: Sequence[QueryTerm]) -> list[QueryTerm]:
-    """Scale the context's clauses so that together they weigh their part of the query at most."""
-    if not added:
-        return []
-    query = fsum(clause.weight for clause in asked)
-    context = fsum(clause.weight for clause in added)
-    factor = CONTEXT_WEIGHT * min(1.0, query / context) if context else 0.0
-    return [replace(clause, weight=clause.weight * factor) for clause in added]

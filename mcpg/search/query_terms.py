@@ -9,10 +9,10 @@ related words, which bring tools into the pool and have features of their own.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import compress, islice
 from math import fsum, log
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.scoring import inverse_document_frequency, smoothed_idf
@@ -44,27 +44,13 @@ _CREDIT_OF_RELATED_VERB = 0.6
 _MOST_REMEMBERED = 16_384
 
 
-_operations: dict[tuple[tuple[str, float], ...], tuple[float, ...]] = {}
-
 # The roles of words that may have related ones.
 _ASKED = ("term", "unknown")
 # A word that at most this share of texts of 100 words hold says all that a word can.
 _TELLING_SHARE = 0.015
 
 
-def _content(share: float) -> float:
-    """Return how much a word says that this *share* of texts hold, in [0, 1].
-
-    It is the information in its occurrence, as a share of what a telling word has.
-
-    Source: Shannon, "A mathematical theory of communication", Bell System Technical Journal 27(3),
-    1948, section 6.
-    """
-    return min(1.0, log(share) / log(_TELLING_SHARE)) if share else 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class TermExpansion:
+class TermExpansion(NamedTuple):
     """A word of the catalogue that a word of the query may have meant.
 
     Attributes:
@@ -84,8 +70,7 @@ class TermExpansion:
     similarity: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTerm:
+class QueryTerm(NamedTuple):
     """One word of the query that can find tools.
 
     Attributes:
@@ -103,6 +88,9 @@ class QueryTerm:
         retrieved_by: Those of `related_variants` that documents are retrieved by: the ones that few
             documents hold, or all where there are no `variants`.
         content: How much it says, in [0, 1]: below 1 for a word that is frequent in its language.
+            It is the information in its occurrence, as a share of what a telling word has (Shannon,
+            "A mathematical theory of communication", Bell System Technical Journal 27(3), 1948,
+            section 6).
     """
 
     text: str
@@ -121,22 +109,6 @@ class QueryTerm:
     def kind(self) -> str | None:
         """How the nearest word that it stands for was found, `None` when unknown."""
         return self.repairs[0].kind if self.repairs else None
-
-    def weighing(self, weight: float) -> QueryTerm:
-        """Return the same term with another *weight*."""
-        return QueryTerm(
-            self.text,
-            self.repairs,
-            self.variants,
-            weight,
-            self.document_frequency,
-            self.role,
-            self.origin,
-            self.meanings,
-            self.related_variants,
-            self.retrieved_by,
-            self.content,
-        )
 
 
 class WordCache:
@@ -184,22 +156,23 @@ class TermReader:
         self._stems = memo.stems[self._has_meanings]
         self._background = language or index.language
 
-    def read(self, words: Iterable[str]) -> list[QueryTerm]:
-        """Return the terms of those *words* that can find tools."""
-        return self._terms(words, "query")
+    def read(self, words: Iterable[str], origin: str = "query") -> list[QueryTerm]:
+        """Return the terms of those *words* that can find tools.
 
-    def _terms(self, words: Iterable[str], origin: str) -> list[QueryTerm]:
-        made = [self._read_cached(word, origin) for word in words]
-        return [term for term in made if term is not None]
-
-    def _read_cached(self, word: str, origin: str) -> QueryTerm | None:
-        key = word, self._language, self._uses_lexicon, origin
-        if key in self._memo:
-            return self._memo[key]
-        term = self._read(word) if origin == "query" else self._read_if_known(word, origin)
-        if len(self._memo) < _MOST_REMEMBERED:
-            self._memo[key] = term
-        return term
+        Of another *origin*, `literal` or `context`, these are the ones that the catalogue holds.
+        """
+        found = []
+        for word in words:
+            key = word, self._language, self._uses_lexicon, origin
+            if key in self._memo:
+                term = self._memo[key]
+            else:
+                term = self._read(word, origin)
+                if len(self._memo) < _MOST_REMEMBERED:
+                    self._memo[key] = term
+            if term is not None:
+                found.append(term)
+        return found
 
     def read_stems(self) -> None:
         """Look up the terms of all English stems that words are related to."""
@@ -215,20 +188,14 @@ class TermReader:
             if term >= 0
         ]
 
-    def of_context(self, words: Iterable[str]) -> list[QueryTerm]:
-        """Return terms of those *words* of the context that the catalogue holds."""
-        return self._terms(words, "context")
-
-    def of_literals(self, words: Iterable[str]) -> list[QueryTerm]:
-        """Return terms of those *words* that the catalogue holds; literals add them."""
-        return self._terms(words, "literal")
-
-    def _read_if_known(self, word: str, origin: str) -> QueryTerm | None:
+    def _read(self, word: str, origin: str) -> QueryTerm | None:
         known = self._find_known(word)
-        return self._weigh(word, known, "term", origin) if known else None
-
-    def _read(self, word: str) -> QueryTerm | None:
-        known = self._with_translations(word, self._find_known(word))
+        if origin != "query":
+            return self._weigh(word, known, "term", origin) if known else None
+        # One tool with an alias in a language takes no translation from the others.
+        if known and self._index.is_only_hinted(known[0].term):
+            others = self._translate(word)
+            known = (*known, *(one for one in others if one.term != known[0].term))
         if known and known[0].kind == "exact":
             return self._weigh(word, known, "term")
         if stem(word) in self._stop_words:
@@ -238,7 +205,7 @@ class TermReader:
         if not repairs and is_literal:
             return self._weigh(word, (), "literal")
         if not repairs and not self._is_common(word):
-            repairs = self._complete(word) or self._respell(word)
+            repairs = self._repair(word)
         if self._is_misspelt_stop_word(word, repairs):
             return None
         return self._weigh(word, repairs, "term" if repairs else "unknown")
@@ -274,7 +241,8 @@ class TermReader:
         known = word, repairs, variants, weight, frequency, role, origin
         is_asked = self._has_related and role in _ASKED and origin == "query"
         related = self._relate(word, repairs, variants) if is_asked else ((), (), ())
-        return QueryTerm(*known, *related, _content(share))
+        content = min(1.0, log(share) / log(_TELLING_SHARE)) if share else 1.0
+        return QueryTerm(*known, *related, content)
 
     def rarity(self, word: str) -> float:
         """Return how rare *word* is in texts of the language, above 0."""
@@ -302,7 +270,7 @@ class TermReader:
     def _expansion(
         self, term: int, kind: str, similarity: float = 1.0, distance: int = 0
     ) -> TermExpansion:
-        return TermExpansion(_term_word(term, self._index), term, kind, distance, similarity)
+        return TermExpansion(_read_term(term, self._index), term, kind, distance, similarity)
 
     def _translate(self, word: str) -> tuple[TermExpansion, ...]:
         """Return the words of the catalogue that translate *word*, from or to another language."""
@@ -335,17 +303,6 @@ class TermReader:
             known = self._stems[number] = found
         return known
 
-    def _with_translations(
-        self, word: str, known: tuple[TermExpansion, ...]
-    ) -> tuple[TermExpansion, ...]:
-        """Return *known* with the translations of a *word* that no tool has in its text.
-
-        One tool with an alias in a language takes no translation from the others.
-        """
-        if not known or not self._index.is_only_hinted(known[0].term):
-            return known
-        return (*known, *(one for one in self._translate(word) if one.term != known[0].term))
-
     def _compound(self, word: str) -> tuple[TermExpansion, ...]:
         """Find *word* as two words of the catalogue, and no stop words, written together."""
         shortest = _SHORTEST_COMPOUND_PART
@@ -359,26 +316,21 @@ class TermReader:
                 )
         return ()
 
-    def _complete(self, word: str) -> tuple[TermExpansion, ...]:
-        """Find the words that begin with *word*, the shortest first."""
-        words = self._index.completions(word, _MOST_COMPLETIONS)
-        return tuple(
-            TermExpansion(
-                other, self._term(other), "prefix", 0, _TYPO_CREDIT * len(word) / len(other)
-            )
-            for other in sorted(words, key=lambda other: (len(other), other))
-        )
-
-    def _term(self, word: str) -> int:
-        return self._index.term_of_word(self._index.find_word(word))
-
-    def _respell(self, word: str) -> tuple[TermExpansion, ...]:
-        """Find the words that *word* may be a misspelling of; credit falls with distance."""
-        distance, words = self._index.nearest(word)
-        similarity = _credit(word, distance)
-        return tuple(
-            TermExpansion(other, self._term(other), "typo", distance, similarity) for other in words
-        )
+    def _repair(self, word: str) -> tuple[TermExpansion, ...]:
+        """Find the words that begin with *word*, the shortest first, or else are spelt like it."""
+        index, kind, distance = self._index, "prefix", 0
+        words: Sequence[str] = index.completions(word, _MOST_COMPLETIONS)
+        if words:
+            words = sorted(words, key=lambda other: (len(other), other))
+        else:
+            kind = "typo"
+            distance, words = index.nearest(word)
+        found = []
+        for other in words:
+            term = index.term_of_word(index.find_word(other))
+            credit = _credit(word, distance) if distance else _TYPO_CREDIT * len(word) / len(other)
+            found.append(TermExpansion(other, term, kind, distance, credit))
+        return tuple(found)
 
     def _relate(
         self, word: str, repairs: Sequence[TermExpansion], variants: Iterable[tuple[int, float]]
@@ -457,13 +409,13 @@ def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
     """Return the words of the catalogue that are related to *term*, the most similar first."""
     return tuple(
         [
-            TermExpansion(_term_word(number, index), number, "related", 0, similarity)
+            TermExpansion(_read_term(number, index), number, "related", 0, similarity)
             for number, similarity in term.related_variants
         ]
     )
 
 
-def _term_word(term: int, index: Index) -> str:
+def _read_term(term: int, index: Index) -> str:
     return index.word(index.word_of_term(term))
 
 
@@ -474,21 +426,17 @@ def wanted_operation(term: QueryTerm) -> tuple[float, ...]:
     `mcpg.text.operations.find_ratios`. Where none does, it is what the words related to them say
     on average.
     """
-    known = _operations.get(term.meanings)
-    if known is None:
-        known = _read_wanted_operation(term)
-        if len(_operations) < _MOST_REMEMBERED:
-            _operations[term.meanings] = known
-    return known
+    return _find_wanted_operation(term.meanings)
 
 
-def _read_wanted_operation(term: QueryTerm) -> tuple[float, ...]:
-    for meaning, _ in term.meanings:
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _find_wanted_operation(meanings: tuple[tuple[str, float], ...]) -> tuple[float, ...]:
+    for meaning, _ in meanings:
         if ratios := operations.find_ratios(meaning):
             return ratios
     found = (
         (_CREDIT_OF_RELATED_VERB * similarity, ratios)
-        for meaning, _ in term.meanings[:1]
+        for meaning, _ in meanings[:1]
         for other, similarity in lexicon.related_stems(meaning)
         if (ratios := operations.find_ratios(other))
     )

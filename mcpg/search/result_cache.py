@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic
@@ -28,25 +28,12 @@ from mcpg.search.results import Match, SearchRequest, SearchResult, Strategy
 from mcpg.search.searcher import Searcher
 from mcpg.search.trace import Trace
 
-if TYPE_CHECKING:
-    from mcpg.vectors.matrix import ToolVectors
-
 Answering = Callable[[Searcher, SearchRequest, tuple[Diagnostic, ...], Trace | None], SearchResult]
 
 
 _HANDED_OVER = ("_load", "_view")
-# What the declarations name and their modules import for type checkers alone.
-_NAMES: dict[str, Any] = {
-    "Callable": Callable,
-    "ClassVar": ClassVar,
-    "Diagnostic": Diagnostic,
-    "ToolView": object,
-    "Mapping": Mapping,
-    "RankingModeName": str,
-    "SeverityName": str,
-    "StrategyName": str,
-    "Tool": object,
-}
+# Names of kinds of texts that the declarations list.
+_NAMES = {"RankingModeName": str, "SeverityName": str, "StrategyName": str}
 
 
 def encode_result(result: SearchResult, key: str) -> bytes:
@@ -90,7 +77,10 @@ def _read(kind: Any, part: Any, load: Callable[[str], Tool]) -> Any:
         ValueError: It is none.
     """
     if isinstance(kind, UnionType):
-        return _read_either(get_args(kind), part, load)
+        if part is None and NoneType in get_args(kind):
+            return None
+        (kind,) = [one for one in get_args(kind) if one is not NoneType]
+        return _read(kind, part, load)
     if get_origin(kind) is tuple and isinstance(part, list):
         (item, _) = get_args(kind)
         return tuple(_read(item, one, load) for one in part)
@@ -99,13 +89,6 @@ def _read(kind: Any, part: Any, load: Callable[[str], Tool]) -> Any:
     if type(part) is kind or (kind is float and type(part) is int):
         return part
     raise ValueError
-
-
-def _read_either(kinds: tuple[Any, ...], part: Any, load: Callable[[str], Tool]) -> Any:
-    if part is None and NoneType in kinds:
-        return None
-    (kind,) = [one for one in kinds if one is not NoneType]
-    return _read(kind, part, load)
 
 
 def _read_value(kind: Any, parts: list[Any], load: Callable[[str], Tool]) -> Any:
@@ -165,14 +148,16 @@ class ResultCache:
         trace: Trace | None = None,
     ) -> SearchResult:
         """Answer *request* from the cache or anew, with diagnostics of the cache's failures."""
-        makers = _makers(searcher, request)
+        makers = _find_makers(searcher, request)
         key = self._key(searcher, request, diagnostics, makers)
         result = self._look_up(searcher, key) if key else None
         if result is None:
             result = self._compute(searcher, request, diagnostics, trace)
             # The search may have loaded vectors that the key has to name. Who else had a part in it
             # was asked before: what is published meanwhile must not be taken for its maker.
-            self._keep(result, key or self._key(searcher, request, diagnostics, makers))
+            key = key or self._key(searcher, request, diagnostics, makers)
+            if key and LASTING.issuperset(one.code for one in result.diagnostics):
+                self._cache.put(RESULT, key, encode_result(result, key))
         elif trace is not None:
             trace.is_cached = True
         failed = self._cache.diagnostics()
@@ -180,11 +165,11 @@ class ResultCache:
 
     def _look_up(self, searcher: Searcher, key: str) -> SearchResult | None:
         result = decode_result(self._cache.get(RESULT, key), key, searcher.tool)
-        return result if result is not None and _fits_index(result, searcher.index) else None
-
-    def _keep(self, result: SearchResult, key: str | None) -> None:
-        if key and LASTING.issuperset(one.code for one in result.diagnostics):
-            self._cache.put(RESULT, key, encode_result(result, key))
+        if result is None:
+            return None
+        expanded = (*result.related_matches, *result.next_step_matches, *result.prerequisites)
+        shown = [match.tool_id for match in (*result.matches, *expanded)]
+        return None if ABSENT in map(searcher.index.find_tool, shown) else result
 
     def _key(
         self,
@@ -197,10 +182,11 @@ class ResultCache:
         if makers is None:
             return None
         if request.strategy != Strategy.GRAPH:
-            vectors = _whole(searcher.semantics().current_vectors)
-            if vectors is None:
+            built = searcher.semantics().built
+            # Nobody is asked for vectors only to be named: that may take long, and fail.
+            if built is None or built.vectors.missing:
                 return None
-            makers = {**makers, "vectors": vectors}
+            makers = {**makers, "vectors": built.vectors.identity}
         asked = {name: getattr(request, name) for name in request.__match_args__}
         found = [(one.code, one.message) for one in diagnostics]
         known = self._known
@@ -219,7 +205,7 @@ def index_digest(index: Index) -> str:
     return f"{key.hex()}:{header.recipe:08x}"
 
 
-def _makers(searcher: Searcher, request: SearchRequest) -> dict[str, str] | None:
+def _find_makers(searcher: Searcher, request: SearchRequest) -> dict[str, str] | None:
     """Return who, beside the index and the vectors, has a part in the answer to *request*.
 
     `None` where one of them has no fingerprint: such answers are never kept.
@@ -233,17 +219,3 @@ def _makers(searcher: Searcher, request: SearchRequest) -> dict[str, str] | None
     if services.candidates is not None:
         makers["candidates"] = searcher.guarded_source(request).fingerprint()
     return makers if all(isinstance(one, str) for one in makers.values()) else None
-
-
-def _whole(vectors: ToolVectors | None) -> str | None:
-    """Return who made *vectors*, `None` while some are missing.
-
-    Nobody is asked for vectors only to be named, for that may take long, and fail.
-    """
-    return None if vectors is None or vectors.missing else vectors.identity
-
-
-def _fits_index(result: SearchResult, index: Index) -> bool:
-    expanded = (*result.related_matches, *result.next_step_matches, *result.prerequisites)
-    matches = (*result.matches, *expanded)
-    return all(index.find_tool(match.tool_id) != ABSENT for match in matches)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from mcpg.catalog.model import Tool, ToolView
-from mcpg.errors import Diagnostic, wrong_type
+from mcpg.errors import Code, Diagnostic, UsageError, warning, wrong_type
+from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count, round_shown_score, score_text, to_json
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from mcpg.llm.normalizer import Normalizer
     from mcpg.search.caches import SearchCache
     from mcpg.search.observer import Observer
-    from mcpg.text.json_values import JsonObject
 
 
 Context: TypeAlias = Any
@@ -106,7 +106,7 @@ class LinkReason:
         return members
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Match:
     """One tool that a search offers.
 
@@ -125,14 +125,14 @@ class Match:
     tool_id: str
     source_id: str
     tool_name: str
-    display_name: str
-    summary: str
-    is_enabled: bool
+    display_name: str = field(compare=False)
+    summary: str = field(compare=False)
+    is_enabled: bool = field(compare=False)
     score: float
     evidence: Evidence
     via: LinkReason | None
-    _load: Callable[[], Tool]
-    _view: Callable[[], ToolView] | None = None
+    _load: Callable[[], Tool] = field(compare=False)
+    _view: Callable[[], ToolView] | None = field(default=None, compare=False)
 
     @property
     def descriptor(self) -> Tool:
@@ -157,15 +157,6 @@ class Match:
         else:
             members["via"] = self.via.to_dict()
         return members | tool.hints
-
-    def _compared_fields(self) -> tuple[object, ...]:
-        return (self.tool_id, self.source_id, self.tool_name, self.score, self.evidence, self.via)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self._compared_fields() == other._compared_fields()
-
-    def __hash__(self) -> int:
-        return hash(self._compared_fields())
 
     def __repr__(self) -> str:
         return f"Match({self.tool_id!r}, score={self.score:.6f})"
@@ -320,14 +311,15 @@ def check_request(
             probability.
     """
     check_text("query", query)
-    check_context(context)
+    if not (context is None or isinstance(context, str | dict | list | tuple | int | float)):
+        raise wrong_type("context", context, "text or a JSON value")
     for name in ("include_disabled", "abstain", "normalize", "lexicon", "read_only"):
         check_flag(name, getattr(asked, name))
     limit, min_score = check_limit(asked.limit), asked.min_score
     if isinstance(min_score, bool) or not isinstance(min_score, int | float):
         raise wrong_type("min_score", min_score, "a number in [0, 1]")
     if not 0 <= min_score <= 1:
-        raise _usage_error(f"min_score is {min_score}", "ask for a score in [0, 1]")
+        raise UsageError(f"min_score is {min_score}", remedy="ask for a score in [0, 1]")
     query, context = (query or "").strip(), flatten_context(context).strip()
     strategy = check_strategy(asked.strategy)
     request = SearchRequest(
@@ -347,7 +339,7 @@ def check_request(
         asked.read_only,
     )
     cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
-    return request, tuple(_cuts(query, context, limit)) if cut else ()
+    return request, tuple(_report_cuts(query, context, limit)) if cut else ()
 
 
 def check_text(name: str, given: object) -> None:
@@ -369,7 +361,7 @@ def check_limit(limit: object, name: str = "limit") -> int:
     if isinstance(limit, bool) or not isinstance(limit, int):
         raise wrong_type(name, limit, "a whole number")
     if limit < 1:
-        raise _usage_error(f"{name} is {limit}", "use at least 1")
+        raise UsageError(f"{name} is {limit}", remedy="use at least 1")
     return limit
 
 
@@ -381,16 +373,6 @@ def check_flag(name: str, given: object) -> None:
     """
     if given is not True and given is not False:
         raise wrong_type(name, given, "True or False")
-
-
-def check_context(context: Context) -> None:
-    """Check that *context* is text or another JSON value; what it holds may be anything.
-
-    Raises:
-        UsageError: It is not.
-    """
-    if not (context is None or isinstance(context, str | dict | list | tuple | int | float)):
-        raise wrong_type("context", context, "text or a JSON value")
 
 
 def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
@@ -443,7 +425,7 @@ def check_strategy(name: str) -> StrategyName:
     for strategy in STRATEGIES:
         if strategy == STRATEGY_ALIASES.get(name, name):
             return strategy
-    raise _usage_error(f"no strategy is called {name!r}", _suggest_known(name, STRATEGIES))
+    raise UsageError(f"no strategy is called {name!r}", remedy=_suggest_known(name, STRATEGIES))
 
 
 def check_fusion(name: str, strategy: str) -> FusionName:
@@ -456,10 +438,10 @@ def check_fusion(name: str, strategy: str) -> FusionName:
         raise wrong_type("fusion", name, " or ".join(FUSIONS))
     known = [fusion for fusion in FUSIONS if fusion == name]
     if not known:
-        raise _usage_error(f"no fusion is called {name!r}", _suggest_known(name, FUSIONS))
+        raise UsageError(f"no fusion is called {name!r}", remedy=_suggest_known(name, FUSIONS))
     if strategy != Strategy.AUTO:
         message = f"the strategy {strategy!r} has one list alone: there is nothing to fuse"
-        raise _usage_error(message, "ask for the strategy 'auto', or for no fusion")
+        raise UsageError(message, remedy="ask for the strategy 'auto', or for no fusion")
     return known[0]
 
 
@@ -472,24 +454,13 @@ def _suggest_known(name: str, known: Sequence[str]) -> str:
     return f"did you mean {near[0]}?" if near else f"use {', '.join(others)} or {last}"
 
 
-def _usage_error(message: str, remedy: str) -> Exception:
-    from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
-
-    return UsageError(message, remedy=remedy)
-
-
-def _cuts(query: str, context: str, limit: int) -> list[Diagnostic]:
-    from mcpg.errors import Code, warning  # noqa: PLC0415 - most searches notice nothing
-
-    found = []
+def _report_cuts(query: str, context: str, limit: int) -> Iterator[Diagnostic]:
     if limit > MAX_LIMIT:
-        found.append(
-            warning(Code.LIMIT_CAPPED, f"{limit} matches were asked for; {MAX_LIMIT} is the most")
-        )
+        message = f"{limit} matches were asked for; {MAX_LIMIT} is the most"
+        yield warning(Code.LIMIT_CAPPED, message)
     if max(len(query), len(context)) > MAX_QUERY_CHARACTERS:
         message = f"only the first {MAX_QUERY_CHARACTERS} characters of the query were read"
-        found.append(warning(Code.QUERY_TRUNCATED, message))
-    return found
+        yield warning(Code.QUERY_TRUNCATED, message)
 
 
 LOCAL = "local"

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import chain, islice, zip_longest
 from math import fsum
 from operator import itemgetter
 from types import ModuleType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.search.query import Analysis
 from mcpg.search.query_terms import QueryTerm
-from mcpg.search.results import MAX_LIMIT, FocusedGraph, LinkReason
+from mcpg.search.results import MAX_LIMIT, FocusedGraph
 from mcpg.search.scores import SCALE, MergedLists, Weighed, best_documents
 from mcpg.values import round_score
 
 # From so many postings on, numpy adds them up sooner, though it takes some microseconds a list.
 _MANY = 400
-# From so many terms on, and 3-grams, numpy looks up sooner what a pool of documents has of them.
-_MANY_TERMS = 4
-_MANY_GRAMS = 8
 # So many postings are added one by one in the time that the import of numpy takes.
 _WORTH_IMPORTING = 2_000_000
 # In a catalogue of so many tools, most requests have long lists.
@@ -56,33 +52,15 @@ class _Arrays:
             return None
         return self._import()
 
-    def impacts(self, terms: int, index: Index) -> ModuleType | None:
-        """Return what looks up so many *terms* in a pool, `None` where that is done one by one."""
-        arrays = self._features(terms >= _MANY_TERMS, index)
-        return arrays if arrays and arrays.is_ready(index) else None
-
-    def grams(self, grams: int, index: Index) -> ModuleType | None:
-        """Return the same for so many 3-grams."""
-        return self._features(grams >= _MANY_GRAMS, index)
-
-    def _features(self, are_many: bool, index: Index) -> ModuleType | None:
-        """Return what computes features; for them alone numpy is never imported."""
-        if not are_many or not index.is_compiled or not any(self._imported):
-            return None
-        from mcpg.search import array_scores  # noqa: PLC0415 - a cold search does without
-
-        return array_scores
-
     def prepare(self, index: Index) -> None:
         """Prepare for many searches of a compiled *index*.
 
         Raises:
             StaleIndexError: The index is damaged.
         """
-        if len(index) >= _LARGE and self._import():
-            from mcpg.search import array_scores  # noqa: PLC0415 - as above
-
-            array_scores.prepare(index)
+        arrays = self._import() if len(index) >= _LARGE else None
+        if arrays:
+            arrays.get_postings(index)
 
     def _import(self) -> ModuleType | None:
         """Return the scorer, `None` where numpy is not installed, or broken."""
@@ -119,8 +97,7 @@ _TELLING_WORDS = 4
 _OWN_PLACES = POOL // 2
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(NamedTuple):
     """The documents of which a search computes features, in tiers.
 
     What is in a tier does not depend on the limit, and every document of a tier stands above those
@@ -144,24 +121,10 @@ def depth(limit: int) -> int:
     return POOL if limit <= POOL else MAX_LIMIT
 
 
-def build_pool(by_words: list[int], named: Sequence[int], size: int) -> Pool:
-    """Put documents into tiers.
-
-    *by_words* are the *size* best, at least `POOL`, by their words, *named* those that the query
-    names, in order of number.
-    """
-    first = dict.fromkeys((*by_words[:POOL], *named[:POOL]))
-    if size <= POOL:
-        return Pool(list(first), (len(first), len(first)), by_words)
-    second = dict.fromkeys((*first, *by_words[:MAX_LIMIT], *named[:MAX_LIMIT]))
-    documents = dict.fromkeys((*second, *by_words))
-    return Pool(list(documents), (len(first), len(second)), by_words)
-
-
 def widen_analysis(analysis: Analysis) -> Analysis:
     """Return *analysis* with the best related words among the variants of its clauses."""
     rows = [
-        _weighed_related(place, clause)
+        _weigh_related(place, clause)
         for place, clause in enumerate(analysis.clauses)
         if clause.retrieved_by
     ]
@@ -171,18 +134,16 @@ def widen_analysis(analysis: Analysis) -> Analysis:
     for _, place, term, similarity in islice(merge(*rows), _MOST_RELATED):
         near.setdefault(place, []).append((term, RELATED_CREDIT * similarity))
     clauses = [
-        replace(clause, variants=(*clause.variants, *near[place])) if place in near else clause
+        clause._replace(variants=(*clause.variants, *near[place])) if place in near else clause
         for place, clause in enumerate(analysis.clauses)
     ]
-    return replace(analysis, clauses=tuple(clauses))
+    return analysis._replace(clauses=tuple(clauses))
 
 
-def _weighed_related(place: int, clause: QueryTerm) -> Iterator[tuple[float, int, int, float]]:
+def _weigh_related(place: int, clause: QueryTerm) -> Iterator[tuple[float, int, int, float]]:
     """Yield minus the weight of each related word of a clause, the most similar first."""
-    weight = -clause.weight
-    return (
-        (weight * similarity, place, term, similarity) for term, similarity in clause.retrieved_by
-    )
+    for term, similarity in clause.retrieved_by:
+        yield -clause.weight * similarity, place, term, similarity
 
 
 def retrieve_for_each(
@@ -196,8 +157,9 @@ def retrieve_for_each(
     """Return the *size* documents with the best lexical scores, those of each intent among them.
 
     The first `POOL` hold the best of the whole request and of each intent, whatever the *size*,
-    which is at least that; the rest follows them. The order is not that of the scores. Where
-    *among* names documents, no others are retrieved.
+    which is at least that; the rest follows them. Only without intents the order is that of the
+    scores, which lie in [0, 1], or a little above with context; ties go to the smaller document
+    number. Where *among* names documents, no others are retrieved.
     """
     hidden = frozenset(excluded)
     lists = MergedLists(index)
@@ -207,7 +169,8 @@ def retrieve_for_each(
         return whole
     bests = []
     for places in analysis.intents:
-        clauses = _telling([analysis.clauses[place] for place in places])
+        of_intent = [analysis.clauses[place] for place in places]
+        clauses = sorted(of_intent, key=lambda one: -one.weight)[:_TELLING_WORDS]
         total = fsum([one.weight for one in clauses])
         bests.append(
             _best(_weigh_clauses(clauses, total, index), lists, hidden, _OWN_PLACES, among)
@@ -215,28 +178,6 @@ def retrieve_for_each(
     in_turns = dict.fromkeys(one for one in chain(*zip_longest(*bests)) if one is not None)
     own = list(in_turns)[:_OWN_PLACES]
     return list(dict.fromkeys((*whole[: POOL - len(own)], *own, *whole)))[:size]
-
-
-def _telling(clauses: Iterable[QueryTerm]) -> list[QueryTerm]:
-    return sorted(clauses, key=lambda one: -one.weight)[:_TELLING_WORDS]
-
-
-def retrieve(
-    analysis: Analysis,
-    index: Index,
-    *,
-    excluded: Collection[int],
-    size: int,
-    among: Collection[int] | None = None,
-) -> list[int]:
-    """Return the *size* documents that are not *excluded* with the best lexical scores.
-
-    Scores lie in [0, 1], or a little above with context, see `mcpg.search.scores`. The best come
-    first; ties go to the smaller document number. Where *among* names documents, no others are
-    scored.
-    """
-    words = _weigh_clauses(analysis.clauses, analysis.total_weight, index)
-    return _best(words, MergedLists(index), frozenset(excluded), size, among)
 
 
 def _best(
@@ -282,7 +223,6 @@ def _weigh_clauses(clauses: Iterable[QueryTerm], total: float, index: Index) -> 
 
 
 RELATED, NEXT_STEP = "related", "nextStep"
-_PHRASES = {RELATED: "related", NEXT_STEP: "a next step"}
 # Place in an edge.
 _IS_RELATED = 1
 
@@ -318,14 +258,6 @@ def expand(
     related = [edge for edge in ordered if edge[_IS_RELATED]][:limit]
     next_steps = [edge for edge in ordered if not edge[_IS_RELATED]][:limit]
     return related, next_steps
-
-
-def describe_link(edge: Edge, index: Index) -> LinkReason:
-    """Return what is shown of *edge*."""
-    _, is_related, _, source, number, weight = edge
-    kind = RELATED if is_related else NEXT_STEP
-    reason = index.reason(number) or f"its document names it as {_PHRASES[kind]}"
-    return LinkReason(kind, index.tool_id(source), reason, weight, ())
 
 
 def focused_graph(shown: Iterable[int], index: Index) -> FocusedGraph:

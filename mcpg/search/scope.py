@@ -13,13 +13,12 @@ from __future__ import annotations
 import heapq
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from math import log
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.catalog.model import Tool
-from mcpg.errors import Diagnostic
+from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, READS, WRITES, StaleIndexError
 from mcpg.search.results import SearchRequest
@@ -57,9 +56,20 @@ class ContextGraph:
         self._in_use = frozenset(tools)
         self._index = index
         self._adjacent: dict[int, dict[int, float]] = {}
-        self._edges = self._direct()
+        # By the strongest edge that joins each tool to one in use.
+        self._edges: dict[int, float] = {}
+        for tool in tools:
+            for _, other, kind, weight in (*index.edges(tool), *index.edges_to(tool)):
+                credited = weight * (_RELATED_CREDIT if kind == "related" else 1.0)
+                if credited > self._edges.get(other, 0.0) and other not in self._in_use:
+                    self._edges[other] = credited
         self._walked = self._walk()
-        self._sources = self._rarities()
+        # It says more of a tool to be of a source in use, the rarer that is.
+        size, everything = len(index), index.find_source_numbers(range(len(index)))
+        self._sources = {
+            source: log((size + 1) / (everything.count(source) + 1)) / log(size + 1)
+            for source in sorted(set(index.find_source_numbers(tools)))
+        }
 
     def nearness(self, tools: Sequence[int]) -> list[Nearness]:
         """Return how near each of *tools* is; a tool that is in use itself is not."""
@@ -79,15 +89,6 @@ class ContextGraph:
         ordered = sorted((-weight, tool) for tool, weight in self._edges.items())
         return [tool for _, tool in ordered[:_MOST_ADDED]]
 
-    def _direct(self) -> dict[int, float]:
-        strongest: dict[int, float] = {}
-        for tool in self.tools:
-            for _, other, kind, weight in (*self._index.edges(tool), *self._index.edges_to(tool)):
-                credited = weight * (_RELATED_CREDIT if kind == "related" else 1.0)
-                if credited > strongest.get(other, 0.0) and other not in self._in_use:
-                    strongest[other] = credited
-        return strongest
-
     def _walk(self) -> dict[int, float]:
         """Return where a walk from the tools in use is, as shares of the greatest."""
         left = dict.fromkeys(self.tools, 1 / max(1, len(self.tools)))
@@ -99,7 +100,14 @@ class ContextGraph:
             tool = queue.popleft()
             passed = left.pop(tool, 0.0)
             stayed[tool] = stayed.get(tool, 0.0) + _RETURN * passed
-            self._push(tool, (1 - _RETURN) * passed, left, queue)
+            mass, degree = (1 - _RETURN) * passed, self._degree(tool)
+            for other, weight in self._around(tool).items():
+                before = left.get(other, 0.0)
+                left[other] = before + mass * weight / degree
+                # What has enough of it is queued.
+                least = _LEAST_LEFT * max(1, len(self._around(other)))
+                if before < least <= left[other]:
+                    queue.append(other)
         near = {
             tool: share / self._degree(tool)
             for tool, share in stayed.items()
@@ -107,16 +115,6 @@ class ContextGraph:
         }
         greatest = max(near.values(), default=0.0)
         return {tool: round(share / greatest, DECIMALS) for tool, share in near.items()}
-
-    def _push(self, tool: int, mass: float, left: dict[int, float], queue: deque[int]) -> None:
-        """Pass the *mass* of *tool* on along its edges; what has enough of it is queued."""
-        degree = self._degree(tool)
-        for other, weight in self._around(tool).items():
-            before = left.get(other, 0.0)
-            left[other] = before + mass * weight / degree
-            least = _LEAST_LEFT * max(1, len(self._around(other)))
-            if before < least <= left[other]:
-                queue.append(other)
 
     def _degree(self, tool: int) -> float:
         return sum(self._around(tool).values()) or 1.0
@@ -130,19 +128,6 @@ class ContextGraph:
                 if other != tool and weight > known.get(other, 0.0):
                     known[other] = weight
         return known
-
-    def _rarities(self) -> dict[int, float]:
-        """Return how much it says of a tool that it is of one of the sources in use.
-
-        It is the rarity of the source: where all tools are of one source, that says nothing.
-        """
-        size = len(self._index)
-        everything = self._index.find_source_numbers(range(size))
-        sources = sorted(set(self._index.find_source_numbers(self.tools)))
-        return {
-            source: log((size + 1) / (everything.count(source) + 1)) / log(size + 1)
-            for source in sources
-        }
 
 
 def context_numbers(names: Iterable[str], index: Index) -> tuple[dict[int, str], list[str]]:
@@ -177,8 +162,7 @@ def _by_source(name: str, index: Index) -> int:
 
 def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
     """Return a warning for each of *names*, which no tool has, with the ids close to it."""
-    from mcpg.errors import Code, warning  # noqa: PLC0415 - most names are right
-    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - as above
+    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most names are right
 
     reported = names[:MOST_TOOLS]
     found = []
@@ -196,7 +180,14 @@ def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
 
 def _find_sharing_words(name: str, index: Index) -> list[int]:
     """Return the few tools whose names share the rarest words with *name*."""
-    terms = {term for word in split_words(name) for term in _find_terms(word, index)}
+    terms: set[int] = set()
+    for word in split_words(name):
+        term = index.find_stem(stem(word))
+        # If no tool has the word, those that are spelt like it.
+        alike = index.nearest(word)[1] if term == ABSENT else ()
+        terms.update(index.term_of_word(index.find_word(other)) for other in alike)
+        if term != ABSENT:
+            terms.add(term)
     rarest = sorted((index.document_frequency(term), term) for term in terms)
     shared = dict.fromkeys(index.exact(joined(name)), 1.0)
     for holders, term in rarest:
@@ -207,23 +198,12 @@ def _find_sharing_words(name: str, index: Index) -> list[int]:
     return heapq.nsmallest(_MOST_CLOSE, shared, key=lambda tool: (-shared[tool], tool))
 
 
-def _find_terms(word: str, index: Index) -> Iterator[int]:
-    """Yield the term of *word*; if no tool has it, those of the words that are spelt like it."""
-    term = index.find_stem(stem(word))
-    if term == ABSENT:
-        for other in index.nearest(word)[1]:
-            yield index.term_of_word(index.find_word(other))
-    else:
-        yield term
-
-
 _MOST_NOTED = 16
 _MOST_NAMED = 5
 _LONGEST_SHOWN = 80
 
 
-@dataclass(frozen=True, slots=True)
-class FilterResult:
+class FilterResult(NamedTuple):
     """What the filter of a request leaves of an index, by numbers of tools.
 
     Attributes:
@@ -241,18 +221,26 @@ class FilterResult:
 
 def apply_filter(index: Index, request: SearchRequest, disabled: frozenset[int]) -> FilterResult:
     """Apply the filter of *request*; *disabled* tools are those that it leaves out in any case."""
-    passing = _passing(index, request)
+    passing = _find_passing(index, request)
     allowed = passing - disabled if disabled else passing
     excluded = frozenset(range(len(index))) - allowed
-    return FilterResult(passing, allowed, excluded, _notes(index, request, passing, allowed))
+    unknown = [
+        *_unknown("source", request.sources, index.source_ids, index.categories),
+        *_unknown("category", request.categories, index.categories, index.source_ids),
+    ]
+    if not unknown and allowed:
+        return FilterResult(passing, allowed, excluded, ())
+    lacks_hints = request.read_only and READS not in index.read_only_flags()
+    warnings = _warn_of_filter(unknown, passing, allowed, lacks_hints=lacks_hints)
+    return FilterResult(passing, allowed, excluded, tuple(warnings))
 
 
-def conditions_on(tool: int, index: Index, request: SearchRequest) -> Iterator[str]:
+def find_unmet(tool: int, index: Index, request: SearchRequest) -> Iterator[str]:
     """Yield the conditions of the filter of *request* that a tool does not meet, in words."""
     source = index.source_id(tool)
     if request.sources and source.casefold() not in _fold_names(request.sources):
         yield f"its source is {_quote_name(source)}, not {_either(request.sources)}"
-    if request.categories and tool not in _of_categories(index, request.categories):
+    if request.categories and tool not in _find_in_categories(index, request.categories):
         yield f"it is not in the category {_either(request.categories)}"
     if request.read_only and index.read_only_flags()[tool] != READS:
         writes = index.read_only_flags()[tool] == WRITES
@@ -270,8 +258,8 @@ def filter_index(
     request = SearchRequest(
         sources=tuple(sources), categories=tuple(categories), read_only=read_only
     )
-    passing = _passing(index, request)
-    return sorted(passing), _notes(index, request, passing, passing)
+    found = apply_filter(index, request, frozenset())
+    return sorted(found.passing), found.diagnostics
 
 
 def filter_tools(
@@ -297,28 +285,25 @@ def filter_tools(
         *_unknown("category", categories, named, known),
     ]
     reads = any(tool.hints.read_only for tool in tools)
-    return passing, tuple(_warnings(unknown, passing, passing, lacks_hints=read_only and not reads))
+    warnings = _warn_of_filter(unknown, passing, passing, lacks_hints=read_only and not reads)
+    return passing, tuple(warnings)
 
 
-def _passing(index: Index, request: SearchRequest) -> frozenset[int]:
+def _find_passing(index: Index, request: SearchRequest) -> frozenset[int]:
     conditions = []
     if request.sources:
-        conditions.append(_of_sources(index, request.sources))
+        wanted = frozenset(_numbers(request.sources, index.source_ids))
+        sources = index.find_source_numbers(range(len(index))) if wanted else ()
+        conditions.append(frozenset([n for n, source in enumerate(sources) if source in wanted]))
     if request.categories:
-        conditions.append(_of_categories(index, request.categories))
+        conditions.append(_find_in_categories(index, request.categories))
     if request.read_only:
         flags = index.read_only_flags()
         conditions.append(frozenset([tool for tool, flag in enumerate(flags) if flag == READS]))
     return frozenset.intersection(*conditions)
 
 
-def _of_sources(index: Index, names: Iterable[str]) -> frozenset[int]:
-    wanted = frozenset(_numbers(names, index.source_ids))
-    sources = index.find_source_numbers(range(len(index))) if wanted else ()
-    return frozenset([tool for tool, source in enumerate(sources) if source in wanted])
-
-
-def _of_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
+def _find_in_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
     members = map(index.in_category, _numbers(names, index.categories))
     found = frozenset[int]().union(*members)
     if found and max(found) >= len(index):
@@ -336,21 +321,7 @@ def _fold_names(names: Iterable[str]) -> frozenset[str]:
     return frozenset([name.casefold() for name in names])
 
 
-def _notes(
-    index: Index, request: SearchRequest, passing: Collection[int], allowed: Collection[int]
-) -> tuple[Diagnostic, ...]:
-    """Return what is to be told of the filter of *request*, as `_warnings` does."""
-    unknown = [
-        *_unknown("source", request.sources, index.source_ids, index.categories),
-        *_unknown("category", request.categories, index.categories, index.source_ids),
-    ]
-    if not unknown and allowed:
-        return ()
-    lacks_hints = request.read_only and READS not in index.read_only_flags()
-    return tuple(_warnings(unknown, passing, allowed, lacks_hints=lacks_hints))
-
-
-def _warnings(
+def _warn_of_filter(
     unknown: Sequence[str],
     passing: Collection[object],
     allowed: Collection[object],
@@ -365,8 +336,6 @@ def _warnings(
         allowed: What may be offered.
         lacks_hints: Whether read-only tools are wanted, and no tool has the hint.
     """
-    from mcpg.errors import Code, warning  # noqa: PLC0415 - most filters leave something
-
     for message in unknown[:_MOST_NOTED]:
         yield warning(Code.FILTER_UNKNOWN, message)
     if unknown or allowed:
@@ -400,14 +369,11 @@ def _unknown(
             message += f"; did you mean {_either(close)}?"
         elif texts:
             plural = "categories" if kind == "category" else "sources"
-            message += f"; the {plural} are {_list_names(list(texts.values()))}"
+            message += f"; the {plural} are "
+            message += ", ".join(map(_quote_name, islice(texts.values(), _MOST_NAMED)))
+            more = len(texts) - _MOST_NAMED
+            message += f" and {more:,} more" if more > 0 else ""
         yield message
-
-
-def _list_names(names: Sequence[str]) -> str:
-    more = len(names) - _MOST_NAMED
-    listed = ", ".join(map(_quote_name, names[:_MOST_NAMED]))
-    return f"{listed} and {more:,} more" if more > 0 else listed
 
 
 def _either(names: Sequence[str]) -> str:

@@ -36,9 +36,6 @@ variants; the least number of their postings."""
 SCALE = 1 / 0xFFFF
 """The frequency that a step of impact stands for."""
 
-GRAM_SCALE = 1 << 20
-"""What the weights of 3-grams are multiplied by before they are cut to whole numbers."""
-
 STEPS: int = 10**DECIMALS
 """Sums are compared in whole parts of one in so many."""
 
@@ -64,7 +61,10 @@ def best_documents(
     are scored.
     """
     if among is not None and len(among) <= _FEW:
-        scores = _score(words, lists.index, among)
+        scores: dict[int, float] = {}
+        for _, share, variants, _ in words:
+            for document, impact in clause_impacts(variants, among, lists.index).items():
+                scores[document] = scores.get(document, 0.0) + share * impact
     else:
         wanted = size + (len(hidden) if among is None else 0)
         scores = _accumulate(words, lists, wanted, None if among is None else frozenset(among))
@@ -100,14 +100,6 @@ def _accumulate(
         else:
             _add(scores, share, variants, lists, among)
         remaining -= bound
-    return scores
-
-
-def _score(words: Iterable[Weighed], index: Index, among: Collection[int]) -> dict[int, float]:
-    scores: dict[int, float] = {}
-    for _, share, variants, _ in words:
-        for document, impact in clause_impacts(variants, among, index).items():
-            scores[document] = scores.get(document, 0.0) + share * impact
     return scores
 
 
@@ -155,22 +147,17 @@ class MergedLists(dict["Variants", "dict[int, float]"]):
         self.index = index
 
     def __missing__(self, variants: Variants) -> dict[int, float]:
-        merged = self[variants] = best_impacts(variants, self.index)
-        return merged
-
-
-def best_impacts(variants: Variants, index: Index) -> dict[int, float]:
-    """Return the best credited impact of the *variants* in all documents that hold one."""
-    (term, credit), *others = variants
-    unit = credit * SCALE
-    best = {document: unit * impact for document, impact in _impacts(term, index)}
-    for term, credit in others:
+        (term, credit), *others = variants
         unit = credit * SCALE
-        for document, impact in _impacts(term, index):
-            credited = unit * impact
-            if credited > best.get(document, 0.0):
-                best[document] = credited
-    return best
+        best = {document: unit * impact for document, impact in _impacts(term, self.index)}
+        for term, credit in others:
+            unit = credit * SCALE
+            for document, impact in _impacts(term, self.index):
+                credited = unit * impact
+                if credited > best.get(document, 0.0):
+                    best[document] = credited
+        self[variants] = best
+        return best
 
 
 def _impacts(term: int, index: Index) -> Iterable[tuple[int, int]]:
@@ -197,20 +184,17 @@ def clause_impacts(variants: Variants, wanted: Collection[int], index: Index) ->
 
 
 def _read_impacts(wanted: Collection[int], term: int, index: Index) -> dict[int, int]:
+    """Return the impacts of a long list, of which few numbers are read where few are *wanted*."""
     documents, impacts, _ = index.postings(term)
-    return {document: impacts[place] for document, place in _common(documents, sorted(wanted))}
-
-
-def _common(documents: Sequence[int], ordered: Sequence[int]) -> Iterable[tuple[int, int]]:
-    """Return the *ordered* documents that are in a sorted list, with their places in it."""
+    ordered = sorted(wanted)
     if len(documents) <= _WORTH_SEARCHING * len(ordered):
-        ordered = sorted(frozenset(ordered).intersection(documents))
-    found = []
+        ordered = sorted(frozenset(wanted).intersection(documents))
+    found = {}
     place, end = 0, len(documents)
     for document in ordered:
         place = bisect_left(documents, document, place)
         if place == end:
             break
         if documents[place] == document:
-            found.append((document, place))
+            found[document] = impacts[place]
     return found

@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from _thread import allocate_lock
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import compress
 from operator import not_
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mcpg.catalog.model import Tool, ToolView
 from mcpg.documents.model import ToolDocument
-from mcpg.errors import Diagnostic
+from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.scoring import FIELDS
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.search.features import Candidate
 from mcpg.search.model import read_model
-from mcpg.search.pipeline import RankedList, Search, run_graph, run_with_vectors, stage
+from mcpg.search.pipeline import RankedList, Search, run_graph, stage
 from mcpg.search.prerequisites import (
     LEAST_PATH,
+    NeedCache,
     Prerequisite,
     choose_goals,
     find_needs,
     prerequisites,
 )
-from mcpg.search.prerequisites import IndexCache as NeedMemo
-from mcpg.search.query import Analysis
 from mcpg.search.query_terms import TermReader, WordCache
 from mcpg.search.results import (
+    NONE,
     PREREQUISITE,
     EngineServices,
     Evidence,
@@ -40,14 +40,14 @@ from mcpg.search.results import (
     SearchResult,
     Strategy,
 )
-from mcpg.search.retrieval import ARRAYS, Edge, describe_link, expand, focused_graph
+from mcpg.search.retrieval import ARRAYS, NEXT_STEP, RELATED, Edge, expand, focused_graph
+from mcpg.search.scope import FilterResult, apply_filter
 from mcpg.text import lexicon
 from mcpg.text.words import read_stop_words
 from mcpg.values import format_below
 
 if TYPE_CHECKING:
     from mcpg.search.guards import CandidateSelection, GuardedNormalizer, GuardedSource
-    from mcpg.search.hybrid import HybridDetails
     from mcpg.search.index_vectors import IndexVectors, SearchVectors
     from mcpg.search.scope import FilterResult
     from mcpg.search.trace import Trace
@@ -66,52 +66,6 @@ MOST_POSTINGS = 262_144
 """Postings are read ahead where there are up to so many; each takes about a hundred bytes."""
 
 _TABLES = ("keys", "phrases", "terms", "words")
-
-
-def preload(index: Index, memo: WordCache, needs: NeedMemo) -> None:
-    """Read what searches of *index* look up, and keep it there, in *memo* and in *needs*.
-
-    Raises:
-        StaleIndexError: The index is damaged.
-    """
-    lexicon.read_ahead()
-    read_stop_words()
-    for name in _TABLES:
-        index.keys(name).read_ahead()
-    _read_postings(index)
-    _read_words(index, memo)
-    _read_tools(index, needs)
-
-
-def _read_postings(index: Index) -> None:
-    if len(index.section("postings")) <= MOST_POSTINGS:
-        for term in range(len(index.texts("terms"))):
-            index.impacts(term)
-
-
-def _read_words(index: Index, memo: WordCache) -> None:
-    """Read the words of the catalogue, and the usual ones of its language, as those of queries."""
-    terms = index.section("words.term")
-    numbers = sorted(range(len(terms)), key=lambda word: -index.document_frequency(terms[word]))
-    language = index.language or lexicon.ENGLISH
-    reader = TermReader(index, language, memo)
-    reader.read_stems()
-    words = *map(index.word, numbers[:MOST_WORDS]), *lexicon.frequent_words(language, MOST_FREQUENT)
-    for term in reader.read(words):
-        index.grams.of_word(term.repairs[0].word if term.repairs else term.text)
-
-
-def _read_tools(index: Index, needs: NeedMemo) -> None:
-    if len(index) > MOST_TOOLS:
-        return
-    # Where numpy is in use, it reads 3-grams from the file.
-    reads_grams = ARRAYS.grams(len(index.section("grams")), index) is None
-    for tool in range(len(index)):
-        index.names.of_tool(tool)
-        if reads_grams:
-            index.grams.of_tool(tool)
-        index.edges(tool)
-        find_needs(tool, index, needs)
 
 
 _Variants: TypeAlias = tuple[tuple[int, float], ...]
@@ -161,19 +115,47 @@ class Searcher:
         self._sources: dict[bool, GuardedSource] = {}
         self._semantics: IndexVectors | None = None
         self._normalizer: GuardedNormalizer | None = None
-        self._lock = allocate_lock()
+        self._lock = Lock()
         self._cards: dict[int, tuple[str, str, str, str, str]] = {}
         self._vias: dict[int, LinkReason] = {}
         self._fields: dict[int, tuple[str, ...]] = {}
-        self._needs = NeedMemo()
+        self._needs = NeedCache()
 
     def read_ahead(self) -> None:
         """Read what searches look up, as far as it is kept."""
-        ARRAYS.prepare(self.index)
-        preload(self.index, self._memo, self._needs)
-        if len(self.index) <= _MOST_CARDS:
-            for number in range(len(self.index)):
-                self._card(number)
+        index = self.index
+        ARRAYS.prepare(index)
+        lexicon.read_ahead()
+        read_stop_words()
+        for name in _TABLES:
+            index.keys(name).read_ahead()
+        if len(index.section("postings")) <= MOST_POSTINGS:
+            for term in range(len(index.texts("terms"))):
+                index.impacts(term)
+        self._read_words()
+        if len(index) <= MOST_TOOLS:
+            self._read_tools()
+
+    def _read_words(self) -> None:
+        """Read the words of the catalogue, and the usual ones of its language, as of queries."""
+        index = self.index
+        terms = index.section("words.term")
+        numbers = sorted(range(len(terms)), key=lambda word: -index.document_frequency(terms[word]))
+        language = index.language or lexicon.ENGLISH
+        reader = TermReader(index, language, self._memo)
+        reader.read_stems()
+        frequent = lexicon.frequent_words(language, MOST_FREQUENT)
+        for term in reader.read((*map(index.word, numbers[:MOST_WORDS]), *frequent)):
+            index.grams.of_word(term.repairs[0].word if term.repairs else term.text)
+
+    def _read_tools(self) -> None:
+        index = self.index
+        for tool in range(len(index)):
+            index.names.of_tool(tool)
+            index.grams.of_tool(tool)
+            index.edges(tool)
+            find_needs(tool, index, self._needs)
+            self._card(tool)
 
     def documents(self) -> list[ToolDocument]:
         return [self.index.record(number) for number in range(len(self.index))]
@@ -229,9 +211,13 @@ class Searcher:
         if request.strategy == Strategy.GRAPH:
             ranking = run_graph(search)
         else:
-            ranking, diagnostics = _run_with_vectors(search, vectors or self.search_vectors())
+            from mcpg.search.hybrid import run_with_vectors  # noqa: PLC0415 - the graph needs no vectors
+
+            ranking, diagnostics = run_with_vectors(search, vectors or self.search_vectors())
         if request.lexicon and lexicon.faults:
-            diagnostics = (_without_tables(), *diagnostics)
+            tables = [f"{name} ({reason})" for name, reason in sorted(lexicon.faults.items())]
+            message = f"word tables that cannot be used: {', '.join(tables)}"
+            diagnostics = (warning(Code.LEXICON_UNAVAILABLE, message), *diagnostics)
         return ranking, (*selection.diagnostics, *diagnostics) if selection else diagnostics
 
     def search(
@@ -277,25 +263,14 @@ class Searcher:
             diagnostics: Those that come first.
             trace: Records the stage.
         """
+        primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
         with stage(trace, "expand"):
-            details = [one.semantic for one in rankings if one.semantic]
-            windows = [one.window(request.limit) for one in details]
-            primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
-            within = frozenset().union(*windows) if len(windows) == len(rankings) else None
-            # Where vectors rank alone, the graph adds nothing.
-            goals = choose_goals(primaries) if within is None or within else []
-            needed = self._find_prerequisites(goals, request, rankings[0].analysis)
-            related, next_steps = expand(
-                primaries,
-                self.index,
-                excluded=self.excluded_tools(request),
-                limit=request.limit,
-                within=within,
-                shown=[one.tool for one in needed],
-            )
+            needed, related, next_steps = self._expand(request, rankings, primaries)
+        details = [one.semantic for one in rankings if one.semantic]
         counts = len(related), len(next_steps), len(needed)
-        merges = _merges(details, *counts) if details else ()
-        diagnostics = (*diagnostics, *merges, *_doubts(request, best, matches))
+        merges = dict.fromkeys(one.describe_merge(*counts) for one in details)
+        doubts = _describe_doubts(request, best, matches)
+        diagnostics = (*diagnostics, *filter(None, merges), *doubts)
         reached = [target for _, _, target, *_ in (*related, *next_steps)]
         shown = (*numbers, *reached, *[one.tool for one in needed])
         modes = {one.mode(is_expanded=any(counts)) for one in details}
@@ -314,24 +289,36 @@ class Searcher:
             tuple(map(self._prerequisite_match, needed)),
         )
 
-    def _find_prerequisites(
+    def _expand(
         self,
-        goals: Sequence[tuple[int, float]],
         request: SearchRequest,
-        analysis: Analysis,
-    ) -> tuple[Prerequisite, ...]:
-        """Return what must run before the *goals*, by what the query and the tools in use give."""
-        closure = prerequisites(
-            goals,
+        rankings: Sequence[RankedList],
+        primaries: Sequence[tuple[int, float]],
+    ) -> tuple[tuple[Prerequisite, ...], list[Edge], list[Edge]]:
+        """Return what must run before the *primaries*, is related to them, and may follow them."""
+        windows = [one.semantic.window(request.limit) for one in rankings if one.semantic]
+        within = frozenset().union(*windows) if len(windows) == len(rankings) else None
+        analysis, excluded = rankings[0].analysis, self.excluded_tools(request)
+        needed = prerequisites(
+            # Where vectors rank alone, the graph adds nothing.
+            choose_goals(primaries) if within is None or within else [],
             self.index,
             literals=analysis.literals,
-            without=self.excluded_tools(request),
+            without=excluded,
             done=analysis.used.tools if analysis.used else (),
             limit=request.limit,
             least=LEAST_PATH,
             memo=self._needs,
+        ).found
+        related, next_steps = expand(
+            primaries,
+            self.index,
+            excluded=excluded,
+            limit=request.limit,
+            within=within,
+            shown=[one.tool for one in needed],
         )
-        return closure.found
+        return needed, related, next_steps
 
     def apply_filter(self, request: SearchRequest) -> FilterResult | None:
         """Return what the filter of *request* leaves, `None` where none is set."""
@@ -341,8 +328,6 @@ class Searcher:
         key = *conditions, request.include_disabled
         known = self._filtered.get(key)
         if known is None:
-            from mcpg.search.scope import apply_filter  # noqa: PLC0415 - most searches have no filter
-
             disabled = frozenset[int]() if request.include_disabled else self._disabled
             known = apply_filter(self.index, request, disabled)
             with self._lock:
@@ -363,14 +348,6 @@ class Searcher:
             return filtered.excluded
         return frozenset() if request.include_disabled else self._disabled
 
-    def unmet(self, tool: int, request: SearchRequest) -> tuple[str, ...]:
-        """Return the conditions of the filter of *request* that a tool does not meet."""
-        if not request.is_filtered:
-            return ()
-        from mcpg.search.scope import conditions_on  # noqa: PLC0415 - as above
-
-        return tuple(conditions_on(tool, self.index, request))
-
     def disabled_by_hints(self, request: SearchRequest) -> frozenset[int]:
         """Return those of them that pass the filter."""
         filtered = self.apply_filter(request)
@@ -380,8 +357,7 @@ class Searcher:
 
     def semantics(self) -> IndexVectors:
         """Return the vectors of the index; nothing is loaded yet."""
-        from mcpg.search.index_vectors import IndexVectors  # noqa: PLC0415 - as above
-        from mcpg.search.results import NONE  # noqa: PLC0415 - the graph needs no vectors
+        from mcpg.search.index_vectors import IndexVectors  # noqa: PLC0415 - the graph needs no vectors
 
         with self._lock:
             if self._semantics is None:
@@ -390,9 +366,7 @@ class Searcher:
 
     def search_vectors(self) -> SearchVectors:
         """Return the vectors for one search; nothing is loaded yet."""
-        from mcpg.search.index_vectors import SearchVectors  # noqa: PLC0415 - as above
-
-        return SearchVectors(self.semantics())
+        return self.semantics().begin_search()
 
     def normalizer(self) -> GuardedNormalizer | None:
         if self.services is None or self.services.normalizer is None:
@@ -420,23 +394,16 @@ class Searcher:
     def selection(self, request: SearchRequest) -> CandidateSelection | None:
         if self.services is None or self.services.candidates is None:
             return None
-        from mcpg.search.guards import CandidateSelection  # noqa: PLC0415 - as above
-
-        return CandidateSelection(
-            self.guarded_source(request), self.index, self.excluded_tools(request)
-        )
+        return self.guarded_source(request).select(self.index, self.excluded_tools(request))
 
     def _browse(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
         index, excluded = self.index, self.excluded_tools(request)
-        numbers = [number for number in range(len(index)) if number not in excluded]
-        numbers.sort(
-            key=lambda number: (
-                index.tool_name(number).casefold(),
-                index.tool_name(number),
-                index.source_id(number),
-                number,
-            )
-        )
+
+        def place(number: int) -> tuple[str, str, str, int]:
+            name = index.tool_name(number)
+            return name.casefold(), name, index.source_id(number), number
+
+        numbers = sorted((one for one in range(len(index)) if one not in excluded), key=place)
         matches = tuple(self._match(number, 0.0) for number in numbers[: request.limit])
         return SearchResult(
             "", request.strategy, RankingMode.BROWSE, matches, diagnostics=diagnostics
@@ -444,10 +411,13 @@ class Searcher:
 
     def _related_match(self, edge: Edge) -> Match:
         """Return the match that *edge* brings in."""
-        negative, _, target, _, number, _ = edge
+        negative, is_related, target, source, number, weight = edge
         via = self._vias.get(number)
         if via is None:
-            via = describe_link(edge, self.index)
+            said = "related" if is_related else "a next step"
+            reason = self.index.reason(number) or f"its document names it as {said}"
+            kind, before = RELATED if is_related else NEXT_STEP, self.index.tool_id(source)
+            via = LinkReason(kind, before, reason, weight)
             if len(self._vias) < _MOST_EDGES:
                 self._vias[number] = via
         return self._match(target, -negative, _NO_EVIDENCE, via)
@@ -503,61 +473,22 @@ class Searcher:
             answered = [*held]
             for place, _ in candidate.gains:
                 answered[place] = 1.0
+        fields = self.index.fields(candidate.document, compress(variants, held))
+        names = self._fields.get(fields)
+        if names is None:
+            names = tuple([name for bit, name in _FIELD_BITS if fields & bit])
+            self._fields[fields] = names
         return Evidence(
-            tuple(compress(texts, held)),
-            tuple(compress(texts, map(not_, answered))),
-            self._field_names(self.index.fields(candidate.document, compress(variants, held))),
+            tuple(compress(texts, held)), tuple(compress(texts, map(not_, answered))), names
         )
 
-    def _field_names(self, fields: int) -> tuple[str, ...]:
-        known = self._fields.get(fields)
-        if known is None:
-            names = [name for bit, name in _FIELD_BITS if fields & bit]
-            known = self._fields[fields] = tuple(names)
-        return known
 
-
-def _run_with_vectors(
-    search: Search, vectors: SearchVectors
-) -> tuple[RankedList, tuple[Diagnostic, ...]]:
-    """Rank by vectors and graph, or by the graph alone where there are no vectors."""
-    from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors
-    from mcpg.search.hybrid import fallbacks  # noqa: PLC0415 - as above
-
-    before = len(search.trace.stages) if search.trace else 0
-    try:
-        ranking = run_with_vectors(search, vectors)
-    except EmbeddingError as fault:
-        if search.trace:
-            del search.trace.stages[before:]
-        faults = (*vectors.semantics.diagnostics, *fallbacks(search.request.strategy, fault))
-        return run_graph(search), faults
-    return ranking, ranking.semantic.diagnostics if ranking.semantic else ()
-
-
-def _without_tables() -> Diagnostic:
-    """Return a warning that names the word tables that count as empty."""
-    from mcpg.errors import Code, warning  # noqa: PLC0415 - most searches have no diagnostics
-
-    tables = [f"{name} ({reason})" for name, reason in sorted(lexicon.faults.items())]
-    message = f"word tables that cannot be used: {', '.join(tables)}"
-    return warning(Code.LEXICON_UNAVAILABLE, message)
-
-
-def _merges(details: Sequence[HybridDetails], *counts: int) -> Iterable[Diagnostic]:
-    from mcpg.search.hybrid import merges  # noqa: PLC0415 - as above
-
-    return dict.fromkeys(found for one in details for found in merges(one, *counts))
-
-
-def _doubts(
+def _describe_doubts(
     request: SearchRequest, best: float | None, matches: Sequence[Match]
 ) -> tuple[Diagnostic, ...]:
     """Return a warning where the *best* score is low or nothing matches."""
     if best is not None and best >= LOW_CONFIDENCE:
         return ()
-    from mcpg.errors import Code, warning  # noqa: PLC0415 - most searches have no diagnostics
-
     if best is None:
         which = "no tool that passes the filter" if request.is_filtered else "no tool"
         return (warning(Code.LOW_CONFIDENCE, f"{which} matches any word of the query"),)

@@ -87,16 +87,12 @@ def search_facts(result: SearchResult, timings: Timings, context_tools: int = 0)
         prerequisites=len(result.prerequisites),
         nodes=result.focused_graph.nodes,
         edges=result.focused_graph.edges,
-        vector_seconds=_total(timings.of_vectors),
-        graph_seconds=_total(timings.of_graph),
+        vector_seconds=sum(timings.of_vectors) if timings.of_vectors else None,
+        graph_seconds=sum(timings.of_graph) if timings.of_graph else None,
         vector_tokens=timings.tokens,
         normalized_query=result.normalized_query,
         context_tools=context_tools,
     )
-
-
-def _total(seconds: list[float]) -> float | None:
-    return sum(seconds) if seconds else None
 
 
 def build_facts(index: Index, vectorized: int | None = None) -> BuildFacts:

@@ -1,4 +1,4 @@
-"""Scores and features by numpy: they are those without, and it is imported where that pays."""
+"""Scores by numpy: they are those without, and it is imported where that pays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import sys
 from array import array
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 from unittest.mock import patch
@@ -22,14 +21,12 @@ from hypothesis import strategies as st
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.engine import Engine
 from mcpg.index import Index
-from mcpg.index.hint_overlay import HintOverlay
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError, unpack
 from mcpg.index.packing import Section, pack
 from mcpg.search import retrieval
 from mcpg.search.features import extract_features
 from mcpg.search.query import analyse
-from mcpg.search.retrieval import retrieve, widen_analysis
-from mcpg.search.scores import GRAM_SCALE, clause_impacts
+from mcpg.search.retrieval import retrieve_for_each, widen_analysis
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -64,15 +61,13 @@ ALL, NONE = 1, sys.maxsize
 
 pytest.importorskip("numpy")  # from now on it is imported
 retrieval.ARRAYS.scorer(sys.maxsize)
-array_features = pytest.importorskip("mcpg.search.array_scores")
-arrays_of = pytest.importorskip("mcpg.search.array_scores").arrays_of
+array_scores = pytest.importorskip("mcpg.search.array_scores")
 
 
 @contextmanager
 def by_arrays_from(postings: int) -> Iterator[None]:
-    """Have lists of so many postings, or terms, and more, read by numpy."""
-    names = "_MANY", "_MANY_TERMS", "_MANY_GRAMS"
-    with patch.multiple(retrieval, **dict.fromkeys(names, postings)):
+    """Have lists of so many postings, and more, read by numpy."""
+    with patch.object(retrieval, "_MANY", postings):
         yield
 
 
@@ -81,11 +76,11 @@ def by_arrays_from(postings: int) -> Iterator[None]:
 @given(QUERIES, st.integers(20, 60), st.sets(st.integers(0, 1_199), max_size=300))
 def test_both_scorers_find_the_same(query: str, size: int, hidden: set[int]) -> None:
     """The best documents and their order do not depend on who adds up the lists."""
-    analysis = widen_analysis(analyse(query, shop().index))
+    analysis = widen_analysis(analyse(query, shop().index))._replace(intents=())
     with by_arrays_from(NONE):
-        one_by_one = retrieve(analysis, shop().index, excluded=hidden, size=size)
+        one_by_one = retrieve_for_each(analysis, shop().index, excluded=hidden, size=size)
     with by_arrays_from(ALL):
-        assert retrieve(analysis, shop().index, excluded=hidden, size=size) == one_by_one
+        assert retrieve_for_each(analysis, shop().index, excluded=hidden, size=size) == one_by_one
 
 
 @settings(deadline=None, max_examples=60)
@@ -98,90 +93,17 @@ def test_answers_are_equal_to_the_last_bit(query: str, limit: int) -> None:
         assert shop().search(query, limit=limit) == one_by_one
 
 
-TERMS = st.deferred(lambda: st.integers(0, len(shop().index.texts("terms")) - 1))
-GRAMS = st.deferred(lambda: st.integers(0, len(shop().index.section("grams")) - 1))
-VARIANTS = st.lists(st.tuples(TERMS, st.floats(0.01, 1)), max_size=8)
-
-
-@settings(deadline=None)
-@given(
-    st.lists(VARIANTS, min_size=1, max_size=12),
-    st.lists(st.integers(0, 1_199), unique=True, max_size=40),
-)
-def test_impacts_in_a_pool_are_equal(words: list[list[tuple[int, float]]], pool: list[int]) -> None:
-    """Whoever looks documents up in lists finds the same impacts to the last bit."""
-    found = array_features.pool_impacts(words, pool, shop().index)
-
-    assert found == [clause_impacts(variants, pool, shop().index) for variants in words]
-
-
-@settings(deadline=None)
-@given(
-    st.dictionaries(GRAMS, st.tuples(st.floats(0.01, 20), st.floats(0.01, 20)), max_size=80),
-    st.lists(st.integers(0, 1_199), unique=True, max_size=40),
-)
-def test_products_of_grams_are_equal(
-    numbers: dict[int, tuple[float, float]], pool: list[int]
-) -> None:
-    """The products of the 3-grams of a tool add up to the same by arrays."""
-    rarities = {gram: rarity for gram, (rarity, _) in numbers.items()}
-    weighed = [weight * rarity for rarity, weight in numbers.values()]
-    products = {
-        gram: int(one * rarities[gram] * GRAM_SCALE)
-        for gram, one in zip(rarities, weighed, strict=True)
-    }
-    rows = [set(shop().index.grams.of_tool(tool)) for tool in pool]
-    sums = [sum(products.get(gram, 0) for gram in row) for row in rows]
-
-    assert array_features.gram_products(rarities, weighed, pool, shop().index) == sums
-
-
-def test_the_terms_of_a_tool_are_those_whose_lists_hold_it() -> None:
-    """The transpose of the posting lists has the same impacts, and the terms in order."""
-    index = shop().index
-    postings = map(index.postings, range(len(index.texts("terms"))))
-    lists = [dict(zip(tools, impacts, strict=True)) for tools, impacts, _ in postings]
-    (terms, impacts), ends = arrays_of(index).terms().rows([7, 1_199, 7])
-    begins = (0, *ends.tolist())
-    for place, tool in enumerate((7, 1_199, 7)):
-        row = slice(begins[place], begins[place + 1])
-        held = [(term, found[tool]) for term, found in enumerate(lists) if tool in found]
-        assert list(zip(terms[row].tolist(), impacts[row].tolist(), strict=True)) == held
-
-
-def test_a_large_catalogue_is_transposed_only_for_a_host_that_prepares() -> None:
-    """Where it would take long, no search makes the transpose, and the answers are the same."""
-    engine = make_engine(*shop().tools)
-    with patch.object(array_features, "MOST_TRANSPOSED", 0), by_arrays_from(ALL):
-        before = engine.search("track custmer order")
-        assert not arrays_of(engine.index).is_transposed
-        engine.warm_up()
-        assert arrays_of(engine.index).is_transposed
-        assert engine.search("track custmer order") == before
-
-
 def test_the_arrays_of_an_index_go_with_it() -> None:
     """A process that loads one bundle after the other keeps nothing of those that it has left."""
     engine = make_engine(*shop().tools[:20])
     with by_arrays_from(ALL):
         engine.search("track custmer order")
-    arrays, index = ref(arrays_of(engine.index)), ref(engine.index)
+    index = ref(engine.index)
+    assert index() in array_scores._KNOWN
     del engine
     gc.collect()
 
-    assert (arrays(), index()) == (None, None)
-
-
-def test_hints_that_are_tried_are_read_one_by_one() -> None:
-    """An index whose postings are not all in the file gives the features that it has."""
-    tried = HintOverlay(shop().index, 0).with_hints(
-        replace(shop().index.record(0).tool.hints, aliases=("shipping labels",))
-    )
-    analysis = analyse("shipping labels of a custmer", tried)
-    with by_arrays_from(NONE):
-        one_by_one = extract_features(range(20), analysis, tried)
-    with by_arrays_from(ALL):
-        assert extract_features(range(20), analysis, tried) == one_by_one
+    assert index() is None
 
 
 def test_nothing_is_left_of_another_search() -> None:
@@ -198,20 +120,18 @@ def test_nothing_is_left_of_another_search() -> None:
     assert found == alone * 25
 
 
-@pytest.mark.parametrize("section", ["postings", "postings.at", "grams_of", "grams_of.at"])
+@pytest.mark.parametrize("section", ["postings.at", "grams_of.at"])
 def test_damaged_features_are_told_as_damage(section: str) -> None:
-    """A row that leads nowhere is damage of the index, whoever reads it."""
+    """A row that leads nowhere is damage of the index."""
     index = damaged(section)
-    with by_arrays_from(ALL), pytest.raises(StaleIndexError):
+    with pytest.raises(StaleIndexError):
         extract_features(range(20), analyse("track custmer", shop().index), index)
 
 
 def test_a_pool_beyond_the_tools_is_told_as_damage() -> None:
-    """A name that leads to no tool is damage, as it is where features are computed one by one."""
+    """A name that leads to no tool is damage."""
     analysis = analyse("track custmer", shop().index)
-    with by_arrays_from(ALL), pytest.raises(StaleIndexError):
-        extract_features([len(shop().index)], analysis, shop().index)
-    with by_arrays_from(NONE), pytest.raises(StaleIndexError):
+    with pytest.raises(StaleIndexError):
         extract_features([len(shop().index)], analysis, shop().index)
 
 
@@ -221,7 +141,7 @@ def test_a_damaged_list_is_told_as_damage() -> None:
     for query in ("track", "custmer"):
         analysis = analyse(query, index)
         with by_arrays_from(ALL), pytest.raises(StaleIndexError):
-            retrieve(analysis, index, excluded=(), size=20)
+            retrieve_for_each(analysis, index, excluded=(), size=20)
 
 
 @pytest.mark.parametrize("share", [0, 2])
@@ -236,7 +156,7 @@ def test_lists_that_leave_postings_out_are_told_as_damage(share: int) -> None:
         sections.append(Section(name, one.item_type, data))
     index = Index(pack(sections, Header(NO_KEY, 0, (0, 0, 0, 0))))
     with pytest.raises(StaleIndexError):
-        arrays_of(index).terms()
+        array_scores.get_postings(index)
 
 
 def damaged(name: str) -> Index:
@@ -258,7 +178,7 @@ SCRIPT = """
 import sys
 from unittest.mock import patch
 import mcpg
-from mcpg.engine import arrays
+from mcpg.search import retrieval as arrays
 {before}
 engine = mcpg.load({bundle!r})
 arrays._MANY = 1

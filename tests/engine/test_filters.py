@@ -19,7 +19,7 @@ from mcpg.search.caches import MemoryCache
 from mcpg.search.guards import COUNT
 from mcpg.search.query import analyse
 from mcpg.search.results import MAX_LIMIT, EngineServices
-from mcpg.search.retrieval import retrieve
+from mcpg.search.retrieval import retrieve_for_each
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -167,9 +167,13 @@ def test_retrieval_keeps_the_order_of_all(query: str, sources: set[int], size: i
     numbers = range(len(index))
     among = frozenset(one for one in numbers if index.find_source_numbers([one])[0] in sources)
     excluded = frozenset(numbers) - among
-    everything = retrieve(analysis, index, excluded=(), size=len(index))
+    everything = retrieve_for_each(
+        analysis._replace(intents=()), index, excluded=(), size=len(index)
+    )
 
-    found = retrieve(analysis, index, excluded=excluded, size=size, among=among)
+    found = retrieve_for_each(
+        analysis._replace(intents=()), index, excluded=excluded, size=size, among=among
+    )
 
     assert found == [one for one in everything if one in among][:size]
 

@@ -18,7 +18,7 @@ from mcpg.search.query import (
     group_by_sentence,
     split_segments,
 )
-from mcpg.search.retrieval import POOL, retrieve, retrieve_for_each
+from mcpg.search.retrieval import POOL, retrieve_for_each
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
@@ -125,7 +125,9 @@ def test_the_pool_holds_the_tools_of_each_wish_whatever_its_size() -> None:
     alone = index.find_tool("whistle")
 
     assert alone in pool
-    assert alone not in retrieve(analysis, index, excluded=(), size=POOL)
+    assert alone not in retrieve_for_each(
+        analysis._replace(intents=()), index, excluded=(), size=POOL
+    )
     assert len(pool) == len(set(pool)) == POOL
     assert larger[:POOL] == pool
     assert alone not in retrieve_for_each(analysis, index, excluded=(alone,), size=POOL)

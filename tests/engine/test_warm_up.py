@@ -138,7 +138,7 @@ def test_damage_is_mended_while_reading_ahead() -> None:
     engine = Engine(Index(COLD.index.data), rebuild=rebuild)
     damaged = StaleIndexError("a row leads out of its table")
     with (
-        patch.object(searcher, "_read_postings", side_effect=[damaged, None]),
+        patch.object(engine.index, "impacts", side_effect=damaged),
         patch.object(engine.index, "display_name", side_effect=damaged),
     ):
         engine.warm_up()
