@@ -48,7 +48,7 @@ from mcpg.index.scoring import (
     occurrence_weight,
     saturate,
 )
-from mcpg.text import iter_words, language_of, lexicon, stem
+from mcpg.text import Word, iter_words, language_of, lexicon
 from mcpg.text.words import every_stop_word
 
 # Few tools have claims: their own mean would be that of the longest.
@@ -117,7 +117,9 @@ class InvertedFile:
         yield from keys_sections("words", self.words)
         yield Section("words.term", "I", array("I", map(self.find_term, self.words)).tobytes())
         yield from self._posting_sections()
-        yield from rows_sections("names.terms", map(self._name_terms, self._names))
+        final = self._final.__getitem__
+        names = (list(dict.fromkeys(map(final, name))) for name in self._names)
+        yield from rows_sections("names.terms", names)
 
     def find_term(self, word: str) -> int:
         """Return the number of the term of a *word* that occurs."""
@@ -136,9 +138,6 @@ class InvertedFile:
         for number, term in zip(numbers, map(self.find_term, reversed(self.words)), strict=True):
             first[term] = number
         return first
-
-    def _name_terms(self, name: Iterable[int]) -> list[int]:
-        return list(dict.fromkeys(map(self._final.__getitem__, name)))
 
     def _posting_sections(self) -> Iterator[Section]:
         numbers = self._terms.numbers
@@ -201,8 +200,10 @@ class _TermNumbers:
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
         self.kinds = bytearray()
-        self.of_word = _TextNumbers(lambda word: self._number(stem(word), STEM))
-        self.of_whole = _TextNumbers(lambda whole: self._number(whole, IDENTIFIER))
+        self.of_word = _TextNumbers(lambda word: self._number(Word(word).term, STEM))
+        self.of_whole = _TextNumbers(
+            lambda whole: self._number(Word(whole, is_compound=True).term, IDENTIFIER)
+        )
 
     def _number(self, term: str, kind: int) -> int:
         number = self.numbers.setdefault(term, len(self.numbers))
@@ -369,8 +370,8 @@ def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
     counts: Counter[str] = Counter()
     length = 0
     for word in iter_words(" ".join(texts)):
-        counts[word.text if word.whole else stem(word.text)] += 1
-        length += not word.whole
+        counts[word.term] += 1
+        length += not word.is_compound
     return counts, length
 
 
@@ -413,7 +414,10 @@ def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
         grams.add(one.described)
         operations += bytes(one.operation)
         if one.language:
-            foreign.append(ForeignTool(one.language, _own_words(one), one.told))
+            # Hints may be in any language.
+            fields = (held.words for held in one.fields if not HINTS_MASK >> held.field & 1)
+            words = frozenset[str]().union(*fields)
+            foreign.append(ForeignTool(one.language, words, one.told))
         return one
 
     inverted = InvertedFile(map(note_document, analysed))
@@ -426,12 +430,6 @@ def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
         yield Section("language", "B", (inverted.language or "").encode())
 
     return WordSections(bytes(operations), len(inverted.words), sections())
-
-
-def _own_words(analysed: DocumentTerms) -> frozenset[str]:
-    """Return the words of a document but for those of its hints."""
-    fields = (one.words for one in analysed.fields if not HINTS_MASK >> one.field & 1)
-    return frozenset[str]().union(*fields)
 
 
 def make_cached_sections(

@@ -22,7 +22,7 @@ from psycopg import sql
 
 from mcpg.errors import PostgresError
 from mcpg.postgres.connection import Database, compute_lock_number, ensure_extension
-from mcpg.text import split_words, stem
+from mcpg.text import iter_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -224,7 +224,7 @@ class PostgresCandidates:
 
 
 def _terms(text: str) -> list[str]:
-    return sorted({stem(word) for word in split_words(text)})
+    return sorted({word.term for word in iter_words(text)})
 
 
 def _by_terms(

@@ -123,7 +123,7 @@ def _lighten_clauses(
 
 
 def _words(literals: Iterable[TextLiteral]) -> list[str]:
-    words = [word.text for one in literals for word in iter_words(one.text) if not word.whole]
+    words = [word.text for one in literals for word in iter_words(one.text) if not word.is_compound]
     return [*dict.fromkeys(words)][:_MOST_WORDS]
 
 
@@ -263,9 +263,9 @@ def analyse(
     literals = query_literals(query, index)
     text, words = spoken_part(query, literals, index.language)
     spoken = [word.text for word in words]
-    single = [word.text for word in words if not word.whole]
+    single = [word.text for word in words if not word.is_compound]
     plain = _distinct(single)
-    wholes = () if len(single) == len(words) else _distinct(w.text for w in words if w.whole)
+    wholes = () if len(single) == len(words) else _distinct(w.text for w in words if w.is_compound)
     language = _detect_language(text, spoken, index, uses_lexicon=uses_lexicon)
     unspaced = language if language in lexicon.UNSPACED else None
     if unspaced:
@@ -326,7 +326,7 @@ def _detect_language(
 
 def _of_context(context: str, asked: Sequence[str], index: Index) -> list[str]:
     """Return the content words of *context* that are not *asked* for."""
-    words = _distinct(word.text for word in iter_words(context) if not word.whole)
+    words = _distinct(word.text for word in iter_words(context) if not word.is_compound)
     content = _content_words(words, language_of(words, index.language))
     return [word for word in content if word not in asked]
 
@@ -341,7 +341,7 @@ def _segment_words(query: str, language: str, index: Index) -> tuple[str, ...]:
     for token in query.split():
         if len(found) >= MAX_WORDS:
             break
-        words = [word.text for word in iter_words(token) if not word.whole]
+        words = [word.text for word in iter_words(token) if not word.is_compound]
         pairs = [word for word in words if is_unspaced(word[0])]
         known = [pair for pair in pairs if index.find_word(pair) >= 0]
         of_texts = [pair for pair in known if not _is_only_hinted(pair, index)]

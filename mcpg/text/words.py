@@ -325,11 +325,17 @@ class Word:
 
     Attributes:
         text: The folded word, without accents.
-        whole: Whether it is a whole identifier that also appears as its parts.
+        is_compound: Whether it is an identifier run together whose parts are words of the text as
+            well. A version, date or code that stays as it is has no such parts and is a plain word.
     """
 
     text: str
-    whole: bool = False
+    is_compound: bool = False
+
+    @property
+    def term(self) -> str:
+        """What an index, and PostgreSQL, finds it by: the stem of a word, a compound as it is."""
+        return self.text if self.is_compound else stem(self.text)
 
 
 def iter_words(text: str) -> Iterator[Word]:
@@ -348,7 +354,7 @@ def split_words(text: str) -> list[str]:
 
 
 _parts = CachedFunction(
-    lambda token: tuple([word.text for word in words_of_token(token) if not word.whole])
+    lambda token: tuple([word.text for word in words_of_token(token) if not word.is_compound])
 )
 
 
