@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -173,13 +173,6 @@ NO_VECTOR = -1.0
 _WORTH_PICKING = 8
 
 
-class NearestNeighbours(Protocol):
-    """Finds vectors near to a query's without a look at all of them."""
-
-    def near(self, query: NDArray[np.float32], count: int) -> Sequence[int]:
-        """Return the numbers of about *count* vectors that are probably the nearest, each once."""
-
-
 class ToolVectors:
     """One vector for each tool of a catalogue, by the tool's number in the index.
 
@@ -194,7 +187,7 @@ class ToolVectors:
         stored: QuantizedMatrix,
         present: NDArray[np.bool_],
         fingerprint: str,
-        neighbours: NearestNeighbours | None = None,
+        neighbours: VectorClusters | None = None,
     ) -> None:
         """Hold vectors.
 
@@ -217,7 +210,9 @@ class ToolVectors:
         self._neighbours = neighbours
 
     @classmethod
-    def of(cls, vectors: Sequence[NDArray[np.float32] | None], fingerprint: str) -> ToolVectors:
+    def from_rows(
+        cls, vectors: Sequence[NDArray[np.float32] | None], fingerprint: str
+    ) -> ToolVectors:
         """Hold *vectors*, `None` for tools that have none, as they are given.
 
         Raises:
@@ -247,7 +242,7 @@ class ToolVectors:
         stored = self.stored.convert(kind)
         return ToolVectors(stored, self.present, self.fingerprint, self._neighbours)
 
-    def with_neighbours(self, neighbours: NearestNeighbours) -> ToolVectors:
+    def with_neighbours(self, neighbours: VectorClusters) -> ToolVectors:
         return ToolVectors(self.stored, self.present, self.fingerprint, neighbours)
 
     def __len__(self) -> int:
@@ -414,13 +409,10 @@ def with_clusters(
 
 def _is_usable() -> bool:
     """Return whether the package is there and can be loaded: one that cannot is as good as none."""
-    if find_spec("faiss") is None:
-        return False
     try:
-        _faiss()
+        return find_spec("faiss") is not None and _faiss() is not None
     except Exception:  # noqa: BLE001 - a package that does not fit the others may raise anything
         return False
-    return True
 
 
 def _faiss() -> Any:
