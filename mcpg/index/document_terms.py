@@ -91,24 +91,17 @@ def meaning_sections(
             row = rows.setdefault(other, {})
             for term in map(term_of, words):
                 row[term] = max(probability, row.get(term, 0.0))
-    yield from _stem_sections(dict.fromkeys(rows, NONE) | dict(stems))
+    # A search has the numbers of related words, and needs no text of them then.
+    numbers, terms = lexicon.numbers_of_stems(), dict.fromkeys(rows, NONE) | dict(stems)
+    numbered = sorted((numbers[stem], term) for stem, term in terms.items() if stem in numbers)
+    yield Section("stems", "H", array("H", (number for number, _ in numbered)).tobytes())
+    yield Section("stems.term", "I", array("I", (term for _, term in numbered)).tobytes())
     if not found:
         return
     meant = sorted(rows)
     yield from texts_sections(f"{MEANINGS}.languages", sorted({one.language for one in found}))
     yield from keys_sections(MEANINGS, meant)
     yield from rows_sections(f"{MEANINGS}.terms", (_pack_meanings(rows[one]) for one in meant), "Q")
-
-
-def _stem_sections(terms: Mapping[str, int]) -> Iterator[Section]:
-    """Make the sections of those stems that the lexicon numbers; *terms* are those of all stems.
-
-    A search has the numbers of related words, and needs no text of them then.
-    """
-    numbers = lexicon.numbers_of_stems()
-    numbered = sorted((numbers[stem], term) for stem, term in terms.items() if stem in numbers)
-    yield Section("stems", "H", array("H", (number for number, _ in numbered)).tobytes())
-    yield Section("stems.term", "I", array("I", (term for _, term in numbered)).tobytes())
 
 
 def _pack_meanings(row: dict[int, float]) -> list[int]:

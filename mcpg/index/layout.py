@@ -17,20 +17,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias, overload
 from zlib import crc32
 
 Buffer: TypeAlias = "bytes | memoryview"
 Stamp: TypeAlias = "tuple[int, int, int, int]"
-
-
-class Pieces(Protocol):
-    """Data that is not in one piece: how many bytes it has, and its pieces."""
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Buffer]: ...
 
 
 class Items(Protocol):

@@ -22,7 +22,6 @@ from mcpg.index.layout import (
     NONE,
     Buffer,
     Header,
-    Pieces,
     body_start,
     pack_head,
     unpack,
@@ -44,15 +43,15 @@ class Section:
 
     name: str
     item_type: str
-    data: Buffer | Pieces
+    data: Buffer | JoinedPieces | StoredPieces
 
 
-def iter_pieces(data: Buffer | Pieces) -> Iterable[Buffer]:
+def iter_pieces(data: Buffer | JoinedPieces | StoredPieces) -> Iterable[Buffer]:
     """Return *data*, or the pieces of it."""
     return (data,) if isinstance(data, (bytes, memoryview)) else data
 
 
-class _JoinedPieces(list[bytes]):
+class JoinedPieces(list[bytes]):
     """The pieces of data that is in memory; to join them would take as much again."""
 
     def __len__(self) -> int:
@@ -186,7 +185,7 @@ def bytes_sections(name: str, parts: Iterable[bytes], offset_type: str = "I") ->
             first = end
     joined.append(b"".join(kept))
     return [
-        Section(name, "B", joined[0] if len(joined) == 1 else _JoinedPieces(joined)),
+        Section(name, "B", joined[0] if len(joined) == 1 else JoinedPieces(joined)),
         Section(f"{name}.at", offset_type, starts.tobytes()),
     ]
 

@@ -208,9 +208,6 @@ class KeyTable(TextTable):
                 return ABSENT
             if rows.holds(number, key):
                 return number
-        return self._find_in_order(text)
-
-    def _find_in_order(self, text: str) -> int:
         number = bisect_left(self, text)
         return number if number < len(self) and self[number] == text else ABSENT
 

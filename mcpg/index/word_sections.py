@@ -450,28 +450,12 @@ def make_cached_sections(
     return made
 
 
-class ContentDigest:
-    """A digest of contents, such as those of documents, and of their order."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-
-    def add(self, content: bytes) -> None:
-        """Add the next content."""
-        self._digest.update(b"%d " % len(content))
-        self._digest.update(content)
-
-    def value(self) -> bytes:
-        """Return the digest of what was added."""
-        return self._digest.digest()
-
-
 def digest_contents(contents: Iterable[bytes]) -> bytes:
-    """Return the `Digest` of *contents*."""
-    digest = ContentDigest()
+    """Return a digest of *contents*, such as those of documents, and of their order."""
+    digest = hashlib.sha256()
     for content in contents:
-        digest.add(content)
-    return digest.value()
+        digest.update(b"%d %b" % (len(content), content))
+    return digest.digest()
 
 
 # What one process hands to another.
@@ -489,7 +473,7 @@ class WorkerFiles:
 
     def __init__(self, folder: Path) -> None:
         self._contents, self._made = ChunkFile(folder), ChunkFile(folder)
-        self._digest = ContentDigest()
+        self._digest = hashlib.sha256()
         self._found: bytes | None = None
 
     def write_contents(self, contents: Iterable[bytes]) -> Iterator[bytes]:
@@ -500,13 +484,13 @@ class WorkerFiles:
         """
         for content in contents:
             self._contents.add(content)
-            self._digest.add(content)
+            self._digest.update(b"%d %b" % (len(content), content))
             yield content
 
     @property
     def key(self) -> bytes:
-        """The digest of the contents."""
-        return self._digest.value()
+        """The `digest_contents` of the contents."""
+        return self._digest.digest()
 
     def pack_arguments(self) -> bytes:
         """Return what `make_sections` takes.

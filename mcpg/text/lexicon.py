@@ -20,7 +20,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from heapq import nlargest
-from itertools import chain, islice, pairwise, product, zip_longest
+from itertools import accumulate, chain, islice, pairwise, product, zip_longest
 from math import fsum, inf
 from pathlib import Path
 from struct import Struct
@@ -133,7 +133,8 @@ class WordTable:
             raise ValueError("it is not a word table of this version")
         if _HEADER.size + sum(sizes) != len(data):
             raise ValueError("its length is wrong")
-        parts = list(_cut(data, _HEADER.size, sizes))
+        places = accumulate(sizes, initial=_HEADER.size)
+        parts = [data[start:end] for start, end in pairwise(places)]
         self._starts, self._ends = parts[0].cast("I"), parts[1].cast("I")
         self._targets = parts[2].cast("H")
         self._frequencies, self._strengths, self._words = parts[3:]
@@ -287,12 +288,6 @@ class WordTable:
 
 def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
-
-
-def _cut(data: memoryview, start: int, sizes: Sequence[int]) -> Iterator[memoryview]:
-    for size in sizes:
-        yield data[start : start + size]
-        start += size
 
 
 @cache

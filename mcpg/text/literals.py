@@ -16,7 +16,7 @@ form of postal items after UPU S10.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, islice, repeat, takewhile
 
@@ -250,7 +250,8 @@ class _Tokens:
         self.with_names = with_names
         self._starts: list[int] = []
         self._texts: list[str] = []
-        runs = [*_runs(text)]
+        tokens = text.split()
+        runs = tokens if text.isascii() else [*chain.from_iterable(map(_spaced_runs, tokens))]
         self.special = self._places_in(runs)
         if self.special:
             bare = map(str.lstrip, map(str.rstrip, runs, repeat(_AFTER)), repeat(_BEFORE))
@@ -303,10 +304,6 @@ class _Tokens:
         return TextLiteral(kind, " ".join(self._text[start:end].split()), start, end)
 
 
-def _runs(text: str) -> Iterable[str]:
-    return text.split() if text.isascii() else chain.from_iterable(map(_spaced_runs, text.split()))
-
-
 def _spaced_runs(run: str) -> Iterator[str]:
     """Yield the parts of *run* between the letters of scripts without spaces."""
     if run.isascii():
@@ -331,7 +328,7 @@ def _find_token_literals(tokens: _Tokens) -> Iterator[TextLiteral]:
         last = place + _length_of_date(texts) - 1
         if last >= place:
             yield tokens.literal("date", place, last)
-        elif _is_time(texts[:2]):
+        elif texts[1:] and texts[1].lower() in HALVES_OF_DAYS and is_clock("".join(texts[:2])):
             last = place + 1
             yield tokens.literal("time", place, last)
         else:
@@ -462,8 +459,3 @@ def _length_of_date(texts: Sequence[str]) -> int:
     if after and after[0].lower() in _MONTH_NAMES and is_day(first):
         return 2 + (len(after) > 1 and is_year(after[1]))
     return 0
-
-
-def _is_time(texts: Sequence[str]) -> bool:
-    """Return whether *texts* are a time of two tokens: "9 a.m"."""
-    return any(one.lower() in HALVES_OF_DAYS for one in texts[1:]) and is_clock("".join(texts))

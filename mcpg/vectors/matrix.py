@@ -19,7 +19,6 @@ import struct
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from importlib.util import find_spec
 from math import isqrt
 from pathlib import Path
@@ -379,9 +378,13 @@ def make_clusters(vectors: ToolVectors) -> VectorClusters:
     rows = vectors.stored.to_float32()[numbers]
     count = max(1, min(_CLUSTERS * isqrt(len(rows)), len(rows) // _FOR_A_CENTRE))
     index = faiss.index_factory(vectors.dimensions, f"IVF{count},SQ8", faiss.METRIC_INNER_PRODUCT)
-    with _one_thread(faiss):
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
         index.train(rows[:: max(1, len(rows) // (_FOR_A_CENTRE * count))])
         index.add_with_ids(rows, numbers)
+    finally:
+        faiss.omp_set_num_threads(threads)
     return VectorClusters(index)
 
 
@@ -422,16 +425,6 @@ def _faiss() -> Any:
         import faiss  # noqa: PLC0415 - only large catalogues need it
 
     return faiss
-
-
-@contextmanager
-def _one_thread(faiss: Any) -> Iterator[None]:
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(threads)
 
 
 def _seal(vectors: ToolVectors, key: bytes) -> bytes:
