@@ -56,12 +56,25 @@ def test_a_name_like_a_known_one_is_suggested(unknown: str, meant: str) -> None:
         "toml",
         "on",
         "xqzv",
+        "order_ship",
+        "order_items_rename",
+        "refund_order",
+        "shipment_summary",
     ],
 )
 def test_a_name_like_no_other_gets_no_suggestion(unknown: str) -> None:
-    """A verb or a letter in common is no likeness."""
+    """A verb, a letter or all words but one in common are no likeness."""
     known = [name for name in NAMES if not name.startswith("get")]
     assert suggest(unknown, known, 3) == []
+
+
+def test_words_in_common_alone_are_no_likeness() -> None:
+    """Where one word stands for another, the two must be alike, however long the others are."""
+    known = ["search_customer_invoices"]
+    assert suggest("search_customer_orders", known) == []
+    assert suggest("search_customer_invocies", known) == known
+    assert suggest("customer_search_invoces", known) == known
+    assert suggest("search_all_customer_invoices", known) == known
 
 
 def test_the_likeliest_comes_first_whatever_the_order() -> None:

@@ -15,7 +15,6 @@ from mcpg.errors import Diagnostic
 from mcpg.explain.hint_words import RequestWords
 from mcpg.index import Index
 from mcpg.index.layout import IMPACT_SCALE
-from mcpg.index.lookups import find_impact, find_posting
 from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, field_texts, occurrence_weight
 from mcpg.search.confidence import LOW_CONFIDENCE, Calibration, logistic
 from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
@@ -412,7 +411,7 @@ def _reading(query: str, analysis: Analysis, index: Index) -> QueryRewrite:
     return QueryRewrite(
         fold(query),
         tuple(word.text for word in words),
-        tuple(dict.fromkeys(word.text for word in words if word.whole)),
+        tuple(dict.fromkeys(word.text for word in words if word.is_compound)),
         tuple(sentences),
         analysis.exact_keys,
         index.language,
@@ -602,7 +601,7 @@ def _nearest(term: int, clauses: Iterable[QueryTerm], index: Index) -> tuple[str
 
 
 def _best(meant: Sequence[TermExpansion], document: int, index: Index) -> TermExpansion:
-    return max(meant, key=lambda one: find_impact(index, one.term, document) * one.similarity)
+    return max(meant, key=lambda one: index.find_posting(one.term, document)[0] * one.similarity)
 
 
 def _term(clause: QueryTerm, repair: TermExpansion, field: str, contribution: float) -> TermMatch:
@@ -617,7 +616,7 @@ def field_shares(index: Index, document: int, terms: Iterable[int]) -> dict[int,
     Terms that do not occur there are left out. The document is read only where a term occurs in
     several fields, for a single one has it all.
     """
-    masks = {term: find_posting(index, term, document)[1] for term in terms}
+    masks = {term: index.find_posting(term, document)[1] for term in terms}
     several = {term: mask for term, mask in masks.items() if mask & mask - 1}
     counted = _count_terms(index, document, several) if several else {}
     return {
@@ -644,8 +643,8 @@ def _count_terms(
         if not wanted >> field & 1:
             continue
         for word in iter_words(content):
-            term = terms.get(word.text if word.whole else stem(word.text))
-            lengths[field] += not word.whole
+            term = terms.get(word.term)
+            lengths[field] += not word.is_compound
             if term is not None:
                 counts[term][field] += 1
     means = index.field_means()

@@ -255,7 +255,7 @@ class RequestWords:
         begins, last_end = True, -1
         for start, run, is_literal in sorted((*self._literals(), *self._runs())):
             text = run.strip(_PUNCTUATION)
-            words = tuple(word.text for word in iter_words(text) if not word.whole)
+            words = tuple(word.text for word in iter_words(text) if not word.is_compound)
             if words or is_literal:
                 is_code = any(map(self._is_code, words))
                 is_attached = start == last_end and is_unspaced(run[0])

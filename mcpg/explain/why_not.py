@@ -15,7 +15,6 @@ from mcpg.errors import Code, Diagnostic, DocumentError, info
 from mcpg.explain.hint_words import HintWord, RequestWords, as_alias, as_keywords, preference
 from mcpg.index.compile import compile_index
 from mcpg.index.hint_overlay import HintOverlay
-from mcpg.index.lookups import find_impact
 from mcpg.index.packing import Section
 from mcpg.index.reader import Index
 from mcpg.search.confidence import calibrate
@@ -184,7 +183,7 @@ class HintSearch:
         (candidate,) = extract_features([tool], analysis, index)
         return [
             bool(impact)
-            or any(find_impact(index, term, tool) for term, _ in clause.related_variants)
+            or any(index.find_posting(term, tool)[0] for term, _ in clause.related_variants)
             for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
         ]
 

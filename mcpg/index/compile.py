@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, pairwise
-from typing import NamedTuple, ParamSpec, TypeAlias
-from zlib import ZLIB_RUNTIME_VERSION
+from typing import Any, NamedTuple, TypeAlias
+from zlib import ZLIB_RUNTIME_VERSION, crc32
 
 from mcpg import __version__
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind, cut_runs, encode_parts
@@ -24,13 +24,13 @@ from mcpg.index.layout import (
     NO_KEY,
     NONE,
     ORIGINS,
+    PAGES,
     READS,
     SUMMARY_LENGTH,
     UNSAID,
     WRITES,
     Header,
     compress_record,
-    crc,
     own_dictionary,
     sample_dictionary,
 )
@@ -44,30 +44,13 @@ from mcpg.index.packing import (
     texts_sections,
 )
 from mcpg.index.phrases import extract_phrases
-from mcpg.index.reader import PAGES, hash_recipe
+from mcpg.index.recipe import hash_recipe
 from mcpg.index.word_sections import WordSections, word_sections
 from mcpg.relations.edges import FieldMapping
 from mcpg.relations.provisions import Provision, build_field_index
 from mcpg.text import joined, lexicon
 
 _Mapped: TypeAlias = "tuple[str, tuple[FieldMapping, ...]]"
-
-
-def relation_sections(
-    documents: Sequence[ToolDocument], provisions: Sequence[Sequence[Provision]] | None = None
-) -> Iterator[Section]:
-    """Return the sections of links and of provisions.
-
-    Args:
-        documents: The documents, in the order of their tools' ids.
-        provisions: What each tool provides to others, none left out; `None` where not known yet.
-    """
-    if provisions is None:
-        provisions = build_field_index([document.tool for document in documents]).provisions()
-    mappings: dict[_Mapped, int] = {}
-    yield from _link_sections(documents, mappings)
-    yield from _provision_sections(provisions, mappings)
-    yield from _mapping_sections(mappings)
 
 
 def _link_sections(
@@ -108,8 +91,7 @@ def _provision_sections(
 def _invert_targets(targets: Iterable[Iterable[int]], size: int) -> list[list[int]]:
     """Return for each tool the numbers of the items that reach it."""
     found: list[list[int]] = [[] for _ in range(size)]
-    numbered = enumerate(target for row in targets for target in row)
-    for number, target in numbered:
+    for number, target in enumerate(chain.from_iterable(targets)):
         if target != NONE:
             found[target].append(number)
     return found
@@ -142,8 +124,6 @@ def _mapping_sections(mappings: Iterable[_Mapped]) -> Iterator[Section]:
     yield from texts_sections("fields", names)
     yield from rows_sections("mappings", rows)
 
-
-_Parts = ParamSpec("_Parts")
 
 _SAID = {None: UNSAID, True: READS, False: WRITES}
 
@@ -178,28 +158,7 @@ def summary(description: str) -> str:
     return " ".join(description[: 4 * SUMMARY_LENGTH].split())[:SUMMARY_LENGTH]
 
 
-def key_sections(tools: Iterable[Tool]) -> Iterator[Section]:
-    """Return the sections that find tools by a joined id, name, title or alias."""
-    texts, holders = number_holders(map(_keys, tools))
-    yield from keys_sections("keys", texts)
-    yield from rows_sections("keys.tools", holders)
-
-
-def phrase_sections(tools: Iterable[Tool]) -> Iterator[Section]:
-    """Return the sections that find tools by a phrase among their aliases."""
-    texts, holders = number_holders(extract_phrases(tool.hints.aliases) for tool in tools)
-    yield from keys_sections("phrases", texts)
-    yield from rows_sections("phrases.tools", holders)
-
-
-def category_sections(tools: Iterable[Tool]) -> Iterator[Section]:
-    """Return the sections of categories, as hints write them, and the tools of each."""
-    categories, holders = number_holders(tool.hints.categories for tool in tools)
-    yield from texts_sections("categories", categories)
-    yield from rows_sections("categories.tools", holders)
-
-
-def argument_sections(tools: Sequence[Tool]) -> Iterator[Section]:
+def _argument_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     """Return the sections of required arguments: reading a whole document for them takes long."""
     rows = [tool.required_arguments for tool in tools]
     names = sorted({name for row in rows for name in row})
@@ -208,7 +167,7 @@ def argument_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     yield from rows_sections("arguments_of", ([numbers[name] for name in row] for row in rows))
 
 
-def group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
+def _group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
     """Return the sections of groups and their members."""
     groups, members = number_holders(document.groups for document in documents)
     numbers = {group: number for number, group in enumerate(groups)}
@@ -282,8 +241,7 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
         related,
         words.sections,
         extra,
-        _page_sections(pages),
-        _place_sections(ordered, pages),
+        _page_sections(ordered, pages),
         records,
     )
     # What was compiled without a word table is stale as soon as it is written.
@@ -297,17 +255,9 @@ def _yield_and_release(sections: deque[Section]) -> Iterator[Section]:
         yield sections.popleft()
 
 
-def _compile_with(
-    sections_of: Callable[_Parts, tuple[Iterable[Section], Header]],
-) -> Callable[_Parts, bytes]:
-    def compile_parts(*parts: _Parts.args, **named: _Parts.kwargs) -> bytes:
-        return pack(*sections_of(*parts, **named))
-
-    return compile_parts
-
-
-compile_index = _compile_with(index_sections)
-"""Compile documents in memory: pack the `index_sections` of them."""
+def compile_index(documents: Iterable[ToolDocument], **named: Any) -> bytes:
+    """Compile *documents* in memory: pack the `index_sections` of them, which has the arguments."""
+    return pack(*index_sections(documents, **named))
 
 
 def _related_sections(
@@ -316,24 +266,32 @@ def _related_sections(
     provisions: Sequence[Sequence[Provision]] | None,
 ) -> Iterator[Section]:
     """Yield the sections of what *documents*, which are of *tools*, have in common by names."""
-    yield from key_sections(tools)
-    yield from phrase_sections(tools)
-    yield from category_sections(tools)
-    yield from argument_sections(tools)
-    yield from group_sections(documents)
-    yield from relation_sections(documents, provisions)
+    # Tools are found by a joined id, name, title or alias, by a phrase, and by a category of hints.
+    keys, holders = number_holders(map(_keys, tools))
+    yield from keys_sections("keys", keys)
+    yield from rows_sections("keys.tools", holders)
+    phrases, holders = number_holders(extract_phrases(tool.hints.aliases) for tool in tools)
+    yield from keys_sections("phrases", phrases)
+    yield from rows_sections("phrases.tools", holders)
+    categories, holders = number_holders(tool.hints.categories for tool in tools)
+    yield from texts_sections("categories", categories)
+    yield from rows_sections("categories.tools", holders)
+    yield from _argument_sections(tools)
+    yield from _group_sections(documents)
+    if provisions is None:
+        provisions = build_field_index(tools).provisions()
+    mappings: dict[_Mapped, int] = {}
+    yield from _link_sections(documents, mappings)
+    yield from _provision_sections(provisions, mappings)
+    yield from _mapping_sections(mappings)
 
 
-def _page_sections(pages: Iterable[ToolDocument]) -> Iterator[Section]:
-    records = [encode_record(page) for page in pages]
-    if records:
-        yield from bytes_sections(PAGES, records, "Q")
-
-
-def _place_sections(
+def _page_sections(
     documents: Sequence[ToolDocument], pages: Sequence[ToolDocument]
 ) -> Iterator[Section]:
-    """Yield the section of places: a bundle holds its documents in the order of their paths."""
+    """Yield pages, and places: a bundle holds its documents in the order of their paths."""
+    if pages:
+        yield from bytes_sections(PAGES, map(encode_record, pages), "Q")
     paths = sorted(document.path for document in (*documents, *pages))
     places = {path: place for place, path in enumerate(paths)}
     found = array("I", (places[document.path] for document in documents))
@@ -353,7 +311,7 @@ def _record_sections(
         records = [*map(encode_with_text, run)]
         own = (own_dictionary(shared, _record_texts(document.tool)) for document in run)
         packed = [*map(compress_record, records, own)]
-        return _Records(array("I", map(crc, records)), packed)
+        return _Records(array("I", map(crc32, records)), packed)
 
     def describe_run(run: Sequence[ToolDocument]) -> bytes:
         keys = [(document_key(one), texts.get(one.path)) for one in run]

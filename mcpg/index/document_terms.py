@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mcpg.caching.build_cache import BuildCache, ResultKind, encode_parts
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
-from mcpg.index.layout import NONE
+from mcpg.index.layout import MEANINGS, NONE, PROBABILITY_BITS
 from mcpg.index.lookups import (
     SHORTEST_AT_ONE_EDIT,
     SHORTEST_AT_TWO_EDITS,
@@ -25,7 +25,6 @@ from mcpg.index.lookups import (
     with_deletions,
 )
 from mcpg.index.packing import Section, halves, keys_sections, rows_sections, texts_sections
-from mcpg.index.reader import MEANINGS, PROBABILITY_BITS
 from mcpg.index.scoring import field_texts, inverse_document_frequency
 from mcpg.relations.vocabulary import weigh_kinds
 from mcpg.text import (
@@ -92,24 +91,17 @@ def meaning_sections(
             row = rows.setdefault(other, {})
             for term in map(term_of, words):
                 row[term] = max(probability, row.get(term, 0.0))
-    yield from _stem_sections(dict.fromkeys(rows, NONE) | dict(stems))
+    # A search has the numbers of related words, and needs no text of them then.
+    numbers, terms = lexicon.numbers_of_stems(), dict.fromkeys(rows, NONE) | dict(stems)
+    numbered = sorted((numbers[stem], term) for stem, term in terms.items() if stem in numbers)
+    yield Section("stems", "H", array("H", (number for number, _ in numbered)).tobytes())
+    yield Section("stems.term", "I", array("I", (term for _, term in numbered)).tobytes())
     if not found:
         return
     meant = sorted(rows)
     yield from texts_sections(f"{MEANINGS}.languages", sorted({one.language for one in found}))
     yield from keys_sections(MEANINGS, meant)
     yield from rows_sections(f"{MEANINGS}.terms", (_pack_meanings(rows[one]) for one in meant), "Q")
-
-
-def _stem_sections(terms: Mapping[str, int]) -> Iterator[Section]:
-    """Make the sections of those stems that the lexicon numbers; *terms* are those of all stems.
-
-    A search has the numbers of related words, and needs no text of them then.
-    """
-    numbers = lexicon.numbers_of_stems()
-    numbered = sorted((numbers[stem], term) for stem, term in terms.items() if stem in numbers)
-    yield Section("stems", "H", array("H", (number for number, _ in numbered)).tobytes())
-    yield Section("stems.term", "I", array("I", (term for _, term in numbered)).tobytes())
 
 
 def _pack_meanings(row: dict[int, float]) -> list[int]:
@@ -165,23 +157,15 @@ _MOST_SHORT = 1 << 16
 
 def spelling_sections(words: Sequence[str]) -> Iterator[Section]:
     """Make the sections that `Speller` reads, of the sorted *words*."""
-    yield from _deletion_sections(words)
-    yield from _pair_sections(words)
-
-
-def _deletion_sections(words: Sequence[str]) -> Iterator[Section]:
-    found = sorted(
+    deletions = sorted(
         hash_part(part) << 32 | number
         for number, word in enumerate(words)
         if len(word) >= SHORTEST_AT_ONE_EDIT
         for part in with_deletions(word)
     )
-    hashes, numbers = halves(array("Q", found))
+    hashes, numbers = halves(array("Q", deletions))
     yield Section("deletions", "I", hashes)
     yield Section("deletions.word", "I", numbers)
-
-
-def _pair_sections(words: Sequence[str]) -> Iterator[Section]:
     holders: dict[int, list[int]] = {}
     for number, word in enumerate(words):
         if len(word) >= SHORTEST_AT_TWO_EDITS:
@@ -216,28 +200,24 @@ class GramCollector:
     def sections(self) -> list[Section]:
         """Return `grams` sorted, how many tools hold each, and each tool's, once."""
         held, self._held = self._held, []
-        return _gram_sections(held, self._known.numbers)
-
-
-def _gram_sections(held: Sequence[array[int]], numbers: Mapping[int, int]) -> list[Section]:
-    holders = Counter(chain.from_iterable(held))
-    ordered = sorted(numbers)
-    met = [numbers[gram] for gram in ordered]
-    counts = [holders[number] for number in met]
-    squares = [inverse_document_frequency(len(held), count) ** 2 for count in counts]
-    kind = "H" if len(ordered) <= _MOST_SHORT else "I"
-    final = array("I", bytes(4 * len(met)))
-    for number, place in enumerate(met):
-        final[place] = number
-    rows = [array(kind, sorted(map(final.__getitem__, grams))) for grams in held]
-    # `sum` adds in other ways from one Python to the next.
-    norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
-    return [
-        Section("grams", "Q", array("Q", ordered).tobytes()),
-        Section("grams.tools", "I", array("I", counts).tobytes()),
-        *rows_sections("grams_of", rows, kind),
-        Section("grams.norm", "d", array("d", norms).tobytes()),
-    ]
+        holders = Counter(chain.from_iterable(held))
+        ordered = sorted(self._known.numbers)
+        met = [self._known.numbers[gram] for gram in ordered]
+        counts = [holders[number] for number in met]
+        squares = [inverse_document_frequency(len(held), count) ** 2 for count in counts]
+        kind = "H" if len(ordered) <= _MOST_SHORT else "I"
+        final = array("I", bytes(4 * len(met)))
+        for number, place in enumerate(met):
+            final[place] = number
+        rows = [array(kind, sorted(map(final.__getitem__, grams))) for grams in held]
+        # `sum` adds in other ways from one Python to the next.
+        norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
+        return [
+            Section("grams", "Q", array("Q", ordered).tobytes()),
+            Section("grams.tools", "I", array("I", counts).tobytes()),
+            *rows_sections("grams_of", rows, kind),
+            Section("grams.norm", "d", array("d", norms).tobytes()),
+        ]
 
 
 class _WordGrams(dict[str, tuple[int, ...]]):
@@ -321,32 +301,28 @@ def analyse_documents(
 ) -> Iterator[DocumentTerms]:
     """Yield the words of each of *documents*; *memo* has those known from before."""
     cut = CachedFunction(_split_token)
-
-    def one(document: ToolDocument) -> DocumentTerms:
-        given = partial(encode_content, document)
-        return memo.recall(_ANALYSED, given, lambda: _analyse_document(document, cut))
-
-    return map(one, documents)
+    for document in documents:
+        given, work = partial(encode_content, document), partial(_analyse_document, document, cut)
+        yield memo.recall(_ANALYSED, given, work)
 
 
 def analyse_contents(contents: Iterable[bytes], memo: BuildCache) -> Iterator[DocumentTerms]:
     """Yield the words of documents with these *contents*, as `analyse_documents` does."""
     cut = CachedFunction(_split_token)
 
-    def one(content: bytes) -> DocumentTerms:
-        return memo.recall(
-            _ANALYSED, lambda: content, lambda: _analyse_document(decode_content(content), cut)
-        )
+    def work(content: bytes) -> DocumentTerms:
+        return _analyse_document(decode_content(content), cut)
 
-    return map(one, contents)
+    for content in contents:
+        yield memo.recall(_ANALYSED, partial(bytes, content), partial(work, content))
 
 
 def _split_token(token: str) -> tuple[list[str], list[str]]:
     """Return the words of *token*, and its whole identifiers."""
     words = words_of_token(token)
     return (
-        [word.text for word in words if not word.whole],
-        [word.text for word in words if word.whole],
+        [word.text for word in words if not word.is_compound],
+        [word.text for word in words if word.is_compound],
     )
 
 
@@ -363,12 +339,9 @@ def _analyse_document(document: ToolDocument, cut: _Cut) -> DocumentTerms:
     name = name_words(tool)
     language = detect_foreign_language(tool) or ""
     told = join_title_and_description(tool) if language else ""
-    return DocumentTerms(held, described_words(tool), name, language, _operation(tool, name), told)
-
-
-def _operation(tool: Tool, name: Sequence[str]) -> list[int]:
     shares = weigh_kinds(tool, name) or (0.0,) * len(operations.KINDS)
-    return [round(0xFF * share) for share in shares]
+    operation = [round(0xFF * share) for share in shares]
+    return DocumentTerms(held, described_words(tool), name, language, operation, told)
 
 
 def _count_field(field: int, text: str, cut: _Cut) -> FieldWords:

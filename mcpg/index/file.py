@@ -8,8 +8,10 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from mcpg.errors import OutputError
+from mcpg.files import atomic_write, is_link, output_error
 from mcpg.index.layout import (
     FIXED_SIZE,
     KEY_SIZE,
@@ -20,12 +22,11 @@ from mcpg.index.layout import (
     StaleIndexError,
     Stamp,
     head_size,
+    restamp_index,
 )
-from mcpg.index.reader import Index, hash_recipe
-
-if TYPE_CHECKING:
-    from mcpg.index.packing import Section
-
+from mcpg.index.packing import Section, SpooledIndex, with_section
+from mcpg.index.reader import Index
+from mcpg.index.recipe import hash_recipe
 
 SUFFIX = ".idx"
 
@@ -75,12 +76,8 @@ def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
     Raises:
         OutputError: The file cannot be written, or is a link to what is no index.
     """
-    from mcpg.files import atomic_write, is_link  # noqa: PLC0415 - an index is written once and read often
-
     # A link may come with the bundle, and lead to any file of whoever only searches.
     if is_link(path) and not _is_index(path):
-        from mcpg.errors import OutputError  # noqa: PLC0415 - as above
-
         message = "cannot be written: it is a link to a file that is no index"
         raise OutputError(message, place=path, remedy="remove the link")
     atomic_write(path, data, special=False)
@@ -97,12 +94,9 @@ def write_index_beside(source: str, sections: Iterable[Section], header: Header)
     Raises:
         OutputError: It cannot be written.
     """
-    from mcpg.files import output_error  # noqa: PLC0415 - as for `write_index`
-    from mcpg.index.packing import SpooledIndex  # noqa: PLC0415 - as above
-
     path, stamp = source + SUFFIX, _stamp(source)
     try:
-        index = SpooledIndex(sections, os.path.dirname(path) or os.curdir)  # noqa: PTH120 - as above
+        index = SpooledIndex(sections, str(Path(path).parent))
     except OSError as fault:
         raise output_error(path, fault) from fault
     with index:
@@ -187,9 +181,6 @@ def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | N
     It does not matter if there is no fresh one, or its file cannot be written. A damaged one is
     left as it is: new checksums would hide the damage.
     """
-    from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
-    from mcpg.index.packing import with_section  # noqa: PLC0415 - as above
-
     stamp, number = _stamp(source), hash_recipe(recipe)
     for path, _ in _places(source, cache_dir):
         index = _open_fresh(path, source, stamp, number)
@@ -209,8 +200,6 @@ def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
 
 
 def _build_stamped(source: str, stamp: Stamp, build: Callable[[], bytes]) -> bytes:
-    from mcpg.index.packing import restamp_index  # noqa: PLC0415 - as for `write_index`
-
     data = build()
     # Otherwise nobody knows which of the two contents was built from: the key will tell.
     return restamp_index(data, stamp) if stamp == _stamp(source) else data
@@ -239,9 +228,6 @@ def _restamp(path: str, source: str, stamp: Stamp) -> None:
 
     It does not matter if the file cannot be written.
     """
-    from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
-    from mcpg.index.packing import restamp_index  # noqa: PLC0415 - as above
-
     if stamp == _stamp(source) != NO_STAMP:
         try:
             write_index(path, restamp_index(_map_file(path), stamp))
@@ -250,8 +236,6 @@ def _restamp(path: str, source: str, stamp: Stamp) -> None:
 
 
 def _store_index(data: bytes, places: Iterable[tuple[str, str]]) -> OpenedIndex:
-    from mcpg.errors import OutputError  # noqa: PLC0415 - as for `write_index`
-
     for path, how in places:
         try:
             write_index(path, data)
@@ -320,7 +304,7 @@ def _map_file(path: str) -> Buffer:
 
 def _open_regular(path: str, flags: int) -> int:
     # Opening a pipe would wait for somebody to write into it.
-    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as above
+    if not stat.S_ISREG(Path(path).stat().st_mode):
         raise OSError("it is no regular file")
     return os.open(path, flags)
 
@@ -332,7 +316,7 @@ def _stamp(path: str) -> Stamp:
     those of many contents. Nobody can set the time of a status change, nor choose an inode.
     """
     try:
-        found = os.stat(path)  # noqa: PTH116 - as above
+        found = Path(path).stat()
     except (OSError, ValueError):
         return NO_STAMP
     times = found.st_mtime_ns, found.st_ctime_ns
@@ -348,6 +332,6 @@ def cached_path(source: str, cache_dir: str, suffix: str = SUFFIX) -> str:
     Files of the same name in different folders differ by the hash of their paths. Should two
     hashes be equal, what is in the file must tell.
     """
-    full = os.path.abspath(source)  # noqa: PTH100 - as above
-    name = f"{os.path.basename(full)}-{zlib.crc32(os.fsencode(full)):08x}{suffix}"  # noqa: PTH119
-    return os.path.join(cache_dir, name)  # noqa: PTH118 - as above
+    full = os.path.abspath(source)  # noqa: PTH100 - `Path.absolute` keeps `..`
+    name = f"{Path(full).name}-{zlib.crc32(os.fsencode(full)):08x}{suffix}"
+    return str(Path(cache_dir, name))

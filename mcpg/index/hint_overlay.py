@@ -79,7 +79,7 @@ class _OverlaidIndex(Index):
         # What has been read of the index below has been read for all.
         vars(self).update(vars(before.index))
         # But how rare the words of names are may differ.
-        self._names = []
+        vars(self).pop("names", None)
         self._below = before.index
         self._before = before
         self._counts = _recount_fields(before, hints)
@@ -102,21 +102,17 @@ class _OverlaidIndex(Index):
         self._new_terms: dict[str, int] = {}
         self._stems: dict[str, list[str]] = defaultdict(list)
         self._wholes: set[str] = set()
+        known_words, known_terms = len(self._below.texts("words")), len(self._below.texts("terms"))
         for word in words:
-            self._name_word(word.text, is_whole=word.whole)
-
-    def _name_word(self, text: str, *, is_whole: bool) -> None:
-        term = text if is_whole else stem(text)
-        if self._below.keys("terms").find(term) == ABSENT:
-            known = len(self._below.texts("terms"))
-            self._new_terms.setdefault(term, known + len(self._new_terms))
-        if is_whole:
-            self._wholes.add(term)
-        elif text not in self._stems[term]:
-            self._stems[term].append(text)
-            if self._below.find_word(text) == ABSENT:
-                known = len(self._below.texts("words"))
-                self._new_words.setdefault(text, known + len(self._new_words))
+            text, term = word.text, word.term
+            if self._below.keys("terms").find(term) == ABSENT:
+                self._new_terms.setdefault(term, known_terms + len(self._new_terms))
+            if word.is_compound:
+                self._wholes.add(term)
+            elif text not in self._stems[term]:
+                self._stems[term].append(text)
+                if self._below.find_word(text) == ABSENT:
+                    self._new_words.setdefault(text, known_words + len(self._new_words))
 
     # Words and terms
 

@@ -17,20 +17,13 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, overload
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeAlias, overload
 from zlib import crc32
 
 Buffer: TypeAlias = "bytes | memoryview"
 Stamp: TypeAlias = "tuple[int, int, int, int]"
-
-
-class Pieces(Protocol):
-    """Data that is not in one piece: how many bytes it has, and its pieces."""
-
-    def __len__(self) -> int: ...
-    def __iter__(self) -> Iterator[Buffer]: ...
 
 
 class Items(Protocol):
@@ -45,8 +38,7 @@ class Items(Protocol):
 
 MAGIC = b"mcpg-idx"
 FORMAT_VERSION = 11
-"""Goes up whenever sections, or the rules by which texts are cut into them, change, and with the
-tables of operations and of related words."""
+"""Goes up whenever the layout of a file changes; what decides its content is in `RECIPE`."""
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "d": 8}
 KEY_SIZE = 32
@@ -121,7 +113,7 @@ def unpack(data: Buffer) -> tuple[Header, dict[str, Entry]]:
     recipe, count, length, size, modified, changed, inode, key, _ = fixed[3:]
     tables = bytes(data[FIXED_SIZE:body])
     (checksum,) = CHECKSUM.unpack_from(data, HEADER.size)
-    if len(tables) != body - FIXED_SIZE or checksum != head_checksum(data[: HEADER.size], tables):
+    if len(tables) != body - FIXED_SIZE or checksum != crc32(tables, crc32(data[: HEADER.size])):
         raise StaleIndexError("its header is damaged")
     entries = _entries(tables[: count * ENTRY.size], body, length)
     return Header(key, recipe, (size, modified, changed, inode)), entries
@@ -150,6 +142,29 @@ def head_size(data: Buffer) -> int:
     return body
 
 
+def pack_head(header: Header, tables: bytes, sizes: tuple[int, int, int]) -> bytes:
+    """Return all that comes before the sections of a file.
+
+    Args:
+        header: What the file says of itself.
+        tables: The table of sections and the checksums of blocks, up to the first section.
+        sizes: Number of sections, length of the file, and number of blocks.
+    """
+    count, length, blocks = sizes
+    versions = (BYTE_ORDER, FORMAT_VERSION, header.recipe)
+    fixed = HEADER.pack(MAGIC, *versions, count, length, *header.stamp, header.key, blocks)
+    return fixed + CHECKSUM.pack(crc32(tables, crc32(fixed))) + tables
+
+
+def restamp_index(data: Buffer, stamp: Stamp) -> bytes:
+    """Return the same file with another stamp of its source."""
+    header, entries = unpack(data)
+    start, checksums = block_table(memoryview(data))
+    sizes = len(entries), len(data), len(checksums)
+    head = pack_head(replace(header, stamp=stamp), bytes(data[FIXED_SIZE:start]), sizes)
+    return b"".join((head, memoryview(data)[start:]))
+
+
 def block_table(data: memoryview) -> tuple[int, memoryview]:
     """Return where the blocks of a file that can be unpacked begin, and their checksums."""
     fields = HEADER.unpack_from(data)
@@ -168,16 +183,6 @@ def count_blocks(size: int) -> int:
     return (size + BLOCK_SIZE - 1) // BLOCK_SIZE
 
 
-def crc(data: Buffer) -> int:
-    """Return the CRC-32 of *data*."""
-    return crc32(data)
-
-
-def head_checksum(fixed: Buffer, tables: bytes) -> int:
-    """Return the checksum of all that comes before the sections."""
-    return crc32(tables, crc32(fixed))
-
-
 def _entries(table: bytes, free: int, length: int) -> dict[str, Entry]:
     entries: dict[str, Entry] = {}
     for raw, kind, start, size in ENTRY.iter_unpack(table):
@@ -190,11 +195,6 @@ def _entries(table: bytes, free: int, length: int) -> dict[str, Entry]:
         free = start + size
         entries[name] = Entry(item_type, start, free)
     return entries
-
-
-def section_sizes(entries: Mapping[str, Entry]) -> dict[str, int]:
-    """Return the length of every section in bytes, by name."""
-    return {name: entry.end - entry.start for name, entry in entries.items()}
 
 
 TABLES = {
@@ -323,6 +323,15 @@ STEM, IDENTIFIER, HINTED = 1, 2, 4
 UNSAID, READS, WRITES = 0, 1, 2
 """What a tool says of itself: nothing, that it only reads, or that it does not only read."""
 
+PAGES = "pages"
+"""Name of the table of pages, which an index has only where there are any."""
+
+MEANINGS = "meanings"
+"""Name of the table of English stems, which only an index with foreign words has."""
+
+PROBABILITY_BITS = 8
+"""The lowest bits of an entry of that table hold its probability, the others its term."""
+
 KINDS = ("related", "nextStep")
 """What links say of their targets."""
 
@@ -436,13 +445,10 @@ class CheckedItems:
     def __len__(self) -> int:
         return len(self._items)
 
-    if TYPE_CHECKING:
-
-        @overload
-        def __getitem__(self, key: int, /) -> Any: ...
-        @overload
-        def __getitem__(self, key: slice, /) -> memoryview: ...
-
+    @overload
+    def __getitem__(self, key: int, /) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> memoryview: ...
     def __getitem__(self, key: Any, /) -> Any:
         items = self._items
         if key.__class__ is slice:

@@ -1,4 +1,4 @@
-"""Spelling repair over the words of an index, from flat arrays.
+"""Look-ups in an index: postings of terms, 3-grams of words, and words that are spelt alike.
 
 Source: one edit by the deletions that two words share: Garbe, "1000x faster spelling correction",
 2012 (SymSpell), after Mor & Fraenkel, "A hash code method for detecting and correcting spelling
@@ -11,79 +11,13 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Protocol
 
 from mcpg.index.layout import IMPACT_SCALE, Items, StaleIndexError
 from mcpg.index.scoring import inverse_document_frequency
-from mcpg.index.tables import RowTable, Tables, TextTable, span
+from mcpg.index.tables import RowTable, SectionFile, TextTable, span
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import LONGEST_WORD
-
-
-class Terms(Protocol):
-    """What an index has of terms."""
-
-    def __len__(self) -> int: ...
-    def name_terms(self, tool: int) -> memoryview: ...
-    def document_frequencies(self, terms: Iterable[int]) -> list[int]: ...
-    def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]: ...
-
-
-# Tools whose names, and frequencies whose idfs, are kept once they have been read.
-_MOST_NAMES = 16_384
-
-
-@dataclass(frozen=True, slots=True)
-class ToolName:
-    """The name of a tool.
-
-    Attributes:
-        terms: The distinct terms of the name; words of the source's name are left out, unless the
-            name has no other.
-        idfs: Each of them, in the name's order, with its rarity, above 0.
-        weight: The sum of the rarities.
-    """
-
-    terms: frozenset[int]
-    idfs: tuple[tuple[int, float], ...]
-    weight: float
-
-
-class NameTable:
-    """The names of an index."""
-
-    def __init__(self, index: Terms) -> None:
-        self._index = index
-        self._size = len(index)
-        self._names: dict[int, ToolName] = {}
-        self._rarities: dict[int, float] = {}
-
-    def of_tool(self, tool: int) -> ToolName:
-        known = self._names.get(tool)
-        if known is None:
-            known = self._read(tool)
-            if len(self._names) < _MOST_NAMES:
-                self._names[tool] = known
-        return known
-
-    def _read(self, tool: int) -> ToolName:
-        terms = self._index.name_terms(tool).tolist()
-        frequencies = self._index.document_frequencies(terms)
-        known = self._rarities.get
-        idfs = [known(one) or self._rarity(one) for one in frequencies]
-        weight = 0.0
-        for idf in idfs:
-            weight += idf
-        return ToolName(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
-
-    def _rarity(self, frequency: int) -> float:
-        idf = inverse_document_frequency(self._size, frequency)
-        if len(self._rarities) < _MOST_NAMES:
-            self._rarities[frequency] = idf
-        return idf
-
 
 _SECTIONS = ("postings", "postings.impact", "postings.fields")
 # How many postings are kept once they have been read, and the longest list of them that is.
@@ -104,7 +38,7 @@ _MOST_ASKED = 4_096
 class Postings:
     """The postings of an index."""
 
-    def __init__(self, index: Tables) -> None:
+    def __init__(self, index: SectionFile) -> None:
         """Find the sections.
 
         Raises:
@@ -122,10 +56,6 @@ class Postings:
         self._masks_left = _MOST_FIELDS
         if not len(self._tools) == len(self._impacts) == len(self._fields):
             raise StaleIndexError("its postings are of unequal length")
-
-    def count(self, term: int) -> int:
-        start, end = span(self._starts, term)
-        return end - start
 
     def of_term(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
         """Return the tools that hold a term in order, its impacts there, and in which fields."""
@@ -181,19 +111,18 @@ class Postings:
         asked for once is never asked for again. What is given must not be changed.
         """
         known = self._best.get(credited)
-        if known is not None or not self._is_usual(credited):
+        if known is not None:
             return known
-        if sum([self.count(term) for term, _ in credited]) <= min(_MOST_MERGED, self._best_left):
-            known = self._best[credited] = self._merge_impacts(credited)
-            self._best_left -= len(known) + len(credited)
-        return known
-
-    def _is_usual(self, credited: tuple[tuple[int, float], ...]) -> bool:
-        """Return whether *credited* are now asked for often enough to be merged."""
         times = self._asked.get(credited, 0)
         if times <= _TIMES_UNMERGED and len(self._asked) < _MOST_ASKED:
             self._asked[credited] = times + 1
-        return times == _TIMES_UNMERGED
+        if times != _TIMES_UNMERGED:
+            return None
+        spans = [span(self._starts, term) for term, _ in credited]
+        if sum([end - start for start, end in spans]) <= min(_MOST_MERGED, self._best_left):
+            known = self._best[credited] = self._merge_impacts(credited)
+            self._best_left -= len(known) + len(credited)
+        return known
 
     def _merge_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float]:
         best: dict[int, float] = {}
@@ -206,20 +135,6 @@ class Postings:
                 if weighed > get(tool, 0.0):
                     best[tool] = weighed
         return best
-
-
-def find_posting(index: Terms, term: int, document: int) -> tuple[int, int]:
-    """Return impact and field mask of *term* in *document*, zeros when it does not occur there."""
-    documents, impacts, fields = index.postings(term)
-    place = bisect_left(documents, document)
-    if place == len(documents) or documents[place] != document:
-        return 0, 0
-    return impacts[place], fields[place]
-
-
-def find_impact(index: Terms, term: int, document: int) -> int:
-    """Return the impact of *term* in *document*, 0 when it does not occur there."""
-    return find_posting(index, term, document)[0]
 
 
 # Code points take up to 21 bits, so three of them fit one number of 64.
@@ -243,7 +158,7 @@ def grams_of_word(word: str) -> list[int]:
 class Grams:
     """The 3-grams of an index."""
 
-    def __init__(self, index: Tables) -> None:
+    def __init__(self, index: SectionFile) -> None:
         """Find the sections.
 
         Raises:
@@ -267,16 +182,15 @@ class Grams:
         """
         known = self._words.get(word)
         if known is None:
-            known = dict(self._look_up_grams(word))
+            looked_up = self._known
+            found = [
+                looked_up[gram] if gram in looked_up else self._find(gram)
+                for gram in grams_of_word(word)
+            ]
+            known = dict(filter(None, found))
             if len(self._words) < _MOST_WORDS:
                 self._words[word] = known
         return known
-
-    def _look_up_grams(self, word: str) -> Iterator[tuple[int, float]]:
-        for gram in grams_of_word(word):
-            found = self._known[gram] if gram in self._known else self._find(gram)
-            if found:
-                yield found
 
     def _find(self, gram: int) -> tuple[int, float] | None:
         """Look up number and rarity of a 3-gram, `None` for one that does not occur."""

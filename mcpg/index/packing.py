@@ -10,29 +10,20 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import accumulate, chain
 from pathlib import Path
-from tempfile import SpooledTemporaryFile
 from typing import Self
 from zlib import crc32
 
 from mcpg.index.layout import (
     ALIGNMENT,
     BLOCK_SIZE,
-    BYTE_ORDER,
-    CHECKSUM,
     ENTRY,
     FIXED_SIZE,
-    FORMAT_VERSION,
-    HEADER,
     ITEM_SIZES,
-    MAGIC,
     NONE,
     Buffer,
     Header,
-    Pieces,
-    Stamp,
-    block_table,
     body_start,
-    head_checksum,
+    pack_head,
     unpack,
 )
 from mcpg.index.tables import MOST_PROBES
@@ -52,28 +43,19 @@ class Section:
 
     name: str
     item_type: str
-    data: Buffer | Pieces
+    data: Buffer | JoinedPieces | StoredPieces
 
 
-def iter_pieces(data: Buffer | Pieces) -> Iterable[Buffer]:
+def iter_pieces(data: Buffer | JoinedPieces | StoredPieces) -> Iterable[Buffer]:
     """Return *data*, or the pieces of it."""
     return (data,) if isinstance(data, (bytes, memoryview)) else data
 
 
-class _JoinedPieces:
+class JoinedPieces(list[bytes]):
     """The pieces of data that is in memory; to join them would take as much again."""
 
-    __slots__ = ("_pieces", "_size")
-
-    def __init__(self, pieces: Sequence[bytes]) -> None:
-        self._pieces = pieces
-        self._size = sum(map(len, pieces))
-
     def __len__(self) -> int:
-        return self._size
-
-    def __iter__(self) -> Iterator[Buffer]:
-        return iter(self._pieces)
+        return sum(map(len, self))
 
 
 def pack(sections: Iterable[Section], header: Header) -> bytes:
@@ -96,7 +78,10 @@ class SectionTable:
     def __init__(self) -> None:
         self._entries: list[tuple[bytes, bytes, int]] = []
         self._size = 0
-        self._checksums = _Checksums()
+        self._checksums = array("I")
+        self._last = 0
+        """The CRC-32 of the last block, which has room left."""
+        self._left = BLOCK_SIZE
 
     def write_section(self, section: Section) -> Iterator[Buffer]:
         """Note *section*, and yield the pieces of its data, up to where the next one begins."""
@@ -107,32 +92,10 @@ class SectionTable:
         self._entries.append((name, section.item_type.encode("ascii"), length))
         self._size += length + -length % ALIGNMENT
         for piece in (*iter_pieces(section.data), bytes(-length % ALIGNMENT)):
-            self._checksums.add(piece)
+            self._add_checksums(memoryview(piece).cast("B"))
             yield piece
 
-    def head(self, header: Header) -> bytes:
-        """Return all that comes before the sections."""
-        checksums = self._checksums.all()
-        start = body_start(len(self._entries), len(checksums))
-        sizes = (length + -length % ALIGNMENT for _, _, length in self._entries)
-        places = accumulate(sizes, initial=start)
-        entries = zip(self._entries, places, strict=False)  # the last place is the end
-        table = [ENTRY.pack(name, kind, place, length) for (name, kind, length), place in entries]
-        tables = b"".join((*table, checksums.tobytes())).ljust(start - FIXED_SIZE, b"\0")
-        return _head(header, tables, (len(table), start + self._size, len(checksums)))
-
-
-class _Checksums:
-    """The CRC-32 of each block of pieces that stand one after the other."""
-
-    def __init__(self) -> None:
-        self._whole = array("I")
-        self._last = 0
-        self._left = BLOCK_SIZE
-
-    def add(self, piece: Buffer) -> None:
-        """Add the next *piece*."""
-        view = memoryview(piece).cast("B")
+    def _add_checksums(self, view: memoryview) -> None:
         start = 0
         while start < len(view):
             part = view[start : start + self._left]
@@ -140,27 +103,19 @@ class _Checksums:
             start += len(part)
             self._left -= len(part)
             if not self._left:
-                self._whole.append(self._last)
+                self._checksums.append(self._last)
                 self._last, self._left = 0, BLOCK_SIZE
 
-    def all(self) -> array[int]:
-        """Return the checksums of all blocks; the last one may be shorter than the others."""
-        is_open = self._left < BLOCK_SIZE
-        return self._whole + array("I", [self._last] if is_open else [])
-
-
-def restamp_index(data: Buffer, stamp: Stamp) -> bytes:
-    """Return the same file with another stamp of its source."""
-    return b"".join(restamp_parts(data, stamp))
-
-
-def restamp_parts(data: Buffer, stamp: Stamp) -> tuple[bytes, memoryview]:
-    """Return in two parts what `restamp_index` does; the second is no copy."""
-    header, entries = unpack(data)
-    start, checksums = block_table(memoryview(data))
-    sizes = len(entries), len(data), len(checksums)
-    stamped = Header(header.key, header.recipe, stamp)
-    return _head(stamped, bytes(data[FIXED_SIZE:start]), sizes), memoryview(data)[start:]
+    def head(self, header: Header) -> bytes:
+        """Return all that comes before the sections."""
+        checksums = self._checksums + array("I", [self._last] if self._left < BLOCK_SIZE else [])
+        start = body_start(len(self._entries), len(checksums))
+        sizes = (length + -length % ALIGNMENT for _, _, length in self._entries)
+        places = accumulate(sizes, initial=start)
+        entries = zip(self._entries, places, strict=False)  # the last place is the end
+        table = [ENTRY.pack(name, kind, place, length) for (name, kind, length), place in entries]
+        tables = b"".join((*table, checksums.tobytes())).ljust(start - FIXED_SIZE, b"\0")
+        return pack_head(header, tables, (len(table), start + self._size, len(checksums)))
 
 
 def with_section(data: Buffer, section: Section) -> bytes:
@@ -172,20 +127,6 @@ def with_section(data: Buffer, section: Section) -> bytes:
         if name != section.name
     ]
     return pack([*kept, section], header)
-
-
-def _head(header: Header, tables: bytes, sizes: tuple[int, int, int]) -> bytes:
-    """Return all that comes before the sections of a file.
-
-    Args:
-        header: What the file says of itself.
-        tables: The table of sections and the checksums of blocks, up to the first section.
-        sizes: Number of sections, length of the file, and number of blocks.
-    """
-    count, length, blocks = sizes
-    versions = (BYTE_ORDER, FORMAT_VERSION, header.recipe)
-    fixed = HEADER.pack(MAGIC, *versions, count, length, *header.stamp, header.key, blocks)
-    return fixed + CHECKSUM.pack(head_checksum(fixed, tables)) + tables
 
 
 def number_holders(texts_of: Iterable[Iterable[str]]) -> tuple[list[str], list[list[int]]]:
@@ -244,7 +185,7 @@ def bytes_sections(name: str, parts: Iterable[bytes], offset_type: str = "I") ->
             first = end
     joined.append(b"".join(kept))
     return [
-        Section(name, "B", joined[0] if len(joined) == 1 else _JoinedPieces(joined)),
+        Section(name, "B", joined[0] if len(joined) == 1 else JoinedPieces(joined)),
         Section(f"{name}.at", offset_type, starts.tobytes()),
     ]
 
@@ -274,6 +215,8 @@ class SpooledIndex:
     """
 
     def __init__(self, sections: Iterable[Section], folder: str) -> None:
+        from tempfile import SpooledTemporaryFile  # noqa: PLC0415 - slow, and a search writes none
+
         self._table = SectionTable()
         self._body = SpooledTemporaryFile(_IN_MEMORY, dir=folder)  # noqa: SIM115 - see `close`
         try:

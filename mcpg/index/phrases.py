@@ -21,7 +21,7 @@ _MOST_WORDS = 16
 
 def split_phrase(text: str) -> list[str]:
     """Return the words of *text* in order, without whole identifiers."""
-    return [word.text for word in iter_words(text) if not word.whole]
+    return [word.text for word in iter_words(text) if not word.is_compound]
 
 
 def extract_phrases(aliases: Iterable[str]) -> Iterator[str]:

@@ -1,73 +1,115 @@
 """Reading an index, from a memory-mapped file or from bytes alike.
 
-Nothing is read before it is asked for, nor is what reads it imported: a list of tools needs neither
-postings nor an analysis of texts.
+Nothing is read before it is asked for.
 """
 
 from __future__ import annotations
 
-import zlib
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress, islice
-from typing import Any
+from typing import TypeAlias
 
-from mcpg import __version__
-from mcpg.catalog.model import ToolView
-from mcpg.documents.model import ToolDocument
+from mcpg.catalog.model import ToolView, record_view
+from mcpg.documents.model import ToolDocument, decode_record
 from mcpg.index.layout import (
     ABSENT,
-    BLOCK_SIZE,
+    COVERAGES,
     HINTED,
+    HUNDREDTHS,
     IDENTIFIER,
+    KINDS,
+    MAPPING_WIDTH,
+    MEANINGS,
     NAMED,
     NONE,
-    OPTIONAL_SECTIONS,
-    SECTIONS,
+    ORIGINS,
+    PAGES,
+    PROBABILITY_BITS,
     STEM,
-    Blocks,
     Buffer,
-    CheckedItems,
-    Entry,
-    Items,
     Read,
     StaleIndexError,
-    section_sizes,
-    unpack,
+    decompress_record,
+    own_dictionary,
 )
-from mcpg.index.lookups import Grams, NameTable, Postings, Speller
-from mcpg.index.tables import KeyTable, LinkTables, RowTable, TextTable
-
-CHECKED_SIZE = 32 << 20
-"""Up to this size, without records, every section is compared with its checksum before use."""
-
-PAGES = "pages"
-"""Name of the table of pages, which an index has only where there are any."""
-
-MEANINGS = "meanings"
-"""Name of the table of English stems, which only an index with foreign words has."""
-
-PROBABILITY_BITS = 8
-"""The lowest bits of an entry of that table hold its probability, the others its term."""
+from mcpg.index.lookups import Grams, Postings, Speller
+from mcpg.index.scoring import FIELDS, inverse_document_frequency
+from mcpg.index.tables import SectionFile, TextTable, span
+from mcpg.text import lexicon, operations
+from mcpg.text.json_values import read_json
+from mcpg.text.words import LANGUAGES
 
 SHORTEST_PREFIX = 4
 """The fewest characters that are completed: too many words begin with fewer."""
 
-# To compare so many bytes takes as long as a few dozen questions for one item.
-_READ_WHOLE = 10 * BLOCK_SIZE
-# Records bear a checksum each, because a search reads few of many.
-_CHECKED_IN_PARTS = ("records", "records.at", "records.crc", "records.dictionary")
 # What else holds the text of a record, which is compressed with it.
 _RECORD_TEXTS = ("ids", "titles", "summaries")
 _BROKEN = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 
 
-def hash_recipe(recipe: bytes) -> int:
-    """Return the number by which a file tells how it was made: by which mcpg, from which recipe."""
-    return zlib.crc32(recipe, zlib.crc32(__version__.encode()))
+Ends: TypeAlias = tuple[tuple[int, int, str, float], ...]
+Provisions: TypeAlias = tuple[tuple[int, int, float], ...]
+Mapping: TypeAlias = tuple[str, tuple[tuple[str, str, bool], ...]]
+
+# Tools whose names, and frequencies whose idfs, are kept once they have been read; of how many
+# tools edges are, and reasons of these.
+_MOST_NAMES = _MOST_REMEMBERED = 16_384
 
 
-class Index:
+@dataclass(frozen=True, slots=True)
+class ToolName:
+    """The name of a tool.
+
+    Attributes:
+        terms: The distinct terms of the name; words of the source's name are left out, unless the
+            name has no other.
+        idfs: Each of them, in the name's order, with its rarity, above 0.
+        weight: The sum of the rarities.
+    """
+
+    terms: frozenset[int]
+    idfs: tuple[tuple[int, float], ...]
+    weight: float
+
+
+class NameTable:
+    """The names of an index."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._size = len(index)
+        self._names: dict[int, ToolName] = {}
+        self._rarities: dict[int, float] = {}
+
+    def of_tool(self, tool: int) -> ToolName:
+        known = self._names.get(tool)
+        if known is None:
+            known = self._read(tool)
+            if len(self._names) < _MOST_NAMES:
+                self._names[tool] = known
+        return known
+
+    def _read(self, tool: int) -> ToolName:
+        terms = self._index.name_terms(tool).tolist()
+        frequencies = self._index.document_frequencies(terms)
+        known = self._rarities.get
+        idfs = [known(one) or self._compute_rarity(one) for one in frequencies]
+        weight = 0.0
+        for idf in idfs:
+            weight += idf
+        return ToolName(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
+
+    def _compute_rarity(self, frequency: int) -> float:
+        idf = inverse_document_frequency(self._size, frequency)
+        if len(self._rarities) < _MOST_NAMES:
+            self._rarities[frequency] = idf
+        return idf
+
+
+class Index(SectionFile):
     """A compiled index.
 
     Tools, sources, words, terms and groups go by their numbers, from 0 in the order of their ids
@@ -81,167 +123,12 @@ class Index:
     is_compiled = True
 
     def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:
-        """Open an index.
-
-        Args:
-            data: The file.
-            in_blocks: Whether it is compared with its checksums block by block as it is read,
-                which is right for a few questions, in place of section by section.
-            read: Returns a number of bytes of the file from an offset, where *data* has room for
-                all of it but holds only its head yet; with it, *in_blocks* must be set.
-
-        Raises:
-            StaleIndexError: *data* is no whole index of this version.
-        """
-        self._data = memoryview(data)
-        self.header, self._entries = unpack(self._data)
-        for name, item_type in SECTIONS.items():
-            if name not in self._entries or self._entries[name].item_type not in item_type:
-                raise StaleIndexError(f"it has no section {name!r}")
-        for name, item_type in OPTIONAL_SECTIONS.items():
-            if name in self._entries and self._entries[name].item_type != item_type:
-                raise StaleIndexError(f"its section {name!r} has items of another type")
-        searched = sum(section_sizes(self._entries).values()) - self._size("records")
-        self._in_blocks = in_blocks
-        self._is_checked = in_blocks or searched <= CHECKED_SIZE
-        self._blocks = Blocks(self._data, read)
-        self._items: dict[str, Items] = {}
-        self._views: dict[str, memoryview] = {}
-        self._texts: dict[str, TextTable] = {}
-        self._keys: dict[str, KeyTable] = {}
-        self._rows: dict[str, RowTable] = {}
-        self._spellers: list[Speller] = []
-        self._grams: list[Grams] = []
-        self._names: list[NameTable] = []
-        self._relations: list[LinkTables] = []
-        self._postings: list[Postings] = []
-        self._foreign: tuple[str, ...] | None = None
-
-    @property
-    def data(self) -> memoryview:
-        """The whole file."""
-        if self._in_blocks:
-            self._blocks.check(self._blocks.start, len(self._data))
-        return self._data
-
-    @property
-    def size(self) -> int:
-        """Length of the file in bytes."""
-        return len(self._data)
-
-    @property
-    def is_checked(self) -> bool:
-        """Whether everything is compared with its checksums before its first use."""
-        return self._is_checked
-
-    def verify(self, *, records: bool = True) -> None:
-        """Compare every section with its checksums, or all but those of *records*.
-
-        Raises:
-            StaleIndexError: One is damaged.
-        """
-        for name, entry in self._entries.items():
-            if records or name not in _CHECKED_IN_PARTS:
-                self._check(name, entry, self._blocks.verify)
-
-    def _check(self, name: str, entry: Entry, check: Callable[[int, int], None]) -> None:
-        try:
-            check(entry.start, entry.end)
-        except StaleIndexError as fault:
-            raise StaleIndexError(f"its section {name!r} is damaged") from fault
-
-    def has_section(self, name: str) -> bool:
-        return name in self._entries
-
-    def section(self, name: str) -> memoryview:
-        """Return the items of the section called *name*.
-
-        They are compared with their checksum before; records are when each is read.
-
-        Raises:
-            StaleIndexError: There is none, or it is damaged.
-        """
-        view = self._views.get(name)
-        if view is None:
-            if self._in_blocks:
-                self._check(name, self._entry(name), self._blocks.check)
-            elif self._is_checked and name not in _CHECKED_IN_PARTS:
-                # A block may have been damaged since another section of it was compared.
-                self._check(name, self._entry(name), self._blocks.verify)
-            view = self._views[name] = self._view(name)
-        return view
-
-    def items(self, name: str) -> Items:
-        """Return the items of the section called *name*, to read some of them.
-
-        Raises:
-            StaleIndexError: There is none, or it is damaged; damage may show only when an item is
-                read.
-        """
-        items = self._items.get(name)
-        if items is None:
-            is_whole = not self._in_blocks or self._size(name) <= _READ_WHOLE
-            items = self.section(name) if is_whole else self._in_parts(name)
-            self._items[name] = items
-        return items
-
-    def _in_parts(self, name: str) -> CheckedItems:
-        return CheckedItems(self._view(name), self._entry(name), self._blocks)
-
-    def _entry(self, name: str) -> Entry:
-        entry = self._entries.get(name)
-        if entry is None:
-            raise StaleIndexError(f"it has no section {name!r}")
-        return entry
-
-    def _view(self, name: str) -> memoryview:
-        entry = self._entry(name)
-        return self._data[entry.start : entry.end].cast("B").cast(entry.item_type)  # type: ignore[call-overload, no-any-return]
-
-    def texts(self, name: str) -> TextTable:
-        table = self._texts.get(name)
-        if table is None:
-            table = self._texts[name] = TextTable(self.items(name), self.items(f"{name}.at"))
-        return table
-
-    def keys(self, name: str) -> KeyTable:
-        """Return the table of texts called *name* that finds the number of a text."""
-        table = self._keys.get(name)
-        if table is None:
-            parts = self.items(name), self.items(f"{name}.at"), self.items(f"{name}.slots")
-            table = self._keys[name] = KeyTable(*parts)
-        return table
-
-    def rows(self, name: str) -> RowTable:
-        table = self._rows.get(name)
-        if table is None:
-            table = self._rows[name] = RowTable(self.items(name), self.items(f"{name}.at"))
-        return table
-
-    def _size(self, name: str) -> int:
-        entry = self._entry(name)
-        return entry.end - entry.start
-
-    def _item(self, name: str, number: int) -> int:
-        items = self._items.get(name)
-        try:
-            item: int = (self.items(name) if items is None else items)[number]
-        except IndexError as fault:
-            raise StaleIndexError(f"a number leads out of its section {name!r}") from fault
-        return item
-
-    def _some(self, name: str, numbers: Iterable[int]) -> list[Any]:
-        items = self.items(name)
-        try:
-            return [items[number] for number in numbers]
-        except IndexError as fault:
-            raise StaleIndexError(f"a number leads out of its section {name!r}") from fault
+        super().__init__(data, in_blocks=in_blocks, read=read)
+        self._edges: dict[int, Ends] = {}
+        self._edges_to: dict[int, Ends] = {}
+        self._reasons: dict[int, str] = {}
 
     # Tools
-
-    def __len__(self) -> int:
-        """Return the number of tools."""
-        return self._size("enabled")
 
     def tool_id(self, tool: int) -> str:
         return self.texts("ids")[tool]
@@ -302,8 +189,6 @@ class Index:
             name = bytes(self.section("language")).decode("ascii")
         except UnicodeDecodeError as fault:
             raise StaleIndexError("its language is broken") from fault
-        from mcpg.text.words import LANGUAGES  # noqa: PLC0415 - a list of tools analyses no text
-
         if name and name not in LANGUAGES:
             raise StaleIndexError("its language is unknown")
         return name or None
@@ -344,13 +229,9 @@ class Index:
         """
         return self.rows("names.terms")[tool]
 
-    @property
+    @cached_property
     def names(self) -> NameTable:
-        if not self._names:
-            from mcpg.index.lookups import NameTable  # noqa: PLC0415 - as above
-
-            self._names.append(NameTable(self))
-        return self._names[0]
+        return NameTable(self)
 
     def norms(self, tools: Iterable[int]) -> list[float]:
         """Return the length, above 0, of each tool's vector of impacts times rarities.
@@ -364,25 +245,20 @@ class Index:
 
     def operations(self, tools: Iterable[int]) -> list[bytes]:
         """Return how likely each tool does each kind of operation; all 0 where unknown."""
-        from mcpg.text import operations  # noqa: PLC0415 - as above
-
         shares, count = self.section("tools.operation"), len(operations.KINDS)
         if len(shares) != count * len(self):
             raise StaleIndexError("its operations are of unequal length")
         return [bytes(shares[count * tool : count * (tool + 1)]) for tool in tools]
 
     def record(self, tool: int) -> ToolDocument:
-        return self._record(tool)[0]
+        return _decode_document(self._record_data(tool))[0]
 
     def markdown(self, tool: int) -> str | None:
         """Return the text of the document, `None` when the index was built without."""
-        return self._record(tool)[1]
+        return _decode_document(self._record_data(tool))[1]
 
     def view(self, tool: int) -> ToolView:
         """Return what lists show of a tool."""
-        from mcpg.catalog.model import record_view  # noqa: PLC0415 - the ranking does without
-        from mcpg.text.json_values import read_json  # noqa: PLC0415 - as above
-
         try:
             text = str(self._record_data(tool), "utf-8", "surrogatepass")
             return record_view(read_json(text)["tool"])
@@ -396,12 +272,7 @@ class Index:
         rows = self.rows(PAGES)
         return [_decode_document(rows[number])[0] for number in range(len(rows))]
 
-    def _record(self, tool: int) -> tuple[ToolDocument, str | None]:
-        return _decode_document(self._record_data(tool))
-
     def _record_data(self, tool: int) -> bytes:
-        from mcpg.index.layout import decompress_record, own_dictionary  # noqa: PLC0415 - as above
-
         texts = (self.rows(name)[tool] for name in _RECORD_TEXTS)
         dictionary = own_dictionary(self.section("records.dictionary"), texts)
         data = self.rows("records")[tool]
@@ -413,21 +284,47 @@ class Index:
 
     # Relations
 
-    @property
-    def relations(self) -> LinkTables:
-        if not self._relations:
-            from mcpg.index.tables import LinkTables  # noqa: PLC0415 - as above
-
-            self._relations.append(LinkTables(self))
-        return self._relations[0]
-
-    def edges(self, tool: int) -> tuple[tuple[int, int, str, float], ...]:
+    def edges(self, tool: int) -> Ends:
         """Return number, target, kind and weight of the links of a tool that reach another."""
-        return self.relations.edges(tool)
+        known = self._edges.get(tool)
+        if known is None:
+            known = tuple(self._read_edges(tool))
+            if len(self._edges) < _MOST_REMEMBERED:
+                self._edges[tool] = known
+        return known
 
-    def edges_to(self, tool: int) -> tuple[tuple[int, int, str, float], ...]:
+    def _read_edges(self, tool: int) -> list[tuple[int, int, str, float]]:
+        first, end = span(self.items("links.at"), tool)
+        targets = self.rows("links")[tool]
+        kinds, weights = self.items("links.kind"), self.items("links.weight")
+        if end > min(len(kinds), len(weights)):
+            raise StaleIndexError("its links are of unequal length")
+        links = zip(range(first, end), targets, kinds[first:end], weights[first:end], strict=True)
+        return [
+            (number, target, KINDS[kind % len(KINDS)], weight)
+            for number, target, kind, weight in links
+            if target != NONE
+        ]
+
+    def edges_to(self, tool: int) -> Ends:
         """Return number, source, kind and weight of the links of others that reach a tool."""
-        return self.relations.edges_to(tool)
+        known = self._edges_to.get(tool)
+        if known is None:
+            links = self.rows("linked_by")[tool].tolist()
+            known = tuple(
+                [
+                    (
+                        link,
+                        self._find_row("links.at", link),
+                        KINDS[self._item("links.kind", link) % len(KINDS)],
+                        self._item("links.weight", link),
+                    )
+                    for link in links
+                ]
+            )
+            if len(self._edges_to) < _MOST_REMEMBERED:
+                self._edges_to[tool] = known
+        return known
 
     def targets(self, tool: int) -> memoryview:
         """Return the tools that the links of a tool reach; an invalid number for other targets."""
@@ -435,11 +332,17 @@ class Index:
 
     def reason(self, link: int) -> str:
         """Return why a link is there, "" when the document does not say."""
-        return self.relations.reason(link)
+        number = self._item("links.reason", link)
+        known = self._reasons.get(number)
+        if known is None:
+            known = self.texts("reasons")[number]
+            if len(self._reasons) < _MOST_REMEMBERED:
+                self._reasons[number] = known
+        return known
 
     def origin(self, link: int) -> str:
         """Return where a link comes from: `authored`, `observed`, `schema` or `inferred`."""
-        return self.relations.origin(link)
+        return ORIGINS[self._item("links.origin", link) % len(ORIGINS)]
 
     def mapping(self, link: int) -> tuple[str, tuple[tuple[str, str], ...]]:
         """Return how much of a need a link covers, and the fields that do.
@@ -447,25 +350,62 @@ class Index:
         Each field has the path of the output field and the name of the argument. The coverage is
         `strict`, `partial`, `optional`, or "" where there is none.
         """
-        return self.relations.mapping(link)
+        number = self._item("links.mapping", link)
+        coverage, fields = ("", ()) if number == NONE else self._read_mapping(number)
+        return coverage, tuple([(given, argument) for given, argument, _ in fields])
 
-    def provides(self, tool: int) -> tuple[tuple[int, int, float], ...]:
+    def provides(self, tool: int) -> Provisions:
         """Return number, other tool and weight of all that a tool provides to others.
 
         It is all that the schemas of the catalogue say, while links are capped.
         """
-        return self.relations.provides(tool)
+        first, _ = span(self.items("provides.at"), tool)
+        targets = self.rows("provides")[tool].tolist()
+        return tuple(
+            [
+                (number, to, self._item("provides.weight", number) / HUNDREDTHS)
+                for number, to in enumerate(targets, first)
+            ]
+        )
 
-    def provided_by(self, tool: int) -> tuple[tuple[int, int, float], ...]:
+    def provided_by(self, tool: int) -> Provisions:
         """Return number, other tool and weight of all that others provide to a tool."""
-        return self.relations.provided_by(tool)
+        numbers = self.rows("provided_by")[tool].tolist()
+        return tuple(
+            [
+                (
+                    number,
+                    self._find_row("provides.at", number),
+                    self._item("provides.weight", number) / HUNDREDTHS,
+                )
+                for number in numbers
+            ]
+        )
 
-    def provision(self, number: int) -> tuple[str, tuple[tuple[str, str, bool], ...]]:
+    def provision(self, number: int) -> Mapping:
         """Return coverage and fields of what one tool provides to another.
 
         They are as those of `mapping`, each field with whether its argument is required.
         """
-        return self.relations.provision(number)
+        return self._read_mapping(self._item("provides.mapping", number))
+
+    def _read_mapping(self, number: int) -> Mapping:
+        coverage, *numbers = self.rows("mappings")[number].tolist() or (0,)
+        names = self.texts("fields")
+        fields = zip(*[iter(numbers)] * MAPPING_WIDTH, strict=False)
+        return COVERAGES[coverage % len(COVERAGES)], tuple(
+            [
+                (names[given], names[argument], bool(required))
+                for given, argument, required in fields
+            ]
+        )
+
+    def _find_row(self, name: str, number: int) -> int:
+        """Return the row that the item *number* of a table stands in."""
+        row = bisect_right(self.items(name), number) - 1
+        if not 0 <= row < len(self):
+            raise StaleIndexError(f"a number leads out of its section {name!r}")
+        return row
 
     def required_arguments(self, tool: int) -> list[str]:
         """Return the names of the arguments that a tool requires, in the order of its schema."""
@@ -508,21 +448,17 @@ class Index:
 
         The number is 0 and the words are none when no word is within `allowed_edits`.
         """
-        if not self._spellers:
-            from mcpg.index.lookups import Speller  # noqa: PLC0415 - most words are spelt right
+        return self._speller.nearest(word)
 
-            deletions = self.items("deletions"), self.items("deletions.word")
-            pairs = self.items("pairs.key"), self.rows("pairs")
-            self._spellers.append(Speller(self.texts("words"), deletions, pairs))
-        return self._spellers[0].nearest(word)
+    @cached_property
+    def _speller(self) -> Speller:
+        deletions = self.items("deletions"), self.items("deletions.word")
+        pairs = self.items("pairs.key"), self.rows("pairs")
+        return Speller(self.texts("words"), deletions, pairs)
 
-    @property
+    @cached_property
     def grams(self) -> Grams:
-        if not self._grams:
-            from mcpg.index.lookups import Grams  # noqa: PLC0415 - as above
-
-            self._grams.append(Grams(self))
-        return self._grams[0]
+        return Grams(self)
 
     def term(self, number: int) -> str:
         return self.texts("terms")[number]
@@ -531,13 +467,10 @@ class Index:
         """Return the term that *text* is as the stem of a word that occurs, or `ABSENT`."""
         return self._find_term(text, STEM)
 
-    @property
+    @cached_property
     def foreign_languages(self) -> tuple[str, ...]:
         """The languages with a table of the lexicon that tools are described in."""
-        if self._foreign is None:
-            has_any = self.has_section(MEANINGS)
-            self._foreign = tuple(self.texts(f"{MEANINGS}.languages")) if has_any else ()
-        return self._foreign
+        return tuple(self.texts(f"{MEANINGS}.languages")) if self.has_section(MEANINGS) else ()
 
     def meant_by(self, stem: str) -> list[tuple[int, float]]:
         """Return the terms of foreign words that mean an English *stem*, with probabilities."""
@@ -561,8 +494,6 @@ class Index:
         found = [] if term == NONE else [(term, 1.0)]
         if not (with_meanings and self.has_section(MEANINGS)):
             return found
-        from mcpg.text import lexicon  # noqa: PLC0415 - most catalogues are in English
-
         return [*found, *self.meant_by(lexicon.read_stem(number))]
 
     def find_identifier(self, text: str) -> int:
@@ -595,14 +526,20 @@ class Index:
         Impacts are saturated BM25F frequencies, in (0, `IMPACT_SCALE`]; bit *n* of the last is
         set for field *n* of `FIELDS`.
         """
-        return self._held_terms().of_term(term)
+        return self._postings.of_term(term)
+
+    def find_posting(self, term: int, tool: int) -> tuple[int, int]:
+        """Return impact and field mask of *term* in *tool*, zeros when it does not occur there."""
+        tools, impacts, fields = self.postings(term)
+        place = bisect_left(tools, tool)
+        if place == len(tools) or tools[place] != tool:
+            return 0, 0
+        return impacts[place], fields[place]
 
     def find_holders(self, term: int, field: str) -> Iterator[int]:
         """Yield the tools that hold *term* in a *field* of `FIELDS`; none hold `ABSENT`."""
         if term == ABSENT:
             return
-        from mcpg.index.scoring import FIELDS  # noqa: PLC0415 - as above
-
         tools, _, fields = self.postings(term)
         yield from compress(tools, map((1 << FIELDS.index(field)).__and__, fields))
 
@@ -611,34 +548,28 @@ class Index:
 
         What is given must not be changed.
         """
-        held = self._postings
-        return (held[0] if held else self._held_terms()).impacts(term)
+        return self._postings.impacts(term)
 
     def fields(self, tool: int, words: Iterable[tuple[tuple[int, float], ...]]) -> int:
         """Return a bit for every field of *tool* in which terms that *words* stand for occur.
 
         Each word has the terms with the credit for each; bit *n* is that of field *n* of `FIELDS`.
         """
-        return self._held_terms().fields(tool, words)
+        return self._postings.fields(tool, words)
 
     def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
         """Return the best impact, in [0, 1], of terms with the credit for each, by tool.
 
         It is `None` where they are too many to keep. What is given must not be changed.
         """
-        return self._held_terms().best_impacts(credited)
+        return self._postings.best_impacts(credited)
 
-    def _held_terms(self) -> Postings:
-        if not self._postings:
-            from mcpg.index.lookups import Postings  # noqa: PLC0415 - as above
-
-            self._postings.append(Postings(self))
-        return self._postings[0]
+    @cached_property
+    def _postings(self) -> Postings:
+        return Postings(self)
 
     def field_means(self) -> memoryview:
         """Return the mean number of words in each of `FIELDS`."""
-        from mcpg.index.scoring import FIELDS  # noqa: PLC0415 - as above
-
         means = self.section("fields.mean")
         if len(means) != len(FIELDS):
             raise StaleIndexError("its means are not as many as its fields")
@@ -653,8 +584,6 @@ class Index:
 
 
 def _decode_document(data: Buffer) -> tuple[ToolDocument, str | None]:
-    from mcpg.documents.model import decode_record  # noqa: PLC0415 - the ranking does without
-
     try:
         return decode_record(bytes(data))
     except _BROKEN as fault:

@@ -12,14 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log1p
-from typing import TYPE_CHECKING
 
-from mcpg.catalog.model import Hints, Tool
+from mcpg.catalog.model import Tool, walk_parameters
 from mcpg.documents.model import ToolDocument
-
-if TYPE_CHECKING:
-    from mcpg.text.json_values import JsonObject
-
+from mcpg.text.json_values import JsonObject
 
 FIELDS = (
     "name",
@@ -62,8 +58,7 @@ def field_texts(
     """
     tool = document.tool
     parameters = _parameter_texts(tool) if with_parameters else ()
-    stated = (*_names(tool), *_hint_texts(tool.hints), *_claimed_texts(tool))
-    for name, text in (*stated, *parameters):
+    for name, text in (*_tool_texts(tool), *parameters):
         if text:
             yield _NUMBERS[name], text
     for name, text in (*_body_texts(document, with_parameters), *_stated_texts(document)):
@@ -94,15 +89,14 @@ def _stated_texts(document: ToolDocument) -> Iterator[tuple[str, str]]:
     yield from (("topics", entity.label) for entity in (*facts.about, *facts.mentions))
 
 
-def _names(tool: Tool) -> Iterator[tuple[str, str]]:
+def _tool_texts(tool: Tool) -> Iterator[tuple[str, str]]:
+    """Return what a tool is called, what it does, and the words of hints."""
     yield "name", tool.name
     if tool.display_name != tool.name:
         yield "title", tool.display_name
     yield "source", tool.source_id
     yield "description", tool.description
-
-
-def _hint_texts(hints: Hints) -> Iterator[tuple[str, str]]:
+    hints = tool.hints
     for name, values in (
         ("aliases", hints.aliases),
         ("keywords", hints.keywords),
@@ -116,10 +110,6 @@ def _hint_texts(hints: Hints) -> Iterator[tuple[str, str]]:
         yield "examples", example.input
         yield "examples", example.description or ""
         yield "examples", example.output or ""
-
-
-def _claimed_texts(tool: Tool) -> Iterator[tuple[str, str]]:
-    """Return the words of hints that a server states."""
     if tool.meta or tool.annotations:
         from mcpg.catalog.hints import claimed_words, read_claims  # noqa: PLC0415 - few tools have
 
@@ -128,8 +118,6 @@ def _claimed_texts(tool: Tool) -> Iterator[tuple[str, str]]:
 
 def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
     """Return argument and result fields; the words of JSON Schema itself are no text."""
-    from mcpg.catalog.model import walk_parameters  # noqa: PLC0415 - a search walks no schema
-
     yield from _of_schema(tool.input_schema)
     if tool.output_schema is None:
         return
@@ -140,8 +128,6 @@ def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
 
 def _of_schema(schema: JsonObject) -> Iterator[tuple[str, str]]:
     """Return the arguments that a schema describes."""
-    from mcpg.catalog.model import walk_parameters  # noqa: PLC0415 - as above
-
     for parameter in walk_parameters(schema):
         yield "parameters", parameter.path
         yield "parameter_texts", parameter.description

@@ -1,34 +1,36 @@
-"""Reading tables of an index: rows of numbers, texts by number, and numbers by text."""
+"""Reading the sections of an index: items, rows of numbers, texts by number, numbers by text."""
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from typing import Protocol, TypeAlias
+from typing import Any
 from zlib import crc32
 
 from mcpg.index.layout import (
     ABSENT,
-    COVERAGES,
-    HUNDREDTHS,
-    KINDS,
-    MAPPING_WIDTH,
+    BLOCK_SIZE,
     NONE,
-    ORIGINS,
+    OPTIONAL_SECTIONS,
+    SECTIONS,
+    Blocks,
+    Buffer,
+    CheckedItems,
+    Entry,
     Items,
+    Read,
     StaleIndexError,
+    unpack,
 )
 
+CHECKED_SIZE = 32 << 20
+"""Up to this size, without records, every section is compared with its checksum before use."""
 
-class Tables(Protocol):
-    """What an index has."""
-
-    def __len__(self) -> int: ...
-    def items(self, name: str) -> Items: ...
-    def rows(self, name: str) -> RowTable: ...
-    def texts(self, name: str) -> TextTable: ...
-
+# To compare so many bytes takes as long as a few dozen questions for one item.
+_READ_WHOLE = 10 * BLOCK_SIZE
+# Records bear a checksum each, because a search reads few of many.
+_CHECKED_IN_PARTS = ("records", "records.at", "records.crc", "records.dictionary")
 
 MOST_PROBES = 64
 """The most slots that are looked into: texts that are made to share a hash would otherwise take
@@ -206,122 +208,169 @@ class KeyTable(TextTable):
                 return ABSENT
             if rows.holds(number, key):
                 return number
-        return self._find_in_order(text)
-
-    def _find_in_order(self, text: str) -> int:
         number = bisect_left(self, text)
         return number if number < len(self) and self[number] == text else ABSENT
 
 
-Ends: TypeAlias = tuple[tuple[int, int, str, float], ...]
-Provisions: TypeAlias = tuple[tuple[int, int, float], ...]
-Mapping: TypeAlias = tuple[str, tuple[tuple[str, str, bool], ...]]
+class SectionFile:
+    """The sections of an index file, as items and tables; nothing is read before it is asked for.
 
+    Whatever is asked, the answer is right, or `StaleIndexError` is raised because the file is
+    damaged. May be shared between threads.
+    """
 
-# Tools whose edges, and reasons that, are kept once they have been read.
-_MOST_REMEMBERED = 16_384
+    def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:
+        """Open an index.
 
+        Args:
+            data: The file.
+            in_blocks: Whether it is compared with its checksums block by block as it is read,
+                which is right for a few questions, in place of section by section.
+            read: Returns a number of bytes of the file from an offset, where *data* has room for
+                all of it but holds only its head yet; with it, *in_blocks* must be set.
 
-class LinkTables:
-    """The links and provisions of an index, as the methods of `Index` of the same names have it."""
+        Raises:
+            StaleIndexError: *data* is no whole index of this version.
+        """
+        self._data = memoryview(data)
+        self.header, self._entries = unpack(self._data)
+        for name, item_type in SECTIONS.items():
+            if name not in self._entries or self._entries[name].item_type not in item_type:
+                raise StaleIndexError(f"it has no section {name!r}")
+        for name, item_type in OPTIONAL_SECTIONS.items():
+            if name in self._entries and self._entries[name].item_type != item_type:
+                raise StaleIndexError(f"its section {name!r} has items of another type")
+        searched = sum(entry.end - entry.start for entry in self._entries.values())
+        searched -= self._size("records")
+        self._in_blocks = in_blocks
+        self._is_checked = in_blocks or searched <= CHECKED_SIZE
+        self._blocks = Blocks(self._data, read)
+        self._items: dict[str, Items] = {}
+        self._views: dict[str, memoryview] = {}
+        self._texts: dict[str, TextTable] = {}
+        self._keys: dict[str, KeyTable] = {}
+        self._rows: dict[str, RowTable] = {}
 
-    def __init__(self, index: Tables) -> None:
-        self._index = index
-        self._edges: dict[int, Ends] = {}
-        self._edges_to: dict[int, Ends] = {}
-        self._reasons: dict[int, str] = {}
+    @property
+    def data(self) -> memoryview:
+        """The whole file."""
+        if self._in_blocks:
+            self._blocks.check(self._blocks.start, len(self._data))
+        return self._data
 
-    def edges(self, tool: int) -> Ends:
-        known = self._edges.get(tool)
-        if known is None:
-            known = tuple(self._outgoing(tool))
-            if len(self._edges) < _MOST_REMEMBERED:
-                self._edges[tool] = known
-        return known
+    @property
+    def size(self) -> int:
+        """Length of the file in bytes."""
+        return len(self._data)
 
-    def _outgoing(self, tool: int) -> list[tuple[int, int, str, float]]:
-        index = self._index
-        first, end = span(index.items("links.at"), tool)
-        targets = index.rows("links")[tool]
-        kinds, weights = index.items("links.kind"), index.items("links.weight")
-        if end > min(len(kinds), len(weights)):
-            raise StaleIndexError("its links are of unequal length")
-        links = zip(range(first, end), targets, kinds[first:end], weights[first:end], strict=True)
-        return [
-            (number, target, KINDS[kind % len(KINDS)], weight)
-            for number, target, kind, weight in links
-            if target != NONE
-        ]
+    @property
+    def is_checked(self) -> bool:
+        """Whether everything is compared with its checksums before its first use."""
+        return self._is_checked
 
-    def edges_to(self, tool: int) -> Ends:
-        known = self._edges_to.get(tool)
-        if known is None:
-            known = tuple(map(self._incoming, self._index.rows("linked_by")[tool].tolist()))
-            if len(self._edges_to) < _MOST_REMEMBERED:
-                self._edges_to[tool] = known
-        return known
+    def verify(self, *, records: bool = True) -> None:
+        """Compare every section with its checksums, or all but those of *records*.
 
-    def _incoming(self, link: int) -> tuple[int, int, str, float]:
-        kind = KINDS[int(self._item("links.kind", link)) % len(KINDS)]
-        return link, self._holder("links.at", link), kind, self._item("links.weight", link)
+        Raises:
+            StaleIndexError: One is damaged.
+        """
+        for name, entry in self._entries.items():
+            if records or name not in _CHECKED_IN_PARTS:
+                self._check(name, entry, self._blocks.verify)
 
-    def reason(self, link: int) -> str:
-        number = int(self._item("links.reason", link))
-        known = self._reasons.get(number)
-        if known is None:
-            known = self._index.texts("reasons")[number]
-            if len(self._reasons) < _MOST_REMEMBERED:
-                self._reasons[number] = known
-        return known
-
-    def origin(self, link: int) -> str:
-        return ORIGINS[int(self._item("links.origin", link)) % len(ORIGINS)]
-
-    def mapping(self, link: int) -> tuple[str, tuple[tuple[str, str], ...]]:
-        number = int(self._item("links.mapping", link))
-        coverage, fields = ("", ()) if number == NONE else self._mapping(number)
-        return coverage, tuple([(given, argument) for given, argument, _ in fields])
-
-    def provides(self, tool: int) -> Provisions:
-        first, _ = span(self._index.items("provides.at"), tool)
-        targets = self._index.rows("provides")[tool].tolist()
-        return tuple(
-            [(n, to, self._read_provision_weight(n)) for n, to in enumerate(targets, first)]
-        )
-
-    def provided_by(self, tool: int) -> Provisions:
-        numbers = self._index.rows("provided_by")[tool].tolist()
-        return tuple(
-            [(n, self._holder("provides.at", n), self._read_provision_weight(n)) for n in numbers]
-        )
-
-    def provision(self, number: int) -> Mapping:
-        return self._mapping(int(self._item("provides.mapping", number)))
-
-    def _read_provision_weight(self, number: int) -> float:
-        return self._item("provides.weight", number) / HUNDREDTHS
-
-    def _mapping(self, number: int) -> Mapping:
-        coverage, *numbers = self._index.rows("mappings")[number].tolist() or (0,)
-        names = self._index.texts("fields")
-        fields = zip(*[iter(numbers)] * MAPPING_WIDTH, strict=False)
-        return COVERAGES[coverage % len(COVERAGES)], tuple(
-            [
-                (names[given], names[argument], bool(required))
-                for given, argument, required in fields
-            ]
-        )
-
-    def _holder(self, name: str, number: int) -> int:
-        """Return the row that the item *number* of a table stands in."""
-        row = bisect_right(self._index.items(name), number) - 1
-        if not 0 <= row < len(self._index):
-            raise StaleIndexError(f"a number leads out of its section {name!r}")
-        return row
-
-    def _item(self, name: str, number: int) -> float:
+    def _check(self, name: str, entry: Entry, check: Callable[[int, int], None]) -> None:
         try:
-            item: float = self._index.items(name)[number]
+            check(entry.start, entry.end)
+        except StaleIndexError as fault:
+            raise StaleIndexError(f"its section {name!r} is damaged") from fault
+
+    def has_section(self, name: str) -> bool:
+        return name in self._entries
+
+    def section(self, name: str) -> memoryview:
+        """Return the items of the section called *name*.
+
+        They are compared with their checksum before; records are when each is read.
+
+        Raises:
+            StaleIndexError: There is none, or it is damaged.
+        """
+        view = self._views.get(name)
+        if view is None:
+            if self._in_blocks:
+                self._check(name, self._entry(name), self._blocks.check)
+            elif self._is_checked and name not in _CHECKED_IN_PARTS:
+                # A block may have been damaged since another section of it was compared.
+                self._check(name, self._entry(name), self._blocks.verify)
+            view = self._views[name] = self._view(name)
+        return view
+
+    def items(self, name: str) -> Items:
+        """Return the items of the section called *name*, to read some of them.
+
+        Raises:
+            StaleIndexError: There is none, or it is damaged; damage may show only when an item is
+                read.
+        """
+        items = self._items.get(name)
+        if items is None:
+            is_whole = not self._in_blocks or self._size(name) <= _READ_WHOLE
+            if is_whole:
+                items = self.section(name)
+            else:
+                items = CheckedItems(self._view(name), self._entry(name), self._blocks)
+            self._items[name] = items
+        return items
+
+    def _entry(self, name: str) -> Entry:
+        entry = self._entries.get(name)
+        if entry is None:
+            raise StaleIndexError(f"it has no section {name!r}")
+        return entry
+
+    def _view(self, name: str) -> memoryview:
+        entry = self._entry(name)
+        return self._data[entry.start : entry.end].cast("B").cast(entry.item_type)  # type: ignore[call-overload, no-any-return]
+
+    def texts(self, name: str) -> TextTable:
+        table = self._texts.get(name)
+        if table is None:
+            table = self._texts[name] = TextTable(self.items(name), self.items(f"{name}.at"))
+        return table
+
+    def keys(self, name: str) -> KeyTable:
+        """Return the table of texts called *name* that finds the number of a text."""
+        table = self._keys.get(name)
+        if table is None:
+            parts = self.items(name), self.items(f"{name}.at"), self.items(f"{name}.slots")
+            table = self._keys[name] = KeyTable(*parts)
+        return table
+
+    def rows(self, name: str) -> RowTable:
+        table = self._rows.get(name)
+        if table is None:
+            table = self._rows[name] = RowTable(self.items(name), self.items(f"{name}.at"))
+        return table
+
+    def _size(self, name: str) -> int:
+        entry = self._entry(name)
+        return entry.end - entry.start
+
+    def _item(self, name: str, number: int) -> int:
+        items = self._items.get(name)
+        try:
+            item: int = (self.items(name) if items is None else items)[number]
         except IndexError as fault:
             raise StaleIndexError(f"a number leads out of its section {name!r}") from fault
         return item
+
+    def _some(self, name: str, numbers: Iterable[int]) -> list[Any]:
+        items = self.items(name)
+        try:
+            return [items[number] for number in numbers]
+        except IndexError as fault:
+            raise StaleIndexError(f"a number leads out of its section {name!r}") from fault
+
+    def __len__(self) -> int:
+        """Return the number of tools."""
+        return self._size("enabled")

@@ -48,7 +48,7 @@ from mcpg.index.scoring import (
     occurrence_weight,
     saturate,
 )
-from mcpg.text import iter_words, language_of, lexicon, stem
+from mcpg.text import Word, iter_words, language_of, lexicon
 from mcpg.text.words import every_stop_word
 
 # Few tools have claims: their own mean would be that of the longest.
@@ -117,7 +117,9 @@ class InvertedFile:
         yield from keys_sections("words", self.words)
         yield Section("words.term", "I", array("I", map(self.find_term, self.words)).tobytes())
         yield from self._posting_sections()
-        yield from rows_sections("names.terms", map(self._name_terms, self._names))
+        final = self._final.__getitem__
+        names = (list(dict.fromkeys(map(final, name))) for name in self._names)
+        yield from rows_sections("names.terms", names)
 
     def find_term(self, word: str) -> int:
         """Return the number of the term of a *word* that occurs."""
@@ -136,9 +138,6 @@ class InvertedFile:
         for number, term in zip(numbers, map(self.find_term, reversed(self.words)), strict=True):
             first[term] = number
         return first
-
-    def _name_terms(self, name: Iterable[int]) -> list[int]:
-        return list(dict.fromkeys(map(self._final.__getitem__, name)))
 
     def _posting_sections(self) -> Iterator[Section]:
         numbers = self._terms.numbers
@@ -201,8 +200,10 @@ class _TermNumbers:
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
         self.kinds = bytearray()
-        self.of_word = _TextNumbers(lambda word: self._number(stem(word), STEM))
-        self.of_whole = _TextNumbers(lambda whole: self._number(whole, IDENTIFIER))
+        self.of_word = _TextNumbers(lambda word: self._number(Word(word).term, STEM))
+        self.of_whole = _TextNumbers(
+            lambda whole: self._number(Word(whole, is_compound=True).term, IDENTIFIER)
+        )
 
     def _number(self, term: str, kind: int) -> int:
         number = self.numbers.setdefault(term, len(self.numbers))
@@ -369,8 +370,8 @@ def count_words(texts: Iterable[str]) -> tuple[Counter[str], int]:
     counts: Counter[str] = Counter()
     length = 0
     for word in iter_words(" ".join(texts)):
-        counts[word.text if word.whole else stem(word.text)] += 1
-        length += not word.whole
+        counts[word.term] += 1
+        length += not word.is_compound
     return counts, length
 
 
@@ -413,7 +414,10 @@ def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
         grams.add(one.described)
         operations += bytes(one.operation)
         if one.language:
-            foreign.append(ForeignTool(one.language, _own_words(one), one.told))
+            # Hints may be in any language.
+            fields = (held.words for held in one.fields if not HINTS_MASK >> held.field & 1)
+            words = frozenset[str]().union(*fields)
+            foreign.append(ForeignTool(one.language, words, one.told))
         return one
 
     inverted = InvertedFile(map(note_document, analysed))
@@ -426,12 +430,6 @@ def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
         yield Section("language", "B", (inverted.language or "").encode())
 
     return WordSections(bytes(operations), len(inverted.words), sections())
-
-
-def _own_words(analysed: DocumentTerms) -> frozenset[str]:
-    """Return the words of a document but for those of its hints."""
-    fields = (one.words for one in analysed.fields if not HINTS_MASK >> one.field & 1)
-    return frozenset[str]().union(*fields)
 
 
 def make_cached_sections(
@@ -452,28 +450,12 @@ def make_cached_sections(
     return made
 
 
-class ContentDigest:
-    """A digest of contents, such as those of documents, and of their order."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-
-    def add(self, content: bytes) -> None:
-        """Add the next content."""
-        self._digest.update(b"%d " % len(content))
-        self._digest.update(content)
-
-    def value(self) -> bytes:
-        """Return the digest of what was added."""
-        return self._digest.digest()
-
-
 def digest_contents(contents: Iterable[bytes]) -> bytes:
-    """Return the `Digest` of *contents*."""
-    digest = ContentDigest()
+    """Return a digest of *contents*, such as those of documents, and of their order."""
+    digest = hashlib.sha256()
     for content in contents:
-        digest.add(content)
-    return digest.value()
+        digest.update(b"%d %b" % (len(content), content))
+    return digest.digest()
 
 
 # What one process hands to another.
@@ -491,7 +473,7 @@ class WorkerFiles:
 
     def __init__(self, folder: Path) -> None:
         self._contents, self._made = ChunkFile(folder), ChunkFile(folder)
-        self._digest = ContentDigest()
+        self._digest = hashlib.sha256()
         self._found: bytes | None = None
 
     def write_contents(self, contents: Iterable[bytes]) -> Iterator[bytes]:
@@ -502,13 +484,13 @@ class WorkerFiles:
         """
         for content in contents:
             self._contents.add(content)
-            self._digest.add(content)
+            self._digest.update(b"%d %b" % (len(content), content))
             yield content
 
     @property
     def key(self) -> bytes:
-        """The digest of the contents."""
-        return self._digest.value()
+        """The `digest_contents` of the contents."""
+        return self._digest.digest()
 
     def pack_arguments(self) -> bytes:
         """Return what `make_sections` takes.

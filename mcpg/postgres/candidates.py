@@ -21,8 +21,9 @@ from pgvector import HalfVector
 from psycopg import sql
 
 from mcpg.errors import PostgresError
+from mcpg.index.recipe import RULES
 from mcpg.postgres.connection import Database, compute_lock_number, ensure_extension
-from mcpg.text import split_words, stem
+from mcpg.text import iter_words
 
 if TYPE_CHECKING:
     import numpy as np
@@ -71,6 +72,7 @@ class _Publication:
     tools: int
     dimensions: int
     tells_offered: bool
+    rules: str | None
 
 
 class PostgresCandidates:
@@ -224,7 +226,7 @@ class PostgresCandidates:
 
 
 def _terms(text: str) -> list[str]:
-    return sorted({stem(word) for word in split_words(text)})
+    return sorted({word.term for word in iter_words(text)})
 
 
 def _by_terms(
@@ -297,7 +299,8 @@ def _is_published(connection: Connection, key: str, fingerprint: str) -> bool:
     if newest is None:
         return False
     found = _Publication(*newest)
-    return found.tells_offered and (found.key, found.fingerprint) == (key, fingerprint)
+    is_of_now = found.tells_offered and found.rules == str(RULES)
+    return is_of_now and (found.key, found.fingerprint) == (key, fingerprint)
 
 
 def _fill(
@@ -309,6 +312,9 @@ def _fill(
     number, *_ = connection.execute(_ANNOUNCE, values).fetchone() or ()
     kind = sql.SQL("halfvec({})").format(dimensions) if dimensions else _ANY_LENGTH
     connection.execute(_format_query(_CREATE, number, kind))
+    rules = sql.SQL("comment on table {} is {}")
+    table = sql.Identifier(f"candidates_{number}")
+    connection.execute(rules.format(table, sql.Literal(str(RULES))))
     with connection.cursor().copy(_format_query(_COPY, number)) as copy:
         copy.set_types(["int4", "bytea", "text[]", "text[]", "bool", "halfvec", "halfvec"])
         for row in _table(rows):
@@ -342,12 +348,12 @@ def _table(rows: Iterable[PublishedTool]) -> Iterator[tuple[object, ...]]:
         yield place, tool_id, named, terms, row.is_offered, *vectors
 
 
-# Publications of older versions do not tell what is offered.
+# Publications of older versions do not tell what is offered, nor by which rules texts were cut.
 _NEWEST = """
 select number, key, fingerprint, tools, dimensions, exists(
   select from pg_catalog.pg_attribute
   where attrelid = to_regclass('candidates_' || number) and attname = 'is_offered'
-)
+), obj_description(to_regclass('candidates_' || number), 'pg_class')
 from publications
 where key = coalesce(%(key)s, key) order by number desc limit 1
 """

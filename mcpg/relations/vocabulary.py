@@ -127,7 +127,9 @@ def weigh_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
         tool: The tool, for its description and its hints.
         words: The words of its name, without those that only name its server.
     """
-    opening = (word.text for word in iter_words(tool.description[:_OPENING]) if not word.whole)
+    opening = (
+        word.text for word in iter_words(tool.description[:_OPENING]) if not word.is_compound
+    )
     first = next(opening, "")
     return _weigh_cached_kinds((*words[:_TELLING_NAME_WORDS],), first, tool.hints.read_only)
 

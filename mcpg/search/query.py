@@ -95,7 +95,9 @@ def words_of_literals(
     """Return the clauses that *literals* add to those that are *asked* for."""
     most = fsum([clause.weight for clause in asked])
     has = [clause.text for clause in asked]
-    spoken = (word.text for one in literals for word in iter_words(one.text) if not word.whole)
+    spoken = (
+        word.text for one in literals for word in iter_words(one.text) if not word.is_compound
+    )
     distinct = [*dict.fromkeys(spoken)][:_MOST_WORDS]
     words = [one for one in distinct if one not in stop_words and one not in has]
     names = [name for one in literals for name in WORDS_OF_KINDS.get(one.kind, ())]
@@ -252,9 +254,9 @@ def analyse(
     literals = query_literals(query, index)
     text, words = without_literals(query, literals, index.language)
     spoken = [word.text for word in words]
-    single = [word.text for word in words if not word.whole]
+    single = [word.text for word in words if not word.is_compound]
     plain = _distinct(single)
-    wholes = () if len(single) == len(words) else _distinct(w.text for w in words if w.whole)
+    wholes = () if len(single) == len(words) else _distinct(w.text for w in words if w.is_compound)
     language = _detect_language(text, spoken, index, uses_lexicon=uses_lexicon)
     unspaced = language if language in lexicon.UNSPACED else None
     if unspaced:
@@ -319,7 +321,7 @@ def _read_context(
 
     Together they weigh at most their part of what the words that are *asked* for weigh.
     """
-    words = _distinct(word.text for word in iter_words(context) if not word.whole)
+    words = _distinct(word.text for word in iter_words(context) if not word.is_compound)
     content = _content_words(words, language_of(words, index.language))
     added = reader.read([word for word in content if word not in said], "context")
     query = fsum(clause.weight for clause in asked)
@@ -338,7 +340,7 @@ def _segment_words(query: str, language: str, index: Index) -> tuple[str, ...]:
     for token in query.split():
         if len(found) >= MAX_WORDS:
             break
-        words = [word.text for word in iter_words(token) if not word.whole]
+        words = [word.text for word in iter_words(token) if not word.is_compound]
         pairs = [word for word in words if is_unspaced(word[0])]
         known = [pair for pair in pairs if index.find_word(pair) >= 0]
         terms = [index.term_of_word(index.find_word(pair)) for pair in known]

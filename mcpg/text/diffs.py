@@ -119,19 +119,14 @@ def matching_blocks(before: Sequence[str], after: Sequence[str]) -> list[difflib
     while at < len(old) and match < len(new):
         edits = LCSseq.editops(old[at : at + _PART], new[match : match + _PART])
         for block in edits.as_matching_blocks():
-            _append(found, difflib.Match(at + block.a, match + block.b, block.size))
+            last, first, other = found[-1], at + block.a, match + block.b
+            if _end(last) == (first, other):  # the block adjoins it
+                found[-1] = last._replace(size=last.size + block.size)
+            elif block.size:
+                found.append(difflib.Match(first, other, block.size))
         end = _end(found[-1])
         at, match = end if end > (at, match) else (at + _PART, match + _PART)
     return [*found, difflib.Match(len(old), len(new), 0)]
-
-
-def _append(blocks: list[difflib.Match], block: difflib.Match) -> None:
-    """Append *block*, or make the last block longer if *block* adjoins it."""
-    last = blocks[-1]
-    if _end(last) == (block.a, block.b):
-        blocks[-1] = last._replace(size=last.size + block.size)
-    elif block.size:
-        blocks.append(block)
 
 
 def _end(block: difflib.Match) -> tuple[int, int]:

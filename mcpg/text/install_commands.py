@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -62,8 +63,6 @@ def _parse_extras(text: str, name: str) -> set[str]:
             stated = str(json.loads(text)["main_package"]["package_or_url"])
             found = _EXTRAS.search(stated)
             return {one.strip() for one in found[1].split(",")} - {""} if found else set()
-        import tomllib  # noqa: PLC0415 - few are installed so
-
         requirements = tomllib.loads(text)["tool"]["requirements"]
         ours = (one for one in requirements if one.get("name") == DISTRIBUTION)
         return {str(extra) for one in ours for extra in one.get("extras", ())}

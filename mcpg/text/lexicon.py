@@ -16,14 +16,16 @@ Computational Linguistics 22(3), 1996.
 from __future__ import annotations
 
 import mmap
-import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
 from heapq import nlargest
-from itertools import chain, islice, pairwise, product, zip_longest
+from itertools import accumulate, chain, islice, pairwise, product, zip_longest
 from math import fsum, inf
+from pathlib import Path
 from struct import Struct
 
+from mcpg.errors import os_reason
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import TEXT_LENGTH
 
@@ -43,7 +45,7 @@ COMPOUNDING = ("dutch", "german")
 COMMON = 4.0
 """Zipf frequency from which a word is no misspelling: ten times in a million words."""
 
-_FOLDER = os.path.join(os.path.dirname(__file__), "data", "lexicon")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than a table
+_FOLDER = Path(__file__).parent / "data" / "lexicon"
 _MAGIC = b"mcpgwt1\0"
 _HEADER = Struct("<8s4I")
 _AFTER_LETTERS = b"\xff"  # no UTF-8 has it
@@ -95,9 +97,7 @@ _SCRIPTS = (
 _FIRST_LETTERS = tuple(first for first, _, _ in _SCRIPTS)
 _UKRAINIAN_LETTERS = frozenset("\u0454\u0456\u0457\u0491")
 
-_tables: dict[str, WordTable] = {}
 # What has been looked up before; words of queries are endless, so there are bounds.
-_zipfs: dict[tuple[str, str], float] = {}
 _segments: dict[tuple[str, str], tuple[str, ...]] = {}
 _MOST_REMEMBERED = 65_536
 _MOST_SEGMENTS = 4_096
@@ -133,7 +133,8 @@ class WordTable:
             raise ValueError("it is not a word table of this version")
         if _HEADER.size + sum(sizes) != len(data):
             raise ValueError("its length is wrong")
-        parts = list(_cut(data, _HEADER.size, sizes))
+        places = accumulate(sizes, initial=_HEADER.size)
+        parts = [data[start:end] for start, end in pairwise(places)]
         self._starts, self._ends = parts[0].cast("I"), parts[1].cast("I")
         self._targets = parts[2].cast("H")
         self._frequencies, self._strengths, self._words = parts[3:]
@@ -289,33 +290,20 @@ def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _cut(data: memoryview, start: int, sizes: Sequence[int]) -> Iterator[memoryview]:
-    for size in sizes:
-        yield data[start : start + size]
-        start += size
-
-
+@cache
 def _table(name: str) -> WordTable:
-    found = _tables.get(name)
-    return _open_table(name) if found is None else found
-
-
-def _open_table(name: str) -> WordTable:
     """Map the table in the file called *name*; one that is unusable counts as empty."""
     try:
-        with open(os.path.join(_FOLDER, name), "rb") as file:  # noqa: PTH118, PTH123 - as above
+        with (_FOLDER / name).open("rb") as file:
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        table = WordTable(data)
+        return WordTable(data)
     except (OSError, ValueError) as fault:
         record_fault(name, fault)
-        table = WordTable(memoryview(_EMPTY))
-    return _tables.setdefault(name, table)
+        return WordTable(memoryview(_EMPTY))
 
 
 def record_fault(name: str, fault: Exception) -> None:
     """Keep in `faults` why the table in the file called *name* is unusable."""
-    from mcpg.errors import os_reason  # noqa: PLC0415 - a search without errors needs none
-
     faults[name] = os_reason(fault)
 
 
@@ -325,17 +313,13 @@ def read_ahead() -> None:
         _table(f"{ENGLISH}.{name}").read_ahead()
 
 
+@lru_cache(_MOST_REMEMBERED)
 def zipf_frequency(word: str, language: str) -> float:
     """Return how frequent *word* is on the Zipf scale, 0 where *language* does not list it.
 
     It is the logarithm to base ten of occurrences in a thousand million words.
     """
-    known = _zipfs.get((word, language))
-    if known is None:
-        known = _table(f"{language}.words").zipf(word)
-        if len(_zipfs) < _MOST_REMEMBERED:
-            _zipfs[word, language] = known
-    return known
+    return _table(f"{language}.words").zipf(word)
 
 
 def frequent_words(language: str, count: int) -> list[str]:
@@ -510,7 +494,8 @@ def foreign_language(
         return "japanese" if told == "chinese" and _lead(words, "japanese", told) > _LEAD else told
     spoken = _select_spoken(words)
     # Without a table of English, nothing would be known to be English.
-    if _are_common(spoken) or f"{ENGLISH}.words" in faults:
+    are_common = all(zipf_frequency(word, ENGLISH) >= COMMON for word in spoken)
+    if are_common or f"{ENGLISH}.words" in faults:
         return None
     best = _most_probable(spoken, LATIN)
     lead = _lead(spoken, best, ENGLISH, names)
@@ -525,10 +510,6 @@ def is_rather_english(words: Sequence[str], language: str) -> bool:
 
 def _select_spoken(words: Iterable[str]) -> list[str]:
     return [word for word in words if len(word) > 1 and word.isalpha()]
-
-
-def _are_common(words: Iterable[str]) -> bool:
-    return all(zipf_frequency(word, ENGLISH) >= COMMON for word in words)
 
 
 def _most_probable(words: Sequence[str], languages: Sequence[str]) -> str:

@@ -15,7 +15,8 @@ form of postal items after UPU S10.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, islice, repeat, takewhile
 
@@ -77,7 +78,7 @@ _MARKS = {
     "\u300c": "\u300d",
     "\u300e": "\u300f",
 }
-_ASCII_MARKS = [*filter(str.isascii, _MARKS)]
+_EVERY_MARK = re.compile(f"[{''.join(_MARKS)}]")
 _BEFORE = "([{<\"'`\u201c\u2018\u00ab\u201e"
 _OPENINGS = f"{_BEFORE}=:,-/\uff1a\uff0c"
 _AFTER = ".,;:!?)]}>\"'`\u201d\u2019\u00bb\u2026"
@@ -148,7 +149,11 @@ def find_literals(text: str, *, with_names: bool = False) -> tuple[TextLiteral, 
     found = list(islice(_find_token_literals(tokens), MOST))
     if not (quoted or statements):  # these are in order
         return tuple(found)
-    outside = [one for one in quoted if not any(_covers(other, one) for other in statements)]
+    outside = [
+        one
+        for one in quoted
+        if not any(other.start <= one.start and one.end <= other.end for other in statements)
+    ]
     every = (*outside, *statements, *found)
     return tuple(sorted(every, key=lambda one: (one.start, -one.end))[:MOST])
 
@@ -166,10 +171,6 @@ def blank_literals(text: str, literals: Sequence[TextLiteral]) -> str:
     return "".join((*kept, text[end:]))
 
 
-def _covers(outer: TextLiteral, inner: TextLiteral) -> bool:
-    return outer.start <= inner.start and inner.end <= outer.end
-
-
 def _find_quotations(text: str) -> Iterator[TextLiteral]:
     """Yield what stands in quotation marks; an apostrophe in or behind a word is none.
 
@@ -178,8 +179,8 @@ def _find_quotations(text: str) -> Iterator[TextLiteral]:
     end = 0
     unclosed: set[str] = set()
     whole = text.strip()
-    marks = [mark for mark in (_ASCII_MARKS if text.isascii() else _MARKS) if mark in text]
-    for start, mark in sorted(chain.from_iterable([_places(text, mark) for mark in marks])):
+    for found in _EVERY_MARK.finditer(text):
+        start, mark = found.start(), found[0]
         if start < end or mark in unclosed or not _opens(text, start):
             continue
         close = _find_closing_mark(text, start + 1, _MARKS[mark])
@@ -189,16 +190,6 @@ def _find_quotations(text: str) -> Iterator[TextLiteral]:
             end = close + 1 if text[start : close + 1] != whole else end
             inner = text[start + 1 : close]
             yield TextLiteral(token_kinds[inner] or QUOTED, inner, start, close + 1)
-
-
-def _places(text: str, mark: str) -> list[tuple[int, str]]:
-    """Return every place of *mark* in *text*, with the mark."""
-    places: list[tuple[int, str]] = []
-    place = text.find(mark)
-    while place >= 0:
-        places.append((place, mark))
-        place = text.find(mark, place + 1)
-    return places
 
 
 def _opens(text: str, place: int) -> bool:
@@ -259,7 +250,8 @@ class _Tokens:
         self.with_names = with_names
         self._starts: list[int] = []
         self._texts: list[str] = []
-        runs = [*_runs(text)]
+        tokens = text.split()
+        runs = tokens if text.isascii() else [*chain.from_iterable(map(_spaced_runs, tokens))]
         self.special = self._places_in(runs)
         if self.special:
             bare = map(str.lstrip, map(str.rstrip, runs, repeat(_AFTER)), repeat(_BEFORE))
@@ -312,10 +304,6 @@ class _Tokens:
         return TextLiteral(kind, " ".join(self._text[start:end].split()), start, end)
 
 
-def _runs(text: str) -> Iterable[str]:
-    return text.split() if text.isascii() else chain.from_iterable(map(_spaced_runs, text.split()))
-
-
 def _spaced_runs(run: str) -> Iterator[str]:
     """Yield the parts of *run* between the letters of scripts without spaces."""
     if run.isascii():
@@ -340,7 +328,7 @@ def _find_token_literals(tokens: _Tokens) -> Iterator[TextLiteral]:
         last = place + _length_of_date(texts) - 1
         if last >= place:
             yield tokens.literal("date", place, last)
-        elif _is_time(texts[:2]):
+        elif texts[1:] and texts[1].lower() in HALVES_OF_DAYS and is_clock("".join(texts[:2])):
             last = place + 1
             yield tokens.literal("time", place, last)
         else:
@@ -406,7 +394,8 @@ def _length_of_code(texts: Sequence[str]) -> int:
         # Numbers of a list have lengths of their own, and years have one.
         lengths = {len(group) for group in groups[:-1]}
         is_regular = len(lengths) == 1 and len(groups[-1]) <= max(lengths)
-        return count if is_regular and not all(map(_is_recent, groups)) else 0
+        are_years = all(is_year(group) and group[:2] in {"19", "20"} for group in groups)
+        return count if is_regular and not are_years else 0
     return count if 2 * sum(map(str.isdecimal, whole)) >= len(whole) else 0
 
 
@@ -429,10 +418,6 @@ def _is_group(text: str, before: Sequence[str]) -> bool:
     # The letters of a bank stand behind those of a country and two digits.
     is_bank = len(before) == 1 and not before[0].isdecimal() and len(text) == _LONGEST_BANK
     return any(map(str.isdecimal, text)) or is_bank
-
-
-def _is_recent(text: str) -> bool:
-    return is_year(text) and text[:2] in {"19", "20"}
 
 
 def _is_special(run: str) -> bool:
@@ -474,8 +459,3 @@ def _length_of_date(texts: Sequence[str]) -> int:
     if after and after[0].lower() in _MONTH_NAMES and is_day(first):
         return 2 + (len(after) > 1 and is_year(after[1]))
     return 0
-
-
-def _is_time(texts: Sequence[str]) -> bool:
-    """Return whether *texts* are a time of two tokens: "9 a.m"."""
-    return any(one.lower() in HALVES_OF_DAYS for one in texts[1:]) and is_clock("".join(texts))

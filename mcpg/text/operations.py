@@ -9,9 +9,10 @@ The table is made by `benchmarks/lexicon/operations.py`, the words that ask by `
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 from math import exp, fsum, log
+from pathlib import Path
 from typing import TypeAlias
 
 from mcpg.text import lexicon
@@ -35,27 +36,17 @@ _RELIABLE = 0.9
 _OPENING = 2
 _ANYWHERE = frozenset(("chinese", "hindi", "japanese", "korean", "turkish"))
 _NAME = "question_words.txt"
-_FILE = os.path.join(os.path.dirname(__file__), "data", _NAME)  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
 
-_ratios: dict[str, Ratios] = {}
-_all: list[float] = []
-_questions: dict[str, frozenset[str]] = {}
-_probabilities: dict[tuple[tuple[Ratios, float], ...], tuple[float, ...]] = {}
-_agreements: dict[tuple[tuple[float, ...], bytes], float] = {}
 _MOST_REMEMBERED = 4096
 # A catalogue has some hundred ways to share out the kinds, and its requests some hundred verbs.
 _MOST_AGREEMENTS = 32_768
 
 
+@lru_cache(_MOST_REMEMBERED)
 def find_ratios(stem: str) -> Ratios:
     """Return what an English *stem* says of each of `KINDS`; nothing where it says nothing."""
-    known = _ratios.get(stem)
-    if known is None:
-        pairs = zip(_read_shares(stem), _usual(), strict=False)
-        known = tuple([log(share / any_) for share, any_ in pairs]) if stem else ()
-        if len(_ratios) < _MOST_REMEMBERED:
-            _ratios[stem] = known
-    return known
+    pairs = zip(_read_shares(stem), _read_shares(_ALL), strict=False)
+    return tuple([log(share / any_) for share, any_ in pairs]) if stem else ()
 
 
 def ratios_of_hint(read_only: bool) -> Ratios:
@@ -65,14 +56,7 @@ def ratios_of_hint(read_only: bool) -> Ratios:
     return (reads,) * READS + (others,) * (len(KINDS) - READS)
 
 
-def _usual() -> list[float]:
-    """Return the share of each of `KINDS` in all operations; nothing without the table."""
-    if not _all:
-        # Another thread may have filled it by now: it is replaced, not extended.
-        _all[:] = _read_shares(_ALL)
-    return _all
-
-
+@lru_cache(_MOST_REMEMBERED)
 def _read_shares(stem: str) -> list[float]:
     """Return the share of each of `KINDS`, above 0; nothing where the table has no such row."""
     shares = lexicon.operation_shares(stem)
@@ -84,17 +68,12 @@ def shares_by(evidence: Iterable[tuple[Ratios, float]]) -> tuple[float, ...]:
 
     Nothing is returned where nothing is said.
     """
-    said = tuple([(ratios, credit) for ratios, credit in evidence if ratios])
-    known = _probabilities.get(said)
-    if known is None:
-        known = _shares_by(said)
-        if len(_probabilities) < _MOST_REMEMBERED:
-            _probabilities[said] = known
-    return known
+    return _combine_evidence(tuple([(ratios, credit) for ratios, credit in evidence if ratios]))
 
 
-def _shares_by(said: tuple[tuple[Ratios, float], ...]) -> tuple[float, ...]:
-    usual = _usual()
+@lru_cache(_MOST_REMEMBERED)
+def _combine_evidence(said: tuple[tuple[Ratios, float], ...]) -> tuple[float, ...]:
+    usual = _read_shares(_ALL)
     if not said or not usual:
         return ()
     logits = [
@@ -105,21 +84,13 @@ def _shares_by(said: tuple[tuple[Ratios, float], ...]) -> tuple[float, ...]:
     return tuple([one / fsum(odds) for one in odds])
 
 
+@lru_cache(_MOST_AGREEMENTS)
 def agreement(asked: tuple[float, ...], done: bytes) -> float:
     """Return how much more likely a tool of kinds *done* does what is *asked* than any tool does.
 
     It is the logarithm of a ratio, in [-`MOST`, `MOST`], and 0 where either is not known.
     """
-    known = _agreements.get((asked, done))
-    if known is None:
-        known = _agreement(asked, done)
-        if len(_agreements) < _MOST_AGREEMENTS:
-            _agreements[asked, done] = known
-    return known
-
-
-def _agreement(asked: tuple[float, ...], done: bytes) -> float:
-    usual = _usual()
+    usual = _read_shares(_ALL)
     if not asked or not any(done) or not usual:
         return 0.0
     ratio = fsum([one * other / any_ for one, other, any_ in zip(asked, done, usual, strict=True)])
@@ -131,7 +102,7 @@ def reading(done: Sequence[float]) -> float:
 
     It is the logarithm of a ratio, in [-`MOST`, `MOST`], and 0 where nothing is known.
     """
-    usual = _usual()
+    usual = _read_shares(_ALL)
     if not any(done) or not usual:
         return 0.0
     ratio = fsum(done[:READS]) / fsum(done) / fsum(usual[:READS])
@@ -140,30 +111,19 @@ def reading(done: Sequence[float]) -> float:
 
 def is_question(words: Sequence[str], language: str | None) -> bool:
     """Return whether the folded *words* of a query in *language* ask something."""
-    if not _questions:
-        _questions.update(_read())
-    asking = _questions.get(language or lexicon.ENGLISH, frozenset())
+    asking = _read_question_words().get(language or lexicon.ENGLISH, frozenset())
     return not asking.isdisjoint(words if language in _ANYWHERE else words[:_OPENING])
 
 
-def _read() -> dict[str, frozenset[str]]:
+@cache
+def _read_question_words() -> dict[str, frozenset[str]]:
     """Read the words that ask; a file that is unusable counts as empty, as the tables do."""
     try:
-        return _read_lists()
+        lines = (Path(__file__).parent / "data" / _NAME).read_text("utf-8").splitlines()
+        lists = [line.split() for line in lines if not line.startswith("#")]
+        if not all(lists) or lexicon.ENGLISH not in [language for language, *_ in lists]:
+            raise ValueError("it is not a list of words for each language")  # noqa: TRY301
     except (OSError, ValueError) as fault:
         lexicon.record_fault(_NAME, fault)
         return {lexicon.ENGLISH: frozenset()}
-
-
-def _read_lists() -> dict[str, frozenset[str]]:
-    """Read the words that ask, by language.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is not a list of words for each language.
-    """
-    with open(_FILE, encoding="utf-8") as lines:  # noqa: PTH123 - as above
-        lists = [line.split() for line in lines if not line.startswith("#")]
-    if not all(lists) or lexicon.ENGLISH not in [language for language, *_ in lists]:
-        raise ValueError("it is not a list of words for each language")
     return {language: frozenset(words) for language, *words in lists}

@@ -63,7 +63,14 @@ def _one_edit(left: str, right: str) -> int | None:
     """Return 0 for equal words, 1 for words that one edit sets apart, else `None`."""
     if left == right:
         return 0
-    return 1 if _is_one_edit(*_from_difference(left, right)) else None
+    rest, others = _from_difference(left, right)
+    is_one_edit = (
+        rest[1:] == others[1:]
+        or rest[1:] == others
+        or rest == others[1:]
+        or (rest[:2] == others[1::-1] and rest[2:] == others[2:])
+    )
+    return 1 if is_one_edit else None
 
 
 def _two_edits(left: str, right: str) -> int | None:
@@ -111,16 +118,6 @@ def _from_difference(left: str, right: str) -> tuple[str, str]:
             break
         place += 1
     return left[place:], right[place:]
-
-
-def _is_one_edit(rest: str, others: str) -> bool:
-    """Return whether one edit sets texts apart that differ in their first character."""
-    return (
-        rest[1:] == others[1:]
-        or rest[1:] == others
-        or rest == others[1:]
-        or (rest[:2] == others[1::-1] and rest[2:] == others[2:])
-    )
 
 
 def likeliest(word: str, known: Iterable[str]) -> str | None:

@@ -9,6 +9,7 @@ from itertools import islice
 # Names come from catalogues and arguments, which may be of any size.
 _MOST_NAMES, _LONGEST = 100_000, 100
 _LIKENESS = 80.0
+_LIKENESS_OF_OTHERS = 65.0
 _WITH_MISSING_WORDS = 90.0
 _ONE_EDIT_FROM, _TWO_EDITS_FROM = 3, 8
 _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -21,7 +22,8 @@ class Suggester:
 
     - if the ratio of its words to those of the unknown name is at least 80 of 100, both in
       alphabetical order: twice the length of their longest common subsequence, divided by the sum
-      of their lengths;
+      of their lengths; and if that of the words that only one of them has is at least 65, or one
+      has no such words, since words in common alone are no likeness;
     - if at most one edit separates them, in names of 3 letters or more, or two edits, from 8 on;
     - if it has all words of the unknown name, and others.
 
@@ -52,10 +54,16 @@ class Suggester:
         near = process.extract(
             joined, self._joined, scorer=OSA.distance, score_cutoff=edits, limit=None
         )
-        scores = {at: score for _, score, at in like}
+        wanted = frozenset(words)
+
+        def has_like_others(at: int) -> bool:
+            ours, theirs = wanted - self._words[at], self._words[at] - wanted
+            ratio = fuzz.ratio(" ".join(sorted(ours)), " ".join(sorted(theirs)))
+            return not ours or not theirs or ratio >= _LIKENESS_OF_OTHERS
+
+        scores = {at: score for _, score, at in like if has_like_others(at)}
         for _, distance, at in near:
             scores[at] = max(scores.get(at, 0), 100 - distance)
-        wanted = frozenset(words)
         for at in [at for at, other in enumerate(self._words) if wanted < other]:
             whole = _WITH_MISSING_WORDS + len(text) / len(self._sorted[at])
             scores[at] = max(scores.get(at, 0), whole)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
+from string import ascii_uppercase
 
 from mcpg.text.words import (
     LANGUAGES,
@@ -45,8 +46,6 @@ _INTERNATIONAL, _NATIONAL, _GROUPS_OF_PHONE = range(8, 16), range(9, 13), [3, 3,
 _PHONE_SIGNS = "()-./"
 # Digits of a code with hyphens.
 _FEWEST_HYPHENATED = 8
-# The module `string` has them as well, but imports `re`.
-_CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def _kind(token: str) -> str | None:
@@ -131,7 +130,7 @@ def _is_amount(token: str) -> bool:
 
 def is_currency(text: str) -> bool:
     """Return whether *text* is a sign of a currency, with letters or not: "US$"."""
-    sign = text.strip(_CAPITALS)
+    sign = text.strip(ascii_uppercase)
     return len(sign) == 1 and unicodedata.category(sign) == "Sc"
 
 
@@ -218,11 +217,8 @@ def _is_path(token: str) -> bool:
         return True
     parts = token.replace("\\", "/").split("/")
     is_named = any(part.replace(".", "").isalpha() for part in parts) or len(parts[2:]) > 0
-    return is_named and (not parts[-1] or any(_is_code_like(part) for part in parts))
-
-
-def _is_code_like(part: str) -> bool:
-    return any(sign.isdecimal() or sign in "._-" for sign in part)
+    is_code_like = any(sign.isdecimal() or sign in "._-" for part in parts for sign in part)
+    return is_named and (not parts[-1] or is_code_like)
 
 
 def _is_pattern(token: str) -> bool:
@@ -286,14 +282,11 @@ def _is_mixed(token: str) -> bool:
 def is_name(token: str) -> bool:
     """Return whether *token* is a name of a program: one with seams, or several with slashes."""
     parts = token.split(".")
-    if all(map(str.isidentifier, parts)) and any(map(_has_seam, parts)):
+    seams = ("_" in one.strip("_") or (one[:1].islower() and one != one.lower()) for one in parts)
+    if all(map(str.isidentifier, parts)) and any(seams):
         return True
     steps = token.split("/")
     return len(steps) > 1 and all(map(_is_tag, steps)) and not _are_words(steps)
-
-
-def _has_seam(part: str) -> bool:
-    return "_" in part.strip("_") or (part[:1].islower() and part != part.lower())
 
 
 def _are_words(parts: Sequence[str]) -> bool:

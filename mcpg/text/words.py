@@ -17,12 +17,13 @@ identification schemes", JADT 1995.
 
 from __future__ import annotations
 
-import os
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import chain, compress, groupby, pairwise, repeat
+from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 from mcpg.text.spelling import edit_distance, signature
@@ -73,16 +74,16 @@ class CachedFunction(dict[str, "T"]):
         return made
 
 
-_FILE = os.path.join(os.path.dirname(__file__), "data", "function_words.txt")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
-
+_DATA = Path(__file__).parent / "data"
 _lists: dict[str, frozenset[str]] = {}
-_by_length: dict[str, dict[int, list[tuple[str, int]]]] = {}
 
 
 def stop_words_of(language: str) -> frozenset[str]:
     """Return the folded stop words of *language*, a member of `LANGUAGES`."""
     if not _lists:
-        _lists.update(_read())
+        text = (_DATA / "function_words.txt").read_text("utf-8")
+        rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
+        _lists.update({name: frozenset(words) for name, *words in rows})
     return _lists[language]
 
 
@@ -158,7 +159,7 @@ def stop_words_in(words: Iterable[str], expected: str | None = None) -> frozense
 def is_near_stop_word(word: str, language: str, distance: int) -> bool:
     """Return whether at most *distance* edits, at least 1, make *word* a stop word."""
     mine = signature(word)
-    by_length = _by_length.get(language) or _sort_by_length(language)
+    by_length = _sort_by_length(language)
     return any(
         (mine ^ theirs).bit_count() <= 2 * distance
         and edit_distance(word, other, distance) is not None
@@ -167,17 +168,12 @@ def is_near_stop_word(word: str, language: str, distance: int) -> bool:
     )
 
 
+@cache
 def _sort_by_length(language: str) -> dict[int, list[tuple[str, int]]]:
     rows: dict[int, list[tuple[str, int]]] = {}
     for word in sorted(stop_words_of(language)):
         rows.setdefault(len(word), []).append((word, signature(word)))
-    return _by_length.setdefault(language, rows)
-
-
-def _read() -> dict[str, frozenset[str]]:
-    with open(_FILE, encoding="utf-8") as lines:  # noqa: PTH123 - as above
-        lists = [line.split() for line in lines if not line.startswith("#")]
-    return {language: frozenset(words) for language, *words in lists}
+    return rows
 
 
 # Putting the marks of one character in order takes time that grows with the square of their number.
@@ -244,16 +240,13 @@ def normalize_unicode(form: Form, text: str) -> str:
         return text
     # Of more marks in a row, one stands at one of these places.
     if len(text) > _MOST_MARKS and any(map(_is_sorted, text[_MOST_MARKS :: _MOST_MARKS + 1])):
-        text = "".join(_limit_marks(text))
+        marks, kept = 0, []
+        for character in text:
+            marks = marks + 1 if _is_sorted(character) else 0
+            if marks <= _MOST_MARKS:
+                kept.append(character)
+        text = "".join(kept)
     return unicodedata.normalize(form, text)
-
-
-def _limit_marks(text: str) -> Iterator[str]:
-    marks = 0
-    for character in text:
-        marks = marks + 1 if _is_sorted(character) else 0
-        if marks <= _MOST_MARKS:
-            yield character
 
 
 def _is_sorted(character: str) -> bool:
@@ -275,21 +268,19 @@ def _classify_character(character: str) -> int:
         if kind == _VOWEL and ("VARIATION SELECTOR" in name or name == _SEPARATOR):
             kind = _NOTHING
     else:
-        kind = _BARE_LETTER if _sheds_marks(character) else _LETTER
+        sheds_marks = (
+            character.isascii()
+            or unicodedata.bidirectional(character) in _RIGHT_TO_LEFT
+            or unicodedata.name(character, "").startswith(_ACCENTED_SCRIPTS)
+        )
+        kind = _BARE_LETTER if sheds_marks else _LETTER
     _kinds[character] = kind
     return kind
 
 
-def _sheds_marks(letter: str) -> bool:
-    return (
-        letter.isascii()
-        or unicodedata.bidirectional(letter) in _RIGHT_TO_LEFT
-        or unicodedata.name(letter, "").startswith(_ACCENTED_SCRIPTS)
-    )
-
-
 # Runs that a single sign joins are one chunk: an identifier, a version, a date, an address.
 _JOINTS = "-_.@:"
+_AS_ONE_JOINT = str.maketrans(dict.fromkeys(_JOINTS, _JOINTS[0]))
 # Apostrophes hold a word together only where a letter follows, so that "don't" is one run and a
 # closing quote is none.
 _APOSTROPHES = "'\u2019"
@@ -325,11 +316,17 @@ class Word:
 
     Attributes:
         text: The folded word, without accents.
-        whole: Whether it is a whole identifier that also appears as its parts.
+        is_compound: Whether it is an identifier run together whose parts are words of the text as
+            well. A version, date or code that stays as it is has no such parts and is a plain word.
     """
 
     text: str
-    whole: bool = False
+    is_compound: bool = False
+
+    @property
+    def term(self) -> str:
+        """What an index, and PostgreSQL, finds it by: the stem of a word, a compound as it is."""
+        return self.text if self.is_compound else stem(self.text)
 
 
 def iter_words(text: str) -> Iterator[Word]:
@@ -348,7 +345,7 @@ def split_words(text: str) -> list[str]:
 
 
 _parts = CachedFunction(
-    lambda token: tuple([word.text for word in words_of_token(token) if not word.whole])
+    lambda token: tuple([word.text for word in words_of_token(token) if not word.is_compound])
 )
 
 
@@ -431,7 +428,7 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         return (Word(chunk[:LONGEST_WORD].lower(), False),)
     chunk = chunk[:_LONGEST_CHUNK]
     chunk = chunk if chunk.isascii() else _bare(chunk)
-    runs = _runs(chunk)
+    runs = chunk.translate(_AS_ONE_JOINT).split(_JOINTS[0])
     pieces = [
         fold(piece)[:LONGEST_WORD]
         for run in runs
@@ -439,11 +436,13 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         for piece in _pieces(part)
     ]
     if len(runs) > 1:
-        numeric = {piece for piece in pieces if _is_numeric(piece)}
+        numeric = {one for one in pieces if not one.isalpha() and any(map(str.isdecimal, one))}
         if 2 * sum(piece in numeric for piece in pieces) >= len(pieces):
-            return _literal(chunk, {*pieces} - numeric)
+            # A version, a date or a numbered code stays as it is beside the words in it.
+            kept = fold(chunk)[:LONGEST_WORD]
+            return tuple([Word(text, False) for text in (*sorted({*pieces} - numeric), kept)])
     made = {piece: Word(piece, False) for piece in {*pieces}}
-    return (*map(made.__getitem__, pieces), *_whole(chunk, pieces))
+    return (*map(made.__getitem__, pieces), *_join_compound(chunk, pieces))
 
 
 def _bare(text: str) -> str:
@@ -451,22 +450,11 @@ def _bare(text: str) -> str:
     return strip_accents("".join(normalize_unicode("NFKC", text).split()))
 
 
-def _literal(chunk: str, spoken: set[str]) -> tuple[Word, ...]:
-    """Keep a version, a date or a numbered code whole beside the words in it."""
-    return tuple(Word(text, False) for text in (*sorted(spoken), fold(chunk)[:LONGEST_WORD]))
-
-
-def _whole(chunk: str, pieces: list[str]) -> tuple[Word, ...]:
-    """Return the whole form of a chunk that was cut at seams of its own."""
+def _join_compound(chunk: str, pieces: list[str]) -> tuple[Word, ...]:
+    """Return the compound form of a chunk that was cut at seams of its own."""
     if len(pieces) < 2 or any(sign in chunk for sign in _APOSTROPHES) or _has_unspaced(chunk):  # noqa: PLR2004
         return ()
     return (Word(_run_together(chunk)[:LONGEST_WORD], True),)
-
-
-def _runs(chunk: str) -> list[str]:
-    for joint in _JOINTS[1:]:
-        chunk = chunk.replace(joint, _JOINTS[0])
-    return chunk.split(_JOINTS[0])
 
 
 def _without_clitics(run: str) -> list[str]:
@@ -483,7 +471,8 @@ def _pieces(run: str) -> Iterator[str]:
         return
     for unspaced, letters in groupby(_letters(run), lambda letter: is_unspaced(letter[0])):
         if unspaced:
-            yield from _pairs([*letters])
+            signs = [*letters]
+            yield from map("".join, pairwise(signs)) if len(signs) > 1 else signs
         else:
             yield from _spaced_pieces("".join(letters))
 
@@ -561,17 +550,6 @@ def _pieces_by_case(run: str) -> Iterator[str]:
         yield part[start:]
 
 
-def _pairs(letters: Sequence[str]) -> Iterator[str]:
-    if len(letters) == 1:
-        yield letters[0]
-    for first, second in pairwise(letters):
-        yield first + second
-
-
-def _is_numeric(piece: str) -> bool:
-    return not piece.isalpha() and any(map(str.isdecimal, piece))
-
-
 def _is_spoken(run: str) -> bool:
     """Return whether *run* holds enough letters in a row to be more than a code."""
     if run.isdecimal():
@@ -593,10 +571,16 @@ def _has_unspaced(run: str) -> bool:
 _SHORTEST_STEMMED = 4
 _MOST_STEMS = 65_536
 
-_stems: dict[str, str] = {}
-_stemmers: list[Callable[[str], str]] = []
+
+@cache
+def _load_stemmer() -> Callable[[str], str]:
+    import Stemmer  # noqa: PLC0415 - a compiled module, loaded when first used
+
+    stemmer: Callable[[str], str] = Stemmer.Stemmer("english").stemWord
+    return stemmer
 
 
+@lru_cache(_MOST_STEMS)
 def stem(word: str) -> str:
     """Return the stem of a folded *word*.
 
@@ -605,58 +589,36 @@ def stem(word: str) -> str:
 
     Source: Porter, "Snowball: a language for stemming algorithms", 2001.
     """
-    found = _stems.get(word)
-    if found is None:
-        if len(_stems) >= _MOST_STEMS:
-            _stems.clear()
-        is_stemmed = len(word) >= _SHORTEST_STEMMED and word.isascii() and word.isalpha()
-        if is_stemmed and not _stemmers:
-            import Stemmer  # noqa: PLC0415 - a compiled module, loaded when first used
-
-            _stemmers.append(Stemmer.Stemmer("english").stemWord)
-        found = _stems[word] = _stemmers[0](word) if is_stemmed else word
-    return found
+    is_stemmed = len(word) >= _SHORTEST_STEMMED and word.isascii() and word.isalpha()
+    return _load_stemmer()(word) if is_stemmed else word
 
 
 # The length, in words, of the imaginary text that `share_of_texts` asks about.
 TEXT_LENGTH = 100
 
-_FOLDER = os.path.join(os.path.dirname(__file__), "data", "background")  # noqa: PTH118, PTH120 - pathlib costs a cold search more than the list
-_lines: dict[str, list[str]] = {}
-# What has been asked before; words of queries are endless, so there is a bound.
-_shares: dict[tuple[str, str], float] = {}
+# Words of queries are endless, so there is a bound to what is remembered.
 _MOST_SHARES = 65_536
 
 
+@lru_cache(_MOST_SHARES)
 def share_of_texts(word: str, language: str) -> float:
     """Return the share, in [0, 1], of texts of 100 words in *language* that hold a folded *word*.
 
     It is 0 for words that make up less than one in twenty thousand.
+
+    Source: the Zipf scale of frequencies, van Heuven et al., "SUBTLEX-UK: a new and improved word
+    frequency database for British English", Quarterly Journal of Experimental Psychology 67, 2014.
     """
-    known = _shares.get((word, language))
-    if known is None:
-        zipf = _zipf(word, language)
-        known = 1 - (1 - 10 ** (zipf - 9)) ** TEXT_LENGTH if zipf else 0.0
-        if len(_shares) < _MOST_SHARES:
-            _shares[word, language] = known
-    return known
-
-
-def _zipf(word: str, language: str) -> float:
-    """Return the frequency of *word* on the Zipf scale, 0 when it is not listed.
-
-    Source: van Heuven et al., "SUBTLEX-UK: a new and improved word frequency database for British
-    English", Quarterly Journal of Experimental Psychology 67, 2014.
-    """
-    lines = _lines.get(language) or _read_frequencies(language)
+    lines = _read_frequencies(language)
     start = f"{word} "
     place = bisect_left(lines, start)
     if place == len(lines) or not lines[place].startswith(start):
         return 0.0
-    return int(lines[place][len(start) :]) / 100
+    zipf = int(lines[place][len(start) :]) / 100
+    return 1 - (1 - 10 ** (zipf - 9)) ** TEXT_LENGTH if zipf else 0.0
 
 
+@cache
 def _read_frequencies(language: str) -> list[str]:
-    path = os.path.join(_FOLDER, f"{language}.txt")  # noqa: PTH118 - as above
-    with open(path, encoding="utf-8", newline="\n") as file:  # noqa: PTH123 - as above
-        return _lines.setdefault(language, file.read().split("\n")[1:-1])
+    with (_DATA / "background" / f"{language}.txt").open(encoding="utf-8", newline="\n") as file:
+        return file.read().split("\n")[1:-1]

@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -73,13 +72,15 @@ def embedding_text(document: ToolDocument) -> str:
     what people ask it, and what its author wrote about it. Each has a budget, so that no long part
     displaces the others. The text is the same on every platform, and never empty.
     """
-    tool = document.tool
+    tool, hints = document.tool, document.tool.hints
+    labels = hints.aliases, hints.keywords, (*hints.categories, *hints.tags)
+    examples = (_cut(one.input, _EXAMPLE) for one in hints.examples[:_MOST_EXAMPLES])
     parts = (
         _cut(". ".join(_names(tool)), _NAMES),
         _cut(tool.description, _DESCRIPTION),
-        *(_cut(", ".join(labels), _LABELS) for labels in _labels(tool)),
+        *(_cut(", ".join(labels), _LABELS) for labels in labels),
         _cut("; ".join(_parameters(tool)), _PARAMETERS),
-        _cut("; ".join(_examples(tool)), _EXAMPLES),
+        _cut("; ".join(examples), _EXAMPLES),
         _cut(document.body, _BODY),
     )
     return "\n".join(part for part in parts if part) or _plain(tool.source_id) or tool.id
@@ -98,11 +99,6 @@ def _names(tool: Tool) -> Iterator[str]:
         yield spoken
 
 
-def _labels(tool: Tool) -> tuple[tuple[str, ...], ...]:
-    hints = tool.hints
-    return hints.aliases, hints.keywords, (*hints.categories, *hints.tags)
-
-
 def _parameters(tool: Tool) -> Iterator[str]:
     found = walk_parameters(tool.input_schema, max_depth=2, max_parameters=_MOST_PARAMETERS)
     for parameter in found:
@@ -110,12 +106,6 @@ def _parameters(tool: Tool) -> Iterator[str]:
         yield _cut(
             f"{name}: {parameter.description}" if parameter.description else name, _PARAMETER
         )
-
-
-def _examples(tool: Tool) -> Iterable[str]:
-    return (
-        _cut(example.input, _EXAMPLE) for example in islice(tool.hints.examples, _MOST_EXAMPLES)
-    )
 
 
 def _plain(text: str) -> str:
@@ -313,7 +303,8 @@ class _EmbeddingRun:
                 self._notice(code, what, self._fault)
 
     def collect_vectors(self) -> BuiltVectors:
-        vectors = ToolVectors.of([self._found.get(key) for key in self._hashes], self._fingerprint)
+        found = [self._found.get(key) for key in self._hashes]
+        vectors = ToolVectors.from_rows(found, self._fingerprint)
         has_one = [key in self._found and key not in self._fresh for key in self._hashes]
         return BuiltVectors(
             vectors,

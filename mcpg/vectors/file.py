@@ -12,7 +12,6 @@ mapped into memory; what it lacks is made.
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 import os
 import stat
@@ -21,6 +20,7 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -151,7 +151,7 @@ def write_vectors(path: str, data: bytes) -> bool:
     Raises:
         OutputError: It cannot be written.
     """
-    with contextlib.suppress(UnusableVectorsError):
+    with suppress(UnusableVectorsError):
         if _map_file(path) == data:
             return False
     atomic_write(path, data, special=False)
@@ -241,7 +241,7 @@ def _map_file(path: str) -> Buffer:
 
 def _open_regular(path: str, flags: int) -> int:
     # Opening a pipe would wait for somebody to write into it.
-    if not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116 - as `open` gives it
+    if not stat.S_ISREG(Path(path).stat().st_mode):
         raise OSError("it is no regular file")
     return os.open(path, flags)
 
@@ -331,8 +331,11 @@ def find_or_build_vectors(
         # Those with a gap are never fresh, but whoever asks next has the others from there.
         with suppress(OutputError):
             write_vectors(keep_at, pack_vectors(built.vectors, built.hashes, key))
-    stale = _stale(found, built) if built.embedded else ()
-    return replace(built, diagnostics=(*found.diagnostics, *stale, *built.diagnostics))
+    told = list(found.diagnostics)
+    if built.embedded and found.file is not None:
+        message = f"the file of vectors is out of date: {built.embedded:,} texts were embedded now"
+        told.append(info(Code.VECTORS_STALE, message, found.path))
+    return replace(built, diagnostics=(*told, *built.diagnostics))
 
 
 def _unusable(file: VectorFile, provider: EmbeddingProvider) -> str:
@@ -346,10 +349,3 @@ def _unusable(file: VectorFile, provider: EmbeddingProvider) -> str:
 
 def _may_fit(file: VectorFile, provider: EmbeddingProvider) -> bool:
     return provider.dimensions in {None, file.vectors.dimensions}
-
-
-def _stale(found: VectorFiles, built: BuiltVectors) -> tuple[Diagnostic, ...]:
-    if found.file is None:
-        return ()
-    message = f"the file of vectors is out of date: {built.embedded:,} texts were embedded now"
-    return (info(Code.VECTORS_STALE, message, found.path),)

@@ -19,11 +19,10 @@ import struct
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from importlib.util import find_spec
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -173,13 +172,6 @@ NO_VECTOR = -1.0
 _WORTH_PICKING = 8
 
 
-class NearestNeighbours(Protocol):
-    """Finds vectors near to a query's without a look at all of them."""
-
-    def near(self, query: NDArray[np.float32], count: int) -> Sequence[int]:
-        """Return the numbers of about *count* vectors that are probably the nearest, each once."""
-
-
 class ToolVectors:
     """One vector for each tool of a catalogue, by the tool's number in the index.
 
@@ -194,7 +186,7 @@ class ToolVectors:
         stored: QuantizedMatrix,
         present: NDArray[np.bool_],
         fingerprint: str,
-        neighbours: NearestNeighbours | None = None,
+        neighbours: VectorClusters | None = None,
     ) -> None:
         """Hold vectors.
 
@@ -217,7 +209,9 @@ class ToolVectors:
         self._neighbours = neighbours
 
     @classmethod
-    def of(cls, vectors: Sequence[NDArray[np.float32] | None], fingerprint: str) -> ToolVectors:
+    def from_rows(
+        cls, vectors: Sequence[NDArray[np.float32] | None], fingerprint: str
+    ) -> ToolVectors:
         """Hold *vectors*, `None` for tools that have none, as they are given.
 
         Raises:
@@ -247,7 +241,7 @@ class ToolVectors:
         stored = self.stored.convert(kind)
         return ToolVectors(stored, self.present, self.fingerprint, self._neighbours)
 
-    def with_neighbours(self, neighbours: NearestNeighbours) -> ToolVectors:
+    def with_neighbours(self, neighbours: VectorClusters) -> ToolVectors:
         return ToolVectors(self.stored, self.present, self.fingerprint, neighbours)
 
     def __len__(self) -> int:
@@ -384,9 +378,13 @@ def make_clusters(vectors: ToolVectors) -> VectorClusters:
     rows = vectors.stored.to_float32()[numbers]
     count = max(1, min(_CLUSTERS * isqrt(len(rows)), len(rows) // _FOR_A_CENTRE))
     index = faiss.index_factory(vectors.dimensions, f"IVF{count},SQ8", faiss.METRIC_INNER_PRODUCT)
-    with _one_thread(faiss):
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
         index.train(rows[:: max(1, len(rows) // (_FOR_A_CENTRE * count))])
         index.add_with_ids(rows, numbers)
+    finally:
+        faiss.omp_set_num_threads(threads)
     return VectorClusters(index)
 
 
@@ -414,13 +412,10 @@ def with_clusters(
 
 def _is_usable() -> bool:
     """Return whether the package is there and can be loaded: one that cannot is as good as none."""
-    if find_spec("faiss") is None:
-        return False
     try:
-        _faiss()
+        return find_spec("faiss") is not None and _faiss() is not None
     except Exception:  # noqa: BLE001 - a package that does not fit the others may raise anything
         return False
-    return True
 
 
 def _faiss() -> Any:
@@ -430,16 +425,6 @@ def _faiss() -> Any:
         import faiss  # noqa: PLC0415 - only large catalogues need it
 
     return faiss
-
-
-@contextmanager
-def _one_thread(faiss: Any) -> Iterator[None]:
-    threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(threads)
 
 
 def _seal(vectors: ToolVectors, key: bytes) -> bytes:

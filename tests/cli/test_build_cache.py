@@ -16,8 +16,7 @@ from mcpg.bundle import codec
 from mcpg.caching.build_pool import ChunkFile
 from mcpg.cli.build import MOST_FILES
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.index.layout import NO_STAMP
-from mcpg.index.packing import restamp_index
+from mcpg.index.layout import NO_STAMP, restamp_index
 
 if TYPE_CHECKING:
     from collections.abc import Callable

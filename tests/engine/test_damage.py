@@ -14,7 +14,7 @@ from mcpg.cli import main
 from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.errors import NotFoundError
-from mcpg.index import reader
+from mcpg.index import tables
 from mcpg.index.file import open_index
 from mcpg.index.layout import StaleIndexError, unpack
 from mcpg.index.reader import Index
@@ -87,7 +87,7 @@ def test_a_damaged_index_changes_no_answer(
     whole = index.read_bytes()
     flip(index, place, bits)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(reader, "CHECKED_SIZE", size)
+        patched.setattr(tables, "CHECKED_SIZE", size)
         assert answers(mcpg.load(bundle)) == ANSWERS
     index.write_bytes(whole)
 
@@ -112,7 +112,7 @@ def test_damage_under_a_large_index_is_no_failure(
 ) -> None:
     """Where sections are not compared before use, every search is answered all the same."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(reader, "CHECKED_SIZE", 0)
+        patched.setattr(tables, "CHECKED_SIZE", 0)
         engine = mcpg.load(bundle)
         for place, flipped in damage:
             flip(index, place, flipped)

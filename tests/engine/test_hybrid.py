@@ -103,7 +103,7 @@ def test_the_order_of_embeddings_is_that_of_the_cosines(heights: list[int], aske
     def unit(height: int) -> NDArray[np.float32]:
         return np.array([1, height], dtype=np.float32) / np.float32(1 + height**2) ** 0.5
 
-    vectors = ToolVectors.of([unit(height) for height in heights], "a test")
+    vectors = ToolVectors.from_rows([unit(height) for height in heights], "a test")
     engine = engine_with(lambda _: [unit(asked)], vectors=vectors)
     explained = engine.explain("shipment", strategy="embeddings", limit=9, include_disabled=True)
     cosines = {
@@ -478,8 +478,8 @@ def test_an_answer_tells_of_the_vectors_that_it_was_made_with() -> None:
 
 def test_vectors_of_a_host_are_taken_if_they_fit() -> None:
     """Vectors that are given are used; those of another catalogue or model are refused."""
-    given = ToolVectors.of(list(np.eye(7, 4, dtype=np.float32)), "a test")
-    others = ToolVectors.of([np.ones(4, dtype=np.float32) / 2], "a test")
+    given = ToolVectors.from_rows(list(np.eye(7, 4, dtype=np.float32)), "a test")
+    others = ToolVectors.from_rows([np.ones(4, dtype=np.float32) / 2], "a test")
 
     asked: list[int] = []
 
@@ -637,7 +637,9 @@ def test_what_both_rank_first_is_first(
     """A tool that the graph and the vectors each rank first leads every list made of both."""
     rows = np.array([(1, height) for height in [*heights, asked]], dtype=np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    engine = engine_with(lambda _: rows[-1:], vectors=ToolVectors.of(list(rows[:-1]), "a test"))
+    engine = engine_with(
+        lambda _: rows[-1:], vectors=ToolVectors.from_rows(list(rows[:-1]), "a test")
+    )
     by_words = ids(engine.search(query, strategy="graph").matches)[0]
     by_vectors = ids(engine.search(query, strategy="embeddings").matches)[0]
 

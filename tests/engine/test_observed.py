@@ -20,7 +20,7 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.model import HintRule
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings, count_tokens
 from mcpg.embeddings.http import HttpEmbeddings
-from mcpg.index import reader
+from mcpg.index import tables
 from mcpg.llm.normalizer import FunctionNormalizer
 from mcpg.search.caches import MemoryCache
 from mcpg.search.results import EngineServices
@@ -295,7 +295,7 @@ def test_a_damaged_index_is_told_when_it_is_opened(
     """An index that loading finds damaged is made anew, which is a build; a large one as well."""
     mcpg.load(bundle)
     damage(bundle)
-    monkeypatch.setattr(reader, "CHECKED_SIZE", size)
+    monkeypatch.setattr(tables, "CHECKED_SIZE", size)
     noting = Noting()
     mcpg.load(bundle, embeddings=None, observer=noting)
     assert [type(one) for one in noting.noted] == [tuple, BuildFacts]

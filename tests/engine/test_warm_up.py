@@ -14,8 +14,9 @@ from mcpg.catalog.model import Hints
 from mcpg.engine import Engine
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
-from mcpg.index.lookups import Grams, NameTable
+from mcpg.index.lookups import Grams
 from mcpg.index.packing import keys_sections
+from mcpg.index.reader import NameTable
 from mcpg.index.tables import KeyTable
 from mcpg.search import searcher
 from mcpg.search.query_terms import TermReader

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from mcpg.explain.explain import field_shares
 from mcpg.index.layout import IMPACT_SCALE
-from mcpg.index.lookups import find_impact
 from mcpg.index.scoring import (
     FIELDS,
     PARAMETERS,
@@ -55,8 +54,8 @@ def test_fields_saturate_together() -> None:
         for field, length in (("name", 2), ("description", 3))
     )
 
-    assert find_impact(index, term, 1) == pytest.approx(saturate(expected) * IMPACT_SCALE, abs=1)
-    assert find_impact(index, term, 0) == 0
+    assert index.find_posting(term, 1)[0] == pytest.approx(saturate(expected) * IMPACT_SCALE, abs=1)
+    assert index.find_posting(term, 0)[0] == 0
     assert sum(field_shares(index, 1, [term])[term].values()) == pytest.approx(1)
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.index.lookups import Grams, find_impact, find_posting, grams_of_word
+from mcpg.index.lookups import Grams, grams_of_word
 from mcpg.index.scoring import inverse_document_frequency
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def test_one_place_is_found_among_the_postings(index: Index) -> None:
     term = index.find_stem("shipment")
     tools, impacts, masks = index.postings(term)
 
-    assert find_posting(index, term, TRACK) == (impacts[1], masks[1])
+    assert index.find_posting(term, TRACK) == (impacts[1], masks[1])
     assert list(tools) == [HIDDEN, TRACK]
-    assert find_impact(index, term, REFUND) == 0
-    assert find_impact(index, index.find_stem("refund"), TRACK) == 0
+    assert index.find_posting(term, REFUND)[0] == 0
+    assert index.find_posting(index.find_stem("refund"), TRACK)[0] == 0

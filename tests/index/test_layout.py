@@ -17,9 +17,10 @@ from mcpg.index.layout import (
     CheckedItems,
     Header,
     StaleIndexError,
+    restamp_index,
     unpack,
 )
-from mcpg.index.packing import Section, pack, restamp_index
+from mcpg.index.packing import Section, pack
 
 KEY = bytes(range(KEY_SIZE))
 FILE = pack([Section("numbers", "I", b"\1\0\0\0"), Section("text", "B", b"abc")], Header(KEY, 7))

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAVY = {
-    *("array", "contextlib", "dataclasses", "enum", "functools", "hashlib"),
-    *("importlib.resources", "json", "numpy", "pathlib", "re", "typing"),
+    *("hashlib", "importlib.metadata", "importlib.resources", "tempfile"),
+    *("numpy", "pydantic", "rapidfuzz", "typer", "yaml"),
 }
 SCRIPT = """
 import sys

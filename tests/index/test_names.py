@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.index import lookups
-from mcpg.index.lookups import NameTable
+from mcpg.index import reader
+from mcpg.index.reader import NameTable
 from mcpg.index.scoring import inverse_document_frequency
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def test_a_name_weighs_what_its_terms_weigh(index: Index) -> None:
 
 def test_names_kept_have_a_bound(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name beyond the bound is read each time, and is the same."""
-    monkeypatch.setattr(lookups, "_MOST_NAMES", 1)
+    monkeypatch.setattr(reader, "_MOST_NAMES", 1)
     found = NameTable(index)
 
     assert found.of_tool(0) is found.of_tool(0)

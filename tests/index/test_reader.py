@@ -7,7 +7,7 @@ import pytest
 
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
-from mcpg.index import reader
+from mcpg.index import tables
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import ABSENT, IMPACT_SCALE, StaleIndexError, unpack
 from mcpg.index.packing import Section, bytes_sections
@@ -278,7 +278,7 @@ def test_large_files_are_checked_on_demand(data: bytes, monkeypatch: pytest.Monk
     damaged = data[:place] + b"R" + data[place + 1 :]
     with pytest.raises(StaleIndexError):
         Index(damaged).tool_name(REFUND)
-    monkeypatch.setattr(reader, "CHECKED_SIZE", 0)
+    monkeypatch.setattr(tables, "CHECKED_SIZE", 0)
     index = Index(damaged)
 
     assert index.tool_name(REFUND) == "Refund"

@@ -14,8 +14,8 @@ from mcpg.errors import OutputError
 from mcpg.index import packing
 from mcpg.index.compile import compile_index, index_sections
 from mcpg.index.file import content_key, open_index, write_index_beside
-from mcpg.index.layout import NO_STAMP, Header
-from mcpg.index.packing import Section, SpooledIndex, pack, restamp_index
+from mcpg.index.layout import NO_STAMP, Header, restamp_index
+from mcpg.index.packing import Section, SpooledIndex, pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from mcpg.postgres import Database, PostgresCandidates, PostgresError, PublishedTool
+from mcpg.postgres import Database, PostgresCandidates, PostgresError, PublishedTool, candidates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +67,15 @@ def test_words_of_a_name_count_more(database: Database) -> None:
     source.publish(named, "k1")
     assert source.candidates("order", None, 2) == ["b", "a"]
     assert source.candidates("list", None, 2) == ["a", "b"]
+
+
+def test_identifiers_are_terms_as_in_an_index(database: Database) -> None:
+    """A name that is spelt in one word finds the tool whose name has its words apart."""
+    source = PostgresCandidates(database)
+    named = [PublishedTool("a", "listCommits", "x"), PublishedTool("b", "list", "commits")]
+    source.publish(named, "k1")
+    assert source.candidates("listcommits", None, 1) == ["a"]
+    assert source.candidates("list_commits", None, 2) == ["a", "b"]
 
 
 def test_misspelt_words_find_what_is_like_them(database: Database) -> None:
@@ -132,6 +141,17 @@ def test_the_same_is_published_once(database: Database) -> None:
         done = list(threads.map(lambda _: source.publish(tools(), "k1", "m"), range(3)))
     assert sorted(done) == [False, False, True]
     assert source.publish(tools(), "k1", "another")
+
+
+def test_a_publication_by_other_rules_is_replaced(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once the rules by which texts are cut have changed, the same catalogue is published anew."""
+    source = PostgresCandidates(database)
+    assert source.publish(tools(), "k1")
+    monkeypatch.setattr(candidates, "RULES", 0)
+    assert source.publish(tools(), "k1")
+    assert not source.publish(tools(), "k1")
 
 
 def test_the_newest_is_searched_unless_another_is_named(database: Database) -> None:

@@ -48,8 +48,8 @@ def test_identifiers_appear_whole_as_well() -> None:
     """A compound identifier is found by its parts and by itself."""
     found = list(iter_words("call gitCommit now"))
 
-    assert [word.text for word in found if word.whole] == ["gitcommit"]
-    assert [word.text for word in found if not word.whole] == ["call", "git", "commit", "now"]
+    assert [word.text for word in found if word.is_compound] == ["gitcommit"]
+    assert [word.text for word in found if not word.is_compound] == ["call", "git", "commit", "now"]
 
 
 @pytest.mark.parametrize(

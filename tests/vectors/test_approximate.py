@@ -27,7 +27,9 @@ def clustered(count: int, dimensions: int = 32) -> ToolVectors:
     drawn = centres[random.integers(0, len(centres), count)]
     drawn = drawn + random.normal(size=drawn.shape) * 0.5
     rows = (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
-    return ToolVectors.of([None if n % 9 == 0 else row for n, row in enumerate(rows)], "test")
+    return ToolVectors.from_rows(
+        [None if n % 9 == 0 else row for n, row in enumerate(rows)], "test"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +157,8 @@ def test_clusters_and_the_local_model_bear_each_other() -> None:
     code = (
         "import numpy as np; from mcpg.vectors.matrix import make_clusters; "
         "from mcpg.vectors.matrix import ToolVectors; "
-        "rows = [np.eye(4, dtype=np.float32)[0]] * 50; make_clusters(ToolVectors.of(rows, '')); "
+        "rows = [np.eye(4, dtype=np.float32)[0]] * 50; "
+        "make_clusters(ToolVectors.from_rows(rows, '')); "
         "from mcpg.embeddings import provider_of; "
         "print(provider_of('local').embed(['one']).shape)"
     )

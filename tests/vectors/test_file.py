@@ -72,7 +72,7 @@ def test_a_file_gives_back_what_it_was_given(
     rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     given_rows = [row if one else None for row, one in zip(rows, present, strict=True)]
     hashes = [f"{number + 1:064x}" for number in range(len(present))]
-    vectors = ToolVectors.of(given_rows, maker)
+    vectors = ToolVectors.from_rows(given_rows, maker)
     data = pack_vectors(vectors, hashes, key, kind)
     read = unpack_vectors(data)
     assert (read.fingerprint, read.key, read.recipe) == (maker, key, RECIPE)
@@ -144,7 +144,7 @@ def test_only_a_file_of_this_bundle_by_this_maker_is_fresh(
     assert not read.is_fresh(KEY, 3, "another")
     without_key = unpack_vectors(pack_vectors(built.vectors, built.hashes, NO_KEY))
     assert not without_key.is_fresh(NO_KEY, 3, maker)
-    lacking = ToolVectors.of([None, *map(built.vectors.vector, (1, 2))], maker)
+    lacking = ToolVectors.from_rows([None, *map(built.vectors.vector, (1, 2))], maker)
     assert not unpack_vectors(pack_vectors(lacking, built.hashes, KEY)).is_fresh(KEY, 3, maker)
 
 

@@ -33,7 +33,7 @@ def held(matrix: np.ndarray, kind: str = FLOAT32) -> ToolVectors:
 
 def test_cosines_come_by_number() -> None:
     """Each tool has its cosine, rounded; one without a vector has -1 and is counted."""
-    vectors = ToolVectors.of([EAST, None, NORTHEAST, -EAST], "test")
+    vectors = ToolVectors.from_rows([EAST, None, NORTHEAST, -EAST], "test")
     assert (len(vectors), vectors.dimensions, vectors.missing) == (4, 2, 1)
     assert vectors.cosines(EAST).tolist() == pytest.approx([1, -1, 0.707107, -1], abs=1e-7)
     assert vectors.cosines(EAST).dtype == np.float32
@@ -44,7 +44,7 @@ def test_cosines_come_by_number() -> None:
 
 def test_the_nearest_come_first_and_equal_ones_by_number() -> None:
     """What has no vector or is not wanted is passed over."""
-    vectors = ToolVectors.of([NORTH, EAST, None, EAST, NORTHEAST, -EAST], "test")
+    vectors = ToolVectors.from_rows([NORTH, EAST, None, EAST, NORTHEAST, -EAST], "test")
     assert vectors.nearest(EAST, 9) == [(1, 1.0), (3, 1.0), (4, 0.707107), (0, 0.0), (5, -1.0)]
     assert vectors.nearest(EAST, 1) == [(1, 1.0)]
     assert vectors.nearest(EAST, 2, frozenset({1, 5})) == [(3, 1.0), (4, 0.707107)]
@@ -54,7 +54,7 @@ def test_the_nearest_come_first_and_equal_ones_by_number() -> None:
 def test_no_vectors_at_all_is_no_failure() -> None:
     """Nobody knows the dimensions then, so any query will do."""
     for count in (0, 3):
-        vectors = ToolVectors.of([None] * count, "test")
+        vectors = ToolVectors.from_rows([None] * count, "test")
         assert (vectors.dimensions, vectors.missing) == (0, count)
         assert vectors.cosines(EAST).tolist() == [-1.0] * count
         assert vectors.nearest(EAST, 3) == []
@@ -62,12 +62,12 @@ def test_no_vectors_at_all_is_no_failure() -> None:
 
 def test_a_query_of_other_dimensions_is_refused() -> None:
     """A number that would mean nothing is not given."""
-    vectors = ToolVectors.of([EAST], "test")
+    vectors = ToolVectors.from_rows([EAST], "test")
     for ask in (vectors.cosines, lambda query: vectors.nearest(query, 1)):
         with pytest.raises(ValueError, match="for 2 dimensions"):
             ask(np.ones(3, dtype=np.float32))
     with pytest.raises(ValueError, match="vectors of 2, 3 dimensions"):
-        ToolVectors.of([EAST, np.ones(3, dtype=np.float32)], "test")
+        ToolVectors.from_rows([EAST, np.ones(3, dtype=np.float32)], "test")
     with pytest.raises(ValueError, match="1 vectors for 2 tools"):
         ToolVectors(QuantizedMatrix(EAST[None]), np.ones(2, dtype=np.bool_), "test")
     with pytest.raises(ValueError, match="not as 'float8'"):

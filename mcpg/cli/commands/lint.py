@@ -32,7 +32,7 @@ from mcpg.errors import OutputError, Severity, UsageError
 from mcpg.index import Index
 from mcpg.index.file import SUFFIX, fresh_index, open_index, write_index
 from mcpg.index.layout import StaleIndexError
-from mcpg.index.reader import hash_recipe
+from mcpg.index.recipe import hash_recipe
 from mcpg.index.word_sections import digest_contents
 from mcpg.lint import RULES, Finding, Report, Selection, lint
 from mcpg.lint.context import compile_reach_index
