@@ -45,7 +45,7 @@ def graph_page(documents: Sequence[ToolDocument]) -> str:
     """
     network = build_network(triples_of(documents))
     sections = [
-        Section("map", "Map", (Chart("join_markup", (map_markup(network),)),), _lead(documents)),
+        Section("map", "Map", (Chart("joined", (map_markup(network),)),), _lead(documents)),
         *_edges_section(network),
     ]
     return page(

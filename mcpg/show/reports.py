@@ -204,7 +204,7 @@ def explain_page(data: Mapping[str, Any], *, shows_times: bool = False) -> str:
         "What the query matched, and what the edges of the graph brought in. Choose a tool for "
         "its edges and their reasons."
     )
-    drawing = Section("graph", "Graph", (Chart("join_markup", (graph_section(graph),)),), lead)
+    drawing = Section("graph", "Graph", (Chart("joined", (graph_section(graph),)),), lead)
     sections = [
         *(parts[name] for name in ("diagnostics", "advice") if name in parts),
         *_standing(data),
@@ -368,7 +368,7 @@ def _trust(data: Mapping[str, Any]) -> Section:
     )
     blocks: tuple[Block, ...] = (
         FactList(tuple(rows)),
-        Chart("join_markup", (charts,)),
+        Chart("joined", (charts,)),
         Details("The same as tables", tables),
     )
     lead = "A score of 0.8 should be right in 8 of 10 cases, and higher scores right more often."
@@ -473,7 +473,7 @@ def queries_section(data: Mapping[str, Any]) -> Section:
         element("noscript", element("p", "This table needs JavaScript.")),
     )
     lead = "Worst first. Sort by a heading; unfold a query for what was found."
-    return Section("queries", "Queries", (Chart("join_markup", (content,)),), lead)
+    return Section("queries", "Queries", (Chart("joined", (content,)),), lead)
 
 
 def _tools(filters: Sequence[tuple[str, str]]) -> Markup:
