@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample, unique
+from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
+from mcpg.catalog.view import unique
 from mcpg.documents.addresses import tool_uri
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.page import tidy

@@ -11,16 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mcpg.catalog.json_text import parse_json_documents
-from mcpg.catalog.model import (
-    HINT_LISTS,
-    NO_HINTS,
-    HintRule,
-    Hints,
-    Tier,
-    Tool,
-    ToolExample,
-    unique,
-)
+from mcpg.catalog.model import HINT_LISTS, NO_HINTS, HintRule, Hints, Tier, Tool, ToolExample
+from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import load_yaml_with_lines

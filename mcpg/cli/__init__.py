@@ -6,9 +6,13 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mcpg.cli.fast_path import quick_run
-from mcpg.cli.output import Output
+
+if TYPE_CHECKING:
+    from mcpg.cli.output import Output
+
 
 __all__ = ["main"]
 

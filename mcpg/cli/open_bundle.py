@@ -7,12 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcpg.catalog.model import Tool, ToolView
+from mcpg.catalog.view import ToolView
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
-from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
 from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.index.file import add_section, fresh_index
@@ -23,6 +22,8 @@ from mcpg.values import to_json
 
 if TYPE_CHECKING:
     from mcpg.catalog.catalog import Catalog
+    from mcpg.catalog.model import Tool
+    from mcpg.documents.model import ToolDocument
     from mcpg.evaluation.judged import Judgements
     from mcpg.index.packing import Section
     from mcpg.sources import SourceBatch

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.output import Output
+if TYPE_CHECKING:
+    from mcpg.cli.output import Output
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from itertools import chain, islice
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from mcpg.cli.matches import TextView
 from mcpg.cli.output import Output, glyphs_of_standard_output, hanging
@@ -25,9 +25,12 @@ from mcpg.cli.terminal import (
     widths,
 )
 from mcpg.show import blocks as model
-from mcpg.show.blocks import Table
 from mcpg.text.json_values import write_json
 from mcpg.values import score_text
+
+if TYPE_CHECKING:
+    from mcpg.show.blocks import Table
+
 
 # What ends a code span or a cell of a table, or begins an escape within one.
 _UNSAFE_IN_CODE = re.compile(r"[`|\\]")

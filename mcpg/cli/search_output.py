@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mcpg.cli.matches import TextView
-from mcpg.cli.render import RecordListing
 from mcpg.engine import Match, SearchResult
 from mcpg.errors import Diagnostic
-from mcpg.show.blocks import Table
 
 if TYPE_CHECKING:
+    from mcpg.cli.render import RecordListing
+    from mcpg.show.blocks import Table
     from mcpg.text.json_values import JsonObject
 
 

@@ -12,7 +12,8 @@ from enum import Enum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExample, unique
+from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExample
+from mcpg.catalog.view import unique
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
 from mcpg.text.json_values import read_float, read_json, write_exact_json

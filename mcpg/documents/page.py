@@ -10,7 +10,8 @@ from itertools import takewhile
 from typing import Any
 
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
-from mcpg.catalog.model import Hints, Tier, Tool, ToolExample, unique
+from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
+from mcpg.catalog.view import unique
 from mcpg.documents.front_matter import one_line
 from mcpg.documents.model import read_enabled, read_flag, read_tier
 from mcpg.errors import Code, Diagnostic, DocumentError, InputError, warning

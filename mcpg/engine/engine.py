@@ -7,8 +7,7 @@ from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from mcpg.catalog.model import Hints, Tool, ToolView
-from mcpg.documents.model import ToolDocument
+from mcpg.catalog.view import ToolView
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
@@ -35,6 +34,8 @@ if TYPE_CHECKING:
     from mcpg.ask import AskResult, IntentPattern
     from mcpg.ask.model import CodeScope, IntentName
     from mcpg.catalog.catalog import Catalog
+    from mcpg.catalog.model import Hints, Tool
+    from mcpg.documents.model import ToolDocument
     from mcpg.plan import Plan
     from mcpg.search.guards import GuardedCache
     from mcpg.search.observer import GuardedObserver

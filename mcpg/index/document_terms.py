@@ -14,6 +14,7 @@ from typing import NamedTuple
 from mcpg.caching.build_cache import BuildCache, ResultKind, encode_parts
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
+from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import MEANINGS, NONE, PROBABILITY_BITS
 from mcpg.index.lookups import (
     SHORTEST_AT_ONE_EDIT,
@@ -25,7 +26,7 @@ from mcpg.index.lookups import (
     with_deletions,
 )
 from mcpg.index.packing import Section, halves, keys_sections, rows_sections, texts_sections
-from mcpg.index.scoring import field_texts, inverse_document_frequency
+from mcpg.index.scoring import inverse_document_frequency
 from mcpg.relations.vocabulary import weigh_kinds
 from mcpg.text import (
     fold,

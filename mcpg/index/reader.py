@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from mcpg.catalog.model import ToolView, record_view
-from mcpg.documents.model import ToolDocument, decode_record
+from mcpg.catalog.view import ToolView, record_view
 from mcpg.index.layout import (
     ABSENT,
     COVERAGES,
@@ -41,6 +40,10 @@ from mcpg.index.tables import SectionFile, TextTable, span
 from mcpg.text import lexicon, operations
 from mcpg.text.json_values import read_json
 from mcpg.text.words import LANGUAGES
+
+if TYPE_CHECKING:
+    from mcpg.documents.model import ToolDocument
+
 
 SHORTEST_PREFIX = 4
 """The fewest characters that are completed: too many words begin with fewer."""
@@ -584,6 +587,8 @@ class Index(SectionFile):
 
 
 def _decode_document(data: Buffer) -> tuple[ToolDocument, str | None]:
+    from mcpg.documents.model import decode_record  # noqa: PLC0415 - most searches read no document
+
     try:
         return decode_record(bytes(data))
     except _BROKEN as fault:

@@ -29,6 +29,7 @@ from mcpg.index.document_terms import (
     meaning_sections,
     spelling_sections,
 )
+from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import HINTED, IDENTIFIER, IMPACT_SCALE, NONE, STEM
 from mcpg.index.packing import (
     Section,
@@ -43,7 +44,6 @@ from mcpg.index.scoring import (
     FIELDS,
     HINTS_MASK,
     SATURATION,
-    field_texts,
     inverse_document_frequency,
     occurrence_weight,
     saturate,

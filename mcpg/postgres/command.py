@@ -106,7 +106,8 @@ def _vectors(path: str, engine: Engine) -> VectorFile | None:
 
 def _tools(engine: Engine, vectors: VectorFile | None) -> Iterator[PublishedTool]:
     """Yield the tools with their names, and all their texts, as they are indexed."""
-    from mcpg.index.scoring import FIELDS, field_texts  # noqa: PLC0415 - as above
+    from mcpg.index.field_texts import field_texts  # noqa: PLC0415 - as above
+    from mcpg.index.scoring import FIELDS  # noqa: PLC0415 - as above
     from mcpg.postgres import PublishedTool  # noqa: PLC0415
 
     for number, document in enumerate(engine.documents.values()):

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from mcpg.catalog.model import Tool, ToolView
+from mcpg.catalog.view import ToolView
 from mcpg.errors import Code, Diagnostic, UsageError, warning, wrong_type
 from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count, round_shown_score, score_text, to_json
 
 if TYPE_CHECKING:
     from mcpg.catalog.api_tools import ApiName, ApiTools
+    from mcpg.catalog.model import Tool
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
     from mcpg.llm.normalizer import Normalizer
     from mcpg.search.caches import SearchCache

@@ -15,15 +15,18 @@ from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from math import log
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, READS, WRITES, StaleIndexError
 from mcpg.search.results import SearchRequest
 from mcpg.text import joined, split_words, stem
 from mcpg.values import DECIMALS
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
+
 
 Nearness: TypeAlias = tuple[float, float, float]
 """The features `contextEdge`, `contextWalk` and `contextSource` of a tool, each in [0, 1]."""

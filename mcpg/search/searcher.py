@@ -9,8 +9,7 @@ from operator import not_
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mcpg.catalog.model import Tool, ToolView
-from mcpg.documents.model import ToolDocument
+from mcpg.catalog.view import ToolView
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
@@ -47,6 +46,8 @@ from mcpg.text.words import read_stop_words
 from mcpg.values import format_below
 
 if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
+    from mcpg.documents.model import ToolDocument
     from mcpg.search.guards import CandidateSelection, GuardedNormalizer, GuardedSource
     from mcpg.search.index_vectors import IndexVectors, SearchVectors
     from mcpg.search.scope import FilterResult

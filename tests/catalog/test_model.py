@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from builders import make_tool
 
-from mcpg.catalog.model import Hints, Tier, ToolExample, unique
+from mcpg.catalog.model import Hints, Tier, ToolExample
+from mcpg.catalog.view import unique
 
 
 def test_unique() -> None:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample, record_view
+from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
+from mcpg.catalog.view import record_view
 from mcpg.documents.model import Link, ToolDocument, decode_record, encode_record
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.json_values import read_json

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from mcpg.catalog.catalog import normalize
 from mcpg.catalog.hints import hints_from
 from mcpg.catalog.manifest import ManifestTools
-from mcpg.catalog.model import Hints, Tool, unique
+from mcpg.catalog.model import Hints, Tool
+from mcpg.catalog.view import unique
 from mcpg.sources.openapi.operations import (
     ANY,
     FORM,
