@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from mcpg.bundle.codec import ReadDocument
 from mcpg.bundle.links import MEMBER, PROSE_REASON, parse_predicate
 from mcpg.bundle.metadata import hold_texts, is_generated
 from mcpg.catalog.model import SourceDocument
@@ -44,6 +44,10 @@ from mcpg.errors import Code, Diagnostic, DocumentError, Severity, SeverityName,
 from mcpg.plugins.items import is_item
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.json_values import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from mcpg.bundle.codec import ReadDocument
+
 
 _EDGES = ("graph_edges", "graphEdges")
 _ENTITIES = ("graph_entities", "graphEntities")

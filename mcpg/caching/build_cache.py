@@ -18,10 +18,13 @@ from os import SEEK_END
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from threading import Lock
-from typing import IO, Any, Generic, NamedTuple, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
-from mcpg.caching.build_pool import Workers
 from mcpg.files import atomic_write, open_at_once
+
+if TYPE_CHECKING:
+    from mcpg.caching.build_pool import Workers
+
 
 _DIGEST = 32
 _NUMBER = 8

@@ -13,11 +13,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.parameters import COMMON, FREQUENT, CommandParameter, make_output
-from mcpg.engine.engine import Engine
-from mcpg.search.results import SearchResult
+
+if TYPE_CHECKING:
+    from mcpg.engine.engine import Engine
+    from mcpg.search.results import SearchResult
 
 _DEFAULT_BUNDLE = "graph.mdld"
 _PLAIN = {

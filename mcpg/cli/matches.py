@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from mcpg.cli.terminal import cut, one_line, one_lines, pad, width
-from mcpg.engine import Match, SearchResult
 from mcpg.index.layout import SUMMARY_LENGTH
 from mcpg.values import score_text
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
     from mcpg.cli.open_bundle import IndexedTool
+    from mcpg.engine import Match, SearchResult
 
 
 class TextView(Protocol):

@@ -12,11 +12,9 @@ from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
-from mcpg.engine import Engine
 from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.index.file import add_section, fresh_index
 from mcpg.index.layout import ABSENT, SUMMARY_LENGTH, StaleIndexError
-from mcpg.index.reader import Index
 from mcpg.search.model import read_notices, recipe
 from mcpg.values import to_json
 
@@ -24,8 +22,10 @@ if TYPE_CHECKING:
     from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
+    from mcpg.engine import Engine
     from mcpg.evaluation.judged import Judgements
     from mcpg.index.packing import Section
+    from mcpg.index.reader import Index
     from mcpg.sources import SourceBatch
     from mcpg.text.json_values import JsonObject
 

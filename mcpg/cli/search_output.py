@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mcpg.cli.matches import TextView
-from mcpg.engine import Match, SearchResult
 from mcpg.errors import Diagnostic
 
 if TYPE_CHECKING:
     from mcpg.cli.render import RecordListing
+    from mcpg.engine import Match, SearchResult
     from mcpg.show.blocks import Table
     from mcpg.text.json_values import JsonObject
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from math import fsum
 from operator import mul
+from typing import TYPE_CHECKING
 
 from mcpg.errors import Diagnostic
-from mcpg.explain.hint_words import RequestWords
 from mcpg.index import Index
 from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import IMPACT_SCALE
@@ -43,6 +43,10 @@ from mcpg.search.trace import (
 )
 from mcpg.text import fold, iter_words, stem
 from mcpg.text.json_values import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    from mcpg.explain.hint_words import RequestWords
+
 
 _MOST_NAMED = 5
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from sys import intern
+from typing import TYPE_CHECKING
 
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache
-from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.model import Tool
 from mcpg.relations.edges import (
     Coverage,
@@ -38,6 +38,10 @@ from mcpg.relations.vocabulary import (
     rarity,
 )
 from mcpg.text import fold
+
+if TYPE_CHECKING:
+    from mcpg.catalog.catalog import Catalog
+
 
 SAME_SOURCE = 0.1
 """What two tools that share a term gain when one server offers both."""

@@ -22,7 +22,6 @@ from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, NO_KEY
 from mcpg.net.http import WorkOutcome, within
-from mcpg.search.caches import SearchCache
 from mcpg.search.query import Analysis
 from mcpg.search.query_terms import related_words
 from mcpg.search.retrieval import POOL
@@ -30,6 +29,8 @@ from mcpg.search.retrieval import POOL
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from mcpg.search.caches import SearchCache
 
 
 Reason = TypeVar("Reason")

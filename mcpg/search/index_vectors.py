@@ -28,7 +28,6 @@ from mcpg.embeddings.provider import (
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import NO_KEY
-from mcpg.llm.normalizer import Normalizer
 from mcpg.search.caches import QUERY, VECTOR, SearchCache, add_digest, check_digest, make_key
 from mcpg.search.guards import GuardedEmbeddings
 from mcpg.search.query import FOREIGN_POWER
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from mcpg.llm.normalizer import Normalizer
     from mcpg.vectors.build import BuiltVectors
     from mcpg.vectors.matrix import ToolVectors
 

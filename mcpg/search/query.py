@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain, groupby, islice
 from math import fsum
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.phrases import find_opening_phrase
 from mcpg.search.query_terms import QueryTerm, TermReader, WordCache, wanted_operation
-from mcpg.search.scope import ContextGraph
 from mcpg.text import (
     Word,
     fold,
@@ -29,6 +28,10 @@ from mcpg.text import (
 )
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral, blank_literals, find_literals
 from mcpg.text.words import LANGUAGES, are_stop_words, is_unspaced
+
+if TYPE_CHECKING:
+    from mcpg.search.scope import ContextGraph
+
 
 WORD_WEIGHT = 0.5
 """What a word of a literal weighs beside one that is asked for."""

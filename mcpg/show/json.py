@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from mcpg.ask.model import AskResult, Suggestion
 from mcpg.errors import Diagnostic
-from mcpg.review.compare import RankingComparison, ToolChange
-from mcpg.search.trace import Explanation, MatchExplanation
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import TIME_DECIMALS, round_shown_score, to_json
+
+if TYPE_CHECKING:
+    from mcpg.ask.model import AskResult, Suggestion
+    from mcpg.review.compare import RankingComparison, ToolChange
+    from mcpg.search.trace import Explanation, MatchExplanation
 
 
 class Result(Protocol):

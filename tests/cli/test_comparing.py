@@ -8,7 +8,7 @@ import pytest
 from builders import make_engine, make_tool
 from shop import HINTS, MANIFEST
 
-from mcpg.cli.commands.explain import compare_blocks
+from mcpg.cli.comparison import compare_blocks
 from mcpg.cli.output import Output
 from mcpg.cli.render import markdown, text
 from mcpg.review.compare import compare

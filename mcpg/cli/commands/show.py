@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from mcpg.catalog.hints import claimed_texts, claimed_words, read_claims
@@ -21,10 +21,8 @@ from mcpg.cli.output import Output, hanging
 from mcpg.cli.render import markdown, table_text, text
 from mcpg.cli.terminal import lines_kept
 from mcpg.documents.model import Link, ToolDocument
-from mcpg.documents.writer import with_compact_schemas
 from mcpg.errors import Diagnostic, NotFoundError
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
-from mcpg.relations.server_sequences import reason_alone
 from mcpg.show.blocks import (
     Block,
     Bullets,
@@ -134,7 +132,7 @@ def _read_indexed_card(bundle: IndexedBundle, name: str) -> ToolDetails:
         document.tool,
         document,
         neighbours=tuple(map(_make_neighbour, document.links, targets)),
-        alone=reason_alone(bundle.server(number), document.tool.id) if is_alone else "",
+        alone=_reason_alone(bundle.server(number), document.tool.id) if is_alone else "",
     )
 
 
@@ -154,14 +152,22 @@ def _make_card(opened: OpenedBundle, name: str) -> ToolDetails:
     server = [one for one in opened.tools if one.source_id == tool.source_id] if is_alone else []
     text = opened.texts.get(document.path, "")
     if document.path in opened.bundled:
+        from mcpg.documents.writer import with_compact_schemas  # noqa: PLC0415 - few read the text
+
         text = with_compact_schemas(text, document.tool)
     return ToolDetails(
         tool,
         document,
         text,
         tuple(_make_neighbour(link, by_uri.get(link.target)) for link in document.links),
-        reason_alone(server, document.tool.id) if is_alone else "",
+        _reason_alone(server, document.tool.id) if is_alone else "",
     )
+
+
+def _reason_alone(server: Sequence[Tool], tool_id: str) -> str:
+    from mcpg.relations.server_sequences import reason_alone  # noqa: PLC0415 - most tools have edges
+
+    return reason_alone(server, tool_id)
 
 
 def _make_neighbour(link: Link, tool_id: str | None) -> Neighbour:
