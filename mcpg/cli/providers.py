@@ -18,18 +18,20 @@ from mcpg.cli.environment import (
     cache_folder,
 )
 from mcpg.cli.settings import Setting, Settings
-from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingStore
 from mcpg.errors import Code, Diagnostic, UsageError, warning
-from mcpg.llm.normalizer import Normalizer
-from mcpg.net.http import Budget
 from mcpg.plugins.hooks import Service, ServiceRequest
 from mcpg.plugins.registry import load_reference, own_items
-from mcpg.search.caches import SearchCache
-from mcpg.search.observer import Observer
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    # What no setting asks for is not imported.
+    from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingStore
+    from mcpg.llm.normalizer import Normalizer
+    from mcpg.net.http import Budget
+    from mcpg.search.caches import SearchCache
+    from mcpg.search.observer import Observer
 
 # A store of vectors that is opened when it is first asked.
 

@@ -11,12 +11,9 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from os import PathLike, fspath
 from os.path import isfile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcpg.bundle import Assembly
-from mcpg.caching.build_cache import BuildCache
 from mcpg.documents.model import ToolDocument
-from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
 from mcpg.engine.engine import Engine
 from mcpg.errors import Code, Diagnostic, warning, wrong_type
 from mcpg.index.file import (
@@ -31,11 +28,8 @@ from mcpg.index.layout import NO_KEY, Header, StaleIndexError
 from mcpg.index.packing import Section
 from mcpg.index.reader import Index
 from mcpg.index.word_sections import WordSections
-from mcpg.llm.normalizer import Normalizer
 from mcpg.plugins.hooks import GraphReader
 from mcpg.plugins.registry import load_reference, own_items
-from mcpg.search.caches import SearchCache
-from mcpg.search.guards import CandidateSource
 from mcpg.search.model import (
     FEATURES,
     INPUTS,
@@ -58,8 +52,18 @@ from mcpg.search.results import (
     check_limit,
     check_text,
 )
-from mcpg.sources import SourceBatch
 from mcpg.text.json_values import JsonObject, JsonValue
+
+if TYPE_CHECKING:
+    # To open an index takes neither what makes one, nor providers.
+    from mcpg.bundle import Assembly
+    from mcpg.caching.build_cache import BuildCache
+    from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
+    from mcpg.llm.normalizer import Normalizer
+    from mcpg.search.caches import SearchCache
+    from mcpg.search.guards import CandidateSource
+    from mcpg.sources import SourceBatch
+
 
 SCHEMA = "mcpg/ranking/1"
 """The layout that is written and read."""
