@@ -12,11 +12,24 @@ from __future__ import annotations
 
 import os
 import sys
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+from mcpg.cli.environment import cache_folder, may_be_key, plain_settings
+from mcpg.cli.exit_codes import report_error, run_guarded
+from mcpg.cli.matches import nothing_found_text
+from mcpg.cli.output import Output, unwritable
 from mcpg.cli.parameters import COMMON, FREQUENT, CommandParameter, make_output
+from mcpg.cli.search_output import result_text
+from mcpg.cli.terminal import AUTO, Screen, prepare_streams, silence
 from mcpg.engine.engine import Engine
+from mcpg.files import is_file
+from mcpg.index.file import fresh_index
+from mcpg.search.model import recipe
 from mcpg.search.results import SearchResult
 
 _DEFAULT_BUNDLE = "graph.mdld"
@@ -54,24 +67,18 @@ def quick_run(arguments: Sequence[str]) -> int | None:
     code = plain_search(given) if name == "search" else None
     if code is not None:
         return code
-    module = __import__(f"mcpg.cli.commands.{name}", fromlist=["run"])
-    return _run(module.run, {one.name: given.get(one.name, one.default) for one in table})
-
-
-def _run(command: Any, values: dict[str, Any]) -> int:
-    from mcpg.cli.exit_codes import run_guarded  # noqa: PLC0415 - a plain search does without
-    from mcpg.cli.terminal import prepare_streams  # noqa: PLC0415
-
+    run = import_module(f"mcpg.cli.commands.{name}").run
+    values = {one.name: given.get(one.name, one.default) for one in table}
     prepare_streams()
     output = make_output({one.name: values.pop(one.name) for one in COMMON})
-    return run_guarded(lambda: int(command(output, **values)), output)
+    return run_guarded(lambda: int(run(output, **values)), output)
 
 
 def parse(arguments: Iterable[str], table: Sequence[CommandParameter]) -> dict[str, Any]:
     """Return by name the values of those parameters of *table* that are given.
 
     Raises:
-        _UnusualError: Something is unknown, missing, not accepted, or given twice.
+        _UnusualArgumentsError: Something is unknown, missing, not accepted, or given twice.
         ValueError: A value is no number where the parameter takes one.
     """
     flags = {flag: one for one in table for names in one.flags for flag in names.split("/")}
@@ -174,14 +181,8 @@ def _options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _engine(path: str) -> Engine:
-    from mcpg.engine.engine import Engine  # noqa: PLC0415 - only once the words are parsed
-    from mcpg.index.file import fresh_index  # noqa: PLC0415
-    from mcpg.search.model import recipe  # noqa: PLC0415 - as above
-
     index = fresh_index(path, recipe(), in_blocks=True)
-    if index is None:
-        from mcpg.cli.environment import cache_folder  # noqa: PLC0415 - most indexes stand beside
-
+    if index is None:  # most stand beside
         index = fresh_index(path, recipe(), cache_folder(), in_blocks=True)
     # Where the bundle's own model is not used, that is told.
     if index is None or index.has_section("model.ignored"):
@@ -193,57 +194,30 @@ def _read_plain_settings() -> dict[str, Any]:
     """Return what the environment and configuration files set, as values of parameters.
 
     Raises:
-        _UnusualError: A project file has settings.
+        _UnusualArgumentsError: A project file has settings.
         NotPlainError: Settings ask for more than a plain search.
     """
-    folder, configured, found = os.getcwd(), "", ""  # noqa: PTH109 - pathlib costs more than the search
-    while True:
-        if _has_settings(folder + os.sep + "pyproject.toml"):
-            raise _UnusualArgumentsError
-        configured = configured or _file(folder, "mcpg.toml")
-        found = found or _file(folder, _DEFAULT_BUNDLE)
-        parent = os.path.dirname(folder)  # noqa: PTH120 - as above
-        if parent == folder:
-            break
-        folder = parent
+    configured, found = "", ""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        project = folder / "pyproject.toml"
+        # Many a project depends on mcpg without settings for it; opening a pipe would wait.
+        if is_file(project) and b"mcpg" in (content := project.read_bytes()):
+            text = content.decode("utf-8-sig")
+            if may_be_key("mcpg", text) and "mcpg" in tomllib.loads(text).get("tool", ()):
+                raise _UnusualArgumentsError
+        if not configured and is_file(folder / "mcpg.toml"):
+            configured = str(folder / "mcpg.toml")
+        if not found and is_file(folder / _DEFAULT_BUNDLE):
+            found = str(folder / _DEFAULT_BUNDLE)
     settled = {"bundle": found} if found else {}
     if configured or any(name[:5] == "MCPG_" for name in os.environ):
-        from mcpg.cli.environment import plain_settings  # noqa: PLC0415 - most set nothing
-
         settled |= plain_settings(configured, os.environ)
     return settled
 
 
-def _file(folder: str, name: str) -> str:
-    path = folder + os.sep + name
-    return path if os.path.isfile(path) else ""  # noqa: PTH113 - as above
-
-
-def _has_settings(path: str) -> bool:
-    """Return whether the project file at *path*, which need not exist, has settings."""
-    if not os.path.isfile(path):  # noqa: PTH113 - as above; opening a pipe would wait
-        return False
-    with open(path, "rb") as file:  # noqa: PTH123 - as above
-        project = file.read()
-    # Many a project depends on mcpg without settings for it.
-    if b"mcpg" not in project:
-        return False
-    from mcpg.cli.environment import may_be_key  # noqa: PLC0415 - few projects mention mcpg
-
-    text = project.decode("utf-8-sig")
-    if not may_be_key("mcpg", text):
-        return False
-    import tomllib  # noqa: PLC0415 - as above
-
-    tools = tomllib.loads(text).get("tool")
-    return isinstance(tools, dict) and "mcpg" in tools
-
-
 def _laid_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return what goes to standard output, and what to standard error before and after it."""
-    from mcpg.cli.search_output import result_text  # noqa: PLC0415
-    from mcpg.cli.terminal import AUTO, Screen  # noqa: PLC0415 - as above
-
     screen, form = Screen(given.get("color", AUTO)), given.get("form", "text")
     text = result_text(result, form, screen, schemas=given.get("input_schema", False))
     if form == "json":  # which holds the diagnostics
@@ -252,22 +226,16 @@ def _laid_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str,
     told = [one for one in result.diagnostics if not (is_quiet and one.severity == "info")]
     if len(told) > _MOST_TOLD:
         raise _UnusualArgumentsError
-    advice = "" if result.matches or is_quiet else _advice(given)
+    advice = ""
+    if not (result.matches or is_quiet):
+        is_filtered = any(map(given.get, ("sources", "in_categories", "read_only")))
+        abstain, gate = given.get("abstain", False), given.get("min_score")
+        advice = nothing_found_text(gate, abstain=abstain, is_filtered=is_filtered) + "\n"
     return text, "".join(map(screen.diagnostic_line, told)), advice
-
-
-def _advice(given: Mapping[str, Any]) -> str:
-    from mcpg.cli.matches import nothing_found_text  # noqa: PLC0415 - as above
-
-    is_filtered = any(map(given.get, ("sources", "in_categories", "read_only")))
-    abstain, gate = given.get("abstain", False), given.get("min_score")
-    return nothing_found_text(gate, abstain=abstain, is_filtered=is_filtered) + "\n"
 
 
 def _print(text: str, noticed: str, advice: str, code: int, color: str | None) -> int:
     """Print all, and return *code*; a failure is reported now, and nothing is answered anew."""
-    from mcpg.cli.terminal import AUTO, prepare_streams, silence  # noqa: PLC0415 - as above
-
     prepare_streams()
     _tell(noticed)
     try:
@@ -277,16 +245,11 @@ def _print(text: str, noticed: str, advice: str, code: int, color: str | None) -
         silence()
         return 0
     except OSError as fault:
-        from mcpg.cli.exit_codes import report_error  # noqa: PLC0415 - few outputs cannot be written
-        from mcpg.cli.output import Output, unwritable  # noqa: PLC0415
-
         return report_error(unwritable(fault), Output(color=color or AUTO))
     _tell(advice)
     return code
 
 
 def _tell(text: str) -> None:
-    try:  # noqa: SIM105 - `suppress` costs more than the search
+    with suppress(OSError, AttributeError):  # full, or closed by whoever started the program
         sys.stderr.write(text)
-    except (OSError, AttributeError):  # full, or closed by whoever started the program
-        pass
