@@ -204,7 +204,8 @@ def _read_plain_settings() -> dict[str, Any]:
         # Many a project depends on mcpg without settings for it; opening a pipe would wait.
         if is_file(project) and b"mcpg" in (content := project.read_bytes()):
             text = content.decode("utf-8-sig")
-            if may_be_key("mcpg", text) and "mcpg" in tomllib.loads(text).get("tool", ()):
+            tools = tomllib.loads(text).get("tool") if may_be_key("mcpg", text) else None
+            if isinstance(tools, dict) and "mcpg" in tools:
                 raise _UnusualArgumentsError
         if not configured and is_file(folder / "mcpg.toml"):
             configured = str(folder / "mcpg.toml")
