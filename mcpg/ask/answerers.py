@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
 
-from mcpg.ask.mentions import Token
+from mcpg.ask.mentions import SymbolNames, Token
 from mcpg.ask.model import Answer, CodeScope, Mention
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
@@ -56,17 +56,8 @@ class SymbolAnswers:
     direction: str = ""
 
 
-class SymbolAnswerer(Protocol):
+class SymbolAnswerer(SymbolNames, Protocol):
     """Answers questions about symbols of one index."""
-
-    def has(self, name: str) -> bool:
-        """Return whether a symbol is called *name*, in any case."""
-
-    def near(self, name: str) -> str:
-        """Return the name of a symbol that *name* misspells, "" where none is near."""
-
-    def imports(self, name: str) -> bool:
-        """Return whether a file imports a library called *name*."""
 
     def answer(self, question: SymbolQuestion) -> SymbolAnswers:
         """Answer a question: one that names symbols, or a search."""

@@ -125,9 +125,16 @@ class Asker:
         lookup = _Lookup(question, request, tools, self._symbols, search)
         results, decision = lookup.results(decision)
         if not results and decision.intent != Intent.SEARCH:
-            diagnostics = (*diagnostics, _fallback(decision))
+            intent, direction = decision.intent, decision.direction
+            what = f"{intent} ({direction})" if direction else intent
+            message = (
+                f"nothing answers this question about {what}: these are the results of a search"
+            )
+            diagnostics = (*diagnostics, info(Code.ASK_FALLBACK, message))
             results = lookup.search_question()
-        homes = self._homes(results)
+        homes = set[tuple[str, str]]()
+        if any(one.kind not in {"tool", "page"} for one in results):
+            homes = self._symbols.homes()
         noticed = (*self._unknown(question), *lookup.diagnostics, *self._symbols.diagnostics)
         return AskResult(
             text or "",
@@ -137,7 +144,7 @@ class Asker:
             tuple(results[: request.limit]),
             tuple(suggestions(decision, results, lookup.leads)),
             (*diagnostics, *noticed),
-            *homes,
+            *(homes.pop() if len(homes) == 1 else ("", "")),
         )
 
     def _read(self, text: str) -> _ReadQuestion:
@@ -199,13 +206,6 @@ class Asker:
                 message = f"no tool, field or symbol is called {token.text[:80]!r}"
                 yield info(Code.ASK_NAME_UNKNOWN, message)
 
-    def _homes(self, results: Sequence[Answer]) -> tuple[str, str]:
-        """Return the repository and the branch that all results of code are from."""
-        if not any(one.kind not in {"tool", "page"} for one in results):
-            return "", ""
-        homes = self._symbols.homes()
-        return homes.pop() if len(homes) == 1 else ("", "")
-
 
 class _Lookup:
     """Looks up what one question wants."""
@@ -234,17 +234,23 @@ class _Lookup:
 
     def results(self, decision: Decision) -> tuple[list[Answer], Decision]:
         """Return all results, and the decision with its direction."""
-        by_intent = {
-            Intent.NAVIGATION: self._locate_mentions,
-            Intent.DOCUMENTATION: self._document_mentions,
-            Intent.EXAMPLES: self._examples,
-            Intent.SIMILAR: self._similar,
-        }
-        if decision.intent == Intent.SEARCH:
+        intent, tools, behind = decision.intent, self._tools, list[Answer]()
+        if intent == Intent.SEARCH:
             return self.search_question(), decision
-        if decision.intent == Intent.RELATIONS:
+        if intent == Intent.RELATIONS:
             return self._relate_mentions(decision)
-        return by_intent[decision.intent](), decision
+        if intent == Intent.NAVIGATION:
+            found = tools.locate_tools(self._named, self._question.mentions)
+            behind = [] if found else tools.locate_tools(self._holders(), ())
+        elif intent == Intent.DOCUMENTATION:
+            found = tools.document_tools(self._named or self._holders(), self._fields)
+        elif intent == Intent.EXAMPLES:
+            found = tools.examples(self._named or self._holders(), self._fields)
+        else:
+            words = residue(self._question.tokens, self._question.mentions)
+            terms = self._question.terms or " ".join(token.text for token in words)
+            found = tools.similar(self._named, self._numbers, terms) if self._named else []
+        return [*found, *self._ask_answerers(intent).answers, *behind], decision
 
     def _ask_answerers(self, intent: str) -> SymbolAnswers:
         question, request = self._question, self._request
@@ -255,32 +261,11 @@ class _Lookup:
             )
         )
 
-    def _locate_mentions(self) -> list[Answer]:
-        tools = self._tools.locate_tools(self._named, self._question.mentions)
-        holders = [] if tools else self._tools.locate_tools(self._holders(), ())
-        return [*tools, *self._ask_answerers(Intent.NAVIGATION).answers, *holders]
-
     def _holders(self) -> list[int]:
         """Return the tools that take a field that is named."""
         fields = self._tools.names.fields if self._fields else {}
         entries = (fields.get(joined(field)) for field in self._fields)
         return [tool for entry in entries if entry for tool in entry[1]]
-
-    def _document_mentions(self) -> list[Answer]:
-        tools = self._named or self._holders()
-        cards = self._tools.document_tools(tools, self._fields)
-        return [*cards, *self._ask_answerers(Intent.DOCUMENTATION).answers]
-
-    def _examples(self) -> list[Answer]:
-        tools = self._named or self._holders()
-        examples = self._tools.examples(tools, self._fields)
-        return [*examples, *self._ask_answerers(Intent.EXAMPLES).answers]
-
-    def _similar(self) -> list[Answer]:
-        words = residue(self._question.tokens, self._question.mentions)
-        terms = self._question.terms or " ".join(token.text for token in words)
-        alike = self._tools.similar(self._named, self._numbers, terms) if self._named else []
-        return [*alike, *self._ask_answerers(Intent.SIMILAR).answers]
 
     def _relate_mentions(self, decision: Decision) -> tuple[list[Answer], Decision]:
         if self._symbols:
@@ -307,16 +292,14 @@ class _Lookup:
             return [*symbols]
         found = self._search(self._question.text, min(limit, MOST_MATCHES))
         self.diagnostics = found.diagnostics
-        tools = [
-            replace(self._match(one), related=tuple(_around(one, found))) for one in found.matches
-        ]
+        tools = []
+        for one in found.matches:
+            words = ", ".join(one.evidence.terms)
+            why = (f"matches {words}",) if words else ()
+            number = self._tools.index.find_tool(one.tool_id)
+            answer = self._tools.answer(number, "match", one.score, why)
+            tools.append(replace(answer, related=tuple(_around(one, found))))
         return sorted((*tools, *symbols), key=lambda one: -one.score)
-
-    def _match(self, match: Match) -> Answer:
-        number = self._tools.index.find_tool(match.tool_id)
-        words = ", ".join(match.evidence.terms)
-        why = (f"matches {words}",) if words else ()
-        return self._tools.answer(number, "match", match.score, why)
 
     def _numbers(self, text: str, limit: int) -> list[tuple[int, float]]:
         found = self._search(text, min(limit, MOST_MATCHES))
@@ -354,12 +337,6 @@ def _check_request(
 
 def _is_whole(mention: Mention, question: _ReadQuestion) -> bool:
     return mention.is_sure and mention.end - mention.start == len(question.tokens)
-
-
-def _fallback(decision: Decision) -> Diagnostic:
-    what = f"{decision.intent} ({decision.direction})" if decision.direction else decision.intent
-    message = f"nothing answers this question about {what}: these are the results of a search"
-    return info(Code.ASK_FALLBACK, message)
 
 
 def _around(match: Match, found: SearchResult) -> Iterator[RelatedItem]:

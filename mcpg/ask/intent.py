@@ -84,15 +84,7 @@ def matching(
     patterns: Iterable[IntentPattern], tokens: Sequence[Token], mentions: Sequence[Mention]
 ) -> Decision | None:
     """Return the decision of the first of *patterns* that a question is worded as, if any."""
-    units = _units(tokens, mentions)
-    for one in patterns:
-        if _matches([strip_accents(fold(word)) for word in one.template.split()], units):
-            return Decision(one.intent, 1.0, "pattern", (f"is worded as {one.template!r}",))
-    return None
-
-
-def _units(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[tuple[str, str]]:
-    """Return the words of a question, each with the kind of what it mentions, "" for others."""
+    # The words of the question, each with the kind of what it mentions, "" for others.
     starts = {one.start: one for one in mentions}
     units: list[tuple[str, str]] = []
     place = 0
@@ -100,7 +92,10 @@ def _units(tokens: Sequence[Token], mentions: Sequence[Mention]) -> list[tuple[s
         mention = starts.get(place)
         units.append((tokens[place].folded, mention.kind if mention else ""))
         place = mention.end if mention else place + 1
-    return units
+    for one in patterns:
+        if _matches([strip_accents(fold(word)) for word in one.template.split()], units):
+            return Decision(one.intent, 1.0, "pattern", (f"is worded as {one.template!r}",))
+    return None
 
 
 def _matches(words: Sequence[str], units: Sequence[tuple[str, str]]) -> bool:
@@ -108,10 +103,13 @@ def _matches(words: Sequence[str], units: Sequence[tuple[str, str]]) -> bool:
     word = unit = 0
     star, resumed = -1, 0
     while unit < len(units):
-        if word < len(words) and words[word] == ANYTHING:
+        wanted, (text, kind) = words[word] if word < len(words) else None, units[unit]
+        if wanted == ANYTHING:
             star, resumed = word, unit
             word += 1
-        elif word < len(words) and _is_one(words[word], units[unit]):
+        elif wanted is not None and (
+            kind == PLACEHOLDERS[wanted] if wanted in PLACEHOLDERS else wanted.strip("?!.,") == text
+        ):
             word += 1
             unit += 1
         elif star >= 0:
@@ -120,11 +118,6 @@ def _matches(words: Sequence[str], units: Sequence[tuple[str, str]]) -> bool:
         else:
             return False
     return all(one == ANYTHING for one in words[word:])
-
-
-def _is_one(word: str, unit: tuple[str, str]) -> bool:
-    text, kind = unit
-    return kind == PLACEHOLDERS[word] if word in PLACEHOLDERS else word.strip("?!.,") == text
 
 
 Features = dict[str, float]
@@ -210,7 +203,8 @@ def _mention_features(tokens: Sequence[Token], mentions: Sequence[Mention]) -> F
 def _shape(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int) -> Features:
     found: Features = {}
     rest = len(residue(tokens, mentions))
-    size = f"rest {_bucket(rest)}"
+    most = next((most for most in (0, _FEW, _SOME, _MANY) if rest <= most), None)
+    size = f"rest > {_MANY}" if most is None else f"rest <= {most}"
     found[size] = 1.0
     if not any(one.is_sure for one in mentions):
         found[f"unsure, {size}"] = 1.0
@@ -239,13 +233,6 @@ def _order(tokens: Sequence[Token], mentions: Sequence[Mention]) -> Features:
             for kind in sorted({kind for token in between for kind in token.cues}):
                 found[f"{one.kind} {kind} {other.kind}"] = 1.0
     return found
-
-
-def _bucket(count: int) -> str:
-    for most in (0, _FEW, _SOME, _MANY):
-        if count <= most:
-            return f"<= {most}"
-    return f"> {_MANY}"
 
 
 def _cue_features(
@@ -364,7 +351,11 @@ def decide(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int =
     """
     if not mentions:
         return Decision(Intent.SEARCH, 1.0, "default", ("no tool, field or symbol is named",))
-    if not any(one.is_sure for one in mentions) and not _is_meant(tokens, mentions):
+    # Words that may be a name are one where little else is said.
+    beside = len(residue(tokens, mentions))
+    is_pointed = any(is_pointed_at(tokens, one.start) for one in mentions)
+    is_meant = beside == 0 or (is_pointed and beside <= _MOST_BESIDE_A_POINTED_WORD)
+    if not is_meant and not any(one.is_sure for one in mentions):
         words = ", ".join(dict.fromkeys(repr(one.text) for one in mentions[:_SEVERAL]))
         return Decision(Intent.SEARCH, 1.0, "default", (f"{words} may be no name here",))
     features = extract_question_features(tokens, mentions, literals)
@@ -373,13 +364,6 @@ def decide(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int =
     if intent != Intent.SEARCH and len(tokens) > _LONG and found[intent] < _DOUBTFUL:
         return Decision(Intent.SEARCH, found[Intent.SEARCH], "default", ("no intent is clear",))
     return Decision(intent, found[intent], "model", tuple(_evidence(intent, features, mentions)))
-
-
-def _is_meant(tokens: Sequence[Token], mentions: Sequence[Mention]) -> bool:
-    """Return whether words that may be a name are one: little else is said."""
-    beside = len(residue(tokens, mentions))
-    pointed = any(is_pointed_at(tokens, one.start) for one in mentions)
-    return beside == 0 or (pointed and beside <= _MOST_BESIDE_A_POINTED_WORD)
 
 
 def _evidence(intent: str, features: Features, mentions: Sequence[Mention]) -> Iterable[str]:

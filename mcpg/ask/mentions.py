@@ -89,12 +89,6 @@ def _cues() -> tuple[dict[str, frozenset[str]], dict[str, str]]:
     return {word: frozenset(kinds) for word, kinds in found.items()}, unspaced
 
 
-@cache
-def _long_cues() -> tuple[str, ...]:
-    """Return the cues that are long enough to be recognised when they are misspelt."""
-    return tuple(word for word in _cues()[0] if len(word) >= _SHORTEST_MISSPELT)
-
-
 _NOTHING = frozenset[str]()
 
 
@@ -110,7 +104,8 @@ def find_cues(word: str) -> frozenset[str]:
         return known
     if share_of_texts(word, _ENGLISH):
         return _NOTHING
-    near = (cue for cue in _long_cues() if edit_distance(word, cue, 1) is not None)
+    long = (cue for cue in spaced if len(cue) >= _SHORTEST_MISSPELT)
+    near = (cue for cue in long if edit_distance(word, cue, 1) is not None)
     return spaced[best] if (best := next(near, "")) else _NOTHING
 
 
@@ -123,7 +118,7 @@ def tokenize_question(question: str) -> tuple[Token, ...]:
             if token is not None:
                 found.append(token)
             elif found and part[-1:] in ".,;:?!":
-                found[-1] = _ending(found[-1])
+                found[-1] = replace(found[-1], ends=True)
             if len(found) == MOST_TOKENS:
                 return tuple(found)
     return tuple(found)
@@ -163,10 +158,6 @@ def _parse_token(part: str) -> Token | None:
     folded = strip_accents(fold(text))
     cues = find_cues(folded) or _NOTHING.union(*map(find_cues, folded.split("-")))
     return Token(text, folded, is_marked, has_seams(text), any(map(behind.count, ".,;:?!")), cues)
-
-
-def _ending(token: Token) -> Token:
-    return Token(token.text, token.folded, token.is_marked, token.is_identifier, True, token.cues)
 
 
 def has_seams(text: str) -> bool:

@@ -57,17 +57,12 @@ def decide_direction(
         asks_origin = cues.has("give") or (cues.has("where") and not cues.has("take"))
         is_taken = cues.has("take") and not cues.is_before("give", "take")
         return Direction.GIVES_FIELD if asks_origin and not is_taken else Direction.USES_FIELD
-    ordered = _decide_order(cues)
+    ordered = ""
+    if cues.has("before") != cues.has("after"):
+        ordered = Direction.BEFORE if cues.has("before") else Direction.AFTER
     if fields and not ordered:
         return _decide_field_direction(fields[0], mentions, answers, cues)
     return ordered or _decide_tool_direction(cues)
-
-
-def _decide_order(cues: _Cues) -> str:
-    """Return the direction that words of order tell, "" where there are none."""
-    if cues.has("before") == cues.has("after"):
-        return ""
-    return Direction.BEFORE if cues.has("before") else Direction.AFTER
 
 
 def _decide_field_direction(
@@ -177,15 +172,11 @@ class ToolRelationsAnswers:
                 yield other, weight, _flow(index.provision(number)[1])
             for other in self._answers.mentioned_in(tool, index.record(tool)):
                 yield other, _NAMED_IN_DESCRIPTION, "the description names it"
-            yield from self._readers_for(tool)
-
-    def _readers_for(self, tool: int) -> Iterator[Evidence]:
-        """Yield what reads the things that required arguments of *tool* identify."""
-        required = self._index.required_arguments(tool)
-        for name in required:
-            is_handle = not _HANDLES.isdisjoint(split_words(name))
-            for other, strength, why in self._readers(name, tool):
-                yield other, (_OF_HANDLE if is_handle else _WEAK) * strength, why
+            # What reads the things that its required arguments identify.
+            for name in index.required_arguments(tool):
+                is_handle = not _HANDLES.isdisjoint(split_words(name))
+                for other, strength, why in self._readers(name, tool):
+                    yield other, (_OF_HANDLE if is_handle else _WEAK) * strength, why
 
     def _beside(self, tools: Sequence[int]) -> Iterator[Evidence]:
         """Yield what is related to *tools*, which no edge puts in order."""
@@ -200,11 +191,7 @@ class ToolRelationsAnswers:
         for tool in tools:
             for link, other, kind, weight in index.edges(tool):
                 if str(kind) == EdgeKind.NEXT_STEP:
-                    yield (
-                        other,
-                        weight,
-                        index.reason(link) or _UNEXPLAINED,
-                    )
+                    yield other, weight, index.reason(link) or _UNEXPLAINED
             for number, other, weight in index.provides(tool):
                 yield other, weight, _flow(index.provision(number)[1])
             for other in self._answers.find_mentions(tool):
@@ -217,17 +204,14 @@ class ToolRelationsAnswers:
             for number, other, weight in index.provided_by(tool):
                 if any(joined(_last(one[1])) in wanted for one in index.provision(number)[1]):
                     yield other, weight, _flow(index.provision(number)[1])
-            yield from self._returning(tool, fields)
+            for field in fields:
+                for other in self._entry(field)[2]:
+                    yield other, _OPTIONAL, f"returns {field!r}"
+                yield from self._readers(field, tool)
             for other in self._answers.mentioned_in(tool, index.record(tool)):
                 yield other, _NAMED_IN_DESCRIPTION, "the description names it"
             for other, weight, why in self._stated_before(tool):
                 yield other, _WEAK * weight, why
-
-    def _returning(self, tool: int, fields: Sequence[str]) -> Iterator[Evidence]:
-        for field in fields:
-            for other in self._entry(field)[2]:
-                yield other, _OPTIONAL, f"returns {field!r}"
-            yield from self._readers(field, tool)
 
     def _stated_before(self, tool: int) -> Iterator[Evidence]:
         index = self._index
@@ -284,7 +268,7 @@ class ToolRelationsAnswers:
             share = len(subjects.intersection(named)) / len(subjects)
             done = index.operations([other])[0]
             reads = sum(done[: operations.READS]) / max(1, sum(done))
-            needs = self._needs(field, other)
+            needs = joined(field) in map(joined, index.required_arguments(other))
             if share and reads > _READER and not needs:
                 many = done[1] / max(1, sum(done))
                 rows.append((share, many, -len(named), -other, other))
@@ -295,10 +279,6 @@ class ToolRelationsAnswers:
                 strength,
                 f"reads what {field!r} identifies (no schema says who returns it)",
             )
-
-    def _needs(self, field: str, tool: int) -> bool:
-        required = self._index.required_arguments(tool)
-        return joined(field) in map(joined, required)
 
     def _path(self, tools: Sequence[int]) -> list[Answer]:
         """Return the tools on the strongest path from the first of *tools* to the last."""
@@ -319,14 +299,12 @@ class ToolRelationsAnswers:
         for place, tool in enumerate(way):
             why = (self._reason(way[place - 1], tool, kind),) if place else ()
             steps.append(self._answers.answer(tool, kind, 1.0, why))
-        between = [] if len(way) > 2 else self._list_between(start, end)  # noqa: PLR2004 - both ends
+        between: list[Answer] = []
+        if len(way) <= 2:  # noqa: PLR2004 - both ends
+            # What the last tool needs besides the first one.
+            near = self._make_answers("before", self._before([end]), (start, end))
+            between = [one for one in near if one.score >= _WEAK * _READER][:_MOST_READERS]
         return [*steps[:-1], *between, steps[-1]]
-
-    def _list_between(self, start: int, end: int) -> list[Answer]:
-        """Return what the last tool needs besides the first one."""
-        found = self._make_answers("before", self._before([end]), (start, end))
-        kept = [one for one in found if one.score >= _WEAK * _READER]
-        return kept[:_MOST_READERS]
 
     def _strongest(self, start: int, end: int) -> list[int]:
         """Return the path with the greatest product of weights, none if it is too long."""
@@ -338,7 +316,10 @@ class ToolRelationsAnswers:
                 return []
             negative, depth, tool = heappop(queue)
             if tool == end:
-                return _way(before, end)
+                way = [end]
+                while way[-1] in before and len(way) <= _DEEPEST + 1:
+                    way.append(before[way[-1]])
+                return way[::-1]
             for other, weight in self._steps(tool) if depth < _DEEPEST else ():
                 strength = -negative * weight
                 if strength > best.get(other, 0.0) and other not in self._answers.disabled:
@@ -372,10 +353,3 @@ def _flow(fields: Sequence[tuple[str, str, bool]]) -> str:
 
 def _last(path: str) -> str:
     return path.rpartition(".")[2].replace("[]", "").replace("*", "")
-
-
-def _way(before: dict[int, int], end: int) -> list[int]:
-    way = [end]
-    while way[-1] in before and len(way) <= _DEEPEST + 1:
-        way.append(before[way[-1]])
-    return way[::-1]

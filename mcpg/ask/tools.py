@@ -114,7 +114,11 @@ class _CallMaker:
             return None
         if "pattern" in whole:
             self.unfollowed.append(name)
-        return _text(whole, name)
+        form = whole.get("format")
+        made = _FORMATS.get(form, f"<{name}>") if isinstance(form, str) else f"<{name}>"
+        least = min(_whole_number(whole.get("minLength"), 0), _MOST_CHARACTERS)
+        most = _whole_number(whole.get("maxLength"), _MOST_CHARACTERS)
+        return (made + "x" * (least - len(made)))[:most]
 
     def _array(self, schema: JsonObject, name: str, depth: int) -> list[JsonValue]:
         least = _whole_number(schema.get("minItems"), 1)
@@ -227,14 +231,6 @@ def _find_bound(schema: JsonObject, key: str, way: int) -> float | None:
     whole = int(strict) + way
     other = _quantity(schema.get("maximum" if way > 0 else "minimum"))
     return whole if other is None or (whole - other) * way <= 0 else (strict + other) / 2
-
-
-def _text(schema: JsonObject, name: str) -> str:
-    form = schema.get("format")
-    made = _FORMATS.get(form, f"<{name}>") if isinstance(form, str) else f"<{name}>"
-    least = min(_whole_number(schema.get("minLength"), 0), _MOST_CHARACTERS)
-    most = _whole_number(schema.get("maxLength"), _MOST_CHARACTERS)
-    return (made + "x" * (least - len(made)))[:most]
 
 
 def _whole_number(found: JsonValue, otherwise: int) -> int:
@@ -352,7 +348,20 @@ class ToolAnswers:
             document = self.index.record(tool)
             why = list(_described_fields(document.tool, fields))
             answer = self.answer(tool, "documentation", 1.0, why, self.neighbours(tool))
-            answers.append(_with_card(answer, document))
+            described = document.tool
+            card: JsonObject = {
+                "toolId": described.id,
+                "sourceId": described.source_id,
+                "toolName": described.name,
+                "displayName": described.display_name,
+                "description": described.description,
+                "requiredArguments": list(described.required_arguments),
+                "inputSchema": described.input_schema,
+                "outputSchema": described.output_schema,
+                "annotations": described.annotations,
+                "notes": document.body or None,
+            }
+            answers.append(replace(answer, card=card))
         return [*answers, *self._pages(tools)]
 
     def _pages(self, tools: Sequence[int]) -> Iterator[Answer]:
@@ -424,9 +433,12 @@ class ToolAnswers:
             for one in self._find_terms(split_words(document.tool.name))
         )
         for other in sorted({*chain.from_iterable(holders)}):
-            share = _shared_words(index.tool_name(tool), index.tool_name(other))
+            names = index.tool_name(tool), index.tool_name(other)
+            first, second = ({stem(word) for word in split_words(one)} for one in names)
+            # Jaccard
+            share = len(first & second) / len(first | second) if first and second else 0.0
             if other != tool and share >= _SHARED:
-                is_same = joined(index.tool_name(tool)) == joined(index.tool_name(other))
+                is_same = joined(names[0]) == joined(names[1])
                 why = "has the same name" if is_same else "has a name that is easily confused"
                 yield other, _OF_NAMES * share, why
         name = " ".join(split_words(document.tool.name))
@@ -508,26 +520,3 @@ def _described_fields(tool: Tool, fields: Sequence[str]) -> Iterator[str]:
                 said = "; ".join(filter(None, about))
                 kind = f"{what} {one.path!r}: {one.type or 'any'}{required}"
                 yield f"{kind}. {said}" if said else kind
-
-
-def _shared_words(one: str, other: str) -> float:
-    """Return the share of words that two names have in common (Jaccard)."""
-    first, second = ({stem(word) for word in split_words(name)} for name in (one, other))
-    return len(first & second) / len(first | second) if first and second else 0.0
-
-
-def _with_card(answer: Answer, document: ToolDocument) -> Answer:
-    tool = document.tool
-    card: JsonObject = {
-        "toolId": tool.id,
-        "sourceId": tool.source_id,
-        "toolName": tool.name,
-        "displayName": tool.display_name,
-        "description": tool.description,
-        "requiredArguments": list(tool.required_arguments),
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-        "annotations": tool.annotations,
-        "notes": document.body or None,
-    }
-    return replace(answer, card=card)

@@ -6,13 +6,11 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from mcpg.cli.exit_codes import run_guarded
 from mcpg.cli.fast_path import quick_run
-
-if TYPE_CHECKING:
-    from mcpg.cli.output import Output
-
+from mcpg.cli.output import COLORS, Color, Output
+from mcpg.cli.terminal import prepare_streams
 
 __all__ = ["main"]
 
@@ -45,17 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run_guarded(arguments: list[str]) -> int:
-    from mcpg.cli.exit_codes import run_guarded  # noqa: PLC0415 - a quick run needs none of it
-    from mcpg.cli.terminal import prepare_streams  # noqa: PLC0415
-
     prepare_streams()
     return run_guarded(lambda: _run(arguments), _output_of_errors(arguments))
 
 
 def _output_of_errors(arguments: list[str]) -> Output:
     """Return the output for errors, which may arise before the options are parsed."""
-    from mcpg.cli.output import COLORS, Color, Output  # noqa: PLC0415 - a quick run needs none of it
-
     color: str = Color.AUTO
     for word, following in zip(arguments, [*arguments[1:], ""], strict=False):
         flag, _, joined = word.partition("=")

@@ -14,20 +14,31 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
-from mcpg.bundle import Bundle
+from mcpg.bundle import Bundle, assemble, read_bundle
+from mcpg.bundle.metadata import definitions_in
 from mcpg.catalog.definitions import Key
 from mcpg.catalog.model import Tool
+from mcpg.cli.embedding import VectorTarget
 from mcpg.cli.environment import KEYS, POSTGRES_VARIABLE, cache_folder
+from mcpg.cli.locks import REFUSE, change_json, is_locked, lock_path, open_lock
 from mcpg.cli.providers import NONE, ServiceFactory
+from mcpg.cli.query import find_strategy
 from mcpg.cli.settings import Settings
 from mcpg.documents.model import ToolDocument
-from mcpg.embeddings.provider import EmbeddingProvider
-from mcpg.engine import Engine
+from mcpg.embeddings.provider import EmbeddingError, EmbeddingKey, EmbeddingProvider, embed_query
+from mcpg.engine import Engine, load
 from mcpg.errors import McpgError, NotFoundError, find_remedy
-from mcpg.review.lock import ApprovedTools, LockChange
+from mcpg.files import exists, is_file
+from mcpg.index.file import fresh_index
+from mcpg.review.live_tools import OnChange, ReviewedGraph, review_tools
+from mcpg.review.lock import ApprovedTools, LockChange, LockChangeKind, lock_changes
+from mcpg.review.lock_sources import stated_in
+from mcpg.search.caches import QUERY, make_key
+from mcpg.search.model import recipe
 from mcpg.sources.model import SourceBatch
 from mcpg.text.install_commands import install_command
 from mcpg.values import format_count
+from mcpg.vectors.file import find_vectors
 
 
 class Status(StrEnum):
@@ -94,8 +105,6 @@ _REBUILD = "make it anew with `mcpg bundle SOURCE... -o FILE`"
 
 def check_settings(settings: Settings) -> Check:
     """Read every setting."""
-    from mcpg.cli.query import find_strategy  # noqa: PLC0415 - help needs no engine
-
     find_strategy(settings)
     settings.sources()
     found = {key: setting for key in KEYS if (setting := settings.find(key))}
@@ -132,7 +141,7 @@ def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
         status = Status.FAILED if is_named else Status.OFF
         return Check(name, status, fault.message, fault.remedy), None
     try:
-        engine, took = time_call(lambda: _load_engine(paths))
+        engine, took = time_call(lambda: load(paths, cache_dir=cache_folder()))
     except McpgError as fault:
         return failure(name, fault), None
     names = ", ".join(paths)
@@ -151,8 +160,6 @@ def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
 
 def _stale_tools(paths: Iterable[str]) -> int:
     """Return how many tools of the bundles among *paths* are kept from an earlier build."""
-    from mcpg.bundle import read_bundle  # noqa: PLC0415 - help needs none of it
-
     count = 0
     for path in paths:
         with suppress(McpgError):
@@ -162,10 +169,6 @@ def _stale_tools(paths: Iterable[str]) -> int:
 
 def check_index(settings: Settings) -> Check:
     """Look whether a fresh index is kept; loading has just made one where that is possible."""
-    from mcpg.files import is_file  # noqa: PLC0415 - as above
-    from mcpg.index.file import fresh_index  # noqa: PLC0415 - as above
-    from mcpg.search.model import recipe  # noqa: PLC0415 - help needs no index
-
     name = "index"
     paths = [str(one.value) for one in settings.bundles()]
     if len(paths) > 1 or not is_file(paths[0]):
@@ -192,8 +195,6 @@ def check_vectors(engine: Engine, factory: ServiceFactory) -> Check:
     provider = _provider(factory)
     if provider is None:
         return Check(name, Status.OFF, "no embedding provider")
-    from mcpg.cli.embedding import VectorTarget  # noqa: PLC0415 - graph searches need no vectors
-    from mcpg.vectors.file import find_vectors  # noqa: PLC0415 - as above
 
     target = VectorTarget(given, engine.index.header.key, len(engine.index))
     found = find_vectors(target.places, target.key, target.tools, provider)
@@ -217,18 +218,10 @@ def check_vectors(engine: Engine, factory: ServiceFactory) -> Check:
 
 def _provider(factory: ServiceFactory) -> EmbeddingProvider | None:
     """Return the embedding provider; a check of its own reports why there is none."""
-    from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - as above
-
     try:
         return factory.provider()
     except EmbeddingError:
         return None
-
-
-def _load_engine(paths: list[str]) -> Engine:
-    from mcpg.engine import load  # noqa: PLC0415 - as above
-
-    return load(paths, cache_dir=cache_folder())
 
 
 # Extras
@@ -266,16 +259,14 @@ def check_extra(extra: str) -> Check:
     if missing:
         message = f"not installed: {', '.join(missing)}"
         return Check(name, Status.OFF, message, install_command(extra), {"missing": [*missing]})
-    found = {module: _version(module) for module in EXTRAS[extra]}
+    found: dict[str, str] = {}
+    for module in EXTRAS[extra]:
+        try:
+            found[module] = version(_DISTRIBUTIONS.get(module, module.replace("_", "-")))
+        except PackageNotFoundError:
+            found[module] = "of unknown version"
     versions = ", ".join(f"{module} {number}" for module, number in found.items())
     return Check(name, Status.OK, f"installed: {versions}", details=found)
-
-
-def _version(module: str) -> str:
-    try:
-        return version(_DISTRIBUTIONS.get(module, module.replace("_", "-")))
-    except PackageNotFoundError:
-        return "of unknown version"
 
 
 # The embedding provider and the language model
@@ -287,8 +278,6 @@ FOREIGN_TEXT = "wo ist meine Sendung"
 
 def check_provider(settings: Settings, factory: ServiceFactory) -> Check:
     """Embed one text."""
-    from mcpg.embeddings.provider import EmbeddingError, embed_query  # noqa: PLC0415 - help does without
-
     name = "embeddings"
     is_wanted = factory.needs_vectors or settings.find("embeddings.with") is not None
     try:
@@ -355,8 +344,6 @@ def check_store(settings: Settings, factory: ServiceFactory) -> Check:
         return Check(name, Status.OFF, "vectors are not kept between runs")
     import numpy as np  # noqa: PLC0415 - help needs no vectors
 
-    from mcpg.embeddings.provider import EmbeddingKey  # noqa: PLC0415 - as above
-
     key, vector = EmbeddingKey(_MARK, _MARK, _MARK), np.ones(2, dtype=np.float32)
 
     def trip() -> Any:
@@ -374,8 +361,6 @@ def check_store(settings: Settings, factory: ServiceFactory) -> Check:
 
 def check_cache(settings: Settings, factory: ServiceFactory) -> Check:
     """Put an entry into the search cache and take it out again."""
-    from mcpg.search.caches import QUERY, make_key  # noqa: PLC0415 - help needs no cache
-
     name, found = "search cache", settings.find("cache.kind")
     cache = factory.cache()
     if cache is None or found is None:
@@ -413,9 +398,6 @@ def check_review(settings: Settings, tools: Sequence[Tool]) -> Iterator[Check]:
 
     Whoever reviewed the bundle has not seen what differs; see ADR 24.
     """
-    from mcpg.bundle import read_bundle  # noqa: PLC0415 - help needs none of it
-    from mcpg.engine import load  # noqa: PLC0415 - as above
-
     paths: list[str] = []
     with suppress(McpgError):  # the check of the bundle reports it
         paths = [str(one.value) for one in settings.bundles()]
@@ -446,18 +428,10 @@ def _check_new(tools: Sequence[Tool], bundled: Collection[Key]) -> Iterator[Chec
 def _of_bundle(
     path: str, bundle: Bundle, documents: Sequence[ToolDocument], tools: Sequence[Tool]
 ) -> Iterator[Check]:
-    from mcpg.bundle.metadata import definitions_in  # noqa: PLC0415 - as above
-
     definitions = definitions_in(bundle, documents)
     live = [tool for tool in tools if definitions.get((tool.source_id, tool.name))]
 
     def compare() -> Check:
-        from mcpg.review.live_tools import (  # noqa: PLC0415 - as above
-            OnChange,
-            ReviewedGraph,
-            review_tools,
-        )
-
         reviewed = ReviewedGraph(tuple(one.tool for one in documents), definitions)
         found = review_tools(reviewed, live, OnChange.WARN, path).diagnostics
         warnings = [{"code": one.code, "message": one.message, "place": one.place} for one in found]
@@ -479,15 +453,6 @@ def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[C
 
     It fails where a build under the lock would.
     """
-    from mcpg.cli.locks import (  # noqa: PLC0415 - as above
-        REFUSE,
-        change_json,
-        is_locked,
-        lock_path,
-        open_lock,
-    )
-    from mcpg.files import exists  # noqa: PLC0415 - as above
-
     path, is_held = lock_path(settings), is_locked(settings)
     if not (is_held or exists(path)):
         return
@@ -517,11 +482,6 @@ def _format_parts(change: LockChange) -> str:
 
 def _lock_changes(lock: ApprovedTools, batches: Sequence[SourceBatch]) -> Sequence[LockChange]:
     """Return the tools that differ from *lock*; what sources that failed have is not known."""
-    from mcpg.bundle import assemble  # noqa: PLC0415 - as above
-    from mcpg.review.lock import LockChangeKind, lock_changes  # noqa: PLC0415 - as above
-    from mcpg.review.lock_sources import stated_in  # noqa: PLC0415 - as above
-    from mcpg.sources.model import SourceBatch  # noqa: PLC0415 - as above
-
     stated, _ = stated_in(SourceBatch.join(batches), partial(assemble, texts=False))
     responding = {one.tool.source_id for one in stated}
     return [

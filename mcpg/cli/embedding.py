@@ -18,6 +18,7 @@ from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
 from mcpg.errors import Diagnostic, OutputError, UsageError
 from mcpg.index.file import cached_path
 from mcpg.search.observer import Observer
+from mcpg.search.telemetry import observe_vectors
 from mcpg.values import format_count
 from mcpg.vectors import SUFFIX
 from mcpg.vectors.build import BuiltVectors, vectors_for
@@ -46,7 +47,6 @@ class EmbeddingSetup:
         """Return what *make* builds, reporting it to the observer."""
         if self.observer is None:
             return make()
-        from mcpg.search.telemetry import observe_vectors  # noqa: PLC0415 - most runs tell nobody
 
         return observe_vectors(self.observer, make)
 

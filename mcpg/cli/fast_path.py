@@ -2,41 +2,18 @@
 
 The parser reads the same declarations as Typer does. Whatever it does not accept (another command,
 `--help`, an unknown option, a wrong value) is left to the whole program, which reports mistakes.
-
-A plain search of a bundle with a fresh index needs even less: neither settings nor those modules of
-the standard library that take longer to import than the search takes. Should anything be in its
-way, nothing has been printed yet, and the command runs as any other.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any
 
+from mcpg.cli.exit_codes import run_guarded
 from mcpg.cli.parameters import COMMON, FREQUENT, CommandParameter, make_output
-
-if TYPE_CHECKING:
-    from mcpg.engine.engine import Engine
-    from mcpg.search.results import SearchResult
-
-_DEFAULT_BUNDLE = "graph.mdld"
-_PLAIN = {
-    *("query", "bundle", "limit", "strategy", "context", "include_disabled", "lexicon"),
-    *("sources", "in_categories", "read_only", "related", "min_score", "abstain"),
-    *("form", "input_schema", "quiet", "color", "context_tools", "context_summary"),
-}
-# Of these, the ones that are no arguments of a search.
-_OTHERS = (
-    *("query", "bundle", "related", "in_categories"),
-    *("form", "input_schema", "quiet", "color", "context_summary"),
-)
-# What needs vectors needs settings to find the embedding provider.
-_WITH_VECTORS = ("embeddings", "auto")
-_WITH_SCHEMAS = ("json", "jsonl")
-# Of more diagnostics some are folded.
-_MOST_TOLD = 10
+from mcpg.cli.terminal import prepare_streams
 
 
 class _UnusualArgumentsError(Exception):
@@ -53,27 +30,24 @@ def quick_run(arguments: Sequence[str]) -> int | None:
         given = parse(arguments[1:], table)
     except (_UnusualArgumentsError, ValueError):
         return None
-    code = plain_search(given) if name == "search" else None
-    if code is not None:
-        return code
-    module = __import__(f"mcpg.cli.commands.{name}", fromlist=["run"])
-    return _run(module.run, {one.name: given.get(one.name, one.default) for one in table})
+    if name == "search":
+        from mcpg.cli.plain_search import plain_search  # noqa: PLC0415 - other commands do without
 
-
-def _run(command: Any, values: dict[str, Any]) -> int:
-    from mcpg.cli.exit_codes import run_guarded  # noqa: PLC0415 - a plain search does without
-    from mcpg.cli.terminal import prepare_streams  # noqa: PLC0415
-
+        code = plain_search(given)
+        if code is not None:
+            return code
+    run = import_module(f"mcpg.cli.commands.{name}").run
+    values = {one.name: given.get(one.name, one.default) for one in table}
     prepare_streams()
     output = make_output({one.name: values.pop(one.name) for one in COMMON})
-    return run_guarded(lambda: int(command(output, **values)), output)
+    return run_guarded(lambda: int(run(output, **values)), output)
 
 
 def parse(arguments: Iterable[str], table: Sequence[CommandParameter]) -> dict[str, Any]:
     """Return by name the values of those parameters of *table* that are given.
 
     Raises:
-        _UnusualError: Something is unknown, missing, not accepted, or given twice.
+        _UnusualArgumentsError: Something is unknown, missing, not accepted, or given twice.
         ValueError: A value is no number where the parameter takes one.
     """
     flags = {flag: one for one in table for names in one.flags for flag in names.split("/")}
@@ -130,165 +104,3 @@ def _arguments(words: list[str], table: Iterable[CommandParameter]) -> dict[str,
     if len(words) != 1:
         raise _UnusualArgumentsError
     return {argument.name: words[0]}
-
-
-def plain_search(given: Mapping[str, Any]) -> int | None:
-    """Answer a search that needs the index of one bundle alone, and print the matches.
-
-    Returns:
-        The exit code; `None` where more is asked for, or anything fails.
-    """
-    bundles, context = given.get("bundle", ()), given.get("context", "")
-    query = " ".join(given.get("query", ())).strip()
-    is_gated = given.get("abstain") or "min_score" in given
-    if (
-        not given.keys() <= _PLAIN
-        or len(bundles) > 1
-        or given.get("strategy") in _WITH_VECTORS
-        or query == "-"
-        or (is_gated and not query and not context and not given.get("context_summary"))
-        or context.lstrip()[:1] in ("{", "[")
-        or (given.get("input_schema") and given.get("form") not in _WITH_SCHEMAS)
-    ):
-        return None
-    try:
-        settled = {**_read_plain_settings(), **given}
-        named = settled["bundle"]
-        engine = _engine(named if isinstance(named, str) else named[0])
-        result = engine.search(query or None, **_options(settled))
-        if not given.get("related", True):
-            result = result.without_related()
-        printed = _laid_out(result, given)
-    except Exception:  # noqa: BLE001 - whatever it is, the whole program explains it
-        return None
-    code = 0 if result.matches else 1
-    return _print(*printed, code, given.get("color"))
-
-
-def _options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of a search among the values *given* of parameters."""
-    options = {name: one for name, one in given.items() if name not in _OTHERS}
-    if "in_categories" in given:
-        options["categories"] = given["in_categories"]
-    if "context_summary" in given:
-        options["context"] = [given["context_summary"], given.get("context")]
-    return options
-
-
-def _engine(path: str) -> Engine:
-    from mcpg.engine.engine import Engine  # noqa: PLC0415 - only once the words are parsed
-    from mcpg.index.file import fresh_index  # noqa: PLC0415
-    from mcpg.search.model import recipe  # noqa: PLC0415 - as above
-
-    index = fresh_index(path, recipe(), in_blocks=True)
-    if index is None:
-        from mcpg.cli.environment import cache_folder  # noqa: PLC0415 - most indexes stand beside
-
-        index = fresh_index(path, recipe(), cache_folder(), in_blocks=True)
-    # Where the bundle's own model is not used, that is told.
-    if index is None or index.has_section("model.ignored"):
-        raise _UnusualArgumentsError
-    return Engine(index)
-
-
-def _read_plain_settings() -> dict[str, Any]:
-    """Return what the environment and configuration files set, as values of parameters.
-
-    Raises:
-        _UnusualError: A project file has settings.
-        NotPlainError: Settings ask for more than a plain search.
-    """
-    folder, configured, found = os.getcwd(), "", ""  # noqa: PTH109 - pathlib costs more than the search
-    while True:
-        if _has_settings(folder + os.sep + "pyproject.toml"):
-            raise _UnusualArgumentsError
-        configured = configured or _file(folder, "mcpg.toml")
-        found = found or _file(folder, _DEFAULT_BUNDLE)
-        parent = os.path.dirname(folder)  # noqa: PTH120 - as above
-        if parent == folder:
-            break
-        folder = parent
-    settled = {"bundle": found} if found else {}
-    if configured or any(name[:5] == "MCPG_" for name in os.environ):
-        from mcpg.cli.environment import plain_settings  # noqa: PLC0415 - most set nothing
-
-        settled |= plain_settings(configured, os.environ)
-    return settled
-
-
-def _file(folder: str, name: str) -> str:
-    path = folder + os.sep + name
-    return path if os.path.isfile(path) else ""  # noqa: PTH113 - as above
-
-
-def _has_settings(path: str) -> bool:
-    """Return whether the project file at *path*, which need not exist, has settings."""
-    if not os.path.isfile(path):  # noqa: PTH113 - as above; opening a pipe would wait
-        return False
-    with open(path, "rb") as file:  # noqa: PTH123 - as above
-        project = file.read()
-    # Many a project depends on mcpg without settings for it.
-    if b"mcpg" not in project:
-        return False
-    from mcpg.cli.environment import may_be_key  # noqa: PLC0415 - few projects mention mcpg
-
-    text = project.decode("utf-8-sig")
-    if not may_be_key("mcpg", text):
-        return False
-    import tomllib  # noqa: PLC0415 - as above
-
-    tools = tomllib.loads(text).get("tool")
-    return isinstance(tools, dict) and "mcpg" in tools
-
-
-def _laid_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Return what goes to standard output, and what to standard error before and after it."""
-    from mcpg.cli.search_output import result_text  # noqa: PLC0415
-    from mcpg.cli.terminal import AUTO, Screen  # noqa: PLC0415 - as above
-
-    screen, form = Screen(given.get("color", AUTO)), given.get("form", "text")
-    text = result_text(result, form, screen, schemas=given.get("input_schema", False))
-    if form == "json":  # which holds the diagnostics
-        return text, "", ""
-    is_quiet = given.get("quiet", False)
-    told = [one for one in result.diagnostics if not (is_quiet and one.severity == "info")]
-    if len(told) > _MOST_TOLD:
-        raise _UnusualArgumentsError
-    advice = "" if result.matches or is_quiet else _advice(given)
-    return text, "".join(map(screen.diagnostic_line, told)), advice
-
-
-def _advice(given: Mapping[str, Any]) -> str:
-    from mcpg.cli.matches import nothing_found_text  # noqa: PLC0415 - as above
-
-    is_filtered = any(map(given.get, ("sources", "in_categories", "read_only")))
-    abstain, gate = given.get("abstain", False), given.get("min_score")
-    return nothing_found_text(gate, abstain=abstain, is_filtered=is_filtered) + "\n"
-
-
-def _print(text: str, noticed: str, advice: str, code: int, color: str | None) -> int:
-    """Print all, and return *code*; a failure is reported now, and nothing is answered anew."""
-    from mcpg.cli.terminal import AUTO, prepare_streams, silence  # noqa: PLC0415 - as above
-
-    prepare_streams()
-    _tell(noticed)
-    try:
-        sys.stdout.write(f"{text}\n" if text else "")
-        sys.stdout.flush()
-    except BrokenPipeError:
-        silence()
-        return 0
-    except OSError as fault:
-        from mcpg.cli.exit_codes import report_error  # noqa: PLC0415 - few outputs cannot be written
-        from mcpg.cli.output import Output, unwritable  # noqa: PLC0415
-
-        return report_error(unwritable(fault), Output(color=color or AUTO))
-    _tell(advice)
-    return code
-
-
-def _tell(text: str) -> None:
-    try:  # noqa: SIM105 - `suppress` costs more than the search
-        sys.stderr.write(text)
-    except (OSError, AttributeError):  # full, or closed by whoever started the program
-        pass

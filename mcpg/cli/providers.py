@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    # What no setting asks for is not imported.
     from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingStore
     from mcpg.llm.normalizer import Normalizer
     from mcpg.net.http import Budget

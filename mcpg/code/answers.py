@@ -11,7 +11,7 @@ from mcpg.ask.mentions import Token, does
 from mcpg.ask.model import Answer, CodeScope, Direction, Intent, Mention, MentionKind, RelatedItem
 from mcpg.code.graph import CodeGraph, LocatedSymbol, Relation
 from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind
-from mcpg.code.search import CodeMatch, CodeSearch
+from mcpg.code.search import CodeSearch
 from mcpg.index import Index
 from mcpg.text import stem
 from mcpg.text.spelling import edit_distance
@@ -66,10 +66,14 @@ class CodeAnswers:
         """Return the name of a symbol that *name* misspells, "" where none is near."""
         around, dot, short = name.rpartition(".")
         close = () if self.is_empty else self.search.find_named_symbols(short)
-        names = sorted(
-            {(-one.score, _edits(short, one), one.definition.symbol.short_name) for one in close}
-        )
-        found = (f"{around}{dot}{one}" for _, _, one in names)
+        names: set[tuple[float, int, str]] = set()
+        for one in close:
+            name = one.definition.symbol.short_name
+            most = max(len(short), len(name))
+            # Those of case count as well.
+            edits = edit_distance(short, name, most)
+            names.add((-one.score, most if edits is None else edits, name))
+        found = (f"{around}{dot}{one}" for _, _, one in sorted(names))
         return next((one for one in found if self.has(one)), "")
 
     def imports(self, name: str) -> bool:
@@ -320,13 +324,6 @@ def _answer(one: LocatedSymbol, kind: str, score: float, why: tuple[str, ...]) -
         (),
         why,
     )
-
-
-def _edits(name: str, match: CodeMatch) -> int:
-    """Return how many edits, those of case included, make *name* the name of a symbol."""
-    most = max(len(name), len(match.definition.symbol.short_name))
-    edits = edit_distance(name, match.definition.symbol.short_name, most)
-    return most if edits is None else edits
 
 
 def _describe_match(one: LocatedSymbol) -> str:

@@ -419,10 +419,13 @@ class _Extraction:
             elif "import" in found:
                 node = found["import"][0]
                 imports += read_import(self._family, self._text(node), node.start_point[0] + 1)
-            elif not self._is_definition(found):
+            elif "name" not in found:
                 variables += self._variables(found)
         return SourceFacts(
-            [self._add_docstring(place, one) for place, one in enumerate(definitions)],
+            [
+                one._replace(documentation=self._docs.get(place) or one.documentation)
+                for place, one in enumerate(definitions)
+            ],
             imports,
             uses,
             variables,
@@ -435,15 +438,11 @@ class _Extraction:
     def _text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
-    @staticmethod
-    def _is_definition(found: Captures) -> bool:
-        return "name" in found
-
     def _definitions(self, matches: list[Captures]) -> list[Definition]:
         """Return the definitions in order, and note which stands in which."""
         found: dict[tuple[int, int], tuple[str, Node, Captures]] = {}
         for captures in matches:
-            if self._is_definition(captures):
+            if "name" in captures:
                 key = next(name for name in captures if name.startswith("def."))
                 node = captures[key][0]
                 found.setdefault((node.start_byte, -node.end_byte), (key[4:], node, captures))
@@ -502,10 +501,6 @@ class _Extraction:
             lines.append(text)
         return _prose("\n".join(_MARKS.sub("", line) for line in reversed(lines)))
 
-    def _add_docstring(self, place: int, definition: Definition) -> Definition:
-        text = self._docs.get(place)
-        return definition._replace(documentation=text) if text else definition
-
     def _owner(self, position: int) -> int:
         """Return the innermost definition at a *position*, -1 for none."""
         place = bisect_right(self._starts, position) - 1
@@ -534,14 +529,21 @@ class _Extraction:
     def _variables(self, found: Captures) -> Iterator[Variable]:
         if "doc" in found:
             node = found["doc"][0]
+            text = self._text(node)
+            quoted = _STRING.match(text)
             self._docs.setdefault(
-                self._owner(node.start_byte), _prose(_strip_quotes(self._text(node)))
+                self._owner(node.start_byte), _prose(quoted[2] if quoted else text)
             )
             return
         if "package" in found:
             self._facts["package"] = self._facts["package"] or self._text(found["package"][0])
             return
-        value = self._value(found)
+        value = UNKNOWN
+        if "type" in found:
+            plain = plain_type(self._text(found["type"][0]))
+            value = plain if plain == UNKNOWN else f"{plain}()"
+        elif "value" in found:
+            value = plain_expression(self._text(found["value"][0]))
         for key in ("variable", "parameter", "field"):
             for node in found.get(key, ()):
                 name = self._text(node)[:_LONGEST_NAME].replace("this.", "self.")
@@ -549,20 +551,9 @@ class _Extraction:
                     name = f"self.{name}"
                 yield Variable(self._owner(node.start_byte), name, value)
 
-    def _value(self, found: Captures) -> str:
-        if "type" in found:
-            plain = plain_type(self._text(found["type"][0]))
-            return plain if plain == UNKNOWN else f"{plain}()"
-        return plain_expression(self._text(found["value"][0])) if "value" in found else UNKNOWN
-
 
 _MARKS = re.compile(r"^(?:/\*+|//[/!]*|\*+(?!/))\s?|\s*\*+/\s*$|</?[a-zA-Z][^<>]{0,80}>")
 _STRING = re.compile(r"""[A-Za-z]{0,2}('''|\"\"\"|'|")(.*)\1\Z""", re.DOTALL)
-
-
-def _strip_quotes(text: str) -> str:
-    found = _STRING.match(text)
-    return found[2] if found else text
 
 
 def _prose(text: str) -> str:

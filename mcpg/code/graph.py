@@ -198,13 +198,13 @@ class CodeGraph:
 
     def heirs(self, definition: LocatedSymbol, depth: int = DEEPEST) -> tuple[LocatedSymbol, ...]:
         """Return the types that extend or implement a type, directly or not, the nearest first."""
-        return self._collect_reachable(definition, depth, self._find_heirs)
+        return _collect_reachable(definition, depth, self.incoming)
 
     def ancestors(
         self, definition: LocatedSymbol, depth: int = DEEPEST
     ) -> tuple[LocatedSymbol, ...]:
         """Return the types that a type extends or implements, directly or not, nearest first."""
-        return self._collect_reachable(definition, depth, self._find_bases)
+        return _collect_reachable(definition, depth, self.outgoing)
 
     def overrides(self, method: LocatedSymbol) -> tuple[LocatedSymbol, ...]:
         """Return the methods of heirs that have the name of *method*, those of its type."""
@@ -256,27 +256,26 @@ class CodeGraph:
     def _tree(self, end: LocatedSymbol | CodeFile) -> _BranchFiles:
         return self._trees[_home(end if isinstance(end, CodeFile) else end.file)]
 
-    def _find_heirs(self, one: LocatedSymbol) -> Iterator[LocatedSymbol]:
-        for relation in self.incoming(one, (CodeEdgeKind.INHERITS,)):
-            if relation.symbol is not None:
-                yield LocatedSymbol(relation.file, relation.symbol)
 
-    def _find_bases(self, one: LocatedSymbol) -> Iterator[LocatedSymbol]:
-        for relation in self.outgoing(one, (CodeEdgeKind.INHERITS,)):
-            if relation.symbol is not None:
-                yield LocatedSymbol(relation.file, relation.symbol)
-
-    @staticmethod
-    def _collect_reachable(
-        start: LocatedSymbol, depth: int, after: Callable[[LocatedSymbol], Iterator[LocatedSymbol]]
-    ) -> tuple[LocatedSymbol, ...]:
-        found = {start.id: start}
-        last = [start]
-        for _ in range(depth):
-            near = {one.id: one for here in last for one in after(here) if one.id not in found}
-            found |= near
-            last = list(near.values())
-        return tuple(found.values())[1:]
+def _collect_reachable(
+    start: LocatedSymbol,
+    depth: int,
+    relations: Callable[[LocatedSymbol, Collection[CodeEdgeKind]], Iterable[Relation]],
+) -> tuple[LocatedSymbol, ...]:
+    """Return the types that *relations* of inheritance lead to, the nearest first."""
+    found = {start.id: start}
+    last = [start]
+    for _ in range(depth):
+        reached = (
+            LocatedSymbol(relation.file, relation.symbol)
+            for here in last
+            for relation in relations(here, (CodeEdgeKind.INHERITS,))
+            if relation.symbol is not None
+        )
+        near = {one.id: one for one in reached if one.id not in found}
+        found |= near
+        last = list(near.values())
+    return tuple(found.values())[1:]
 
 
 class _BranchFiles:
@@ -314,8 +313,13 @@ class _BranchFiles:
         while queue:
             here, depth = queue.popleft()
             if here in ends:
-                found = (self.definitions.get(one) for one in _way(reached, here))
-                return tuple(one for one in found if one is not None)[::-1]
+                way: list[LocatedSymbol] = []
+                step: str | None = here
+                while step is not None:
+                    if step in self.definitions:
+                        way.append(self.definitions[step])
+                    step = reached[step]
+                return tuple(way[::-1])
             edges = self.outgoing.get(here, ()) if depth < most else ()
             called = (edge.target for _, edge in edges if edge.kind is CodeEdgeKind.CALLS)
             for after in sorted(set(called) - reached.keys()):
@@ -371,10 +375,3 @@ def _ends(name: str, wanted: str, *, in_case: bool = False) -> bool:
 
 def _order(relation: Relation) -> tuple[float, str, tuple[int, ...], str]:
     return -relation.weight, relation.file.path, relation.lines, relation.name
-
-
-def _way(before: dict[str, str | None], end: str) -> Iterator[str]:
-    here: str | None = end
-    while here is not None:
-        yield here
-        here = before[here]

@@ -160,23 +160,26 @@ def link(
         root_name: Name of the folder that holds them.
     """
     linker = _Linker(facts, root_name)
-    return [
-        replace(
+    files: list[CodeFile] = []
+    for module in linker.modules:
+        named = ((node.name, node.definition) for node in module.nodes)
+        symbols = (
+            Symbol(
+                name, SymbolKind(one.kind), one.first, one.last, one.signature, one.documentation
+            )
+            for name, one in named
+            if one.kind != IMPL
+        )
+        file = replace(
             home,
             path=module.path,
             language=shown_language(module.grammar),
             lines=module.facts.lines,
-            symbols=tuple(_symbol(node) for node in module.nodes if node.definition.kind != IMPL),
+            symbols=tuple(symbols),
             edges=tuple(linker.edges(module)),
         )
-        for module in linker.modules
-    ]
-
-
-def _symbol(node: ScopeNode) -> Symbol:
-    one = node.definition
-    kind = SymbolKind(one.kind)
-    return Symbol(node.name, kind, one.first, one.last, one.signature, one.documentation)
+        files.append(file)
+    return files
 
 
 class _Linker:
@@ -352,7 +355,8 @@ class _Linker:
             return False, None
         if name in here.fields:
             return True, self._value(here.fields[name], here, here.module, depth)
-        member = self._member(here, name)
+        lineage = self._lineage(here)
+        member = next((one.members[name] for one in lineage if name in one.members), None)
         return member is not None, member
 
     def _global(self, module: CodeModule, name: str, depth: int) -> _Meaning:
@@ -397,18 +401,16 @@ class _Linker:
                 found = tops[0] if len(tops) == 1 else None
             return found
         if not files:
-            return self._find_submodule(source, name, module) if name else None
+            # A package that has no file of its own may have modules.
+            joint = "" if source.endswith(".") else "."
+            inner = self._find_modules(f"{source}{joint}{name}", module) if name else []
+            return next(iter(inner), None)
         if not name:
             return files[0]
         if name == "default":
             return self._default(files[0])
         found_name = self._global(files[0], name, depth + 1)
         return found_name or self._submodule(files[0], name)
-
-    def _find_submodule(self, source: str, name: str, module: CodeModule) -> CodeModule | None:
-        """Return the module *name* of a package that has no file of its own."""
-        joint = "" if source.endswith(".") else "."
-        return next(iter(self._find_modules(f"{source}{joint}{name}", module)), None)
 
     def _submodule(self, package: CodeModule, name: str) -> CodeModule | None:
         path = self._places[package.family].submodule(package.path, name)
@@ -456,7 +458,9 @@ class _Linker:
         for part in rest:
             if found is None:
                 return None
-            found = self._attribute(found, part, depth)
+            name = part.removesuffix("()")
+            found = self._named_in(found, name, depth)
+            found = self._resolve_call(found, depth) if name != part else found
         return found
 
     def _first_part(
@@ -477,11 +481,6 @@ class _Linker:
         name = first.removesuffix("()")
         found = self._look_up(name, node, module, depth)
         return (self._resolve_call(found, depth) if name != first else found), parts[1:]
-
-    def _attribute(self, owner: ScopeNode | CodeModule, part: str, depth: int) -> _Meaning:
-        name = part.removesuffix("()")
-        found = self._named_in(owner, name, depth)
-        return self._resolve_call(found, depth) if name != part else found
 
     def _named_in(self, owner: ScopeNode | CodeModule, name: str, depth: int) -> _Meaning:
         if isinstance(owner, CodeModule):
@@ -508,11 +507,6 @@ class _Linker:
         result = self._evaluate(returns, found.parent, found.module, depth + 1)
         return result if isinstance(result, ScopeNode) and result.is_type else None
 
-    def _member(self, owner: ScopeNode, name: str) -> ScopeNode | None:
-        return next(
-            (one.members[name] for one in self._lineage(owner) if name in one.members), None
-        )
-
     def _lineage(self, node: ScopeNode) -> list[ScopeNode]:
         """Return a type and those that it inherits from, nearest first; circles end."""
         known = self._lineages.get(node)
@@ -524,16 +518,12 @@ class _Linker:
         self._open_lineages += 1
         for one in found:
             for base in one.bases if len(found) < _MOST_BASES else ():
-                parent = self._base(base, one)
-                if parent is not None and parent not in found:
+                text = f"{base.receiver}.{base.name}" if base.receiver else base.name
+                parent = self._evaluate(text, one.parent, one.module, 0)
+                if isinstance(parent, ScopeNode) and parent.is_type and parent not in found:
                     found.append(parent)
         self._open_lineages -= 1
         return found
-
-    def _base(self, use: NameUse, node: ScopeNode) -> ScopeNode | None:
-        text = f"{use.receiver}.{use.name}" if use.receiver else use.name
-        found = self._evaluate(text, node.parent, node.module, 0)
-        return found if isinstance(found, ScopeNode) and found.is_type else None
 
     # Edges.
 
@@ -595,12 +585,12 @@ class _Linker:
         heads = {value.partition(".")[0].removesuffix("()") for value in values} - {UNKNOWN}
         if not values and module.family in _BY_NAME and first[:1].isupper():
             heads = {first}
-        return bool(heads) and not any(self._is_known(one, node, module) for one in heads)
-
-    def _is_known(self, name: str, node: ScopeNode | None, module: CodeModule) -> bool:
-        """Return whether *name* is a variable, or something in the code."""
-        is_variable = name in _SELF or bool(find_values(name, node, module))
-        return is_variable or self._look_up(name, node, module, 0) is not None
+        return bool(heads) and not any(
+            one in _SELF
+            or find_values(one, node, module)
+            or self._look_up(one, node, module, 0) is not None
+            for one in heads
+        )
 
     def _guess(self, use: NameUse, module: CodeModule) -> ScopeNode | None:
         """Return the one method that has the name of a call, if the name is no common word."""

@@ -6,6 +6,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -171,48 +172,38 @@ def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
     while stack:
         here, outer = stack.pop()
         rules = _with_rules(here, outer)
-        entries = _entries(here)
-        for entry in entries:
-            language = language_of_name(entry.name)
-            path = Path(entry.path)
-            if language and _is_plain(entry) and not (rules and rules.has(path, is_folder=False)):
+        files, folders = _list_folder(here)
+        for path in files:
+            language = language_of_name(path.name)
+            if language and not (rules and rules.has(path, is_folder=False)):
                 yield FoundFile(path, path.relative_to(root).as_posix(), language)
         stack += [
             (path, rules)
-            for path in (Path(one.path) for one in reversed(entries) if _is_folder(one))
+            for path in reversed(folders)
             if not (rules and rules.has(path, is_folder=True))
         ]
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _list_folder(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files and the folders in *folder*, sorted; hidden ones and links are none."""
+    files: list[Path] = []
+    folders: list[Path] = []
     try:
         with os.scandir(folder) as found:
-            entries = [entry for entry in found if not entry.name.startswith(".")]
+            entries = sorted(found, key=lambda one: one.name)
     except OSError:
-        return []
-    return sorted((one for one in entries if _is_text(one.name)), key=lambda one: one.name)
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _is_plain(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_file(follow_symlinks=False)
-    except OSError:
-        return False
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False) and entry.name not in _FOREIGN
-    except OSError:
-        return False
+        return files, folders
+    for entry in entries:
+        name = entry.name
+        is_unicode = name.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in name)
+        with suppress(OSError):
+            if name.startswith(".") or not is_unicode:
+                continue
+            if entry.is_file(follow_symlinks=False):
+                files.append(Path(entry.path))
+            elif entry.is_dir(follow_symlinks=False) and name not in _FOREIGN:
+                folders.append(Path(entry.path))
+    return files, folders
 
 
 def _with_rules(folder: Path, above: _Ignored | None) -> _Ignored | None:
@@ -292,12 +283,17 @@ def find_repository(folder: Path) -> Repository:
     for root in (here, *here.parents):
         git = _git_folder(root)
         if git is not None:
-            common = _common(git)
+            place = _read(git / "commondir").strip()
+            common = git / place if place else git
             origin = _ORIGIN.search(_read(common / "config"))
             # Only the name: an address may hold a password.
             address = origin[1].rstrip("/") if origin else ""
             name = _BEFORE_NAME.split(address)[-1].removesuffix(".git")
-            return Repository(root, name or text_of_path(root.name), _branch(git))
+            head = _read(git / "HEAD").strip()
+            reference = head.removeprefix("ref: ")
+            is_commit = reference == head
+            branch = head[:_SHORT_HASH] if is_commit else reference.removeprefix("refs/heads/")
+            return Repository(root, name or text_of_path(root.name), branch)
     return Repository(here, text_of_path(here.name), "")
 
 
@@ -310,17 +306,6 @@ def _git_folder(root: Path) -> Path | None:
     kind, _, place = text.strip().partition(": ")
     folder = root / place
     return folder if kind == "gitdir" and (folder / "HEAD").is_file() else None
-
-
-def _common(git: Path) -> Path:
-    place = _read(git / "commondir").strip()
-    return git / place if place else git
-
-
-def _branch(git: Path) -> str:
-    head = _read(git / "HEAD").strip()
-    reference = head.removeprefix("ref: ")
-    return head[:_SHORT_HASH] if reference == head else reference.removeprefix("refs/heads/")
 
 
 def _read(path: Path) -> str:

@@ -7,8 +7,10 @@ from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from mcpg.catalog.model import Hints, Tool
 from mcpg.catalog.view import ToolView
-from mcpg.errors import Diagnostic
+from mcpg.documents.model import ToolDocument
+from mcpg.errors import Diagnostic, UsageError
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
 from mcpg.search.results import (
@@ -37,7 +39,6 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Hints, Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.plan import Plan
-    from mcpg.search.guards import GuardedCache
     from mcpg.search.observer import GuardedObserver
     from mcpg.search.result_cache import Answering
     from mcpg.search.trace import Explanation, Trace
@@ -84,12 +85,11 @@ class Engine:
         self.limit = check_limit(limit)
         self.diagnostics = tuple(diagnostics)
         self.services = services
-        self._observer = _guarded_observer(services)
-        cache = _guarded_cache(services)
-        # A search cannot fail by these two; all others are guarded where they are called.
-        guarded: dict[str, Any] = {"observer": self._observer, "cache": cache}
-        self._guarded = services and replace(services, **guarded)
-        self._answer = _answering(cache)
+        self._observer: GuardedObserver | None = None
+        self._guarded = services
+        self._answer: Answering = _answer_request
+        if services is not None and not (services.observer is None is services.cache):
+            self._guard_services(services)
         self._searcher = Searcher(index, self._tool, self._view, self._guarded)
         self._rebuild = rebuild
         self._made: dict[str, tuple[object, Any]] = {}
@@ -330,8 +330,6 @@ class Engine:
             return self._ask(_explain_request, request, diagnostics)
         tool_id = self.catalog.find_named(tool).id
         if request.is_browsing:
-            from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
-
             message = "without a query every tool stands where its name puts it"
             raise UsageError(message, place="--tool", remedy="add a query, or leave the tool out")
         from mcpg.explain.why_not import explain_rank, report_graph_rank  # noqa: PLC0415 - a search needs none of it
@@ -391,8 +389,6 @@ class Engine:
         )
         request, diagnostics = self._check_request(goal, context, asked)
         if not request.query:
-            from mcpg.errors import UsageError  # noqa: PLC0415 - most searches need no error
-
             raise UsageError("there is no goal", remedy="say what is to be reached")
         from mcpg.plan.planner import Planner  # noqa: PLC0415 - most engines plan nothing
 
@@ -417,13 +413,32 @@ class Engine:
             DocumentError: The tool's document becomes too long to be written.
         """
         tool_id = self.catalog.find_named(tool).id
-        index = self._ask(_recompile_hints, tool_id, hints)
+        from mcpg.explain.why_not import recompile_with_hints  # noqa: PLC0415 - a search changes nothing
+
+        index = self._ask(
+            lambda searcher: recompile_with_hints(searcher.index, searcher.number(tool_id), hints)
+        )
         services = self.services and replace(self.services, vectors=None)
         return Engine(index, services=services, limit=self.limit)
 
     def consult(self, ask: Callable[[Index], Answer]) -> Answer:
         """Return what *ask* answers when it is given the index; damage is mended as in a search."""
         return self._ask(lambda searcher: ask(searcher.index))
+
+    def _guard_services(self, services: EngineServices) -> None:
+        """Guard the two by which a search cannot fail; others are guarded where they are called."""
+        # Most engines have neither.
+        from mcpg.search.guards import GuardedCache  # noqa: PLC0415
+        from mcpg.search.observer import GuardedObserver  # noqa: PLC0415
+        from mcpg.search.result_cache import ResultCache  # noqa: PLC0415
+
+        guarded: dict[str, Any] = {}
+        if services.observer is not None:
+            self._observer = guarded["observer"] = GuardedObserver.of(services.observer)
+        if services.cache is not None:
+            guarded["cache"] = GuardedCache(services.cache)
+            self._answer = ResultCache(guarded["cache"], _answer_request).answer
+        self._guarded = replace(services, **guarded)
 
     def _check_request(
         self, query: str | None, context: Context, asked: SearchRequest
@@ -474,31 +489,6 @@ class Engine:
                 index = self._rebuild()
                 self._searcher = Searcher(index, self._tool, self._view, self._guarded)
             return self._searcher
-
-
-def _guarded_observer(services: EngineServices | None) -> GuardedObserver | None:
-    if services is None or services.observer is None:
-        return None
-    from mcpg.search.observer import GuardedObserver  # noqa: PLC0415 - most engines have none
-
-    return GuardedObserver.of(services.observer)
-
-
-def _guarded_cache(services: EngineServices | None) -> GuardedCache | None:
-    if services is None or services.cache is None:
-        return None
-    from mcpg.search.guards import GuardedCache  # noqa: PLC0415 - most engines have none
-
-    return GuardedCache(services.cache)
-
-
-def _answering(cache: GuardedCache | None) -> Answering:
-    """Return what answers searches: the *cache* before the searcher, if there is one."""
-    if cache is None:
-        return _answer_request
-    from mcpg.search.result_cache import ResultCache  # noqa: PLC0415 - most engines have no cache
-
-    return ResultCache(cache, _answer_request).answer
 
 
 def _answer_request(
@@ -558,12 +548,6 @@ def _in_use(
 
 def _is_rewritten(searcher: Searcher, request: SearchRequest) -> bool:
     return request.normalize and bool(request.query) and searcher.has_tools(request)
-
-
-def _recompile_hints(searcher: Searcher, tool_id: str, hints: Hints) -> Index:
-    from mcpg.explain.why_not import recompile_with_hints  # noqa: PLC0415 - a search changes nothing
-
-    return recompile_with_hints(searcher.index, searcher.number(tool_id), hints)
 
 
 def _is_damage(fault: Exception, index: Index) -> bool:

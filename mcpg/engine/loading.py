@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mcpg.documents.model import ToolDocument
 from mcpg.engine.engine import Engine
 from mcpg.errors import Code, Diagnostic, warning, wrong_type
+from mcpg.files import present_paths
 from mcpg.index.file import (
     IN_MEMORY,
     cached_path,
@@ -25,7 +26,9 @@ from mcpg.index.file import (
     renew_index,
 )
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError
+from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
+from mcpg.index.word_sections import WordSections
 from mcpg.plugins.hooks import GraphReader
 from mcpg.plugins.registry import load_reference, own_items
 from mcpg.search.model import (
@@ -50,6 +53,18 @@ from mcpg.search.results import (
     check_text,
 )
 from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.vectors import SUFFIX as VECTORS_SUFFIX
+
+if TYPE_CHECKING:
+    # To open an index takes neither what makes one, nor providers.
+    from mcpg.bundle import Assembly
+    from mcpg.caching.build_cache import BuildCache
+    from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
+    from mcpg.llm.normalizer import Normalizer
+    from mcpg.search.caches import SearchCache
+    from mcpg.search.guards import CandidateSource
+    from mcpg.sources import SourceBatch
+
 
 if TYPE_CHECKING:
     from mcpg.bundle import Assembly
@@ -285,28 +300,19 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     )
     paths = _paths(path)
     # What is read from a pipe cannot be read again, and a source id changes what a bundle holds.
-    only = _only_file(paths) if source_id is None else None
+    only = None
+    if source_id is None:
+        found = paths if len(paths) == 1 else present_paths(paths)[0]
+        only = found[0] if len(found) == 1 and isfile(found[0]) else None  # noqa: PTH113 - pathlib is slow to import
 
     def make() -> Engine:
-        return _make_engine(*_present(paths), only, source_id, cache_dir, services)
+        return _make_engine(*present_paths(paths), only, source_id, cache_dir, services)
 
     engine = open_engine(only, cache_dir, services) if only else None
     if engine is None:
         engine = _observe_making(make, observer)
     engine.limit = limit
     return engine
-
-
-def _only_file(paths: Sequence[str]) -> str | None:
-    """Return the only one of *paths* at which something stands, if that is a file."""
-    present = paths if len(paths) == 1 else _present(paths)[0]
-    return present[0] if len(present) == 1 and isfile(present[0]) else None  # noqa: PTH113 - pathlib is slow to import
-
-
-def _present(paths: Sequence[str]) -> tuple[list[str], tuple[Diagnostic, ...]]:
-    from mcpg.files import present_paths  # noqa: PLC0415 - a fresh index needs none
-
-    return present_paths(paths)
 
 
 def _paths(path: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
@@ -396,21 +402,16 @@ def _engine(
     services: EngineServices,
     diagnostics: tuple[Diagnostic, ...] = (),
 ) -> Engine:
+    kept = None
+    if cache_dir is not None and services.embeddings is not None:
+        # Where the vectors of the bundle may be if they cannot stand beside it.
+        kept = cached_path(path, cache_dir, VECTORS_SUFFIX)
     return Engine(
         index,
         (*diagnostics, *_report_overruled(index, path)),
         lambda: _rebuilt(path, cache_dir, services.observer),
-        replace(services, vectors=path, kept=_name_vectors_file(path, cache_dir, services)),
+        replace(services, vectors=path, kept=kept),
     )
-
-
-def _name_vectors_file(path: str, cache_dir: str | None, services: EngineServices) -> str | None:
-    """Name the file in the cache folder for the vectors of the bundle at *path*."""
-    if cache_dir is None or services.embeddings is None:
-        return None
-    from mcpg.vectors import SUFFIX  # noqa: PLC0415 - searches by the graph need none
-
-    return cached_path(path, cache_dir, SUFFIX)
 
 
 def _report_overruled(index: Index, path: str | None = None) -> tuple[Diagnostic, ...]:
@@ -459,8 +460,6 @@ def compile_assembly(
     memo: BuildCache | None = None,
 ) -> bytes:
     """Compile the index of assembled documents in memory; see `assembly_sections`."""
-    from mcpg.index.packing import pack  # noqa: PLC0415 - most indexes are read, not made
-
     return pack(*assembly_sections(assembly, key, extra, memo))
 
 

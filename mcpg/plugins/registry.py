@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Generic, TypeVar
 
 from mcpg.errors import Code, Diagnostic, McpgError, warning
@@ -92,6 +91,8 @@ def own_items(kind: type[Item]) -> Iterator[Item]:
 @cache
 def package_plugins() -> PackagePlugins:
     """Return the plugins of other packages; each is imported, once in a process."""
+    from importlib.metadata import entry_points  # noqa: PLC0415 - slow, and rarely needed
+
     plugins: list[tuple[str, Plugin]] = []
     diagnostics: list[Diagnostic] = []
     try:
@@ -106,7 +107,7 @@ def package_plugins() -> PackagePlugins:
     return PackagePlugins(tuple(plugins), tuple(diagnostics))
 
 
-def _open_plugin(point: EntryPoint) -> Plugin:
+def _open_plugin(point: Any) -> Plugin:
     found = point.load()
     plugin = found() if callable(found) else found
     if not isinstance(plugin, Plugin):

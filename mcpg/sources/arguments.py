@@ -182,31 +182,33 @@ class SourceCollector:
             sessions: Whether sessions share a server, unless a configuration says.
         """
         found = len(self._found)
-        self._add_named(argument, source_id, timeout, call_timeout, addressing)
-        if trust_hints:
-            self._found[found:] = [
-                (_with_trusted_hints(source), is_fixed) for source, is_fixed in self._found[found:]
-            ]
-        self._found[found:] = [
-            (_with_sessions(source, sessions), is_fixed) for source, is_fixed in self._found[found:]
-        ]
+        kind = find_kind(argument).name
+        self._add_named(argument, kind, source_id, timeout, addressing)
+        for place, (source, is_fixed) in enumerate(self._found[found:], found):
+            if isinstance(source, FileSource):
+                seconds = call_timeout if kind == FILE else source.timeout
+                hints = trust_hints or source.trust_hints
+                self._found[place] = replace(source, timeout=seconds, trust_hints=hints), is_fixed
+            elif isinstance(source, ServerSource):
+                server = source.server
+                if server.timeout is None and kind == FILE:
+                    server = replace(server, timeout=call_timeout)
+                if server.sessions is None:
+                    server = replace(server, sessions=sessions)
+                if trust_hints:
+                    server = replace(server, trust_hints=True)
+                self._found[place] = replace(source, server=server), is_fixed
 
     def _add_named(
         self,
         argument: str,
+        kind: str,
         source_id: str | None,
         timeout: float | None,
-        call_timeout: float | None,
         addressing: Addressing | None,
     ) -> None:
-        kind = find_kind(argument).name
         if kind == FILE:
-            found = len(self._found)
             self._named_file(argument, source_id, timeout, addressing)
-            self._found[found:] = [
-                (_with_call_timeout(source, call_timeout), is_fixed)
-                for source, is_fixed in self._found[found:]
-            ]
         elif addressing is not None:
             raise _no_document(argument, addressing)
         elif kind == STDIN:
@@ -334,28 +336,6 @@ def _no_document(argument: str, addressing: Addressing) -> SourceError:
         message, key = "only OpenAPI documents name servers to be called", "`allow_private`"
     remedy = f"remove {key}, or pass the document itself"
     return SourceError(message, place=argument, remedy=remedy)
-
-
-def _with_call_timeout(source: Source, seconds: float | None) -> Source:
-    if isinstance(source, FileSource):
-        return replace(source, timeout=seconds)
-    if isinstance(source, ServerSource) and source.server.timeout is None:
-        return replace(source, server=replace(source.server, timeout=seconds))
-    return source
-
-
-def _with_sessions(source: Source, setting: SessionSetting | None) -> Source:
-    if not isinstance(source, ServerSource) or source.server.sessions is not None:
-        return source
-    return replace(source, server=replace(source.server, sessions=setting))
-
-
-def _with_trusted_hints(source: Source) -> Source:
-    if isinstance(source, FileSource):
-        return replace(source, trust_hints=True)
-    if isinstance(source, ServerSource):
-        return replace(source, server=replace(source.server, trust_hints=True))
-    return source
 
 
 def _rename_server(server: Server, source_id: str | None) -> Server:

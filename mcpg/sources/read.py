@@ -96,7 +96,11 @@ def read_sources(
             MCP SDK is not installed, or an argument has another type.
     """
     arguments = as_list(arguments)
-    _check_source_id(source_id)
+    try:
+        (source_id or "").encode()
+    except UnicodeEncodeError as fault:
+        message = f"the source id {source_id!a} is not valid Unicode"
+        raise UsageError(message, remedy="write it in UTF-8") from fault
     excluded = {os.path.realpath(path) for path in exclude}
     options = ReadingOptions(source_id, stdin, live, imports, trust_hints, memo)
     reader = _SourceReader(options, excluded)
@@ -250,7 +254,10 @@ class _SourceReader:
         """Take note of the servers that a client's configuration names."""
         live = self._require_live(place)
         servers, noticed = read_client_configuration(text, place, live.environ)
-        failed = tuple(self._unusable(item, place) for item in noticed if is_failure(item))
+        failed: list[FailedSource] = []
+        for item in filter(is_failure, noticed):
+            name = self._source_id or (item.place or "").removeprefix(f"{place}: ").strip()
+            failed.append(FailedSource(item.place or place, frozenset([name]), is_named=True))
         named = {server.name: server for server in self.servers}
         for server in servers:
             if server.name in named:
@@ -258,12 +265,7 @@ class _SourceReader:
                 noticed = (*noticed, repeated)
             else:
                 self.servers.append(server)
-        return SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))
-
-    def _unusable(self, noticed: Diagnostic, place: str) -> FailedSource:
-        """Return the server that the configuration at *place* names and that cannot be used."""
-        name = self._source_id or (noticed.place or "").removeprefix(f"{place}: ").strip()
-        return FailedSource(noticed.place or place, frozenset([name]), is_named=True)
+        return SourceBatch(diagnostics=noticed, failed=tuple(failed), sources=len(failed))
 
     def _require_live(self, place: str) -> Live:
         live = self._options.live
@@ -287,14 +289,20 @@ class _SourceReader:
             text = read_text(file.location, file.place)
             kind = kind_in_folder(file.location.name, text, file.place)
             if kind is None:
-                return _passed_over(file, text)
+                found = likeness(file.location.name, text)
+                if found is None:
+                    ignored = SourceDocument(file.path, "", place=file.place)
+                    return SourceBatch(passed_over=(ignored,))
+                place = f"{file.place}:{found[1]}"
+                noticed = warning(Code.DOCUMENT_IGNORED, f"this file {found[0]}", place)
+                return SourceBatch(diagnostics=(noticed,))
             if kind is FileKind.GRAPH:
                 # As a rule it is an export of the tools that stand beside it.
                 message = "this RDF graph is not read: name the file itself to read it"
                 return SourceBatch(diagnostics=(info(Code.SOURCE_SKIPPED, message, file.place),))
             given = self._source_id, True, self._trust_hints
-            found = SourceText(text, file.place, file.path, *given).read_as(kind)
-            return replace(found, sources=1)
+            batch = SourceText(text, file.place, file.path, *given).read_as(kind)
+            return replace(batch, sources=1)
         except McpgError as fault:
             advice = f" ({fault.remedy})" if fault.remedy else ""
             noticed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
@@ -308,28 +316,9 @@ class _SourceReader:
         return is_new
 
 
-def _passed_over(file: FolderFile, text: str) -> SourceBatch:
-    """Return what there is to say of a file that is no source."""
-    found = likeness(file.location.name, text)
-    if found is None:
-        return SourceBatch(passed_over=(SourceDocument(file.path, "", place=file.place),))
-    reason, line = found
-    noticed = warning(Code.DOCUMENT_IGNORED, f"this file {reason}", f"{file.place}:{line}")
-    return SourceBatch(diagnostics=(noticed,))
-
-
 def is_failure(noticed: Diagnostic) -> bool:
     """Return whether a diagnostic has the reason why a source could not be read."""
     return noticed.code == Code.SOURCE_LOAD_FAILED and noticed.severity == Severity.ERROR
-
-
-def _check_source_id(source_id: str | None) -> None:
-    try:
-        (source_id or "").encode()
-    except UnicodeEncodeError as fault:
-        raise UsageError(
-            f"the source id {source_id!a} is not valid Unicode", remedy="write it in UTF-8"
-        ) from fault
 
 
 def _missing(argument: str) -> NotFoundError:
@@ -442,7 +431,12 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
     noticed: list[Diagnostic] = []
     files: list[FolderFile] = []
     root = os.path.realpath(folder)
-    for location in sorted(_locations(folder, failed), key=lambda item: _relative(item, folder)):
+    found: list[Path] = []
+    for here, folders, names in os.walk(folder, onerror=failed.append):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        wanted = (name for name in names if not name.startswith(".") and may_be_source(name))
+        found += [Path(here, name) for name in wanted]
+    for location in sorted(found, key=lambda item: _relative(item, folder)):
         path = _relative(location, folder)
         place = f"{_prefix(folder)}{path}"
         fault = _fault(location, root)
@@ -464,14 +458,6 @@ def _fault(location: Path, root: str) -> str | None:
     if exists(location) and not is_file(location):
         return "this is a pipe or a device, not a regular file"
     return None
-
-
-def _locations(folder: str, failed: list[OSError]) -> Iterator[Path]:
-    for here, folders, names in os.walk(folder, onerror=failed.append):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        for name in names:
-            if not name.startswith(".") and may_be_source(name):
-                yield Path(here, name)
 
 
 def _unreadable(fault: OSError, folder: str) -> Diagnostic:

@@ -161,7 +161,7 @@ class TestGuarded:
         def stop() -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("mcpg.cli.terminal.prepare_streams", stop)
+        monkeypatch.setattr("mcpg.cli.fast_path.prepare_streams", stop)
         assert main(["list"]) == 130
 
 

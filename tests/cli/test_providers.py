@@ -15,6 +15,7 @@ from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.embeddings.provider import EmbeddingError, EmbeddingKey, StoreError, embed_query
 from mcpg.errors import UsageError
 from mcpg.llm.normalizer import ChatNormalizer
+from mcpg.postgres.services import find_database
 from mcpg.search.caches import RESULT, MemoryCache
 
 if TYPE_CHECKING:
@@ -139,21 +140,22 @@ def test_the_database_is_made_of_the_address_and_the_settings(tmp_path: Path) ->
         "[store]\nkind = 'postgres'\n[cache]\nkind = 'postgres'"
     )
     made = factory(tmp_path, {"MCPG_POSTGRES": "postgresql://me:s3cr3t@host/db"}, text)
-    settings = made.database.settings
+    settings = find_database(made.request).settings
     assert (settings.schema, settings.connections, settings.sslmode) == ("tools", 2, "require")
     assert "s3cr3t" not in repr(settings)
     assert made.store() is not None
     assert made.cache() is not None
     dsn = "postgresql://host/db?sslmode=verify-full"
-    assert factory(tmp_path, {"MCPG_POSTGRES": dsn}, text).database.settings.sslmode is None
+    request = factory(tmp_path, {"MCPG_POSTGRES": dsn}, text).request
+    assert find_database(request).settings.sslmode is None
 
 
 def test_an_option_is_stated_by_its_name_alone(tmp_path: Path) -> None:
     """A password or database called like an option does not switch a file's option off."""
     text = "[postgres]\nsslmode = 'verify-full'"
     for dsn in ("postgresql://me:sslmode@host/db", "postgresql://host/sslmode"):
-        settings = factory(tmp_path, {"MCPG_POSTGRES": dsn}, text).database.settings
-        assert settings.sslmode == "verify-full"
+        request = factory(tmp_path, {"MCPG_POSTGRES": dsn}, text).request
+        assert find_database(request).settings.sslmode == "verify-full"
 
 
 @pytest.mark.parametrize(

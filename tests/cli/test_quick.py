@@ -377,8 +377,8 @@ def test_an_error_of_output_has_the_colour_that_is_asked_for(option: str) -> Non
 
 
 SLOW = (
-    *("re", "json", "dataclasses", "enum", "typing", "pathlib", "functools", "typer", "rich"),
-    *("rdflib", "oxrdflib", "pyoxigraph", "pyld", "markdown_it", "mcpg.graph"),
+    *("typer", "rich", "pydantic", "importlib.metadata", "numpy", "yaml"),
+    *("rdflib", "oxrdflib", "pyoxigraph", "pyld", "mcpg.graph", "mcpg.plugins"),
     *("mcpg.telemetry", "mcpg.search.telemetry", "opentelemetry"),
 )
 

@@ -327,8 +327,8 @@ def test_no_configuration_of_git_is_searched_twice(tmp_path: Path, config: str) 
     """The name of a repository is found in a time that grows with its configuration."""
     write(tmp_path, {".git/HEAD": "", ".git/config": f'[remote "origin"]\n{config}'})
     program = (
-        "from pathlib import Path; from mcpg.code.read import repository_of; "
-        f"print(repository_of(Path({str(tmp_path)!r})).name)"
+        "from pathlib import Path; from mcpg.code.read import find_repository; "
+        f"print(find_repository(Path({str(tmp_path)!r})).name)"
     )
     assert output_of(program) == f"{tmp_path.name}\n"
 

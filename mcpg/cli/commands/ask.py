@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -69,27 +68,34 @@ def run(
     after it, what feeds or uses it, what it does, how it is called, what is like it, or else a
     search.
     """
-    words = _words(question)
+    words = " ".join(question)
+    if question == ["-"]:
+        words = standard_input(_QUESTION_LIMIT).decode("utf-8", "replace").strip()
     engine = open_engine(read_settings(bundle=bundle), output)
+    parts = {name: tuple(values or ()) for name, values in scope.items()}
     started = perf_counter()
     result = engine.ask(
         words,
         intent=intent or "",
         include_disabled=include_disabled,
         patterns=[_pattern(one) for one in patterns or ()],
-        scope=_scope(scope),
+        scope=CodeScope(**parts) if any(parts.values()) else None,
         limit=ASK_LIMIT if limit is None else limit,
     )
     milliseconds = 1000 * (perf_counter() - started)
     total = result.total
     if limit is None and result.decision.intent == Intent.SEARCH:
-        result = _worth_showing(result)
+        # As many as `search` has, and none that is hopeless.
+        best = [one for one in result.results if one.score >= _HOPELESS]
+        result = replace(result, results=tuple(best[:DEFAULT_LIMIT]))
     code = ExitCode.DONE if result.results else ExitCode.FINDINGS
 
-    def command(suggestion: Suggestion) -> str:
-        return _command(suggestion, bundle or ())
+    paths = [argument for path in bundle or () for argument in ("-b", path)]
 
     def members(shown: AskResult) -> JsonObject:
+        def command(suggestion: Suggestion) -> str:
+            return shlex.join(["mcpg", *suggestion.command, *paths])
+
         return ask_json(shown, command, engine.diagnostics, milliseconds)
 
     def format_result(shown: AskResult) -> str:
@@ -106,12 +112,6 @@ def run(
     if code is ExitCode.FINDINGS:
         output.note(_nothing(total))
     return code
-
-
-def _worth_showing(result: AskResult) -> AskResult:
-    """Return the best results of a search: as many as `search` has, and none that is hopeless."""
-    best = [one for one in result.results if one.score >= _HOPELESS]
-    return replace(result, results=tuple(best[:DEFAULT_LIMIT]))
 
 
 def _nothing(total: int) -> str:
@@ -135,13 +135,6 @@ def _format_answer(data: JsonObject, form: str, output: Output) -> str:
     members = ("symbol", "kind", "type", "score", "file", "sig", "docs", "why")
     listing = RecordListing(results, members, "symbol", answers_table(results))
     return listing_text(listing, form, output)
-
-
-def _words(question: list[str]) -> str:
-    """Return the question that the arguments hold, or standard input for `-`."""
-    if question == ["-"]:
-        return standard_input(_QUESTION_LIMIT).decode("utf-8", "replace").strip()
-    return " ".join(question)
 
 
 def _within(result: AskResult, written: Any, most: int) -> AskResult:
@@ -170,13 +163,3 @@ def _pattern(text: str) -> IntentPattern:
         message = f"{text[:80]!r} is no pattern of a question"
         raise UsageError(message, place="--pattern", remedy="write INTENT=TEMPLATE")
     return IntentPattern(template.strip(), intent.strip())
-
-
-def _scope(given: Mapping[str, list[str] | None]) -> CodeScope | None:
-    parts = {name: tuple(values or ()) for name, values in given.items()}
-    return CodeScope(**parts) if any(parts.values()) else None
-
-
-def _command(suggestion: Suggestion, bundle: Sequence[str]) -> str:
-    paths = (argument for path in bundle for argument in ("-b", path))
-    return shlex.join(["mcpg", *suggestion.command, *paths])

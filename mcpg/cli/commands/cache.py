@@ -87,7 +87,10 @@ class CacheFile:
 
 def kept_files(settings: Settings) -> list[CacheFile]:
     """Find what is kept for the bundle that *settings* name, and in the cache folder."""
-    found = {kept.path: kept for kept in (*_in_folder(), *_beside(settings), *_store(settings))}
+    found = {kept.path: kept for kept in (*_in_folder(), *_beside(settings))}
+    store = ServiceFactory(settings).store_path()
+    if store is not None:
+        found |= {kept.path: kept for kept in _recognize_file(Path(store), CacheKind.STORE)}
     return sorted(
         found.values(), key=lambda kept: (list(CacheKind).index(kept.kind), str(kept.path))
     )
@@ -172,12 +175,6 @@ def _beside(settings: Settings) -> Iterator[CacheFile]:
             yield from _recognize_file(Path(bundle + MARKS[kind].suffix), kind)
 
 
-def _store(settings: Settings) -> Iterator[CacheFile]:
-    path = ServiceFactory(settings).store_path()
-    if path is not None:
-        yield from _recognize_file(Path(path), CacheKind.STORE)
-
-
 def _recognize_file(path: Path, kind: CacheKind) -> Iterator[CacheFile]:
     """Return the file at *path* if it is one of ours; links are not followed."""
     mark = MARKS[kind]
@@ -248,7 +245,14 @@ def cache(
     chosen = [kept for kept in found if not what or kept.kind in what]
     is_clearing = action is CacheAction.CLEAR and bool(chosen)
     if form != "json":
-        write_listing(_listing(chosen), form, output)
+        rows = tuple(
+            (one.kind.value, shown_size(one.size), CodeSpan(str(one.path))) for one in chosen
+        )
+        columns = (Column("kind"), Column("size", is_number=True), Column("path"))
+        table = Table("Files", columns, rows, has_heads=True, wraps=True)
+        files = [_file_json(one) for one in chosen]
+        listing = RecordListing(files, ("kind", "path", "bytes"), "path", table)
+        write_listing(listing, form, output)
         if not chosen:
             output.note("there are no caches")
     if is_clearing and (yes or _agrees(chosen)):
@@ -260,15 +264,6 @@ def cache(
     if form == "json":
         output.json(cache_json(chosen, removed=is_clearing))
     return ExitCode.DONE
-
-
-def _listing(files: Sequence[CacheFile]) -> RecordListing:
-    rows = tuple((one.kind.value, shown_size(one.size), CodeSpan(str(one.path))) for one in files)
-    columns = (Column("kind"), Column("size", is_number=True), Column("path"))
-    table = Table("Files", columns, rows, has_heads=True, wraps=True)
-    return RecordListing(
-        [_file_json(one) for one in files], ("kind", "path", "bytes"), "path", table
-    )
 
 
 def _counted_files(files: Sequence[CacheFile]) -> str:
