@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mcpg.cli import plain_search as searching
 from mcpg.cli.fast_path import parse
 from mcpg.cli.parameters import COMMON, SEARCH
-from mcpg.cli.plain_search import plain_search
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ class Run:
 
 def plain_search(*arguments: str) -> int | None:
     """Return the exit code of a search that needs no settings; `None` where it needs some."""
-    return plain_search(parse(arguments, (*SEARCH, *COMMON)))
+    return searching.plain_search(parse(arguments, (*SEARCH, *COMMON)))
 
 
 MANIFEST = {

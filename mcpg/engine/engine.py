@@ -7,9 +7,7 @@ from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from mcpg.catalog.model import Hints, Tool
 from mcpg.catalog.view import ToolView
-from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, UsageError
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError

@@ -13,7 +13,6 @@ from os import PathLike, fspath
 from os.path import isfile
 from typing import TYPE_CHECKING, Any
 
-from mcpg.documents.model import ToolDocument
 from mcpg.engine.engine import Engine
 from mcpg.errors import Code, Diagnostic, warning, wrong_type
 from mcpg.files import present_paths
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     # To open an index takes neither what makes one, nor providers.
     from mcpg.bundle import Assembly
     from mcpg.caching.build_cache import BuildCache
+    from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
     from mcpg.llm.normalizer import Normalizer
     from mcpg.search.caches import SearchCache

@@ -9,10 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 from math import fsum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.caching.build_cache import BuildCache, ResultKind, encode_parts
-from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
 from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import MEANINGS, NONE, PROBABILITY_BITS
@@ -39,6 +38,10 @@ from mcpg.text import (
     strip_accents,
 )
 from mcpg.text.words import LANGUAGES, CachedFunction, is_unspaced, words_of_token
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Tool
+
 
 # Rarer meanings of a word are left out.
 _LEAST_PROBABILITY = 0.1

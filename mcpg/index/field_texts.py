@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Tool, walk_parameters
-from mcpg.documents.model import ToolDocument
 from mcpg.index.scoring import FIELDS
 from mcpg.text.json_values import JsonObject
+
+if TYPE_CHECKING:
+    from mcpg.documents.model import ToolDocument
+
 
 _NUMBERS = {name: number for number, name in enumerate(FIELDS)}
 

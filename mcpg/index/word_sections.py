@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
 from mcpg.caching.build_pool import ChunkFile, read_chunks
-from mcpg.documents.model import ToolDocument
 from mcpg.errors import OutputError
 from mcpg.index.document_terms import (
     DocumentTerms,
@@ -50,6 +49,10 @@ from mcpg.index.scoring import (
 )
 from mcpg.text import Word, iter_words, language_of, lexicon
 from mcpg.text.words import every_stop_word
+
+if TYPE_CHECKING:
+    from mcpg.documents.model import ToolDocument
+
 
 # Few tools have claims: their own mean would be that of the longest.
 _CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")

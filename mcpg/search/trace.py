@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcpg.catalog.model import Hints
 from mcpg.search.query_terms import TermExpansion
 from mcpg.search.results import LinkReason, SearchResult
 from mcpg.text.json_values import JsonObject
 from mcpg.values import TIME_DECIMALS, empty_as_null, round_shown_score, to_json
+
+if TYPE_CHECKING:
+    from mcpg.catalog.model import Hints
 
 
 @dataclass(frozen=True, slots=True)
