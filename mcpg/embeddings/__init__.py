@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -87,12 +86,14 @@ class LocalEmbeddings:
     """
 
     def __init__(self, model: LocalModel) -> None:
+        from importlib import metadata  # noqa: PLC0415 - slow, and explanations without vectors need none
+
         installed = ""
         missing = [module for module in model.needs if find_spec(module) is None]
         if not missing:
             try:
-                installed = version(model.package)
-            except PackageNotFoundError:
+                installed = metadata.version(model.package)
+            except metadata.PackageNotFoundError:
                 missing = [model.package]
         if missing:
             raise EmbeddingError(
@@ -389,10 +390,12 @@ def _load_sentence_transformers(name: str) -> LoadedModel:
 
 def _name_distribution(package: str) -> str:
     """Return name and version of what *package* was installed from, such as `fastembed-gpu 0.7`."""
-    with suppress(PackageNotFoundError):
-        return f"{package} {version(package)}"
-    names = packages_distributions().get(package.replace("-", "_"), ())
-    return " ".join(f"{name} {version(name)}" for name in sorted({*names})) or package
+    from importlib import metadata  # noqa: PLC0415 - as above
+
+    with suppress(metadata.PackageNotFoundError):
+        return f"{package} {metadata.version(package)}"
+    names = metadata.packages_distributions().get(package.replace("-", "_"), ())
+    return " ".join(f"{name} {metadata.version(name)}" for name in sorted({*names})) or package
 
 
 def _name_folder(folder: Path) -> str:

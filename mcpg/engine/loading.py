@@ -27,7 +27,6 @@ from mcpg.index.file import (
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError
 from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
-from mcpg.index.word_sections import WordSections
 from mcpg.plugins.hooks import GraphReader
 from mcpg.plugins.registry import load_reference, own_items
 from mcpg.search.model import (
@@ -60,17 +59,6 @@ if TYPE_CHECKING:
     from mcpg.caching.build_cache import BuildCache
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
-    from mcpg.llm.normalizer import Normalizer
-    from mcpg.search.caches import SearchCache
-    from mcpg.search.guards import CandidateSource
-    from mcpg.sources import SourceBatch
-
-
-if TYPE_CHECKING:
-    from mcpg.bundle import Assembly
-    from mcpg.caching.build_cache import BuildCache
-    from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
-    from mcpg.index.packing import Section
     from mcpg.index.word_sections import WordSections
     from mcpg.llm.normalizer import Normalizer
     from mcpg.search.caches import SearchCache
