@@ -45,7 +45,6 @@ SLOW = {
     *("markdown_it", "numpy", "pydantic", "pyoxigraph", "rapidfuzz", "rdflib", "rich", "typer"),
     *(
         "mcpg.bundle",
-        "mcpg.embeddings",
         "mcpg.evaluation",
         "mcpg.lint",
         "mcpg.review",
