@@ -18,7 +18,6 @@ from mcpg.bundle import Bundle, assemble, read_bundle
 from mcpg.bundle.metadata import definitions_in
 from mcpg.catalog.definitions import Key
 from mcpg.catalog.model import Tool
-from mcpg.cli.embedding import VectorTarget
 from mcpg.cli.environment import KEYS, POSTGRES_VARIABLE, cache_folder
 from mcpg.cli.locks import REFUSE, change_json, is_locked, lock_path, open_lock
 from mcpg.cli.providers import NONE, ServiceFactory
@@ -38,7 +37,6 @@ from mcpg.search.model import recipe
 from mcpg.sources.model import SourceBatch
 from mcpg.text.install_commands import install_command
 from mcpg.values import format_count
-from mcpg.vectors.file import find_vectors
 
 
 class Status(StrEnum):
@@ -195,6 +193,9 @@ def check_vectors(engine: Engine, factory: ServiceFactory) -> Check:
     provider = _provider(factory)
     if provider is None:
         return Check(name, Status.OFF, "no embedding provider")
+
+    from mcpg.cli.embedding import VectorTarget  # noqa: PLC0415 - an extra
+    from mcpg.vectors.file import find_vectors  # noqa: PLC0415 - an extra
 
     target = VectorTarget(given, engine.index.header.key, len(engine.index))
     found = find_vectors(target.places, target.key, target.tools, provider)

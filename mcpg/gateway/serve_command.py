@@ -24,12 +24,12 @@ from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
-from mcpg.gateway import Gateway
 from mcpg.gateway.from_settings import GatewayRequest, make_gateway
 from mcpg.gateway.serve import ServingOptions
 from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
+    from mcpg.gateway import Gateway
     from mcpg.gateway.serve.http import HttpOptions
 
 EXAMPLES = """\
