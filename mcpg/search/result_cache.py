@@ -33,7 +33,7 @@ Answering = Callable[[Searcher, SearchRequest, tuple[Diagnostic, ...], Trace | N
 
 _HANDED_OVER = ("_load", "_view")
 # Names of kinds of texts that the declarations list.
-_NAMES = {"RankingModeName": str, "SeverityName": str, "StrategyName": str}
+_NAMES = {"RankingModeName": str, "SeverityName": str, "StrategyName": str, "Tool": Tool}
 
 
 def encode_result(result: SearchResult, key: str) -> bytes:
