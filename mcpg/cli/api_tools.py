@@ -54,7 +54,8 @@ class ToolList:
             "--explain": explain,
             "--input-schema": input_schema,
         }
-        for option in (name for name, is_given in others.items() if is_given):
+        option = next((name for name, is_given in others.items() if is_given), None)
+        if option is not None:
             remedy = f"leave {option} out: the list is JSON, and has the schemas"
             raise UsageError(f"a list of functions has no {option}", place="--as", remedy=remedy)
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from mcpg.cli.matches import TextView
-from mcpg.cli.render import RecordListing
+from mcpg.cli.matches import search_text
+from mcpg.cli.render import RecordListing, listing_text
+from mcpg.cli.terminal import Screen, json_text
 from mcpg.engine import Match, SearchResult
 from mcpg.errors import Diagnostic
-from mcpg.show.blocks import Table
-
-if TYPE_CHECKING:
-    from mcpg.text.json_values import JsonObject
+from mcpg.show.blocks import CodeSpan, Column, Styled, Table
+from mcpg.text.json_values import JsonObject
+from mcpg.values import score_text
 
 
 def result_text(
     result: SearchResult,
     form: str,
-    output: TextView,
+    output: Screen,
     loading: Iterable[Diagnostic] = (),
     *,
     schemas: bool = False,
@@ -33,17 +32,12 @@ def result_text(
         schemas: Whether it has input schemas, in the forms `json` and `jsonl`.
     """
     if form == "text":
-        from mcpg.cli.matches import search_text  # noqa: PLC0415 - JSON does without
-
         return search_text(result, output)
     if form == "json":
-        from mcpg.cli.terminal import json_text  # noqa: PLC0415 - as above
         from mcpg.show.json import result_json  # noqa: PLC0415 - text does without
 
         members = result_json(result, loading)
         return json_text(members | (_with_schemas(result) if schemas else {}))
-    from mcpg.cli.render import listing_text  # noqa: PLC0415 - as above
-
     records = _with_schemas(result)["matches"] if schemas else None
     return listing_text(matches_listing(result.matches, records), form, output)
 
@@ -66,17 +60,12 @@ def matches_listing(
     matches: Sequence[Match], records: Sequence[JsonObject] | None = None
 ) -> RecordListing:
     """Return *matches* as a list; its *records* are what the matches write, unless given."""
-    from mcpg.cli.render import RecordListing  # noqa: PLC0415 - as above
-
     records = [match.to_dict() for match in matches] if records is None else records
     members = ("toolId", "sourceId", "toolName", "displayName", "score", "description")
     return RecordListing(records, members, "toolId", lambda: _matches_table(matches))
 
 
 def _matches_table(matches: Sequence[Match]) -> Table:
-    from mcpg.show.blocks import CodeSpan, Column, Styled, Table  # noqa: PLC0415 - as above
-    from mcpg.values import score_text  # noqa: PLC0415 - as above
-
     columns = (
         Column("#", is_number=True),
         *(Column("score", is_number=True), Column("tool", is_whole=True), Column("source")),
