@@ -542,7 +542,7 @@ class BuildSources:
         )
         files = [one for one in sources if isinstance(one, FileSource)]
         servers = [one for one in sources if isinstance(one, ServerSource)]
-        failed = self._unusable(noticed, servers)
+        failed = self._find_unusable(noticed, servers)
         parts = [SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))]
         for (source_id, is_trusted), group in groupby(
             files, lambda one: (one.source_id, one.trust_hints)
@@ -560,7 +560,7 @@ class BuildSources:
         parts.append(query_servers([one.server for one in servers], live, timeouts=timeouts))
         return SourceBatch.join(parts)
 
-    def _unusable(
+    def _find_unusable(
         self, noticed: Iterable[Diagnostic], servers: Collection[ServerSource]
     ) -> tuple[FailedSource, ...]:
         """Return the entries and servers of configurations that could not even be opened."""

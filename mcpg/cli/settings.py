@@ -343,12 +343,9 @@ def _read_from(lines: list[str], end: int) -> tuple[int, dict[str, Any] | None]:
 
 
 def _has(table: Any, path: Sequence[str | int]) -> bool:
-    for part in path:
-        if isinstance(part, int):
-            is_there = isinstance(table, list) and part < len(table)
-        else:
-            is_there = isinstance(table, dict) and part in table
-        if not is_there:
-            return False
-        table = table[part]
+    try:
+        for part in path:
+            table = table[part]
+    except (KeyError, IndexError, TypeError):
+        return False
     return True
