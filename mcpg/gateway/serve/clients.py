@@ -9,9 +9,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import Any, Self, get_args
 from uuid import uuid4
 
+from anyio.abc import TaskGroup
 from mcp.server import ServerRequestContext
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult
@@ -24,6 +25,7 @@ from mcp.server.subscriptions import (
     ServerEvent,
     ToolsListChanged,
 )
+from mcp.shared.dispatcher import Outbound
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -39,16 +41,9 @@ from mcpg.catalog.model import Tool
 from mcpg.errors import McpgError
 from mcpg.gateway.serve import INVOKE, PROMPT, READ, SEARCH
 from mcpg.gateway.serve.answers import bound_error, line, size
-from mcpg.sources.live.requests import Progress
+from mcpg.sources.live.requests import Caller, Progress
 from mcpg.sources.live.server_requests import ELICITATION, ROOTS, SAMPLING
 from mcpg.text.json_values import JsonObject
-
-if TYPE_CHECKING:
-    from anyio.abc import TaskGroup
-    from mcp.shared.dispatcher import Outbound
-
-    from mcpg.sources.live.requests import Caller
-
 
 Context = ServerRequestContext[Any, Any]
 
@@ -83,10 +78,15 @@ class ClientRequest:
     @classmethod
     def of(cls, context: Context, caller: Any, own: str = "") -> Self:
         """Return the request of *context* by *caller*, to the server with the id *own*."""
-        meta = forward_meta(context)
+        given = context.params or {}
+        stated = given.get("_meta")
+        meta: JsonObject = {
+            key: value
+            for key, value in (stated if isinstance(stated, dict) else {}).items()
+            if key == LOG_LEVEL_META_KEY or not (key in _OURS or key.startswith(_OF_PROTOCOL))
+        }
         if caller.level is not None:
             meta.setdefault(LOG_LEVEL_META_KEY, caller.level)
-        given = context.params or {}
         params = {name: given[name] for name in _INPUT if name in given}
         session = derive_session_id(context, own)
         return cls(caller.report, session, meta, context.protocol_version, params)
@@ -99,17 +99,6 @@ class ClientRequest:
             "meta": self.meta,
             "params": self.params,
         }
-
-
-def forward_meta(context: Context) -> JsonObject:
-    """Return the `_meta` of a request as far as it concerns the server behind us."""
-    given: Any = (context.params or {}).get("_meta")
-    members: JsonObject = given if isinstance(given, dict) else {}
-    return {
-        key: value
-        for key, value in members.items()
-        if key == LOG_LEVEL_META_KEY or not (key in _OURS or key.startswith(_OF_PROTOCOL))
-    }
 
 
 def session_key(context: Context) -> str | None:
@@ -210,7 +199,6 @@ class FoundTools:
     """
 
     def __init__(self) -> None:
-        """Begin without tools."""
         self._listed: tuple[str, ...] = ()
         self._recent: dict[str, None] = {}
 
@@ -231,7 +219,7 @@ class FoundTools:
         for name in filter(exists, self._listed):
             self._recent.setdefault(name)
         for name in reversed(new):
-            self._renew(name)
+            self._recent[name] = self._recent.pop(name, None)
         kept = [*filter(exists, self._recent)][-MOST_FOUND:]
         before, self._recent = self._listed, dict.fromkeys(kept)
         self._listed = tuple(name for name in dict.fromkeys((*before, *new)) if name in kept)
@@ -240,13 +228,10 @@ class FoundTools:
     def note_call(self, name: str) -> None:
         """Note that a tool is called, so that others make room before it."""
         if name in self._recent:
-            self._renew(name)
-
-    def _renew(self, name: str) -> None:
-        self._recent.pop(name, None)
-        self._recent[name] = None
+            self._recent[name] = self._recent.pop(name)
 
 
+@dataclass(slots=True)
 class ClientView:
     """What a client sees of the tools.
 
@@ -256,10 +241,8 @@ class ClientView:
         sent: Hashes of the lists that it was sent since it was last notified of a change.
     """
 
-    def __init__(self, found: FoundTools | None) -> None:
-        """Begin with a client that has listed nothing."""
-        self.found = found
-        self.sent: set[int] = set()
+    found: FoundTools | None
+    sent: set[int] = field(default_factory=set)
 
     async def is_stale(self, current: Callable[[ClientView], Awaitable[int]]) -> bool:
         """Return whether the client has another list than the *current* one; forget it if so."""
@@ -358,7 +341,7 @@ class _UnreadNotifications:
         self._changes: set[tuple[str, str] | None] = set()
         self._bytes = 0
 
-    async def send(self, channel: Outbound, method: str, params: JsonObject) -> None:
+    async def notify(self, channel: Outbound, method: str, params: JsonObject) -> None:
         change = (method, str(params.get("uri"))) if method.endswith(_ANNOUNCEMENTS) else None
         room = 0 if change else max(size(params), _LEAST_BYTES)
         if change in self._changes or (room and 0 < self._bytes > _UNREAD_BYTES - room):
@@ -384,7 +367,6 @@ class Client:
     """
 
     def __init__(self, connection: Connection) -> None:
-        """Represent the client of *connection*."""
         self.identity: Hashable = object()
         self.level: str | None = None
         self.uris: set[str] = set()
@@ -404,7 +386,7 @@ class Client:
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send a notification, unless it is a log message that it does not want."""
         if method != _MESSAGE or is_logged(params, self.level):
-            await self._unread.send(self._connection, method, params)
+            await self._unread.notify(self._connection, method, params)
 
 
 def is_logged(params: Mapping[str, Any], level: str | None) -> bool:
@@ -574,14 +556,12 @@ class RequestCaller:
 
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send a notification of a server to the client, unless it does not want it."""
-        if method == _MESSAGE and not self._is_logged(params):
-            return
+        if method == _MESSAGE:
+            meta = (self.context.params or {}).get("_meta") or {}
+            stated = meta.get(LOG_LEVEL_META_KEY)
+            wanted = self.level if self._client is not None else stated
+            is_unasked = self._client is None and stated not in _LEVELS
+            if is_unasked or not is_logged(params, wanted):
+                return
         channel = self.context.session._request_outbound  # noqa: SLF001 - as above
-        await self._unread.send(channel, method, params)
-
-    def _is_logged(self, params: JsonObject) -> bool:
-        if self._client is not None:
-            return is_logged(params, self._client.level)
-        meta = (self.context.params or {}).get("_meta") or {}
-        level = meta.get(LOG_LEVEL_META_KEY)
-        return level in _LEVELS and is_logged(params, level)
+        await self._unread.notify(channel, method, params)
