@@ -25,6 +25,7 @@ from mcpg.evaluation.judged import resolve
 from mcpg.evaluation.report import compare as compare_runs
 from mcpg.evaluation.report import evaluate, report_json
 from mcpg.explore.files import HintsFile, JudgedFile, QueryVerdict
+from mcpg.graph.map import framed_map, graph_page
 from mcpg.graph.triples import distinct_documents
 from mcpg.index import Index
 from mcpg.index.hint_overlay import HintOverlay
@@ -210,8 +211,6 @@ class Explorer:
 
         With `/frame` behind the secret it is made to be shown within the page.
         """
-        from mcpg.graph.map import framed_map, graph_page  # noqa: PLC0415 - seldom looked at
-
         generation = self._live.current
         secret, _, form = name.partition("/")
         if secret != generation.secret or form not in ("", "frame"):

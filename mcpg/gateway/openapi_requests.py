@@ -135,12 +135,12 @@ def write_request(
     return HttpRequest(operation.method, writer.url(base), dict(merged.values()), content, parts)
 
 
+@dataclass(frozen=True, slots=True)
 class _RequestWriter:
     """Writes the arguments of one call to their places."""
 
-    def __init__(self, operation: ApiOperation, arguments: JsonObject) -> None:
-        self._operation = operation
-        self._arguments = arguments
+    operation: ApiOperation
+    arguments: JsonObject
 
     def url(self, base: str) -> str:
         """Return the whole address."""
@@ -196,10 +196,10 @@ class _RequestWriter:
 
     def body(self) -> tuple[bytes | None, tuple[Part, ...], str]:
         """Return the body, or its parts, and the `Content-Type` to be set."""
-        name, body = self._operation.body_name, self._operation.body
-        if body is None or name not in self._arguments:
+        name, body = self.operation.body_name, self.operation.body
+        if body is None or name not in self.arguments:
             return None, (), ""
-        value = self._arguments[name]
+        value = self.arguments[name]
         try:
             if kind_of_media(body.media) == MULTIPART:
                 parts, media = tuple(_write_parts(body, _check_fields(value))), ""
@@ -216,24 +216,22 @@ class _RequestWriter:
         return content, parts, media
 
     def _find_arguments(self, place: str) -> Iterator[tuple[str, ApiParameter, JsonValue]]:
-        for name, parameter in self._operation.parameters.items():
-            if parameter.place == place and name in self._arguments:
-                yield name, parameter, self._arguments[name]
+        for name, parameter in self.operation.parameters.items():
+            if parameter.place == place and name in self.arguments:
+                yield name, parameter, self.arguments[name]
 
     def _write_path(self) -> str:
         names = {
-            one.name: name
-            for name, one in self._operation.parameters.items()
-            if one.place == "path"
+            one.name: name for name, one in self.operation.parameters.items() if one.place == "path"
         }
         pieces: list[str] = []
-        for number, piece in enumerate(_TEMPLATE.split(self._operation.path)):
+        for number, piece in enumerate(_TEMPLATE.split(self.operation.path)):
             if number % 2 == 0:
                 pieces.append(quote(piece, safe=_LITERAL))
             elif piece not in names:
                 message = f"its path has a part {piece[:60]!r} without an argument"
                 raise CallError(FaultCode.NOT_INVOKABLE, message)
-            elif names[piece] not in self._arguments:
+            elif names[piece] not in self.arguments:
                 raise _make_argument_refusal(piece, "is missing")
             else:
                 pieces.append(self._write_step(names[piece]))
@@ -245,7 +243,7 @@ class _RequestWriter:
 
     def _write_step(self, name: str) -> str:
         """Write a part of the path, which stays one however often it is decoded later."""
-        parameter, value = self._operation.parameters[name], self._arguments[name]
+        parameter, value = self.operation.parameters[name], self.arguments[name]
         try:
             text = _write_path_part(
                 parameter.name, _render_content(parameter, value), parameter.style

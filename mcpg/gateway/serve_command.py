@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -26,6 +25,7 @@ from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
 from mcpg.gateway.from_settings import GatewayRequest, make_gateway
 from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
+from mcpg.review.live_tools import OnChange
 from mcpg.sources.registry import ServerSource
 from mcpg.sources.session_scope import decide_scope
 from mcpg.text.install_commands import install_command
@@ -43,22 +43,6 @@ mcpg serve mcp.json --locked       # tools as approved in mcpg.lock
 mcpg serve -b graph.mdld           # search and describe; nothing is called
 mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
 MCPG_SERVE_TOKEN=... mcpg serve mcp.json --http 0.0.0.0:8080 --allow-host tools.example"""
-
-
-class ExposedTools(StrEnum):
-    """What clients see."""
-
-    META = "meta"
-    FOUND = "found"
-    ALL = "all"
-
-
-class ChangeReaction(StrEnum):
-    """What becomes of tools that changed since the review of a bundle."""
-
-    WARN = "warn"
-    HIDE = "hide"
-    ACCEPT = "accept"
 
 
 Sources = Annotated[
@@ -90,8 +74,8 @@ Graph = Annotated[
         "other sources, what is served.",
     ),
 ]
-OnChange = Annotated[
-    ChangeReaction | None,
+Reaction = Annotated[
+    OnChange | None,
     typer.Option(
         "--on-change",
         metavar="warn|hide|accept",
@@ -125,7 +109,7 @@ AllowHost = Annotated[
     ),
 ]
 Expose = Annotated[
-    ExposedTools | None,
+    Exposure | None,
     typer.Option(
         "--expose",
         metavar="meta|found|all",
@@ -220,7 +204,7 @@ def serve(
     sources: Sources = None,
     bundle: Bundle = None,
     graph: Graph = None,
-    on_change: OnChange = None,
+    on_change: Reaction = None,
     locked: options.Locked = None,
     http: HttpAddress = None,
     stdio: Stdio = False,

@@ -13,24 +13,19 @@ interpretation of term specificity", Journal of Documentation 28(1), 1972 (why r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, LiteralString
+from typing import LiteralString
 
+import numpy as np
+from numpy.typing import NDArray
 from pgvector import HalfVector
 from psycopg import sql
 
 from mcpg.errors import PostgresError
 from mcpg.index.recipe import RULES
-from mcpg.postgres.connection import Database, compute_lock_number, ensure_extension
+from mcpg.postgres.connection import Connection, Database, compute_lock_number, ensure_extension
 from mcpg.text import iter_words
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from mcpg.postgres.connection import Connection
-
 
 READS = 2_000
 """Rows that the terms of a query may choose together: more find little more, and take longer."""
@@ -75,49 +70,39 @@ class _Publication:
     rules: str | None
 
 
+@dataclass(frozen=True, eq=False)
 class PostgresCandidates:
     """Chooses candidates in a database that many processes share.
 
     May be shared between threads.
+
+    Attributes:
+        database: Where catalogues are published.
+        key: The publication to choose from, as it was published; `None` for that of the bundle
+            that an engine searches, or the newest.
+        reads: Rows that the terms of a query may choose together.
+        maker: The fingerprint of who makes the vectors of queries; they are refused where those
+            of another are published. "" where that is not known.
+        is_offering: Whether to pass over tools that are published as not offered.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        key: str | None = None,
-        reads: int = READS,
-        *,
-        maker: str = "",
-        is_offering: bool = False,
-    ) -> None:
-        """Prepare to use *database*.
-
-        Args:
-            database: Where catalogues are published.
-            key: The publication to choose from, as it was published; `None` for that of the bundle
-                that an engine searches, or the newest.
-            reads: Rows that the terms of a query may choose together.
-            maker: The fingerprint of who makes the vectors of queries; they are refused where those
-                of another are published. "" where that is not known.
-            is_offering: Whether to pass over tools that are published as not offered.
-        """
-        self._database = database
-        self._key = key
-        self._reads = reads
-        self._maker = maker
-        self._is_offering = is_offering
+    database: Database
+    key: str | None = None
+    reads: int = READS
+    maker: str = field(default="", kw_only=True)
+    is_offering: bool = field(default=False, kw_only=True)
 
     def of(self, key: str) -> PostgresCandidates:
         """Return what chooses from the publication called *key*, unless another was named."""
-        return self._with(key=self._key or key)
+        return replace(self, key=self.key or key)
 
     def by(self, maker: str) -> PostgresCandidates:
         """Return what refuses vectors of the fingerprint *maker* where others are published."""
-        return self._with(maker=maker)
+        return replace(self, maker=maker)
 
-    def restrict_to_offered(self) -> PostgresCandidates:
+    def offered(self) -> PostgresCandidates:
         """Return what passes over tools that are published as not offered."""
-        return self._with(is_offering=True)
+        return replace(self, is_offering=True)
 
     @property
     def fingerprint(self) -> str:
@@ -126,9 +111,9 @@ class PostgresCandidates:
         Raises:
             PostgresError: Nothing is published, or the database cannot be reached or refuses.
         """
-        found = self._database.run(self._find_publication, attempts=2)
+        found = self.database.run(self._find_publication, attempts=2)
         which = f"{found.key}:{found.number}:{found.fingerprint}"
-        return f"postgres:{which}:{self._reads}:{self._is_offering}"
+        return f"postgres:{which}:{self.reads}:{self.is_offering}"
 
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
         """Return the ids of up to *count* tools, those by terms and by vector in turns, best first.
@@ -148,16 +133,16 @@ class PostgresCandidates:
 
         def choose(connection: Connection) -> list[str]:
             publication = self._find_publication(connection)
-            is_offering = self._is_offering and publication.tells_offered
+            is_offering = self.is_offering and publication.tells_offered
             worded: list[str] = []
             near: list[str] = []
             if terms:
-                asked = {"terms": terms, "size": publication.tools, "reads": self._reads}
+                asked = {"terms": terms, "size": publication.tools, "reads": self.reads}
                 by_terms = _BY_TERMS_OFFERED if is_offering else _BY_TERMS
                 query = _format_query(by_terms, publication.number)
                 worded = _read_ids(connection.execute(query, {**asked, "count": count}))
             if vector is not None and publication.dimensions:
-                _check_vector(publication, vector, self._maker)
+                _check_vector(publication, vector, self.maker)
                 connection.execute("select set_config('hnsw.ef_search', %s, true)", (str(count),))
                 is_divided = publication.tells_offered and not is_offering
                 by_vector = _BY_VECTOR_HIDDEN if is_divided else _BY_VECTOR
@@ -167,7 +152,7 @@ class PostgresCandidates:
             turns = chain(*zip_longest(worded, near))
             return list(dict.fromkeys(one for one in turns if one is not None))[:count]
 
-        return self._database.run(choose, attempts=2, retried=_REPLACED)
+        return self.database.run(choose, attempts=2, retried=_REPLACED)
 
     def publish(
         self, tools: Iterable[PublishedTool], key: str, fingerprint: str = "", keep: int = 1
@@ -192,7 +177,7 @@ class PostgresCandidates:
 
         def write(connection: Connection) -> bool:
             connection.execute("set local statement_timeout to 0")
-            lock = compute_lock_number(self._database.settings.schema, "publish")
+            lock = compute_lock_number(self.database.settings.schema, "publish")
             connection.execute("select pg_advisory_xact_lock(%s)", (lock,))
             newest = connection.execute(_NEWEST, {"key": None}).fetchone()
             if newest is not None:
@@ -200,7 +185,7 @@ class PostgresCandidates:
                 is_of_now = found.tells_offered and found.rules == str(RULES)
                 if is_of_now and (found.key, found.fingerprint) == (key, fingerprint):
                     return False
-            ensure_extension(connection, "pg_trgm", self._database.address)
+            ensure_extension(connection, "pg_trgm", self.database.address)
             _fill(connection, rows, key, fingerprint)
             old = connection.execute(
                 "delete from publications where number in "
@@ -213,25 +198,20 @@ class PostgresCandidates:
                 )
             return True
 
-        return self._database.run(write)
+        return self.database.run(write)
 
     def close(self) -> None:
         """Free the connections; what is published stays."""
-        self._database.close()
-
-    def _with(self, **changed: Any) -> PostgresCandidates:
-        kept = {"key": self._key, "reads": self._reads, "maker": self._maker}
-        given = {**kept, "is_offering": self._is_offering, **changed}
-        return PostgresCandidates(self._database, **given)
+        self.database.close()
 
     def _find_publication(self, connection: Connection) -> _Publication:
-        found = connection.execute(_NEWEST, {"key": self._key}).fetchone()
+        found = connection.execute(_NEWEST, {"key": self.key}).fetchone()
         if found is None:
-            what = "this catalogue is" if self._key else "no catalogue is"
-            negation = " not" if self._key else ""
+            what = "this catalogue is" if self.key else "no catalogue is"
+            negation = " not" if self.key else ""
             raise PostgresError(
                 f"{what}{negation} published",
-                place=self._database.address,
+                place=self.database.address,
                 remedy="publish it with `mcpg publish`",
             )
         return _Publication(*found)

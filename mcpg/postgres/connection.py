@@ -12,11 +12,11 @@ import os
 import random
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from pgvector.psycopg import register_vector
@@ -222,7 +222,7 @@ class PostgresSettings:
     attempts: int = 4
 
 
-class Database:
+class Database(AbstractContextManager["Database"]):
     """One database for everything that mcpg keeps in PostgreSQL.
 
     May be shared between threads, and by a store, a cache and candidates. Closing frees its
@@ -319,9 +319,6 @@ class Database:
         if isinstance(fault, errors.InsufficientPrivilege):
             remedy = "see what the role needs in docs/how-to/postgres.md"
         return PostgresError(message, place=self.address, remedy=remedy)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self,

@@ -5,20 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, LiteralString, TypeVar
+from typing import LiteralString, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pgvector import Vector
 
 from mcpg.embeddings.provider import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
 from mcpg.errors import PostgresError
-from mcpg.postgres.connection import LONGEST_WAIT, Database, building
+from mcpg.postgres.connection import LONGEST_WAIT, Connection, Database, building
 from mcpg.search.caches import ABSOLUTE, SLIDING, check_bounds
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from mcpg.postgres.connection import Connection
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
@@ -134,30 +135,23 @@ class OpenTelemetryObserver:
         return ObservedOperation(self._tracer, kind, self._recorders[kind.span], read, known)
 
 
+@dataclass(eq=False)
 class ObservedOperation:
     """An observed operation: its span, and then its metrics; its clock is monotonic."""
 
-    def __init__(
-        self,
-        tracer: trace.Tracer,
-        kind: OperationKind,
-        recorders: Recorders,
-        read: dict[str, str],
-        known: dict[str, Value],
-    ) -> None:
-        self._tracer = tracer
-        self._kind = kind
-        self._recorders = recorders
-        self._read = read
-        self._reported = known
-        self._is_recorded = False
+    tracer: trace.Tracer
+    kind: OperationKind
+    recorders: Recorders
+    read: dict[str, str]
+    reported: dict[str, Value]
+    is_recorded: bool = False
 
     def __enter__(self) -> Callable[[Any], None]:
         self._began = time.time_ns()
         self._start = time.perf_counter()
-        self._span = self._tracer.start_span(
-            self._kind.span,
-            attributes={**self._kind.constants, **self._name_attributes()},
+        self._span = self.tracer.start_span(
+            self.kind.span,
+            attributes={**self.kind.constants, **self._name_attributes()},
             start_time=self._began,
         )
         self._token = context.attach(trace.set_span_in_context(self._span))
@@ -170,14 +164,14 @@ class ObservedOperation:
         _trace: TracebackType | None,
     ) -> None:
         seconds = time.perf_counter() - self._start
-        outcome = self._reported.get("outcome", SUCCESS)
+        outcome = self.reported.get("outcome", SUCCESS)
         fault = None if outcome == SUCCESS else str(outcome)
         if kind is not None:
             is_builtin = kind.__module__ == "builtins"
             fault = kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
-        self._reported[self._kind.duration] = seconds
+        self.reported[self.kind.duration] = seconds
         try:
-            if self._is_recorded or fault:
+            if self.is_recorded or fault:
                 # Inside the span, so that a metric can name it as its example.
                 self._measure(fault)
             if self._span.is_recording():
@@ -191,27 +185,27 @@ class ObservedOperation:
             self._span.end(self._began + int(seconds * _NANOSECONDS))
 
     def _note_facts(self, facts: Any) -> None:
-        self._is_recorded = True
-        for name, member in self._read.items():
+        self.is_recorded = True
+        for name, member in self.read.items():
             value = getattr(facts, member)
             if isinstance(value, str):
                 value = _make_plain(value)
             if value is not None and value != "":
-                self._reported[name] = value
+                self.reported[name] = value
 
     def _measure(self, fault: str | None) -> None:
-        values, names = self._reported, self._kind.attributes
-        dimensions = {names[one]: values[one] for one in self._kind.dimensions if one in values}
+        values, names = self.reported, self.kind.attributes
+        dimensions = {names[one]: values[one] for one in self.kind.dimensions if one in values}
         if fault:
             dimensions[ERROR_TYPE] = fault
-        for of, record in self._recorders:
+        for of, record in self.recorders:
             amount = values.get(of) if of else 1
             if amount is not None:
                 record(amount, dimensions)
 
     def _name_attributes(self) -> dict[str, Value]:
-        names = self._kind.attributes
-        return {names[one]: value for one, value in self._reported.items()}
+        names = self.kind.attributes
+        return {names[one]: value for one, value in self.reported.items()}
 
 
 def _make_plain(text: str) -> str:

@@ -342,6 +342,20 @@ def test_the_extra_is_named(
     assert install_command("mcp") in found.err
 
 
+@pytest.mark.parametrize("arguments", [["serve", "--help"], ["invoke", "--help"], ["serve"]])
+def test_a_plain_install_has_help(arguments: list[str]) -> None:
+    """Without any package of the extra, help is shown, and serving says what to install."""
+    missing = ("anyio", "filelock", "httpx2", "jsonschema_rs", "mcp", "starlette")
+    program = f"import sys; sys.modules.update(dict.fromkeys({missing}))\n"
+    program += "from mcpg.cli import main; sys.exit(main())"
+    # Another process: modules that were imported without the packages must not meet others.
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expected = (0, "") if "--help" in arguments else (2, install_command("mcp"))
+    assert done.returncode == expected[0], done.stderr
+    assert expected[1] in done.stderr
+
+
 def test_settings_say_how_it_is_served(tmp_path: Path) -> None:
     """What the command line does not say stands in the configuration file, with its place."""
     lines = ["[serve]", 'http = "::1:80"', 'allow_hosts = ["a.example"]', 'expose = "all"']

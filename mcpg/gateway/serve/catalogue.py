@@ -328,20 +328,20 @@ def _meta_tool(name: str, context: InstructionsContext, serving: ServingOptions)
     return {**wire, "outputSchema": OUTPUTS[name]} if name in OUTPUTS else wire
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class FindableTools:
     """The tools of a snapshot that searches can find and clients can call, each made on demand."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._made: dict[str, ListedTool | None] = {}
+    snapshot: Snapshot
+    _made: dict[str, ListedTool | None] = field(default_factory=dict)
 
     def get(self, name: str) -> ListedTool | None:
         """Return the tool *name*; `None` if it does not exist, is disabled or cannot be called."""
-        tool = self._snapshot.catalog.get(name)
+        tool = self.snapshot.catalog.get(name)
         if tool is None or tool.id != name:
             return None
         if name not in self._made:
-            is_shown = tool.enabled and self._snapshot.can_call(tool)
+            is_shown = tool.enabled and self.snapshot.can_call(tool)
             self._made[name] = export_tool(tool) if is_shown else None
         return self._made[name]
 

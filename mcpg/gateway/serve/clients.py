@@ -190,6 +190,7 @@ _FINDING = ("matches", "prerequisites")
 _READERS = {"resources": READ, "prompts": PROMPT}
 
 
+@dataclass(eq=False, slots=True)
 class FoundTools:
     """The found tools of one client, in the order of its list.
 
@@ -198,9 +199,8 @@ class FoundTools:
     precedes the first that has changed.
     """
 
-    def __init__(self) -> None:
-        self._listed: tuple[str, ...] = ()
-        self._recent: dict[str, None] = {}
+    _listed: tuple[str, ...] = ()
+    _recent: dict[str, None] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names in the order of the list."""
@@ -330,6 +330,7 @@ def check_capability(
         raise MCPError(INVALID_REQUEST, _REFUSALS.get(method, "Request not supported"))
 
 
+@dataclass(slots=True)
 class _UnreadNotifications:
     """The notifications that a client has yet to read, each of which takes some room.
 
@@ -337,9 +338,8 @@ class _UnreadNotifications:
     so that a client that has stopped reading takes no more memory.
     """
 
-    def __init__(self) -> None:
-        self._changes: set[tuple[str, str] | None] = set()
-        self._bytes = 0
+    _changes: set[tuple[str, str] | None] = field(default_factory=set)
+    _bytes: int = 0
 
     async def notify(self, channel: Outbound, method: str, params: JsonObject) -> None:
         change = (method, str(params.get("uri"))) if method.endswith(_ANNOUNCEMENTS) else None
@@ -356,23 +356,24 @@ class _UnreadNotifications:
             self._bytes -= room
 
 
+@dataclass(eq=False, slots=True)
 class Client:
     """A connected client of the protocol up to 2025-11-25.
 
     Attributes:
+        connection: Its connection.
         identity: Its identity, which no later client has.
         level: The least level of log messages that it wants, `None` for any.
         uris: The resources that it has subscribed to, by its addresses.
         view: What it sees of the tools.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self.identity: Hashable = object()
-        self.level: str | None = None
-        self.uris: set[str] = set()
-        self.view = ClientView(FoundTools())
-        self._connection = connection
-        self._unread = _UnreadNotifications()
+    connection: Connection
+    identity: Hashable = field(default_factory=object)
+    level: str | None = None
+    uris: set[str] = field(default_factory=set)
+    view: ClientView = field(default_factory=lambda: ClientView(FoundTools()))
+    _unread: _UnreadNotifications = field(default_factory=_UnreadNotifications)
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Return its response to a request that belongs to none of its own.
@@ -380,13 +381,13 @@ class Client:
         Raises:
             MCPError: It refuses.
         """
-        check_capability(self._connection.client_capabilities, method, params)
-        return await self._connection.send_raw_request(method, params or None)
+        check_capability(self.connection.client_capabilities, method, params)
+        return await self.connection.send_raw_request(method, params or None)
 
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send a notification, unless it is a log message that it does not want."""
         if method != _MESSAGE or is_logged(params, self.level):
-            await self._unread.notify(self._connection, method, params)
+            await self._unread.notify(self.connection, method, params)
 
 
 def is_logged(params: Mapping[str, Any], level: str | None) -> bool:

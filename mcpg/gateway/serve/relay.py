@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Sized
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -86,12 +87,12 @@ class _InterruptibleCall(RequestCaller):
             self._turn.set()
 
 
+@dataclass(eq=False, slots=True)
 class PendingCalls:
     """Runs calls that are interrupted by questions to their client."""
 
-    def __init__(self) -> None:
-        self.group: TaskGroup | None = None
-        self._parked: dict[str, _InterruptibleCall] = {}
+    group: TaskGroup | None = None
+    _parked: dict[str, _InterruptibleCall] = field(default_factory=dict)
 
     async def run(
         self, context: Context, work: Callable[[Any], Awaitable[JsonObject]]

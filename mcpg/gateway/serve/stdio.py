@@ -13,6 +13,7 @@ import select
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Thread
 from typing import cast
 
@@ -103,12 +104,12 @@ def claim_stream(stream: int) -> Iterator[int]:
         os.dup2(kept, stream)
 
 
+@dataclass(slots=True)
 class _DescriptorWriter:
     """Writes messages to a file descriptor, without blocking where the system has `poll`."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._waiting = b""
+    descriptor: int
+    _waiting: bytes = b""
 
     async def write(self, text: str) -> None:
         self._waiting += text.encode()
@@ -120,22 +121,22 @@ class _DescriptorWriter:
             return
         while data:
             poll = select.poll()
-            poll.register(self._descriptor, select.POLLOUT)
+            poll.register(self.descriptor, select.POLLOUT)
             if poll.poll(0):  # a few bytes can be written without blocking
-                data = data[os.write(self._descriptor, data[:_ROOM]) :]
+                data = data[os.write(self.descriptor, data[:_ROOM]) :]
             else:
-                await anyio.wait_writable(self._descriptor)
+                await anyio.wait_writable(self.descriptor)
 
     def _write_all(self, data: memoryview) -> None:  # pragma: no cover - by the system
         while data:
-            data = data[os.write(self._descriptor, data) :]
+            data = data[os.write(self.descriptor, data) :]
 
 
+@dataclass(frozen=True, slots=True)
 class _DescriptorLines:
     """The lines of a file descriptor, read by a daemon thread."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    descriptor: int
 
     async def __aiter__(self) -> AsyncIterator[str]:
         send, receive = anyio.create_memory_object_stream[str](0)
@@ -160,7 +161,7 @@ class _DescriptorLines:
 
     def _lines(self) -> Iterator[str]:
         buffer = bytearray()
-        while chunk := os.read(self._descriptor, _CHUNK):
+        while chunk := os.read(self.descriptor, _CHUNK):
             head, *tail = chunk.split(b"\n")
             buffer += head
             for start in tail:
