@@ -195,7 +195,7 @@ def is_repeated(items: Iterable[Any], key: str, known: set[str]) -> bool:
 
 def describe_failure(fault: BaseException, errors: TransportErrors, seconds: float) -> str:
     """Describe why a request failed, without a word of the server's."""
-    causes = list(_leaves(fault))
+    causes = list(find_causes(fault))
     own = next((str(one) for one in causes if isinstance(one, ServerError)), None)
     if own or errors.message:
         return own or errors.message or ""
@@ -216,10 +216,11 @@ def describe_timeout(errors: TransportErrors, seconds: float) -> str:
     return f"no response within {seconds:g} s{lines}"
 
 
-def _leaves(fault: BaseException) -> Iterator[BaseException]:
+def find_causes(fault: BaseException) -> Iterator[BaseException]:
+    """Yield what *fault* consists of, itself unless it is a group."""
     if isinstance(fault, BaseExceptionGroup):
         for one in fault.exceptions:
-            yield from _leaves(one)
+            yield from find_causes(one)
     else:
         yield fault
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -57,30 +57,25 @@ _HEADERS = {
 
 def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResult:
     """Log in to *server*; see `mcpg.sources.live.log_in`."""
-    oauth = _find_oauth(server)
+    oauth, place = server.oauth, server.place
+    if server.has_key:
+        message = "its headers let mcpg in already"
+        raise UsageError(message, place=place, remedy="leave out `Authorization` to log in")
+    if oauth is None:
+        message = "its configuration disables OAuth"
+        raise UsageError(message, place=place, remedy="leave out `oauth` to log in")
+    if oauth.grant != AUTHORIZATION_CODE:
+        message = f"it uses the grant {oauth.grant}, so no login is needed"
+        raise UsageError(message, place=place, remedy="leave out `grant` to log in")
+    if not is_token_safe(server.url):
+        message = "a login would be sent over the network unencrypted"
+        raise UsageError(message, place=place, remedy="use an https address")
     if options.scope:
         oauth = replace(oauth, scope=options.scope)
     file = LoginFile(folder, server.url)
     file.prepare()  # fail before the user has to log in
     with sdk_muted():
         return anyio.run(_log_in, server, oauth, file, options)
-
-
-def _find_oauth(server: HttpServer) -> OAuth:
-    place = server.place
-    if server.has_key:
-        message = "its headers let mcpg in already"
-        raise UsageError(message, place=place, remedy="leave out `Authorization` to log in")
-    if server.oauth is None:
-        message = "its configuration disables OAuth"
-        raise UsageError(message, place=place, remedy="leave out `oauth` to log in")
-    if server.oauth.grant != AUTHORIZATION_CODE:
-        message = f"it uses the grant {server.oauth.grant}, so no login is needed"
-        raise UsageError(message, place=place, remedy="leave out `grant` to log in")
-    if not is_token_safe(server.url):
-        message = "a login would be sent over the network unencrypted"
-        raise UsageError(message, place=place, remedy="use an https address")
-    return server.oauth
 
 
 async def _log_in(
@@ -256,7 +251,18 @@ def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
     Raises:
         UsageError: The address is none of this machine, or the port is taken.
     """
-    host, wanted, path = _listening_address(redirect, port)
+    host, wanted, path = _LOOPBACK, port, _PATH
+    if redirect:
+        scheme = ""
+        with suppress(ValueError):
+            parts = urlsplit(redirect)
+            host, wanted, path = parts.hostname or "", parts.port or port, parts.path or "/"
+            scheme = parts.scheme
+        if scheme != "http" or host not in {"localhost", _LOOPBACK}:
+            raise UsageError(
+                "its `redirectUri` is not an address of this machine",
+                remedy="register http://127.0.0.1/callback for the client, and name that",
+            )
     callback = Callback(path)
     handler = type("_Browser", (_CallbackHandler,), {"callback": callback})
     try:
@@ -275,22 +281,6 @@ def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def _listening_address(redirect: str, port: int) -> tuple[str, int, str]:
-    if not redirect:
-        return _LOOPBACK, port, _PATH
-    try:
-        parts = urlsplit(redirect)
-        host, own = parts.hostname or "", parts.port
-    except ValueError:
-        host, own, parts = "", None, urlsplit("")
-    if parts.scheme != "http" or host not in {"localhost", _LOOPBACK}:
-        raise UsageError(
-            "its `redirectUri` is not an address of this machine",
-            remedy="register http://127.0.0.1/callback for the client, and name that",
-        )
-    return host, own or port, parts.path or "/"
 
 
 class _CallbackHandler(BaseHTTPRequestHandler):

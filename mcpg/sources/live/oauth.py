@@ -75,17 +75,6 @@ class Login:
     resource: dict[str, Any] | None = field(default=None, repr=False)
 
     @property
-    def is_valid(self) -> bool:
-        """Whether its parts have the right types."""
-        texts = (self.access, self.endpoint, self.issuer)
-        tables = (self.client, self.server or {}, self.resource or {})
-        return (
-            all(isinstance(text, str) for text in texts)
-            and all(isinstance(table, dict) for table in tables)
-            and isinstance(self.expires, int | float | None)
-        )
-
-    @property
     def access(self) -> str:
         """The access token."""
         found: str = self.tokens["access_token"]
@@ -112,7 +101,14 @@ class LoginFile:
             if found.pop("schema") != SCHEMA:
                 return None
             login = Login(**found)
-            is_ours = login.url == self._url and login.is_valid
+            texts = (login.access, login.endpoint, login.issuer)
+            tables = (login.client, login.server or {}, login.resource or {})
+            is_ours = (
+                login.url == self._url
+                and all(isinstance(text, str) for text in texts)
+                and all(isinstance(table, dict) for table in tables)
+                and isinstance(login.expires, int | float | None)
+            )
         except (NotFoundError, InputError, ValueError, TypeError, KeyError, AttributeError):
             return None
         return login if is_ours else None
@@ -242,24 +238,24 @@ class RequestLock:
             self._lock.release()
 
 
+@dataclass(slots=True)
 class MemoryStorage:
     """Tokens and a client for as long as a connection lasts."""
 
-    def __init__(self, client: OAuthClientInformationFull | None = None) -> None:
-        self._tokens: OAuthToken | None = None
-        self._client = client
+    client: OAuthClientInformationFull | None = None
+    tokens: OAuthToken | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
-        return self._tokens
+        return self.tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        self._tokens = tokens
+        self.tokens = tokens
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self._client
+        return self.client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        self._client = client_info
+        self.client = client_info
 
 
 class GuardedFlow(httpx2.Auth):
@@ -473,7 +469,7 @@ class StoredLogin(GuardedOAuthProvider):
         self._endpoint = httpx2.URL()
         self._adopted: Login | None = None
         self._server = server
-        self._remedy = f"run {server.login}"
+        self._remedy = f"run {server.login_with()}"
 
     async def _initialize(self) -> None:
         self._use(self._file.read())

@@ -352,25 +352,23 @@ class RequestDeadline:
                 self.scope.deadline = min(anyio.current_time() + self._seconds, self._end)
 
 
+@dataclass(eq=False, slots=True)
 class PendingRequest:
     """A request that is under way.
 
     Attributes:
         caller: On whose behalf it is made, `None` for nobody's.
         patience: Its time.
+        listener: Receives its progress.
     """
 
-    def __init__(
-        self, caller: Caller | None, patience: RequestDeadline, progress: Progress | None = None
-    ) -> None:
-        """Begin a request, whose progress *progress* receives."""
-        self.caller = caller
-        self.patience = patience
-        self._listener = progress
-        self._latest: tuple[float, float | None, str | None] | None = None
-        self._is_reporting = False
-        self._is_over = False
-        self._notifying: set[anyio.Event] = set()
+    caller: Caller | None
+    patience: RequestDeadline
+    listener: Progress | None = None
+    _latest: tuple[float, float | None, str | None] | None = None
+    _is_reporting: bool = False
+    _is_over: bool = False
+    _notifying: set[anyio.Event] = field(default_factory=set)
 
     @contextmanager
     def count_notification(self) -> Iterator[None]:
@@ -396,13 +394,13 @@ class PendingRequest:
         """
         self.patience.renew()
         self._latest = (progress, total, message)
-        if self._listener is None or self._is_reporting:
+        if self.listener is None or self._is_reporting:
             return
         self._is_reporting = True
         try:
             while self._latest is not None and not self._is_over:
                 latest, self._latest = self._latest, None
-                await self._listener(*latest)
+                await self.listener(*latest)
         finally:
             self._is_reporting = False
 

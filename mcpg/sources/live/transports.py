@@ -184,7 +184,7 @@ async def _connect_http(
     is_kept: bool,
 ) -> AsyncIterator[Any]:
     """Connect to an address; redirects are followed only on the same host."""
-    login = server.login if auth is None and server.oauth and not server.has_key else ""
+    login = server.login_with() if auth is None and server.oauth and not server.has_key else ""
 
     def client(*_: Any, **__: Any) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
@@ -237,7 +237,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
             # A few compressed bytes could expand to gigabytes.
             self._errors.message = "response is compressed, which was not requested"
             raise ServerError(self._errors.message)
-        response.stream = _BoundedBody(response.stream, errors, _has_events(response))
+        response.stream = _Body(response.stream, errors, _has_events(response))
         return response
 
     def _failed_status(self, status: int) -> str | None:
@@ -280,7 +280,8 @@ class _SseTransport(_HttpTransport):
             self._errors.end(self._errors.current.message or "")
         elif request.method == "GET" and _has_events(response):
             self._errors.has_session = True  # the stream is one
-            response.stream = _ConnectionBody(response.stream, self._errors)
+            if isinstance(response.stream, _Body):
+                response.stream.connection = self._errors
         return response
 
 
@@ -295,27 +296,27 @@ def _has_events(response: httpx2.Response) -> bool:
 
 @dataclass(eq=False)
 class _Body(httpx2.AsyncByteStream):
-    """A body around that of a response, which records how it ends."""
+    """The body of a response, bounded in size and with its text repaired.
 
-    _stream: Any
-    _errors: TransportErrors
+    Attributes:
+        is_events: Whether it consists of events, each of which is bounded.
+        connection: Errors of the connection that ends with it, `None` where none does.
+    """
+
+    stream: Any
+    errors: TransportErrors
+    is_events: bool
+    connection: TransportErrors | None = None
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-@dataclass(eq=False)
-class _BoundedBody(_Body):
-    """A body, or each event of one that has events, bounded in size and with its text repaired."""
-
-    _is_events: bool
+        await self.stream.aclose()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        limit, last, repair = SizeLimit(self._errors), b"", TextRepair()
+        limit, last, repair = SizeLimit(self.errors), b"", TextRepair()
         try:
-            async for chunk in self._stream:
+            async for chunk in self.stream:
                 # The end of an event may come in a chunk of its own.
-                if self._is_events and _BETWEEN_EVENTS.search(last + chunk):
+                if self.is_events and _BETWEEN_EVENTS.search(last + chunk):
                     limit.size = 0
                 last = chunk[-1:] or last
                 limit.add(len(chunk))
@@ -325,21 +326,13 @@ class _BoundedBody(_Body):
             # Of another kind, it would end the connection and the other requests over it.
             raise httpx2.StreamError(str(fault)) from None
         except httpx2.TransportError as fault:
-            if self._is_events:  # the SDK reconnects
+            if self.is_events:  # the SDK reconnects
                 raise
-            self._errors.message, self._errors.is_interrupted = "response was cut off", True
+            self.errors.message, self.errors.is_interrupted = "response was cut off", True
             raise httpx2.StreamError(str(fault)) from None
-
-
-class _ConnectionBody(_Body):
-    """A body with which the whole connection ends."""
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in self._stream:
-                yield chunk
         finally:
-            self._errors.end("server closed the connection")
+            if self.connection is not None:
+                self.connection.end("server closed the connection")
 
 
 # Standard streams. The transport of the SDK keeps an endless line in memory, shows what a program

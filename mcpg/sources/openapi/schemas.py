@@ -11,6 +11,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -61,8 +62,11 @@ def plain_keywords(value: JsonObject) -> JsonObject:
     """Copy the keywords that hold no schema, in JSON Schema 2020-12; ill-typed ones are dropped."""
     kept = _type(value)
     kept.update((key, text) for key in _TEXTS if isinstance(text := value.get(key), str))
-    kept.update((key, number) for key in _NUMBERS if _is_number(number := value.get(key)))
-    kept.update((key, count) for key in _COUNTS if _is_count(count := value.get(key)))
+    for key in (*_NUMBERS, *_COUNTS):
+        number = value.get(key)
+        is_number = isinstance(number, int | float) and not isinstance(number, bool)
+        if is_number and (key in _NUMBERS or (isinstance(number, int) and number >= 0)):
+            kept[key] = number
     kept.update((key, flag) for key in _FLAGS if (flag := value.get(key)) is True)
     for exclusive, bound in _BOUNDS:
         if value.get(exclusive) is True and bound in kept:
@@ -100,35 +104,26 @@ def _type(value: JsonObject) -> JsonObject:
     return {"type": names[0] if len(names) == 1 else list(names)}
 
 
-def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_count(value: JsonValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_plain(value: JsonValue) -> bool:
-    return not isinstance(value, dict | list)
-
-
 def _values(value: JsonObject) -> JsonObject:
     """Copy the values of a schema: those it allows, its default, its examples."""
     kept: JsonObject = {}
     allowed = value.get("enum")
     examples = value.get("examples", [value["example"]] if "example" in value else [])
     samples = list(examples) if isinstance(examples, list) else []
-    if isinstance(allowed, list) and allowed and all(map(_is_plain, allowed)):
-        if len(allowed) > _MAX_ENUM:
-            samples = allowed
+    values = allowed if isinstance(allowed, list) else []
+    if values and not any(isinstance(one, dict | list) for one in values):
+        if len(values) > _MAX_ENUM:
+            samples = values
         else:
-            null = [None] if value.get("nullable") is True and None not in allowed else []
-            kept["enum"] = [*allowed, *null]
-    if "const" in value and _is_plain(value["const"]):
+            null = [None] if value.get("nullable") is True and None not in values else []
+            kept["enum"] = [*values, *null]
+    if "const" in value and not isinstance(value["const"], dict | list):
         kept["const"] = value["const"]
     if "default" in value and len(json.dumps(value["default"])) <= _MAX_VALUE:
         kept["default"] = value["default"]
-    shown = [one for one in samples if _is_plain(one) and len(str(one)) <= _MAX_VALUE]
+    shown: list[JsonValue] = [
+        one for one in samples if not isinstance(one, dict | list) and len(str(one)) <= _MAX_VALUE
+    ]
     return {**kept, "examples": shown[:_MAX_EXAMPLES]} if shown else kept
 
 
@@ -220,9 +215,18 @@ class SchemaCopier:
         if hidden is None:
             hidden = self._names(value, room).hidden
         reference = value.get("$ref")
-        if isinstance(reference, str):
-            return self._referring(reference, value, room, in_place=in_place, hidden=hidden)
-        return self._copy(value, room, in_place=in_place, hidden=hidden)
+        if not isinstance(reference, str):
+            return self._copy(value, room, in_place=in_place, hidden=hidden)
+        name = self._name(reference, room, hidden)
+        kept = shallow(value)
+        if self._siblings:
+            kept = self._copy(value, room, in_place=in_place, hidden=hidden)
+        if name is None:
+            return kept
+        room.names[name] = None
+        if in_place:
+            room.in_place[name] = None
+        return {"$ref": f"#/$defs/{name}", **kept}
 
     def add_definitions(self, schema: JsonObject, room: CopyBudget) -> JsonObject:
         """Add to *schema* the definitions that it needs, as far as there is room."""
@@ -234,7 +238,12 @@ class SchemaCopier:
             name = waiting.popleft()
             if name in definitions:
                 continue
-            found = self._definition(name, room)
+            found = self._definitions.get(name)
+            if found is None:
+                own, hidden = self.room(room.where), self._hiding[name]
+                copied = self.copy(self._targets[name], own, in_place=True, hidden=hidden)
+                found = _CopiedDefinition(copied, self._limit - own.left, own)
+                self._definitions[name] = found
             if found.weight > left:
                 about = shallow(self._targets[name])
                 left_for_texts -= weight(about) - 1
@@ -263,36 +272,6 @@ class SchemaCopier:
                 edges = {name: () if name in circle else to for name, to in edges.items()}
             else:
                 return found
-
-    def _definition(self, name: str, room: CopyBudget) -> _CopiedDefinition:
-        known = self._definitions.get(name)
-        if known is None:
-            own = self.room(room.where)
-            hidden = self._hiding[name]
-            schema = self.copy(self._targets[name], own, in_place=True, hidden=hidden)
-            known = _CopiedDefinition(schema, self._limit - own.left, own)
-            self._definitions[name] = known
-        return known
-
-    def _referring(
-        self,
-        reference: str,
-        value: JsonObject,
-        room: CopyBudget,
-        *,
-        in_place: bool,
-        hidden: frozenset[str],
-    ) -> JsonObject:
-        name = self._name(reference, room, hidden)
-        kept = shallow(value)
-        if self._siblings:
-            kept = self._copy(value, room, in_place=in_place, hidden=hidden)
-        if name is None:
-            return kept
-        room.names[name] = None
-        if in_place:
-            room.in_place[name] = None
-        return {"$ref": f"#/$defs/{name}", **kept}
 
     def _name(self, reference: str, room: CopyBudget, hidden: frozenset[str]) -> str | None:
         """Return the name of the definition that *reference* leads to, `None` if it leads nowhere.
@@ -408,12 +387,28 @@ class SchemaCopier:
     ) -> JsonObject:
         kept = plain_keywords(value)
         room.left -= weight(kept) - 1
-        kept.update(self._of_objects(value, room, hidden))
-        kept.update(self._of_lists(value, room))
+        kept.update(self._copy_properties(value, room, hidden))
+        # The schemas of a list's items, by position and for the rest, if there is room.
+        first, items = value.get("prefixItems"), value.get("items")
+        lists: JsonObject = {}
+        if isinstance(first, list) and first:
+            lists["prefixItems"] = [self.copy(one, room) for one in first]
+        if isinstance(items, dict):
+            lists["items"] = self.copy(items, room)
+        if "prefixItems" not in lists or room.left >= 0:
+            kept.update(lists)
         kept.update(self._copy_combined(value, room, in_place=in_place, hidden=hidden))
-        return _nullable(kept) if value.get("nullable") is True else kept
+        # A combination may be null, too, though no type says so.
+        if value.get("nullable") is True and "type" not in kept:
+            some = kept.get("anyOf")
+            if isinstance(some, list):
+                return {**kept, "anyOf": [*some, {"type": "null"}]}
+            if "allOf" in kept and "anyOf" not in kept:
+                every = kept.pop("allOf")
+                return {**kept, "anyOf": [{"allOf": every}, {"type": "null"}]}
+        return kept
 
-    def _of_objects(
+    def _copy_properties(
         self, value: JsonObject, room: CopyBudget, hidden: frozenset[str]
     ) -> JsonObject:
         kept: JsonObject = {}
@@ -438,28 +433,14 @@ class SchemaCopier:
             room.left -= weight_of_texts(names) + max(0, len(names) - len(shown)) // 8
             unasked = hidden | gone
             kept["required"] = [name for name in names if name not in unasked]
-        if len(properties) == len(shown):
-            kept.update(self._others(value, room))
-        return kept
-
-    def _others(self, value: JsonObject, room: CopyBudget) -> JsonObject:
-        """Copy the schema of properties without a name, unless patterns restrict them as well."""
+        # The schema of properties without a name counts unless patterns restrict them as well.
         others = value.get("additionalProperties")
-        if "patternProperties" in value or not isinstance(others, dict | bool):
-            return {}
-        if isinstance(others, bool):
-            return {"additionalProperties": others}
-        return {"additionalProperties": self.copy(others, room)}
-
-    def _of_lists(self, value: JsonObject, room: CopyBudget) -> JsonObject:
-        """Copy the schemas of a list's items, by position and for the rest; `{}` without room."""
-        kept: JsonObject = {}
-        first, items = value.get("prefixItems"), value.get("items")
-        if isinstance(first, list) and first:
-            kept["prefixItems"] = [self.copy(one, room) for one in first]
-        if isinstance(items, dict):
-            kept["items"] = self.copy(items, room)
-        return {} if "prefixItems" in kept and room.left < 0 else kept
+        if len(properties) == len(shown) and "patternProperties" not in value:
+            if isinstance(others, bool):
+                kept["additionalProperties"] = others
+            elif isinstance(others, dict):
+                kept["additionalProperties"] = self.copy(others, room)
+        return kept
 
     def _copy_combined(
         self,
@@ -486,16 +467,6 @@ class SchemaCopier:
         return {**kept, "allOf": every} if every else kept
 
 
-def _nullable(kept: JsonObject) -> JsonObject:
-    """Let a combination be null, too, room no type says so."""
-    if "type" not in kept and "allOf" in kept and "anyOf" not in kept:
-        every = kept.pop("allOf")
-        return {**kept, "anyOf": [{"allOf": every}, {"type": "null"}]}
-    if "type" not in kept and isinstance(some := kept.get("anyOf"), list):
-        return {**kept, "anyOf": [*some, {"type": "null"}]}
-    return kept
-
-
 class ReferenceResolver:
     """Resolves references within one document, with a diagnostic for each that leads nowhere.
 
@@ -519,9 +490,23 @@ class ReferenceResolver:
 
     def target(self, reference: str, where: str) -> JsonValue:
         """Return what *reference* leads to, `None` where it leads nowhere."""
-        if reference not in self._known:
-            self._known[reference] = self._look_up(reference, where)
-        return self._known[reference]
+        if reference in self._known:
+            return self._known[reference]
+        from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
+
+        shown, found = repr(reference[:_SHOWN]), None
+        if not reference.startswith("#"):
+            message = f"{shown} points outside the document and is not followed"
+            remedy = "to join the files, use `redocly bundle`"
+            self.note(f"{message}; that part is omitted ({remedy})", where)
+        else:
+            with suppress(Unresolvable, LookupError, TypeError, ValueError, AttributeError):
+                found = self._resolver.lookup(reference).contents
+            if not isinstance(found, dict | bool):
+                self.note(f"{shown} cannot be resolved; that part is omitted", where)
+                found = None
+        self._known[reference] = found
+        return found
 
     def follow(self, value: JsonValue, where: str) -> JsonObject | None:
         """Return *value* or, where it is a reference, what that finally leads to, if an object."""
@@ -534,21 +519,3 @@ class ReferenceResolver:
             value = self.target(reference, where)
         self.note("a chain of references is circular; that part is omitted", where)
         return None
-
-    def _look_up(self, reference: str, where: str) -> JsonValue:
-        from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
-
-        shown = repr(reference[:_SHOWN])
-        if not reference.startswith("#"):
-            message = f"{shown} points outside the document and is not followed"
-            remedy = "to join the files, use `redocly bundle`"
-            self.note(f"{message}; that part is omitted ({remedy})", where)
-            return None
-        try:
-            found: JsonValue = self._resolver.lookup(reference).contents
-        except (Unresolvable, LookupError, TypeError, ValueError, AttributeError):
-            found = None
-        if not isinstance(found, dict | bool):
-            self.note(f"{shown} cannot be resolved; that part is omitted", where)
-            return None
-        return found
