@@ -19,6 +19,7 @@ from mcpg.catalog.model import HintRule, SourceDocument, SourceKind, Tool
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
 from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.sources.client_config import is_client_configuration
+from mcpg.sources.openapi import read_openapi
 from mcpg.sources.server_entries import mentions_servers
 from mcpg.text.suggestions import suggest
 
@@ -445,8 +446,6 @@ class SourceText:
     def _read_tools(self, kind: FileKind) -> SourceBatch:
         read: Callable[..., ManifestTools] = partial(read_manifest, trust_hints=self.trust_hints)
         if kind is FileKind.OPENAPI:
-            from mcpg.sources.openapi import read_openapi  # noqa: PLC0415 - few files are such
-
             read = read_openapi
         stem = PurePath(self.path).stem.strip() if self.stem_names_source else ""
         given = {"default_source": stem or LOCAL_SOURCE, "source_id": self.source_id}

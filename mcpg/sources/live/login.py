@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -83,9 +83,9 @@ async def _log_in(
 ) -> LoginResult:
     errors = TransportErrors()
 
-    async def show(address: str) -> None:
+    def show(address: str) -> Awaitable[None]:
         # A browser within the terminal runs for as long as it is used.
-        await anyio.to_thread.run_sync(options.show, address, abandon_on_cancel=True)
+        return anyio.to_thread.run_sync(options.show, address, abandon_on_cancel=True)
 
     with listening(oauth.redirect, options.port) as callback:
         provider = AuthorizationCode(server, oauth, callback, show, errors, options.step)
@@ -143,15 +143,16 @@ class AuthorizationCode(GuardedOAuthProvider):
         self._was_shown = False
         self._failure = ""
 
-    def check(self, request: httpx2.Request) -> None:
+    def check(self, request: httpx2.Request) -> httpx2.Response | None:
         """Check that the flow goes on only while it can succeed."""
-        super().check(request)
+        given = super().check(request)
         if self._client is not None and self.context.client_info is None:
             self._failure = (
                 self._failure or f"{OTHER_ISSUER} (name that as `issuer` in its `oauth`)"
             )
         if self._failure:
             raise ServerError(self._failure)
+        return given
 
     def describe(self, fault: Exception, status: int) -> str:
         """Describe a failure, and keep the flow from being tried again."""
@@ -204,18 +205,19 @@ def _dump_model(model: BaseModel | None) -> dict[str, Any] | None:
     return None if model is None else model.model_dump(mode="json", exclude_none=True)
 
 
+@dataclass(slots=True)
 class Callback:
     """The redirect URI, which receives the answer of a browser.
 
     Attributes:
+        path: Its path.
         address: The whole address, "" until its port is known.
     """
 
-    def __init__(self, path: str) -> None:
-        self.address = ""
-        self._path = path
-        self._lock = threading.Lock()
-        self._answer: dict[str, str] | None = None
+    path: str
+    address: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _answer: dict[str, str] | None = None
 
     async def wait(self) -> dict[str, str]:
         """Wait for the browser, and return those of `code`, `state`, `iss`, `error` it sends."""
@@ -229,7 +231,7 @@ class Callback:
         Only the first visit with a `state` counts; whether that is ours is verified by the SDK.
         """
         path, _, query = target.partition("?")
-        if path != self._path:
+        if path != self.path:
             return 404
         values = parse_qs(query)  # bounded by the length of a request line
         answer = {key: values[key][0] for key in _KEYS if key in values}

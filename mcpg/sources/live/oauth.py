@@ -113,15 +113,25 @@ class LoginFile:
             return None
         return login if is_ours else None
 
-    def prepare(self) -> None:
+    def prepare(self, *, for_writing: bool = True) -> None:
         """Make the folder.
 
         Raises:
-            OutputError: No file can be written there.
+            OutputError: There is none, or, if it is *for_writing*, no file can be written there.
         """
-        self._make_folder()
-        if not os.access(self._folder, os.W_OK):
-            raise self._unusable("it cannot be written")
+        reason, cause = "", None
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if for_writing and not os.access(self._folder, os.W_OK):
+                reason = "it cannot be written"
+        except OSError as fault:
+            reason, cause = os_reason(fault), fault
+        if reason:
+            raise OutputError(
+                f"no login can be kept there: {reason}",
+                place=str(self._folder),
+                remedy="name another folder with MCPG_TOKENS",
+            ) from cause
 
     def write(self, login: Login) -> None:
         """Store *login* in place of any earlier one.
@@ -130,7 +140,7 @@ class LoginFile:
             OutputError: The file cannot be written.
         """
         members = {"schema": SCHEMA, **asdict(replace(login, url=self._url))}
-        self._make_folder()
+        self.prepare(for_writing=False)
         atomic_write(
             self._path, f"{json.dumps(members, indent=1)}\n".encode(), private=True, special=False
         )
@@ -158,7 +168,7 @@ class LoginFile:
             ServerError: Another process holds the lock for longer than *seconds*, or the folder
                 is not writable.
         """
-        self._make_folder()
+        self.prepare(for_writing=False)
         lock = FileLock(self._lock, timeout=0, thread_local=False)
         deadline = anyio.current_time() + seconds
         while not lock.is_locked:
@@ -176,19 +186,6 @@ class LoginFile:
             yield
         finally:
             lock.release()
-
-    def _make_folder(self) -> None:
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as fault:
-            raise self._unusable(os_reason(fault)) from fault
-
-    def _unusable(self, reason: str) -> OutputError:
-        return OutputError(
-            f"no login can be kept there: {reason}",
-            place=str(self._folder),
-            remedy="name another folder with MCPG_TOKENS",
-        )
 
 
 OAUTH_REQUEST = "mcpg.oauth"
@@ -298,9 +295,8 @@ class GuardedFlow(httpx2.Auth):
                     if self.is_final(response):
                         return
                 else:
-                    given = self.local_response()
+                    given = self.check(outgoing)
                     if given is None:
-                        self.check(outgoing)
                         given = yield outgoing
                         status = given.status_code
                     response = given
@@ -336,15 +332,14 @@ class GuardedFlow(httpx2.Auth):
         """Return whether *response* is returned whatever a flow could do about it."""
         return False
 
-    def local_response(self) -> httpx2.Response | None:
-        """Return the response to a request that need not be sent, `None` for one that must be."""
-        return None
-
     async def settle(self) -> None:
         """Release what was held during the flow."""
 
-    def check(self, request: httpx2.Request) -> None:
+    def check(self, request: httpx2.Request) -> httpx2.Response | None:
         """Check where a request of the flow goes, and bound it.
+
+        Returns:
+            Its response where it need not be sent, `None` where it must be.
 
         Raises:
             ServerError: It would go unencrypted over a network.
@@ -357,6 +352,7 @@ class GuardedFlow(httpx2.Auth):
             "timeout": httpx2.Timeout(self.seconds).as_dict(),
             OAUTH_REQUEST: True,
         }
+        return None
 
     def check_address(self, address: str) -> None:
         """Check that nothing goes to *address* unencrypted over a network.
@@ -525,11 +521,19 @@ class StoredLogin(GuardedOAuthProvider):
             self.errors.current.message = message + remedy
         return is_lacking
 
-    def check(self, request: httpx2.Request) -> None:
-        """Check that tokens are sent only to the endpoint of the login."""
+    def check(self, request: httpx2.Request) -> httpx2.Response | None:
+        """Check that tokens are sent only to the endpoint of the login.
+
+        The tokens of another process are returned as the authorisation server did to it.
+        """
+        adopted, self._adopted = self._adopted, None
+        if adopted is not None:
+            left = None if adopted.expires is None else int(adopted.expires - time.time())
+            return httpx2.Response(_OK, json={**adopted.tokens, "expires_in": left})
         super().check(request)
         if request.method != "GET" and request.url != self._endpoint:
             raise ServerError(f"authorisation server has changed: {self._remedy}")
+        return None
 
     async def _refresh_token(self) -> httpx2.Request:
         await self._file_lock.enter_async_context(self._file.hold_lock(self.seconds))
@@ -542,14 +546,6 @@ class StoredLogin(GuardedOAuthProvider):
             return httpx2.Request("POST", self._endpoint)
         self.check_issuer()
         return await super()._refresh_token()
-
-    def local_response(self) -> httpx2.Response | None:
-        """Return the tokens of another process, as the authorisation server did to it."""
-        adopted, self._adopted = self._adopted, None
-        if adopted is None:
-            return None
-        left = None if adopted.expires is None else int(adopted.expires - time.time())
-        return httpx2.Response(_OK, json={**adopted.tokens, "expires_in": left})
 
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
         renewed = await super()._handle_refresh_response(response)

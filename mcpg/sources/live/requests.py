@@ -186,7 +186,14 @@ def redact(
     long = {one for one in (*secrets, *known) if len(one) >= _MIN_SECRET}
     if not (known or long):
         return value, False
-    longer, every = _encodings(long), _encodings(long | known)
+    longer, every = (
+        # However they are encoded, the longest first.
+        sorted(
+            {form for one in group for form in list_encodings(one)},
+            key=lambda one: (-len(one), one),
+        )
+        for group in (long, long | known)
+    )
 
     def mask(text: str, forms: Sequence[str]) -> str:
         for form in forms:
@@ -207,12 +214,6 @@ def redact(
 
     result = walk(value, every)
     return result, result != value
-
-
-def _encodings(secrets: Iterable[str]) -> list[str]:
-    """Return *secrets* however they are encoded, the longest first."""
-    forms = {form for one in secrets for form in list_encodings(one)}
-    return sorted(forms, key=lambda one: (-len(one), one))
 
 
 _NOTIFYING = 1.0

@@ -18,11 +18,11 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any
 
 import anyio
 import httpx2
-from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from anyio.abc import ByteReceiveStream, ByteSendStream, ObjectReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client import Transport, session
 from mcp.client.sse import sse_client
@@ -231,7 +231,7 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         self._errors.has_session |= _SESSION_HEADER in response.headers
         errors.is_forgotten = status == _NOT_FOUND and _SESSION_HEADER in request.headers
         if _is_message(request) or (not is_of_oauth and status == _UNAUTHORISED):
-            errors.message = self._failed_status(status)
+            errors.message = _describe_status(status, self._login)
             errors.is_unauthorized = status in {_UNAUTHORISED, _FORBIDDEN}
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A few compressed bytes could expand to gigabytes.
@@ -239,18 +239,6 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
             raise ServerError(self._errors.message)
         response.stream = _Body(response.stream, errors, _has_events(response))
         return response
-
-    def _failed_status(self, status: int) -> str | None:
-        if status < _REDIRECTION:
-            return None
-        if status == _UNAUTHORISED and self._login:
-            return (
-                f"authentication required (HTTP status {status}):"
-                f" run {self._login}, or set a key in the headers"
-            )
-        if status < _CLIENT_ERROR:
-            return f"redirected to another address (HTTP status {status})"
-        return f"server responded with HTTP status {status}"
 
 
 class _StreamTransport(_HttpTransport):
@@ -283,6 +271,19 @@ class _SseTransport(_HttpTransport):
             if isinstance(response.stream, _Body):
                 response.stream.connection = self._errors
         return response
+
+
+def _describe_status(status: int, login: str) -> str | None:
+    if status < _REDIRECTION:
+        return None
+    if status == _UNAUTHORISED and login:
+        return (
+            f"authentication required (HTTP status {status}):"
+            f" run {login}, or set a key in the headers"
+        )
+    if status < _CLIENT_ERROR:
+        return f"redirected to another address (HTTP status {status})"
+    return f"server responded with HTTP status {status}"
 
 
 def _is_message(request: httpx2.Request) -> bool:
@@ -554,7 +555,7 @@ class TextRepair:
         return found[0] if lone is None else _REPLACEMENT * (len(lone) // len(_REPLACEMENT))
 
 
-class PageFilter:
+class PageFilter(ObjectReceiveStream[Incoming]):
     """A stream of messages whose pages of tools and others hold none that the SDK would refuse.
 
     The SDK validates a page as a whole, so that a single tool without a name would have it refused.
@@ -575,29 +576,9 @@ class PageFilter:
         """The context in which the last message was sent, where the stream knows it."""
         return getattr(self._incoming, "last_context", None)
 
-    async def receive(self) -> SessionMessage | Exception:
+    async def receive(self) -> Incoming:
         """Return the next message."""
-        return self._filter(await self._incoming.receive())
-
-    async def aclose(self) -> None:
-        """Close the stream."""
-        await self._incoming.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        return self._filter(await anext(self._incoming))
-
-    async def __aenter__(self) -> Self:
-        await self._incoming.__aenter__()
-        return self
-
-    async def __aexit__(self, *fault: object) -> bool | None:
-        closed: bool | None = await self._incoming.__aexit__(*fault)
-        return closed
-
-    def _filter(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        item: Incoming = await self._incoming.receive()
         if not isinstance(item, SessionMessage) or not isinstance(item.message, JSONRPCResponse):
             return item
         result = item.message.result
@@ -613,6 +594,10 @@ class PageFilter:
             if isinstance(items, list) and result.get("nextCursor") == "" and is_older:
                 del result["nextCursor"]
         return item
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._incoming.aclose()
 
     def _is_valid(self, kind: str, items: list[Any]) -> bool:
         """Return whether the SDK accepts a page of *items*."""

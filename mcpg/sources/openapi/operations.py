@@ -296,14 +296,17 @@ class ApiDocument:
             yield ApiParameter(name, place, value, style, media)
 
     def _body(self, stated: StatedOperation, given: Sequence[ApiParameter]) -> Body | None:
+        consumed = stated.value.get("consumes", self.content.get("consumes"))
+        listed = consumed if isinstance(consumed, list) else []
+        accepted = [one for one in listed if isinstance(one, str)]  # in Swagger 2
         if bodies := [one.value for one in given if one.place == "body"]:
-            kinds = self._accepted_media(stated)
-            media = min(kinds, key=_media_order) if kinds else JSON
-            return Body(media, bodies[0].get("schema"), *_read_description(bodies[0]))
+            media = min(accepted, key=_media_order) if accepted else JSON
+            about, is_required = bodies[0].get("description"), bodies[0].get("required") is True
+            return Body(media, bodies[0].get("schema"), stripped_text(about), is_required)
         if fields := tuple(one for one in given if one.place == "formData"):
             is_required = any(one.is_required for one in fields)
             files = frozenset(one.name for one in fields if one.value.get("type") == "file")
-            known = [kind_of_media(one) for one in self._accepted_media(stated)]
+            known = [kind_of_media(one) for one in accepted]
             forms = [kind for kind in known if kind in (FORM, MULTIPART)] or [FORM]
             media = MULTIPART if files else min(forms, key=_media_order)
             encoding = {one.name: FormEncoding(one.style) for one in fields}
@@ -323,7 +326,8 @@ class ApiDocument:
         }
         is_form = kind_of_media(media) == MULTIPART
         files = self._files(schema, stated.where) if is_form else frozenset[str]()
-        return Body(media, schema, *_read_description(found), (), encoding, files)
+        about, is_required = stripped_text(found.get("description")), found.get("required") is True
+        return Body(media, schema, about, is_required, (), encoding, files)
 
     def _files(self, schema: JsonValue, where: str) -> frozenset[str]:
         """Return the names of the properties of a form that are files, or lists of files."""
@@ -345,11 +349,6 @@ class ApiDocument:
                     found.add(name)
             known = self._files_among[id(properties)] = frozenset(found)
         return known
-
-    def _accepted_media(self, stated: StatedOperation) -> list[str]:
-        """Return the kinds of content that an operation of Swagger 2 takes."""
-        kinds = stated.value.get("consumes", self.content.get("consumes"))
-        return [one for one in kinds if isinstance(one, str)] if isinstance(kinds, list) else []
 
     def _find_secrets(self) -> Iterator[tuple[str, str]]:
         """Yield place and name of the parameters that hold keys and tokens."""
@@ -456,10 +455,6 @@ def _stated_style(value: JsonObject, default: str = "form") -> Style:
     stated, explode = value.get("style"), value.get("explode")
     name = stated if isinstance(stated, str) else default
     return Style(name, explode if isinstance(explode, bool) else name == "form")
-
-
-def _read_description(value: JsonObject) -> tuple[str, bool]:
-    return stripped_text(value.get("description")), value.get("required") is True
 
 
 def _media_order(name: str) -> tuple[int, int]:

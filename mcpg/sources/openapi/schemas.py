@@ -343,19 +343,19 @@ class SchemaCopier:
             return False
         if "$ref" not in value and "allOf" not in value:
             return value.get(self._hidden) is True
-        return any(
-            part.get(self._hidden) is True
-            or (isinstance(to := part.get("$ref"), str) and self._is_hidden_behind(to, room))
-            for part in self._parts(value, ("allOf",), room, follows=False)
-        )
-
-    def _is_hidden_behind(self, reference: str, room: CopyBudget) -> bool:
-        known = self._hidden_refs.get(reference)
-        if known is None:
-            parts = self._parts({"$ref": reference}, ("allOf",), room)
-            known = any(part.get(self._hidden) is True for part in parts)
-            self._hidden_refs[reference] = known
-        return known
+        for part in self._parts(value, ("allOf",), room, follows=False):
+            if part.get(self._hidden) is True:
+                return True
+            reference = part.get("$ref")
+            if not isinstance(reference, str):
+                continue
+            if reference not in self._hidden_refs:
+                behind = self._parts({"$ref": reference}, ("allOf",), room)
+                is_hidden = any(one.get(self._hidden) is True for one in behind)
+                self._hidden_refs[reference] = is_hidden
+            if self._hidden_refs[reference]:
+                return True
+        return False
 
     def _parts(
         self, value: JsonObject, keys: tuple[str, ...], room: CopyBudget, *, follows: bool = True
@@ -474,11 +474,12 @@ class ReferenceResolver:
     """
 
     def __init__(self, document: JsonObject, place: str) -> None:
-        from referencing import Registry, Specification  # noqa: PLC0415 - most sources need none
+        from referencing import Registry, Specification, exceptions  # noqa: PLC0415 - most sources need none
 
         resource = Specification.OPAQUE.create_resource(document)
         registry: Registry[Any] = Registry().with_resource("", resource)
         self._resolver = registry.resolver()
+        self._unresolvable = exceptions.Unresolvable
         self._known: dict[str, JsonValue] = {}
         self._place = place
         self.diagnostics: list[Diagnostic] = []
@@ -492,15 +493,13 @@ class ReferenceResolver:
         """Return what *reference* leads to, `None` where it leads nowhere."""
         if reference in self._known:
             return self._known[reference]
-        from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
-
         shown, found = repr(reference[:_SHOWN]), None
         if not reference.startswith("#"):
             message = f"{shown} points outside the document and is not followed"
             remedy = "to join the files, use `redocly bundle`"
             self.note(f"{message}; that part is omitted ({remedy})", where)
         else:
-            with suppress(Unresolvable, LookupError, TypeError, ValueError, AttributeError):
+            with suppress(self._unresolvable, LookupError, TypeError, ValueError, AttributeError):
                 found = self._resolver.lookup(reference).contents
             if not isinstance(found, dict | bool):
                 self.note(f"{shown} cannot be resolved; that part is omitted", where)
