@@ -523,7 +523,6 @@ class _EntryFields:
     used: dict[str, str] = field(default_factory=dict)
 
     def program(self, name: str) -> StdioServer:
-        """Read a server that is a program."""
         nested = self.entry.get("command")
         if isinstance(nested, dict):  # an older layout of Zed
             entry = {**nested, "command": nested.get("path")}
@@ -542,7 +541,6 @@ class _EntryFields:
         return StdioServer(self.place, name, *given)
 
     def address(self, name: str, *, is_sse: bool) -> HttpServer:
-        """Read a server at an address."""
         url = next((url for key in _URLS if (url := self.text(key))), "")
         if not url:
             raise self.fail("it names neither a `command` nor a `url`", _REMEDY)
@@ -560,7 +558,6 @@ class _EntryFields:
         return HttpServer(self.place, name, *given)
 
     def text(self, key: str, default: str = "") -> str:
-        """Return a member that is text."""
         value = self.entry.get(key)
         if value is None:
             return default
@@ -569,7 +566,6 @@ class _EntryFields:
         return self.expand(value).strip()
 
     def fail(self, message: str, remedy: str) -> SourceError:
-        """Make the error for this entry."""
         return SourceError(message, place=self.place, remedy=remedy)
 
     def _timeout(self) -> float | None:
@@ -618,7 +614,6 @@ class _EntryFields:
         raise self.fail(f"its `{key}` has values that are not strings", _REMEDY)
 
     def expand(self, text: str) -> str:
-        """Fill in variables."""
         filled = expand(text, self.environ, self.place, self.used)
         if "\0" in filled:
             raise self.fail("it holds a null character", "remove it")

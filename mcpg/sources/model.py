@@ -259,7 +259,6 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
 
 
 def _kind_by_text(lower: str, text: str) -> FileKind | None:
-    """Return what a file is by its content."""
     if lower.endswith((*_JSON, ".jsonc")) or _JSON_START.match(text):
         is_other = _MANIFEST.match(text) or _OBSERVED.match(text)
         is_client = not is_other and is_client_configuration(text)
@@ -347,7 +346,6 @@ def _lines_outside_fences(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_openapi(text: str) -> bool:
-    """Tell an OpenAPI document, YAML or JSON, from other files called YAML."""
     if text.lstrip().startswith("{"):
         return _json_kind(text) is FileKind.OPENAPI
     return bool(_OPENAPI_YAML.search(text))

@@ -212,18 +212,6 @@ class _Generator(GenerateJsonSchema):
 def _describe(
     function: Callable[..., Any], name: str, source_id: str, place: str, noticed: list[Diagnostic]
 ) -> Tool:
-    """Describe *function* as a tool.
-
-    Args:
-        function: A function whose arguments can be given by name.
-        name: Its name, unless its author gave the tool another.
-        source_id: Source id of the tool.
-        place: Where it is, for messages.
-        noticed: Gets what cannot be used of the hints and of the type that is returned.
-
-    Raises:
-        Exception: Its annotations cannot be evaluated, or have no JSON Schema.
-    """
     mark = read_mark(function) or {}
     text, about, answer = _read_docstring(function)
     form: Any = plain_function(function)  # its type does not say that a function is a form, too

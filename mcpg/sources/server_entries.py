@@ -245,7 +245,6 @@ _TRANSLATORS: dict[str, Callable[[JsonObject, Mapping[str, str]], JsonObject | N
 
 
 def _refer(entry: JsonObject, key: str) -> JsonObject:
-    """Return references to the variables that a list names."""
     names = entry.get(key)
     listed = names if isinstance(names, list) else []
     return {name: f"${{{name}}}" for name in listed if isinstance(name, str)}
@@ -264,15 +263,15 @@ def _with_timeout(entry: JsonObject, value: JsonValue, unit: float) -> JsonObjec
 
 def _with_bare_variables(value: JsonValue, environ: Mapping[str, str]) -> JsonValue:
     """Return *value* with `${NAME}` for each `$NAME` that is set."""
-
-    def add_braces(found: re.Match[str]) -> str:
-        return f"${{{found[1]}}}" if found[1] in environ else found[0]
-
-    return _map_texts(value, lambda text: _BARE_VARIABLE.sub(add_braces, text))
+    return _map_texts(
+        value,
+        lambda text: _BARE_VARIABLE.sub(
+            lambda found: f"${{{found[1]}}}" if found[1] in environ else found[0], text
+        ),
+    )
 
 
 def _map_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
-    """Return *value* with every text of it changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, list):

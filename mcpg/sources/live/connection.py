@@ -283,11 +283,11 @@ class ServerConnection:
             ServerError: There is no result.
             NotProcessedError: The connection was lost before.
         """
-        async with self._request(request, params) as (client, _):
-            if is_task:
+        if is_task:
+            async with self._request(request, params) as (client, _):
                 result = await run_task(client, params, request)
-            else:
-                result = await self._complete(client, _CALL, params, request)
+        else:
+            result = await self.request(_CALL, params, request)
         if result.get("isError"):
             result = self._redact(result)
         content: Any = result.get("content", [])
@@ -299,7 +299,7 @@ class ServerConnection:
     ) -> JsonObject:
         """Return the result of a request of any method, as the server sends it.
 
-        A cancellation is passed on to the server.
+        The server is given the input that it requires, and a cancellation is passed on to it.
 
         Args:
             method: The method.
@@ -311,24 +311,18 @@ class ServerConnection:
             NotProcessedError: The connection was lost before.
         """
         async with self._request(request, params) as (client, _):
-            return await self._complete(client, method, params, request)
-
-    async def _complete(
-        self, client: Client, method: str, params: JsonObject | None, request: PendingRequest
-    ) -> JsonObject:
-        """Return the result of a request, having given the server the input that it requires."""
-        result = await _send(client, RawRequest(method=method, params=params), request)
-        for _ in range(_MAX_ROUNDS):
-            is_final = result.get("resultType") != "input_required"
-            if is_final or (request.caller and request.caller.takes_input):
-                return result
-            if self._host is None or request.caller is None:
-                message = "tool requests further input, which is not supported"
-                raise ServerError(message, FailureKind.FAILED)
-            given = await self._questions.collect_responses(result, request)
-            params = {**(params or {}), **given}
             result = await _send(client, RawRequest(method=method, params=params), request)
-        raise ServerError("tool requests further input without end", FailureKind.FAILED)
+            for _ in range(_MAX_ROUNDS):
+                is_final = result.get("resultType") != "input_required"
+                if is_final or (request.caller and request.caller.takes_input):
+                    return result
+                if self._host is None or request.caller is None:
+                    message = "tool requests further input, which is not supported"
+                    raise ServerError(message, FailureKind.FAILED)
+                given = await self._questions.collect_responses(result, request)
+                params = {**(params or {}), **given}
+                result = await _send(client, RawRequest(method=method, params=params), request)
+            raise ServerError("tool requests further input without end", FailureKind.FAILED)
 
     async def capabilities(self) -> JsonObject:
         """Return what the server declares that it can do.
@@ -489,8 +483,6 @@ class ServerConnection:
 
 
 async def _send(client: Client, request: RawRequest, underway: PendingRequest) -> JsonObject:
-    """Return the result of a request."""
-
     async def send() -> JsonObject:
         report = underway.report
         found = await client.session.send_request(request, _RawResult, progress_callback=report)

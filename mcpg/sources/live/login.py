@@ -119,16 +119,6 @@ class AuthorizationCode(GuardedOAuthProvider):
         errors: TransportErrors,
         seconds: float,
     ) -> None:
-        """Prepare a login.
-
-        Args:
-            server: The address.
-            oauth: The client, where one is configured.
-            callback: The redirect URI.
-            show: Shows an address to the user.
-            errors: Receives what goes wrong.
-            seconds: Time for each request of the flow.
-        """
         self._client = configured_client(oauth, server.url)
         metadata = OAuthClientMetadata(
             redirect_uris=[AnyUrl(callback.address)],

@@ -74,12 +74,6 @@ class Login:
     server: dict[str, Any] | None = field(default=None, repr=False)
     resource: dict[str, Any] | None = field(default=None, repr=False)
 
-    @property
-    def access(self) -> str:
-        """The access token."""
-        found: str = self.tokens["access_token"]
-        return found
-
 
 class LoginFile:
     """The login to one server, in a file of its own."""
@@ -101,7 +95,7 @@ class LoginFile:
             if found.pop("schema") != SCHEMA:
                 return None
             login = Login(**found)
-            texts = (login.access, login.endpoint, login.issuer)
+            texts = (login.tokens["access_token"], login.endpoint, login.issuer)
             tables = (login.client, login.server or {}, login.resource or {})
             is_ours = (
                 login.url == self._url
@@ -496,7 +490,11 @@ class StoredLogin(GuardedOAuthProvider):
     def adopt_newer(self) -> bool:
         """Adopt a login that was stored since; return whether there is one."""
         present, newest = self.tokens, self._file.read()
-        if newest is None or present is None or newest.access == present.access_token:
+        if (
+            newest is None
+            or present is None
+            or newest.tokens["access_token"] == present.access_token
+        ):
             return False
         self._use(newest)
         return True
@@ -540,7 +538,7 @@ class StoredLogin(GuardedOAuthProvider):
         self._locked_by = anyio.get_current_task().id
         present, newest = self.context.current_tokens, self._file.read()
         self._use(newest)
-        is_other = newest and present and newest.access != present.access_token
+        is_other = newest and present and newest.tokens["access_token"] != present.access_token
         if newest and is_other and (newest.expires is None or newest.expires > time.time()):
             self._adopted = newest  # another process was faster: its token need not be renewed
             return httpx2.Request("POST", self._endpoint)
@@ -552,7 +550,11 @@ class StoredLogin(GuardedOAuthProvider):
         if renewed:
             # Stored, unless the login was removed meanwhile.
             tokens, login = self.context.current_tokens, self._file.read()
-            if tokens is not None and login is not None and login.access != tokens.access_token:
+            if (
+                tokens is not None
+                and login is not None
+                and login.tokens["access_token"] != tokens.access_token
+            ):
                 stored = tokens.model_dump(mode="json", exclude_none=True)
                 expires = self.context.token_expiry_time
                 self._file.write(replace(login, tokens=stored, expires=expires))

@@ -195,19 +195,16 @@ def redact(
         for group in (long, long | known)
     )
 
-    def mask(text: str, forms: Sequence[str]) -> str:
-        for form in forms:
-            text = text.replace(form, _REDACTED)
-        return text
-
     def walk(item: Any, forms: Sequence[str]) -> Any:
         if isinstance(item, str):
-            return mask(item, forms)
+            for form in forms:
+                item = item.replace(form, _REDACTED)
+            return item
         if isinstance(item, list):
             return [walk(member, forms) for member in item]
         if isinstance(item, dict):
             return {
-                mask(key, longer): walk(member, longer if key in identifiers else every)
+                walk(key, longer): walk(member, longer if key in identifiers else every)
                 for key, member in item.items()
             }
         return item

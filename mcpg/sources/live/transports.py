@@ -563,22 +563,22 @@ class PageFilter(ObjectReceiveStream[Incoming]):
     the reader of manifests to report what is wrong with which. Invalid prompts and resources are
     left out. An empty cursor ends a list up to the protocol of 2025-11-25, where many servers mean
     none by it; later it is a cursor like another.
+
+    Attributes:
+        last_context: The context in which the last message was sent, where the stream knows it.
     """
 
     def __init__(self, incoming: Any) -> None:
         self._incoming = incoming
+        self.last_context: Any = None
         # A version of the protocol for each form that a page of tools has.
         forms = {SERVER_RESULTS[key]: key[1] for key in SERVER_RESULTS if key[0] == _METHOD}
         self._versions = tuple(forms.values())
 
-    @property
-    def last_context(self) -> Any:
-        """The context in which the last message was sent, where the stream knows it."""
-        return getattr(self._incoming, "last_context", None)
-
     async def receive(self) -> Incoming:
         """Return the next message."""
         item: Incoming = await self._incoming.receive()
+        self.last_context = getattr(self._incoming, "last_context", None)
         if not isinstance(item, SessionMessage) or not isinstance(item.message, JSONRPCResponse):
             return item
         result = item.message.result
@@ -600,7 +600,6 @@ class PageFilter(ObjectReceiveStream[Incoming]):
         await self._incoming.aclose()
 
     def _is_valid(self, kind: str, items: list[Any]) -> bool:
-        """Return whether the SDK accepts a page of *items*."""
         try:
             for version in self._versions:
                 validate_server_result(_LISTS[kind], version, {**_PAGE, kind: items})

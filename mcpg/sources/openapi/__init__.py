@@ -121,7 +121,7 @@ class _OperationReader:
         return {"type": "object"}, None
 
     def _input(self, stated: StatedOperation) -> JsonObject:
-        room = self._inputs.room(stated.where)
+        room = CopyBudget(self._inputs.limit, stated.where)
         operation = self._document.operation(stated)
         properties: JsonObject = {
             name: self._parameter(one, room) for name, one in operation.parameters.items()
@@ -181,7 +181,7 @@ class _OperationReader:
                 return None  # such a result has no structure
             schema = response.get("schema") or media.get("schema")
             if isinstance(schema, dict) and schema:
-                room = self._outputs.room(stated.where)
+                room = CopyBudget(self._outputs.limit, stated.where)
                 kept = self._outputs.copy(schema, room)
                 return self._outputs.add_definitions(kept, room) or None
         return None

@@ -227,7 +227,15 @@ class ApiDocument:
         for path, given in self._paths.items():
             where = f"paths.{path}"
             item = (self.references.follow(given, where) if path.startswith("/") else None) or {}
-            found = list(_operations_in(item))
+            found = [
+                (name.lower(), name, value)
+                for name, value in item.items()
+                if name.lower() in METHODS
+            ]
+            others = item.get(_OTHERS)
+            for name, value in others.items() if isinstance(others, dict) else ():
+                is_other = _METHOD.fullmatch(name) and name.lower() not in METHODS
+                found.append((name.lower() if is_other else "", f"{_OTHERS}.{name}", value))
             uses[id(item)] += 1
             if found and uses[id(item)] > _MAX_USES:
                 names = ", ".join(sorted({method for method, _, _ in found}))
@@ -351,7 +359,6 @@ class ApiDocument:
         return known
 
     def _find_secrets(self) -> Iterator[tuple[str, str]]:
-        """Yield place and name of the parameters that hold keys and tokens."""
         components = self.content.get("components")
         schemes = components.get("securitySchemes") if isinstance(components, dict) else None
         for group in (schemes, self.content.get("securityDefinitions")):
@@ -385,17 +392,6 @@ class ApiDocument:
     def address(self) -> str | None:
         """The first usable server of the document itself, `None` without one."""
         return self._address(StatedOperation("", "", {}))
-
-
-def _operations_in(item: JsonObject) -> Iterator[tuple[str, str, JsonValue]]:
-    """Yield the method in lower case, the position and the value of what a path lists."""
-    for name, value in item.items():
-        if name.lower() in METHODS:
-            yield name.lower(), name, value
-    others = item.get(_OTHERS)
-    for name, value in others.items() if isinstance(others, dict) else ():
-        is_other = _METHOD.fullmatch(name) and name.lower() not in METHODS
-        yield name.lower() if is_other else "", f"{_OTHERS}.{name}", value
 
 
 def stripped_text(value: JsonValue) -> str:

@@ -177,7 +177,7 @@ class SchemaCopier:
     ) -> None:
         self._references = references
         self._hidden = hidden
-        self._limit = limit
+        self.limit = limit
         self._siblings = siblings
         self._named: dict[tuple[str, frozenset[str]], str] = {}
         self._hiding: dict[str, frozenset[str]] = {}
@@ -185,10 +185,6 @@ class SchemaCopier:
         self._hidden_refs: dict[str, bool] = {}
         self._targets: dict[str, JsonValue] = {}
         self._definitions: dict[str, _CopiedDefinition] = {}
-
-    def room(self, where: str) -> CopyBudget:
-        """Return the room for one finished schema of the operation *where*."""
-        return CopyBudget(self._limit, where)
 
     def copy(
         self,
@@ -233,16 +229,16 @@ class SchemaCopier:
         definitions: dict[str, JsonValue] = {}
         edges: dict[str, Iterable[str]] = {}
         waiting = deque(room.names)
-        left, left_for_texts = room.left, self._limit
+        left, left_for_texts = room.left, self.limit
         while waiting:
             name = waiting.popleft()
             if name in definitions:
                 continue
             found = self._definitions.get(name)
             if found is None:
-                own, hidden = self.room(room.where), self._hiding[name]
+                own, hidden = CopyBudget(self.limit, room.where), self._hiding[name]
                 copied = self.copy(self._targets[name], own, in_place=True, hidden=hidden)
-                found = _CopiedDefinition(copied, self._limit - own.left, own)
+                found = _CopiedDefinition(copied, self.limit - own.left, own)
                 self._definitions[name] = found
             if found.weight > left:
                 about = shallow(self._targets[name])
@@ -296,46 +292,41 @@ class SchemaCopier:
             self._hiding[name] = names.hidden | key[1]
         return self._named[key]
 
-    def _names(self, value: JsonObject, room: CopyBudget) -> _PropertyNames:
-        """Gather the names of properties from *value*, what it refers to and what it combines."""
-        naming = _NAMING & value.keys()
+    def _names(
+        self, value: JsonObject, room: CopyBudget, *, follows: bool = False
+    ) -> _PropertyNames:
+        """Gather the names of properties from *value*, what it refers to and what it combines.
+
+        Those behind its references are known, unless it *follows* them itself.
+        """
+        naming, alone = _NAMING & value.keys(), value.get("$ref")
         if not naming:
             return _PropertyNames()
-        alone = value.get("$ref")
-        if len(naming) == 1 and isinstance(alone, str):
+        if len(naming) == 1 and isinstance(alone, str) and not follows:
             return self._names_behind(alone, room)
         hidden: set[str] = set()
         required: set[str] = set()
-        for part in self._parts(value, _COMBINED, room, follows=False):
+        for part in self._parts(value, _COMBINED, room, follows=follows):
             reference = part.get("$ref")
-            if isinstance(reference, str):
+            if isinstance(reference, str) and not follows:
                 found = self._names_behind(reference, room)
                 hidden |= found.hidden
                 required |= found.required
-            self._add_names(part, hidden, required, room)
+            if "$ref" in part and not self._siblings:
+                continue
+            properties, names = part.get("properties"), part.get("required")
+            if isinstance(properties, dict):
+                hidden |= {name for name, one in properties.items() if self._is_hidden(one, room)}
+            if isinstance(names, list):
+                required |= {name for name in names if isinstance(name, str)}
         return _PropertyNames(frozenset(hidden), frozenset(required))
 
     def _names_behind(self, reference: str, room: CopyBudget) -> _PropertyNames:
         known = self._names_of.get(reference)
         if known is None:
-            hidden: set[str] = set()
-            required: set[str] = set()
-            for part in self._parts({"$ref": reference}, _COMBINED, room):
-                self._add_names(part, hidden, required, room)
-            known = _PropertyNames(frozenset(hidden), frozenset(required))
+            known = self._names({"$ref": reference}, room, follows=True)
             self._names_of[reference] = known
         return known
-
-    def _add_names(
-        self, part: JsonObject, hidden: set[str], required: set[str], room: CopyBudget
-    ) -> None:
-        properties, names = part.get("properties"), part.get("required")
-        if "$ref" in part and not self._siblings:
-            return
-        if isinstance(properties, dict):
-            hidden.update(name for name, one in properties.items() if self._is_hidden(one, room))
-        if isinstance(names, list):
-            required.update(name for name in names if isinstance(name, str))
 
     def _is_hidden(self, value: JsonValue, room: CopyBudget) -> bool:
         """Return whether a property, or what it refers to, is not there in this direction."""
