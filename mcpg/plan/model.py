@@ -273,13 +273,13 @@ class Plan:
         }
 
     def __repr__(self) -> str:
-        tasks = " -> ".join(", ".join(self._layer_tools(layer)) for layer in self.layers)
+        tasks = " -> ".join(
+            ", ".join([task.tool_id for task in self.tasks if task.id in layer])
+            for layer in self.layers
+        )
         return (
             f"<Plan {self.goal!r}: {tasks or 'no task'}, confidence {score_text(self.confidence)}>"
         )
-
-    def _layer_tools(self, layer: tuple[str, ...]) -> list[str]:
-        return [task.tool_id for task in self.tasks if task.id in layer]
 
     def _repr_html_(self) -> str:
         from mcpg.text.notebook import plan_html  # noqa: PLC0415 - only notebooks show HTML

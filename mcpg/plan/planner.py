@@ -39,7 +39,6 @@ from mcpg.search.prerequisites import (
     GOAL_SHARE,
     Closure,
     NeedCache,
-    Prerequisite,
     fields_filled_by,
     prerequisites,
 )
@@ -171,9 +170,14 @@ class Planner:
             return replace(nothing, diagnostics=(*diagnostics, _nothing_found()))
         draft = self._draft(request, ranking)
         if not draft.order:
-            doubt = _nothing_safe() if draft.chosen.others else _nothing_left()
+            doubt = (
+                _nothing_safe()
+                if draft.chosen.others
+                else warning(Code.LOW_CONFIDENCE, "every tool that matches is in use already")
+            )
             return replace(nothing, diagnostics=(*diagnostics, doubt))
-        tasks = self._tasks(draft)
+        layers = {tool: place for place, layer in enumerate(draft.layers) for tool in layer}
+        tasks = tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
         filled, missing = find_inputs(tasks, ranking.analysis.literals)
         sure = sum(task.confidence for task in tasks) / len(tasks)
         return Plan(
@@ -252,23 +256,15 @@ class Planner:
         for one in closure.found:
             if one.need.before not in known or one.need.origin == _INFERRED:
                 continue
-            if self._is_no_need(one) or (not asked and self._destroys(one.tool)):
+            first, goal = self._surroundings.profile(one.tool), self._surroundings.profile(one.goal)
+            if (first.changes > CHANGES >= goal.changes) or (
+                not asked and self._surroundings.profile(one.tool).is_destructive
+            ):
                 continue
             if one.tool not in known:
                 kept.append(one)
             known.add(one.tool)
         return Closure(tuple(kept), closure.needs)
-
-    def _is_no_need(self, one: Prerequisite) -> bool:
-        """Return whether a tool that changes something stands before a goal that only reads.
-
-        A request to read something takes for granted that it exists.
-        """
-        first, goal = self._surroundings.profile(one.tool), self._surroundings.profile(one.goal)
-        return first.changes > CHANGES >= goal.changes
-
-    def _destroys(self, tool: int) -> bool:
-        return self._surroundings.profile(tool).is_destructive
 
     def _standing(self, chosen: ToolSelection) -> Any:
         """Return what orders tools that may run side by side: by kind of work, then likelihood."""
@@ -285,10 +281,6 @@ class Planner:
             )
 
         return standing
-
-    def _tasks(self, draft: _PlanDraft) -> tuple[Task, ...]:
-        layers = {tool: place for place, layer in enumerate(draft.layers) for tool in layer}
-        return tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
 
     def _task(self, tool: int, layer: int, draft: _PlanDraft) -> Task:
         index = self._searcher.index
@@ -426,10 +418,6 @@ def _nothing_found() -> Diagnostic:
 def _nothing_safe() -> Diagnostic:
     message = "only tools that delete something match, and the goal does not ask for that"
     return warning(Code.LOW_CONFIDENCE, message)
-
-
-def _nothing_left() -> Diagnostic:
-    return warning(Code.LOW_CONFIDENCE, "every tool that matches is in use already")
 
 
 def _doubts(sure: float) -> Iterable[Diagnostic]:

@@ -507,13 +507,11 @@ def _steps(
             continue
         least = model.reading + (model.changing - model.reading) * profile.changes
         is_likely = one.chance >= least or not steps
-        if is_likely and not _repeats(profile, steps, surroundings):
+        if is_likely and not any(
+            likeness(profile, surroundings.profile(other.tool)) > _SAME_WORK for other in steps
+        ):
             steps.append(one)
     return steps
-
-
-def _repeats(profile: Profile, steps: Iterable[Choice], surroundings: PlanContext) -> bool:
-    return any(likeness(profile, surroundings.profile(other.tool)) > _SAME_WORK for other in steps)
 
 
 def likeness(one: Profile, other: Profile) -> float:

@@ -181,21 +181,6 @@ def rewrite_query(
         answer = cached_rewrite(cache, normalizer, query)
     except McpgError as fault:
         return Rewrite(query, RewriteStatus.FAILED, reason=str(fault), language=language)
-    return _read(query, answer, literals, language)
-
-
-def language_in(query: str, literals: tuple[TextLiteral, ...], index: Index) -> LanguageTest:
-    """Return in which language *query* is, without its *literals*, beside the words of *index*."""
-
-    def is_known(word: str) -> bool:
-        return index.find_word(word) >= 0 or index.find_stem(stem(word)) >= 0
-
-    return read_language(without(query, literals), is_known)
-
-
-def _read(
-    query: str, answer: str, literals: tuple[TextLiteral, ...], language: LanguageTest
-) -> Rewrite:
     verdict = judge(query, answer, literals)
     if verdict.reason:
         return Rewrite(query, RewriteStatus.REFUSED, reason=verdict.reason, language=language)
@@ -205,6 +190,15 @@ def _read(
         return Rewrite(query, RewriteStatus.UNCHANGED, language=language)
     trust = trust_in(query, text, language.foreign)
     return Rewrite(query, RewriteStatus.REWRITTEN, text, trust, "", language, literals, missing)
+
+
+def language_in(query: str, literals: tuple[TextLiteral, ...], index: Index) -> LanguageTest:
+    """Return in which language *query* is, without its *literals*, beside the words of *index*."""
+
+    def is_known(word: str) -> bool:
+        return index.find_word(word) >= 0 or index.find_stem(stem(word)) >= 0
+
+    return read_language(without(query, literals), is_known)
 
 
 def _quote_short(text: str) -> str:

@@ -142,7 +142,11 @@ def _nothing(_: str) -> bool:
 def read_language(text: str, is_known: Callable[[str], bool] = _nothing) -> LanguageTest:
     """Count the words of *text*; *is_known* tells whether the catalogue holds a folded word."""
     distinct = dict.fromkeys(split_words(text))
-    words = [word for word in distinct if _is_spoken(word)][:MOST_WORDS]
+    words = [
+        word
+        for word in distinct
+        if (any(map(str.isalpha, word)) and not any(map(str.isdigit, word)))
+    ][:MOST_WORDS]
     if not words:
         return LanguageTest(0, 0.0, 0.0, 0.0, _is_latin(text))
     english = [_is_word_in(word, _ENGLISH) or _is_word_in(stem(word), _ENGLISH) for word in words]
@@ -153,11 +157,6 @@ def read_language(text: str, is_known: Callable[[str], bool] = _nothing) -> Lang
         known = [one or is_known(word) for one, word in zip(english, words, strict=True)]
         foreign = 1 - _share(known)
     return LanguageTest(len(words), _share(english), other, foreign, _is_latin(text))
-
-
-def _is_spoken(word: str) -> bool:
-    """Return whether *word* is no number or code; vowel signs are no letters to `str.isalpha`."""
-    return any(map(str.isalpha, word)) and not any(map(str.isdigit, word))
 
 
 def _is_word_in(word: str, language: str) -> bool:

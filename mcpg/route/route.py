@@ -495,7 +495,11 @@ def list_adjustments(hints: Hints, preferred: str) -> Iterator[str]:
     if hints.enabled_by_default is not False:
         yield "enabled"
     if preferred != NONE:
-        yield from _kind_adjustments(hints, preferred)
+        prefix = {READ_ONLY: "preferReadOnly", WRITE: "preferWrite"}[preferred]
+        if hints.read_only is not None:
+            yield f"{prefix}.{'readOnly' if hints.read_only else 'writing'}"
+        if preferred == WRITE and hints.destructive is not None:
+            yield f"{prefix}.{'destructive' if hints.destructive else 'notDestructive'}"
     if hints.idempotent:
         yield "idempotent"
     for what, tier in (("cost", hints.cost_tier), ("latency", hints.latency_tier)):
@@ -511,14 +515,6 @@ def tool_categories(hints: Hints, source_id: str) -> tuple[str, ...]:
     """Return the categories of a tool: of its hints, or its data sources, or its source."""
     source = source_id.strip() or UNCATEGORISED
     return hints.categories or hints.data_sources or (source,)
-
-
-def _kind_adjustments(hints: Hints, preferred: str) -> Iterator[str]:
-    prefix = {READ_ONLY: "preferReadOnly", WRITE: "preferWrite"}[preferred]
-    if hints.read_only is not None:
-        yield f"{prefix}.{'readOnly' if hints.read_only else 'writing'}"
-    if preferred == WRITE and hints.destructive is not None:
-        yield f"{prefix}.{'destructive' if hints.destructive else 'notDestructive'}"
 
 
 def _expected_value(match: Match, adjustments: Iterable[Adjustment]) -> float:

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from mcpg.search.features import Candidate, RankedCandidate
 from mcpg.search.model import FEATURES, Model
 from mcpg.search.query import Analysis
-from mcpg.search.query_terms import QueryTerm
 from mcpg.search.results import SearchRequest
 from mcpg.search.retrieval import POOL, RELATED_CREDIT
 from mcpg.values import SHOWN_DECIMALS, round_score
@@ -163,17 +162,14 @@ class CalibrationInputs:
         self._related: list[float] = []
         for clause in analysis.clauses:
             if clause.origin == "query":
-                self._add_word(clause)
+                weight, repairs, near = clause.weight, clause.repairs, clause.related_variants
+                is_known = repairs and not repairs[0].distance and repairs[0].kind in _KNOWN
+                self._words.append(weight)
+                self._contents.append(clause.content)
+                self._known.append(weight if is_known else 0.0)
+                self._held.append(weight * repairs[0].similarity if repairs else 0.0)
+                self._related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
         self._weight = fsum(self._words) or 1.0
-
-    def _add_word(self, clause: QueryTerm) -> None:
-        weight, repairs, near = clause.weight, clause.repairs, clause.related_variants
-        is_known = repairs and not repairs[0].distance and repairs[0].kind in _KNOWN
-        self._words.append(weight)
-        self._contents.append(clause.content)
-        self._known.append(weight if is_known else 0.0)
-        self._held.append(weight * repairs[0].similarity if repairs else 0.0)
-        self._related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
 
     def strength(self, fused: RankedCandidate) -> float:
         """Return the fused score of the features that a lead may consist of."""

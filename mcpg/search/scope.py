@@ -221,7 +221,17 @@ class FilterResult(NamedTuple):
 
 def apply_filter(index: Index, request: SearchRequest, disabled: frozenset[int]) -> FilterResult:
     """Apply the filter of *request*; *disabled* tools are those that it leaves out in any case."""
-    passing = _find_passing(index, request)
+    conditions = []
+    if request.sources:
+        wanted = frozenset(_numbers(request.sources, index.source_ids))
+        sources = index.find_source_numbers(range(len(index))) if wanted else ()
+        conditions.append(frozenset([n for n, source in enumerate(sources) if source in wanted]))
+    if request.categories:
+        conditions.append(_find_in_categories(index, request.categories))
+    if request.read_only:
+        flags = index.read_only_flags()
+        conditions.append(frozenset([tool for tool, flag in enumerate(flags) if flag == READS]))
+    passing = frozenset.intersection(*conditions)
     allowed = passing - disabled if disabled else passing
     excluded = frozenset(range(len(index))) - allowed
     unknown = [
@@ -287,20 +297,6 @@ def filter_tools(
     reads = any(tool.hints.read_only for tool in tools)
     warnings = _warn_of_filter(unknown, passing, passing, lacks_hints=read_only and not reads)
     return passing, tuple(warnings)
-
-
-def _find_passing(index: Index, request: SearchRequest) -> frozenset[int]:
-    conditions = []
-    if request.sources:
-        wanted = frozenset(_numbers(request.sources, index.source_ids))
-        sources = index.find_source_numbers(range(len(index))) if wanted else ()
-        conditions.append(frozenset([n for n, source in enumerate(sources) if source in wanted]))
-    if request.categories:
-        conditions.append(_find_in_categories(index, request.categories))
-    if request.read_only:
-        flags = index.read_only_flags()
-        conditions.append(frozenset([tool for tool, flag in enumerate(flags) if flag == READS]))
-    return frozenset.intersection(*conditions)
 
 
 def _find_in_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
