@@ -269,8 +269,11 @@ def _all_links(
         *_iter_stated_links(tools, surroundings),
         *_iter_handle_links(tools, surroundings, used),
     ):
-        held = links.get(pair)
-        links[pair] = link if held is None else _join_links(held, link)
+        # The link with more standing counts, with the fields of both.
+        held = links.get(pair, link)
+        filled = {argument for _, argument in held.fields}
+        further = [field for field in link.fields if field[1] not in filled]
+        links[pair] = replace(max(held, link, key=_standing), fields=(*held.fields, *further))
     return links
 
 
@@ -304,14 +307,6 @@ def _one_giver_each(
 
 def _standing(link: TaskLink) -> float:
     return round(AUTHORITY.index(link.origin) + link.weight, DECIMALS)
-
-
-def _join_links(one: TaskLink, other: TaskLink) -> TaskLink:
-    """Return the link with more standing, and the fields of both."""
-    chosen = max(one, other, key=_standing)
-    filled = {argument for _, argument in one.fields}
-    further = [field for field in other.fields if field[1] not in filled]
-    return replace(chosen, fields=(*one.fields, *further))
 
 
 def _iter_stated_links(

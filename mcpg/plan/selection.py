@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import fsum, log, log1p
+from pathlib import Path
 from typing import TypeAlias
 
 from mcpg.index import Index
@@ -24,7 +25,7 @@ from mcpg.values import DECIMALS
 Links: TypeAlias = Mapping[int, Mapping[int, float]]
 """How likely a tool is followed by others, by number."""
 
-_FILE = os.path.join(os.path.dirname(__file__), "data", "plan.json")  # noqa: PTH118, PTH120 - as for the model of the ranking
+_FILE = Path(__file__).parent / "data" / "plan.json"
 
 SOURCE_INPUTS = ("anyScore", "lead", "share")
 STEP_INPUTS = (
@@ -69,25 +70,18 @@ class PlanModel:
     source: float
 
 
-_model: list[PlanModel] = []
-
-
+@cache
 def plan_model() -> PlanModel:
     """Return the model of `data/plan.json`."""
-    if not _model:
-        with open(_FILE, "rb") as file:  # noqa: PTH123 - as above
-            members = json.loads(file.read())
-        _model.append(
-            PlanModel(
-                (members["sources"]["bias"], *(members["sources"][one] for one in SOURCE_INPUTS)),
-                (members["steps"]["bias"], *(members["steps"][one] for one in STEP_INPUTS)),
-                (members["calibration"]["intercept"], members["calibration"]["slope"]),
-                members["thresholds"]["reading"],
-                members["thresholds"]["changing"],
-                members["thresholds"]["source"],
-            )
-        )
-    return _model[0]
+    members = json.loads(_FILE.read_bytes())
+    return PlanModel(
+        (members["sources"]["bias"], *(members["sources"][one] for one in SOURCE_INPUTS)),
+        (members["steps"]["bias"], *(members["steps"][one] for one in STEP_INPUTS)),
+        (members["calibration"]["intercept"], members["calibration"]["slope"]),
+        members["thresholds"]["reading"],
+        members["thresholds"]["changing"],
+        members["thresholds"]["source"],
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,6 @@ more often and makes many doubtful tools look like a certain one.
 from __future__ import annotations
 
 import json
-from _thread import allocate_lock
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import fsum
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -163,7 +163,7 @@ def _check(name: str, number: Any, least: float, most: float) -> None:
 # Reading the hints of a found tool takes longer than finding it.
 _MAX_CACHED_HINTS = 4_096
 _hints_caches: WeakKeyDictionary[Index, dict[str, Hints]] = WeakKeyDictionary()
-_hints_lock = allocate_lock()
+_hints_lock = Lock()
 
 
 def hints_cache(index: Index) -> dict[str, Hints]:
@@ -403,8 +403,8 @@ def route(  # noqa: PLR0913 - each is an option of its own
     check_flag("derives_preference", derives_preference)
     if prefer_read_only is not None:
         check_flag("prefer_read_only", prefer_read_only)
-    categories = _check_most("categories", categories, MAX_CATEGORIES)
-    tools = _check_most("tools", tools, MAX_LIMIT)
+    categories = min(check_limit(categories, "categories"), MAX_CATEGORIES)
+    tools = min(check_limit(tools, "tools"), MAX_LIMIT)
     weights = weights or shipped_weights()
     services = engine.services
     with observed_route(services.observer if services else None, query) as report:
@@ -461,8 +461,8 @@ def arrange_matches(
         routed_match(match, hints[match.tool_id], preference.name, weights)
         for match in result.matches
     ]
-    # The sort is stable: ties keep the order of the search.
-    ordered = sorted(routed, key=_sort_key)
+    # By the sums before they are cut to 1; the sort is stable: ties keep the order of the search.
+    ordered = sorted(routed, key=lambda one: -_expected_value(one.match, one.adjustments))
     shown = tuple(_best_categories(ordered, hints, categories, tools))
     offered = {one.match.tool_id for category in shown for one in category.matches}
     return RouteResult(
@@ -521,11 +521,6 @@ def _expected_value(match: Match, adjustments: Iterable[Adjustment]) -> float:
     return round(fsum((match.score, *(one.value for one in adjustments))), DECIMALS)
 
 
-def _sort_key(one: RoutedMatch) -> float:
-    """Return the sort key of a tool: the sum before it is cut to 1."""
-    return -_expected_value(one.match, one.adjustments)
-
-
 def _best_categories(
     ordered: Sequence[RoutedMatch], hints: Mapping[str, Hints], categories: int, tools: int
 ) -> Iterator[RoutedCategory]:
@@ -552,14 +547,9 @@ def _best_categories(
 
 def _category_key(members: Sequence[RoutedMatch], tools: int) -> list[float]:
     """Return the sort key of a category: its best tool, then the next best, and so on."""
-    sums = [_sort_key(one) for one in members[:tools]]
+    sums = [-_expected_value(one.match, one.adjustments) for one in members[:tools]]
     # A category that has fewer to show comes after one that shows the same and more.
     return [*sums, *[0.0] * (tools - len(sums))]
-
-
-def _check_most(name: str, number: int, most: int) -> int:
-    """Return *number*, at most *most*."""
-    return min(check_limit(number, name), most)
 
 
 @contextmanager

@@ -249,7 +249,15 @@ class _PrerequisiteWalk:
             return False
         if need.origin in _SAID or not self._names:
             return True
-        left = [*self._arguments(need)]
+        ends, kept = (need.before, need.tool), self._memo.arguments
+        known = kept.get(ends)
+        if known is None:
+            given = [name for _, name in need.fields] or self._index.required_arguments(need.before)
+            distinct = given if len(set(given)) == len(given) else []
+            known = tuple([frozenset(split_words(name)) for name in distinct])
+            if len(kept) < _MOST_REMEMBERED:
+                kept[ends] = known
+        left = [*known]
         if not left:
             return True
         for names in self._names:
@@ -258,19 +266,6 @@ class _PrerequisiteWalk:
                     left.remove(words)
                     break
         return bool(left)
-
-    def _arguments(self, need: PrerequisiteReason) -> tuple[frozenset[str], ...]:
-        """Return the words of the name of each argument that *need* fills."""
-        kept, ends = self._memo.arguments, (need.before, need.tool)
-        known = kept.get(ends)
-        if known is None:
-            names = [name for _, name in need.fields]
-            names = names or self._index.required_arguments(need.before)
-            distinct = names if len(set(names)) == len(names) else []
-            known = tuple([frozenset(split_words(name)) for name in distinct])
-            if len(kept) < _MOST_REMEMBERED:
-                kept[ends] = known
-        return known
 
 
 def find_needs(

@@ -100,8 +100,9 @@ class ContextGraph:
             tool = queue.popleft()
             passed = left.pop(tool, 0.0)
             stayed[tool] = stayed.get(tool, 0.0) + _RETURN * passed
-            mass, degree = (1 - _RETURN) * passed, self._degree(tool)
-            for other, weight in self._around(tool).items():
+            around = self._around(tool)
+            mass, degree = (1 - _RETURN) * passed, sum(around.values()) or 1.0
+            for other, weight in around.items():
                 before = left.get(other, 0.0)
                 left[other] = before + mass * weight / degree
                 # What has enough of it is queued.
@@ -109,15 +110,12 @@ class ContextGraph:
                 if before < least <= left[other]:
                     queue.append(other)
         near = {
-            tool: share / self._degree(tool)
+            tool: share / (sum(self._around(tool).values()) or 1.0)
             for tool, share in stayed.items()
             if tool not in self._in_use
         }
         greatest = max(near.values(), default=0.0)
         return {tool: round(share / greatest, DECIMALS) for tool, share in near.items()}
-
-    def _degree(self, tool: int) -> float:
-        return sum(self._around(tool).values()) or 1.0
 
     def _around(self, tool: int) -> dict[int, float]:
         """Return the tools that an edge joins to *tool*, with the greatest weight of any."""
@@ -139,25 +137,19 @@ def context_numbers(names: Iterable[str], index: Index) -> tuple[dict[int, str],
     unknown = []
     for name in dict.fromkeys(names):
         number = index.find_tool(name)
-        if number == ABSENT:
-            number = _by_source(name, index)
+        source, _, tool_name = name.partition("::")
+        if number == ABSENT and tool_name:
+            named = (
+                one
+                for one in index.exact(joined(tool_name))
+                if (index.source_id(one), index.tool_name(one)) == (source, tool_name)
+            )
+            number = next(named, ABSENT)
         if number == ABSENT:
             unknown.append(name)
         else:
             found[number] = index.tool_id(number)
     return dict(sorted(found.items())), unknown
-
-
-def _by_source(name: str, index: Index) -> int:
-    source, _, tool_name = name.partition("::")
-    if not tool_name:
-        return ABSENT
-    named = (
-        number
-        for number in index.exact(joined(tool_name))
-        if index.tool_name(number) == tool_name and index.source_id(number) == source
-    )
-    return next(named, ABSENT)
 
 
 def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:

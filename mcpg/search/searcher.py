@@ -133,8 +133,12 @@ class Searcher:
             for term in range(len(index.texts("terms"))):
                 index.impacts(term)
         self._read_words()
-        if len(index) <= MOST_TOOLS:
-            self._read_tools()
+        for tool in range(len(index)) if len(index) <= MOST_TOOLS else ():
+            index.names.of_tool(tool)
+            index.grams.of_tool(tool)
+            index.edges(tool)
+            find_needs(tool, index, self._needs)
+            self._card(tool)
 
     def _read_words(self) -> None:
         """Read the words of the catalogue, and the usual ones of its language, as of queries."""
@@ -147,15 +151,6 @@ class Searcher:
         frequent = lexicon.frequent_words(language, MOST_FREQUENT)
         for term in reader.read((*map(index.word, numbers[:MOST_WORDS]), *frequent)):
             index.grams.of_word(term.repairs[0].word if term.repairs else term.text)
-
-    def _read_tools(self) -> None:
-        index = self.index
-        for tool in range(len(index)):
-            index.names.of_tool(tool)
-            index.grams.of_tool(tool)
-            index.edges(tool)
-            find_needs(tool, index, self._needs)
-            self._card(tool)
 
     def documents(self) -> list[ToolDocument]:
         return [self.index.record(number) for number in range(len(self.index))]
@@ -286,7 +281,7 @@ class Searcher:
             diagnostics,
             focused_graph(shown, self.index),
             None,
-            tuple(map(self._prerequisite_match, needed)),
+            tuple(self._prerequisite_match(one) for one in needed),
         )
 
     def _expand(
