@@ -38,7 +38,7 @@ from mcpg.route.preference import (
     asked_preference,
     derived_preference,
 )
-from mcpg.search.observer import Observer
+from mcpg.search.observer import GuardedObserver, Observer, RouteFacts
 from mcpg.search.results import (
     MAX_LIMIT,
     Context,
@@ -52,6 +52,7 @@ from mcpg.search.results import (
     check_texts,
 )
 from mcpg.text import fold
+from mcpg.text.notebook import route_html
 from mcpg.values import DECIMALS, round_shown_score, score_text, to_json
 
 ADJUSTMENTS = (
@@ -330,8 +331,6 @@ class RouteResult:
         return f"<RouteResult {self.query!r}: {names or 'no category'}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.text.notebook import route_html  # noqa: PLC0415 - only notebooks show HTML
-
         return route_html(self.to_dict())
 
     def to_exact_dict(self) -> dict[str, Any]:
@@ -560,7 +559,5 @@ def observed_route(
     if observer is None:
         yield lambda *_: None
         return
-    from mcpg.search.observer import GuardedObserver, RouteFacts  # noqa: PLC0415 - few are observed
-
     with GuardedObserver.of(observer).route((query or "").strip()) as report:
         yield lambda categories, tools: report(RouteFacts(categories, tools))

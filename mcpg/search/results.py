@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from mcpg.catalog.model import Tool, ToolView
 from mcpg.errors import Code, Diagnostic, UsageError, warning, wrong_type
 from mcpg.text.json_values import JsonObject
+from mcpg.text.suggestions import suggest
 from mcpg.values import format_count, round_shown_score, score_text, to_json
 
 if TYPE_CHECKING:
@@ -447,8 +448,6 @@ def check_fusion(name: str, strategy: str) -> FusionName:
 
 def _suggest_known(name: str, known: Sequence[str]) -> str:
     """Return a remedy that names the *known* word most like *name*, or all of them."""
-    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most searches need no error
-
     near = suggest(name, known)
     *others, last = known
     return f"did you mean {near[0]}?" if near else f"use {', '.join(others)} or {last}"

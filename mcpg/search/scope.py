@@ -23,6 +23,7 @@ from mcpg.index import Index
 from mcpg.index.layout import ABSENT, READS, WRITES, StaleIndexError
 from mcpg.search.results import SearchRequest
 from mcpg.text import joined, split_words, stem
+from mcpg.text.suggestions import suggest
 from mcpg.values import DECIMALS
 
 Nearness: TypeAlias = tuple[float, float, float]
@@ -154,8 +155,6 @@ def context_numbers(names: Iterable[str], index: Index) -> tuple[dict[int, str],
 
 def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
     """Return a warning for each of *names*, which no tool has, with the ids close to it."""
-    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most names are right
-
     reported = names[:MOST_TOOLS]
     found = []
     for name in reported:
@@ -344,8 +343,6 @@ def _unknown(
     missing = [name for name in names if name.casefold() not in texts]
     if not missing:
         return
-    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most names are right
-
     other_kind = "category" if kind == "source" else "source"
     elsewhere = _fold_names(others)
     for name in missing[:_MOST_NOTED]:

@@ -10,6 +10,7 @@ from mcpg.catalog.model import Hints
 from mcpg.search.query_terms import TermExpansion
 from mcpg.search.results import LinkReason, SearchResult
 from mcpg.text.json_values import JsonObject
+from mcpg.text.notebook import explanation_html
 from mcpg.values import TIME_DECIMALS, empty_as_null, round_shown_score, to_json
 
 
@@ -329,8 +330,6 @@ class Explanation:
         return f"<Explanation of {self.result!r}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.text.notebook import explanation_html  # noqa: PLC0415 - only notebooks show HTML
-
         return explanation_html(self.to_dict())
 
 
