@@ -57,12 +57,8 @@ def ascend(
 ) -> tuple[float, ...]:
     """Return the fitted weights, in the order of *start*, that maximise what *contests* are worth.
 
-    Args:
-        contests: What is to be won.
-        start: The weights to begin with, and to stay near.
-        cost: What the square of a step away from them costs.
-        seed: Draws further weights to begin with.
-        grid: The values that a weight may have.
+    They have values of the *grid*; the square of a step away from *start* has a *cost*. Further
+    weights to begin with are drawn by *seed*.
     """
     draw = random.Random(seed)  # noqa: S311 - chance, not secrecy, is wanted
     starts = [list(start)]

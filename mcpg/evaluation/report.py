@@ -335,7 +335,14 @@ def judge(report: EvaluationReport, bounds: tuple[Bound, ...]) -> tuple[Gate, ..
     """Hold *report* to *bounds*; those about a drop need its comparison with a baseline."""
     gates = []
     for bound in bounds:
-        value = _find_value(report, bound)
+        value: float | None
+        if bound.kind == MAX_DROP:
+            delta = report.baseline.delta(bound.metric) if report.baseline else None
+            value = None if delta is None else round(0 - delta, SHOWN_DECIMALS)
+        elif bound.metric in LATENCY:
+            value = round(report.latency(LATENCY[bound.metric]), TIME_DECIMALS)
+        else:
+            value = report.figures[bound.metric]
         if value is None:
             passed = False
         elif bound.kind == MIN:
@@ -344,15 +351,6 @@ def judge(report: EvaluationReport, bounds: tuple[Bound, ...]) -> tuple[Gate, ..
             passed = value <= bound.limit
         gates.append(Gate(bound, value, passed))
     return tuple(gates)
-
-
-def _find_value(report: EvaluationReport, bound: Bound) -> float | None:
-    if bound.kind == MAX_DROP:
-        delta = report.baseline.delta(bound.metric) if report.baseline else None
-        return None if delta is None else round(0 - delta, SHOWN_DECIMALS)
-    if bound.metric in LATENCY:
-        return round(report.latency(LATENCY[bound.metric]), TIME_DECIMALS)
-    return report.figures[bound.metric]
 
 
 def _number(kind: str, metric: str, text: str) -> float:

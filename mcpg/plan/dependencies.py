@@ -23,15 +23,10 @@ def acyclic(
     edges: Mapping[tuple[Node, Node], float],
     rank: Callable[[Node], Any],
 ) -> tuple[dict[tuple[Node, Node], float], list[tuple[Node, Node]]]:
-    """Return the *edges* without those that close cycles, and these.
+    """Return the weighed *edges* without those that close cycles, and these.
 
     Of each strongly connected component the weakest edge goes, until there is none of several
-    nodes. Of equally weak edges the one goes whose nodes rank last.
-
-    Args:
-        nodes: All nodes.
-        edges: The weight of each edge, from its first node to the one that comes after it.
-        rank: What orders the nodes; no two have the same rank.
+    nodes. Of equally weak edges the one goes whose nodes *rank* last; no two have the same rank.
     """
     kept = {pair: weight for pair, weight in edges.items() if pair[0] != pair[1]}
     broken: list[tuple[Node, Node]] = []

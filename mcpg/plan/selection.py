@@ -153,14 +153,10 @@ def logit(probability: float) -> float:
 
 
 def source_inputs(scores: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
-    """Return the evidence for each source: what each of `SOURCE_INPUTS` is.
+    """Return what each of `SOURCE_INPUTS` is, by source, from the *scores* of its matches.
 
-    Args:
-        scores: The scores of the matches of each source, best first.
-
-    Returns:
-        The logit of the probability that any of its matches is wanted, how far that of its best
-        leads the best of all others, and its share of the matches.
+    That is the logit of the probability that any of them is wanted, how far that of the best leads
+    the best of all others, and the share of the matches.
     """
     best = {source: logit(held[0]) for source, held in scores.items()}
     count = sum(map(len, scores.values()))
@@ -181,19 +177,13 @@ def step_inputs(
     profiles: Mapping[int, Profile],
     links: Links,
 ) -> dict[int, tuple[float, ...]]:
-    """Return the evidence for each of the *tools* of one server: what each of `STEP_INPUTS` is.
+    """Return what each of `STEP_INPUTS` is for each of the *tools* of one server.
 
-    Args:
-        tools: The tools that may be steps.
-        scores: The scores of those that a search finds, best first.
-        profiles: What each tool does and needs.
-        links: What leads from each to others.
-
-    Returns:
-        The logit of the score; the inverse of the rank among the server's matches; how surely a
-        relevant tool follows it, times the probability that it lists, and that it reads; how
-        relevant a tool is which asks for what it lists; how telling what it asks for is; and the
-        logarithm of one more than the number of its required arguments.
+    *scores* are those of the tools that a search finds, best first; *links* lead from each tool to
+    others. The inputs are the logit of the score; the inverse of the rank among the server's
+    matches; how surely a relevant tool follows it, times the probability that it lists, and that it
+    reads; how relevant a tool is which asks for what it lists; how telling what it asks for is; and
+    the logarithm of one more than the number of its required arguments.
     """
     ranks = {
         tool: place for place, tool in enumerate((one for one in scores if one in profiles), 1)

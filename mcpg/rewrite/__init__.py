@@ -72,14 +72,13 @@ def trust_in(query: str, rewrite: str, foreign: float, agreement: float = 1.0) -
 
 def share_of_trigrams(query: str, rewrite: str) -> float:
     """Return the share of the distinct 3-grams of *query* that *rewrite* holds, in [0, 1]."""
-    asked = _grams(query)
-    return len(asked & _grams(rewrite)) / len(asked) if asked else 0.0
-
-
-def _grams(text: str) -> set[str]:
-    folded = "".join(sign if sign.isalnum() or is_mark(sign) else " " for sign in fold(text))
-    padded = f" {' '.join(folded.split())} "
-    return {padded[start : start + _GRAM] for start in range(len(padded) - _GRAM + 1)}
+    grams = []
+    for text in (query, rewrite):
+        folded = "".join(sign if sign.isalnum() or is_mark(sign) else " " for sign in fold(text))
+        padded = f" {' '.join(folded.split())} "
+        grams.append({padded[at : at + _GRAM] for at in range(len(padded) - _GRAM + 1)})
+    asked, held = grams
+    return len(asked & held) / len(asked) if asked else 0.0
 
 
 _LONGEST_SHOWN = 200
@@ -409,13 +408,8 @@ def joined_explanation(
 ) -> Explanation:
     """Return the explanation of a merged *result*, each match explained by the search that counts.
 
-    Args:
-        parts: What was asked: the query as it was given, and its rewrite.
-        rankings: What came of each.
-        traces: The stages of each, and those after merging.
-        result: What was made of both.
-        offered: Its matches, with their places in both.
-        searcher: What both were searched with.
+    *parts* are the query as it was given and its rewrite, *rankings* what came of each, *traces*
+    the stages of each and those after merging, *offered* the matches with their places in both.
     """
     asked, rewritten = (
         compose_explanation(

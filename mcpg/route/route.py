@@ -104,11 +104,15 @@ class RouteWeights:
         if unknown:
             remedy = f"use some of {', '.join(ADJUSTMENTS)}"
             raise UsageError(f"routing has no adjustment {unknown[0]!r}", remedy=remedy)
-        for name in ADJUSTMENTS:
-            if name not in self.adjustments:
+        for name in (*ADJUSTMENTS, "odds"):
+            if name != "odds" and name not in self.adjustments:
                 raise UsageError(f"the adjustment {name!r} is missing", remedy="give it a number")
-            _check(name, self.adjustments[name], -1.0, 1.0)
-        _check("odds", self.odds, 1.0, 1e6)
+            least, most = (1.0, 1e6) if name == "odds" else (-1.0, 1.0)
+            number: Any = self.odds if name == "odds" else self.adjustments[name]
+            is_number = isinstance(number, int | float) and not isinstance(number, bool)
+            if not (is_number and least <= number <= most):
+                remedy = f"give a number in [{least:g}, {most:g}]"
+                raise UsageError(f"{name!r} of routing cannot be {number!r}", remedy=remedy)
 
     @classmethod
     def of(
@@ -152,13 +156,6 @@ def _check_members(what: str, members: Any, names: set[str]) -> None:
     if not isinstance(members, dict) or set(members) != names:
         remedy = f"give exactly {', '.join(sorted(names))}"
         raise UsageError(f"{what} of routing have missing or unknown members", remedy=remedy)
-
-
-def _check(name: str, number: Any, least: float, most: float) -> None:
-    is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    if not (is_number and least <= number <= most):
-        remedy = f"give a number in [{least:g}, {most:g}]"
-        raise UsageError(f"{name!r} of routing cannot be {number!r}", remedy=remedy)
 
 
 # Reading the hints of a found tool takes longer than finding it.
@@ -446,15 +443,9 @@ def arrange_matches(
     categories: int,
     tools: int,
 ) -> RouteResult:
-    """Arrange the matches of *result* by category.
+    """Arrange the matches of *result*, whose *hints* are by id, in so many *categories* at most.
 
-    Args:
-        result: The search result.
-        hints: Hints of each tool in it, by id.
-        preference: The preferred kind of tool.
-        weights: What hints are worth.
-        categories: Maximum number of categories, at least 1.
-        tools: Maximum number of tools of a category, at least 1.
+    Each has at most so many *tools*; hints are worth what *weights* say, by the *preference*.
     """
     routed = [
         routed_match(match, hints[match.tool_id], preference.name, weights)

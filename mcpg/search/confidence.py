@@ -78,13 +78,8 @@ def calibrate(
 ) -> list[Calibration]:
     """Return the probability of each of the *ranked* candidates; it never rises down the ranks.
 
-    Args:
-        ranked: The best candidates, at least 10 where there are so many.
-        candidates: All candidates of the pool.
-        analysis: The analysed query.
-        model: The fitted model.
-        tools: The number of tools in the catalogue.
-        limit: How many of *ranked* are calibrated, `None` for all.
+    *ranked* are the best of the pool's *candidates*, at least 10 where there are so many; of these
+    *limit* are calibrated, `None` for all. *tools* is the size of the catalogue.
     """
     evidence = CalibrationInputs(ranked, candidates, analysis, model, tools)
     calibrations: list[Calibration] = []

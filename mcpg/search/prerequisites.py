@@ -277,14 +277,8 @@ def find_needs(
     """
     kept = {} if memo is None else memo.needs
     known = kept.get(tool)
-    if known is None:
-        known = tuple(_read_needs(tool, index))
-        if len(kept) < _MOST_REMEMBERED:
-            kept[tool] = known
-    return known
-
-
-def _read_needs(tool: int, index: Index) -> list[PrerequisiteReason]:
+    if known is not None:
+        return known
     needs: dict[int, PrerequisiteReason] = {}
     for need in _believable([*_stated_needs(tool, index), *_best_providers(tool, index)], index):
         held = needs.setdefault(need.tool, need)
@@ -292,8 +286,11 @@ def _read_needs(tool: int, index: Index) -> list[PrerequisiteReason]:
         chosen = max(held, need, key=lambda one: one.authority)
         needs[need.tool] = chosen._replace(fields=chosen.fields or held.fields or need.fields)
     against = _find_followers(tool, index)
-    kept = [one for one in needs.values() if one.authority > against.get(one.tool, (-1, 0.0))]
-    return sorted(kept, key=lambda one: (-one.weight, one.tool))[:_MOST_NEEDS]
+    left = [one for one in needs.values() if one.authority > against.get(one.tool, (-1, 0.0))]
+    found = tuple(sorted(left, key=lambda one: (-one.weight, one.tool))[:_MOST_NEEDS])
+    if len(kept) < _MOST_REMEMBERED:
+        kept[tool] = found
+    return found
 
 
 def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:

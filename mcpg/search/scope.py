@@ -317,11 +317,8 @@ def _warn_of_filter(
 ) -> Iterator[Diagnostic]:
     """Yield a warning for each *unknown* name, or else one that says why nothing is left.
 
-    Args:
-        unknown: What is wrong with each name.
-        passing: What passes the filter, disabled tools too.
-        allowed: What may be offered.
-        lacks_hints: Whether read-only tools are wanted, and no tool has the hint.
+    *passing* tools pass the filter, disabled ones too, *allowed* ones may be offered; it
+    *lacks_hints* if read-only tools are wanted, and no tool has the hint.
     """
     for message in unknown[:_MOST_NOTED]:
         yield warning(Code.FILTER_UNKNOWN, message)

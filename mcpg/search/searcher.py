@@ -247,16 +247,10 @@ class Searcher:
         diagnostics: tuple[Diagnostic, ...],
         trace: Trace | None = None,
     ) -> SearchResult:
-        """Return the result that offers *matches*, with what edges reach from these.
+        """Return the result that offers *matches*, best first, with what edges reach from these.
 
-        Args:
-            request: What was asked.
-            rankings: The ranked lists that the matches come from.
-            matches: The primary matches, best first.
-            numbers: The document number of each of them.
-            best: The best score in [0, 1], offered or not; `None` without candidates.
-            diagnostics: Those that come first.
-            trace: Records the stage.
+        *numbers* are the document numbers of the matches, *rankings* the lists that they come from,
+        *best* is the best score in [0, 1], offered or not; `None` without candidates.
         """
         primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
         with stage(trace, "expand"):

@@ -242,13 +242,9 @@ class VectorFiles:
 def find_vectors(
     places: Iterable[str], key: bytes, tools: int, provider: EmbeddingProvider
 ) -> VectorFiles:
-    """Look for the vectors of a bundle.
+    """Look for the vectors of a bundle of so many *tools* in *places*, the best first.
 
-    Args:
-        places: The files that may hold them, the best first.
-        key: SHA-256 of the bundle.
-        tools: How many tools it has.
-        provider: Who made them.
+    *key* is the SHA-256 of the bundle, *provider* who made the vectors.
     """
     fingerprint, diagnostics, best = provider.fingerprint, [], VectorFiles()
     for path in places:
