@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from dataclasses import replace as renamed
 from enum import StrEnum
 from itertools import islice
 from typing import Any, TypeAlias
@@ -105,12 +104,9 @@ def joined_wordings(tools: Iterable[Tool]) -> tuple[Wording, ...]:
     found: dict[str, Wording] = {}
     for tool in tools:
         for text, origin in iter_wordings(tool):
-            known = found.get(fold_query(text))
-            shared = (*known.tools, tool.id) if known else (tool.id,)
-            first = known or Wording(text, origin, ())
-            found[fold_query(text)] = Wording(
-                first.text, first.origin, tuple(dict.fromkeys(shared))
-            )
+            known = found.setdefault(fold_query(text), Wording(text, origin, ()))
+            if tool.id not in known.tools:
+                found[fold_query(text)] = replace(known, tools=(*known.tools, tool.id))
     return tuple(found.values())
 
 
@@ -133,8 +129,10 @@ def sample_wordings(
         return tuple(wordings)
 
     def order(one: Wording) -> tuple[float, bytes]:
+        own = {stem(word) for word in split_words(one.text)}
+        share = sum(words.get(word, 0.0) for word in own) / len(own) if own else 0.0
         text = hashlib.sha256(fold_query(one.text).encode("utf-8", "replace")).digest()
-        return -_share(one.text, words), text
+        return -share, text
 
     sides: tuple[list[Wording], list[Wording]] = [], []
     for one in sorted(wordings, key=order):
@@ -164,12 +162,6 @@ def gained_words(
     return {word: math.log(1 + len(tools) / (1 + counts[word])) for word in gained}
 
 
-def _share(text: str, words: Mapping[str, float]) -> float:
-    """Return the mean weight of the words of *text* among *words*, 0 for one that is not there."""
-    own = {stem(word) for word in split_words(text)}
-    return sum(words.get(word, 0.0) for word in own) / len(own) if own else 0.0
-
-
 def _stems(tool: Tool) -> set[str]:
     hints = tool.hints
     listed = (*hints.aliases, *hints.keywords, *hints.categories, *hints.tags)
@@ -179,6 +171,8 @@ def _stems(tool: Tool) -> set[str]:
 
 
 _Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+
+_NO_CONTEXT: _Context = ((), ())
 
 TOP = 5
 """How many matches a model is usually shown."""
@@ -345,7 +339,7 @@ class ImpactQuery:
     tools: tuple[str, ...]
     id: str = ""
     is_former: bool = False
-    context: _Context = ((), ())
+    context: _Context = _NO_CONTEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,15 +469,14 @@ class ImpactStudy:
         return tuple(self._make_query(before, after) for before, after in pairs)
 
     def _make_query(self, before: ResolvedQuery, after: ResolvedQuery) -> ImpactQuery:
-        former = (self.diff.now_by_then.get(one, one) for one in before.relevant)
-        tools = tuple(dict.fromkeys((*after.relevant, *former)))
+        tools = dict.fromkeys((*after.relevant, *map(self._now_id, before.relevant)))
+        asked = before.judged
         context = before.context_tools, after.context_tools
-        unknown = () if tools else before.unknown
         return ImpactQuery(
-            before.judged.query,
+            asked.query,
             QueryOrigin.JUDGED,
-            tools or unknown,
-            before.judged.id,
+            tuple(tools) or before.unknown,
+            asked.id,
             context=context,
         )
 
@@ -495,7 +488,7 @@ class ImpactStudy:
         """
         offered = self._list_searchable()
         kept = (
-            renamed(document.tool, id=now)
+            replace(document.tool, id=now)
             for then, document in self._then.items()
             if (now := self.diff.now_by_then.get(then)) is not None and now in offered
         )
@@ -523,22 +516,22 @@ class ImpactStudy:
 
     def _search(self, asked: ImpactQuery) -> tuple[_FirstMatches, _FirstMatches]:
         """Return what both catalogues find, by ids of the new one."""
-        key = _key(asked.text, asked.context)
+        key = asked.text, asked.context
         if key not in self._found:
-            then, now = (
-                engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
-                for engine, tools in zip((self._before, self._after), asked.context, strict=True)
-            )
             before, after = (
-                tuple(round(match.score, SHOWN_DECIMALS) for match in result.matches)
-                for result in (then, now)
+                _FirstMatches(
+                    tuple(match.tool_id for match in found.matches),
+                    tuple(round(match.score, SHOWN_DECIMALS) for match in found.matches),
+                )
+                for found in (
+                    engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
+                    for engine, tools in zip(
+                        (self._before, self._after), asked.context, strict=True
+                    )
+                )
             )
-            ids = tuple(self._now_id(match.tool_id) for match in then.matches)
-            found = (
-                _FirstMatches(ids, before),
-                _FirstMatches(tuple(one.tool_id for one in now.matches), after),
-            )
-            self._found[key] = found
+            before = replace(before, ids=tuple(map(self._now_id, before.ids)))
+            self._found[key] = before, after
         return self._found[key]
 
     def _now_id(self, tool_id: str) -> str:
@@ -550,7 +543,8 @@ class ImpactStudy:
         scores = before.score(ranks[0]), after.score(ranks[1])
         if not asked.tools:
             scores = before.score(1) or 0.0, after.score(1) or 0.0
-        is_new = bool(asked.tools) and not self._were(asked.tools)
+        former = {*self.diff.now_by_then.values(), *(tool.id for tool in self.diff.removed)}
+        is_new = bool(asked.tools) and former.isdisjoint(asked.tools)
         effects = () if is_new else tuple(self._effects(asked, before, after, ranks, scores))
         found = QueryImpact(
             asked.text,
@@ -565,11 +559,6 @@ class ImpactStudy:
             *scores,
         )
         return self._with_movers(found, before, after)
-
-    def _were(self, tools: Iterable[str]) -> bool:
-        """Return whether the old catalogue has one of *tools*."""
-        kept = {*self.diff.now_by_then.values(), *(tool.id for tool in self.diff.removed)}
-        return not kept.isdisjoint(tools)
 
     def _effects(
         self,
@@ -643,26 +632,22 @@ class ImpactStudy:
         then_by_now = {now: then for then, now in self.diff.now_by_then.items()}
         for tool_id in sorted(named & offered.keys()):
             texts = own_texts(offered[tool_id].tool)
-            searched = [one for one in texts if _key(one) in self._found]
-            if not searched or any(self._is_first(tool_id, one, 1) for one in (*searched, *texts)):
+            searched = [one for one in texts if (one, _NO_CONTEXT) in self._found]
+            if not searched or any(
+                self._find_first(tool_id, one, 1) == tool_id for one in (*searched, *texts)
+            ):
                 continue
             former = self._then.get(then_by_now.get(tool_id, ""))
             before = own_texts(former.tool) if former else ()
-            if former is None or any(self._is_first(tool_id, one, 0) for one in before):
-                first = self._search(_own(texts[0], tool_id))[1].first
+            if former is None or any(
+                self._find_first(tool_id, one, 0) == tool_id for one in before
+            ):
+                first = self._find_first(tool_id, texts[0], 1)
                 yield UnreachableTool(tool_id, texts[0], first, former is None)
 
-    def _is_first(self, tool_id: str, text: str, side: int) -> bool:
-        return self._search(_own(text, tool_id))[side].first == tool_id
-
-
-def _own(text: str, tool_id: str) -> ImpactQuery:
-    return ImpactQuery(text, QueryOrigin.DESCRIPTION, (tool_id,))
-
-
-def _key(text: str, context: _Context = ((), ())) -> tuple[str, _Context]:
-    """Return what searches of the same queries share."""
-    return text, context
+    def _find_first(self, tool_id: str, text: str, side: int) -> str:
+        """Return the first match of a text of a tool, in the old catalogue or the new one."""
+        return self._search(ImpactQuery(text, QueryOrigin.DESCRIPTION, (tool_id,)))[side].first
 
 
 def own_texts(tool: Tool) -> tuple[str, ...]:
