@@ -121,7 +121,7 @@ def finalise(
         The document, `None` when the tool cannot be written as one, and diagnostics.
     """
     document = _complete_document(tool, read.document if read else None, context)
-    is_kept = read is not None and read.keeps_text and _says_the_same(read.document, document)
+    is_kept = read is not None and read.keeps_text and _is_same(read.document, document)
     if context.observed is not None:
         seen = with_observed(document, context.observed.get(tool.id, ()), context.addresses)
         is_kept = is_kept and seen is document
@@ -176,7 +176,7 @@ def _complete_document(
     )
 
 
-def _says_the_same(said: ToolDocument, document: ToolDocument) -> bool:
+def _is_same(said: ToolDocument, document: ToolDocument) -> bool:
     # A document that states no id gets the same one wherever it is read with the same others.
     tool = document.tool if said.tool.id else replace(document.tool, id="")
     relations = (said.groups, said.links) == (document.groups, document.links)
@@ -294,15 +294,14 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
     catalog = build_catalog(described, batch.rules, reserved=reserved, earlier=earlier)
     placed = locate_documents(catalog, sorted_, source_id)
-    observed, doubtful = (
-        observed_edges(batch.observed, catalog.tools) if batch.observed else (None, [])
-    )
     _look_ahead(catalog, placed, memo if texts else NO_BUILD_CACHE, ahead)
+    observed, doubtful = observed_edges(batch.observed, catalog.tools)
     context = _make_context(catalog, placed, batch, memo, texts=texts, infers=infers)
     context = replace(context, observed=observed)
     documents, pages, finished, faults = _finish_documents(catalog, placed, context)
     stale = still_stale(bundles, batch.documents, tools, source_id)
     inferred = context.inferred
+    # Where a mistake is reported, the same in another form is not.
     mistakes = {one.place for one in known if one.code in _MISTAKES}
     rewritten = rewritten_pieces((*placed.by_tool.values(), *placed.pages))
     return Assembly(
@@ -327,7 +326,6 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         given=tuple(tools),
         rules=tuple(batch.rules),
         read=sorted_.read,
-        # Where a mistake is reported, the same in another form is not.
         rewritten=tuple(one for one in rewritten if one.place not in mistakes),
     )
 

@@ -530,7 +530,11 @@ def read_documents(
     seen: set[tuple[str, str]] = set()
     for source, is_bundled in distinct:
         try:
-            document, found = _parse_cached(source, source_id, memo, is_checked=not is_bundled)
+            document, found = memo.recall(
+                _PARSED,
+                partial(_encode_parser_input, source, source_id, not is_bundled),
+                partial(parse_document, source, source_id=source_id, is_checked=not is_bundled),
+            )
         except DocumentError as fault:
             advice = f"; {fault.remedy}" if fault.remedy else ""
             message = f"the document is left out: {fault.message}{advice}"
@@ -544,6 +548,8 @@ def read_documents(
             if copy in seen:
                 continue
             seen.add(copy)
+        tool = replace(document.tool, place=source.place or source.path)
+        document = replace(document, tool=tool)
         read.append(ReadDocument(source, document, is_bundled))
         diagnostics += found
     return read, diagnostics
@@ -563,18 +569,6 @@ def as_authored(source: SourceDocument) -> SourceDocument:
     """Return a document as its author wrote it, which in a bundle may be rewritten."""
     content = authored_text(source.content)
     return source if content is source.content else replace(source, content=content)
-
-
-def _parse_cached(
-    source: SourceDocument, source_id: str | None, memo: BuildCache, *, is_checked: bool
-) -> Parsed:
-    document, found = memo.recall(
-        _PARSED,
-        partial(_encode_parser_input, source, source_id, is_checked),
-        partial(parse_document, source, source_id=source_id, is_checked=is_checked),
-    )
-    tool = replace(document.tool, place=source.place or source.path)
-    return replace(document, tool=tool), found
 
 
 def _encode_parser_input(source: SourceDocument, source_id: str | None, is_checked: bool) -> bytes:

@@ -314,31 +314,16 @@ _SCHEMAS = ("input_schema", "output_schema")
 
 
 @dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One changed field of a tool.
-
-    Attributes:
-        name: The field, such as `description` or `hints.keywords`.
-        before: The former value, cut short; "" for none.
-        after: The present value, cut short; "" for none.
-    """
-
-    name: str
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
 class ToolChange:
     """One tool that both bundles have and that is not the same in them.
 
     Attributes:
         name: The tool's `source::name`; the path for a document that cannot be read.
-        fields: What changed, never empty.
+        fields: What changed, never empty; values are texts, cut short.
     """
 
     name: str
-    fields: tuple[FieldChange, ...]
+    fields: tuple[FieldDifference, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,17 +440,17 @@ def _read_entry(source: SourceDocument) -> _ComparedDocument:
     return _ComparedDocument(f"{document.tool.source_id}::{document.tool.name}", source, document)
 
 
-def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldChange]:
+def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldDifference]:
     if old.source == new.source:
         return []
     before, after = _values(old), _values(new)
     found = [
-        FieldChange(name, _short(before.get(name, "")), _short(after.get(name, "")))
+        FieldDifference(name, _short(before.get(name, "")), _short(after.get(name, "")))
         for name in dict.fromkeys((*before, *after))
         if before.get(name, "") != after.get(name, "")
     ]
     # Line ends, comments or the layout may change while everything said stays the same.
-    return found or [FieldChange("text", "", "written differently")]
+    return found or [FieldDifference("text", "", "written differently")]
 
 
 def _values(entry: _ComparedDocument) -> dict[str, str]:

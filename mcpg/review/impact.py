@@ -39,21 +39,29 @@ class QueryOrigin(StrEnum):
     NAME = "name"
 
 
+_Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+_NO_CONTEXT: _Context = ((), ())
+
+
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """A text of a tool that its catalogue should find it by.
+class ImpactQuery:
+    """A query for both catalogues: a judged one, or a text that a tool should be found by.
 
     Attributes:
-        text: The text, on one line.
-        origin: What it is of the tool.
-        tools: Ids of the tools that have it, usually one.
-        is_former: Whether only a former catalogue has it, of a tool that was reworded.
+        text: The query, on one line.
+        origin: Where it comes from.
+        tools: Ids of the tools that should be found, as in `QueryImpact`.
+        id: Its id in the judged file.
+        is_former: See `QueryImpact`.
+        context: Ids of the tools in use, in the old catalogue and in the new one.
     """
 
     text: str
     origin: QueryOrigin
     tools: tuple[str, ...]
+    id: str = ""
     is_former: bool = False
+    context: _Context = _NO_CONTEXT
 
 
 MOST_ALIASES, MOST_EXAMPLES, MOST_WORDS = 20, 5, 30
@@ -99,20 +107,23 @@ def fold_query(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def joined_wordings(tools: Iterable[Tool]) -> tuple[Wording, ...]:
+def joined_wordings(tools: Iterable[Tool]) -> tuple[ImpactQuery, ...]:
     """Return the wordings of all *tools*, those that several share once, in their order."""
-    found: dict[str, Wording] = {}
+    found: dict[str, ImpactQuery] = {}
     for tool in tools:
         for text, origin in iter_wordings(tool):
-            known = found.setdefault(fold_query(text), Wording(text, origin, ()))
+            known = found.setdefault(fold_query(text), ImpactQuery(text, origin, ()))
             if tool.id not in known.tools:
                 found[fold_query(text)] = replace(known, tools=(*known.tools, tool.id))
     return tuple(found.values())
 
 
 def sample_wordings(
-    wordings: Sequence[Wording], most: int, changed: AbstractSet[str], words: Mapping[str, float]
-) -> tuple[Wording, ...]:
+    wordings: Sequence[ImpactQuery],
+    most: int,
+    changed: AbstractSet[str],
+    words: Mapping[str, float],
+) -> tuple[ImpactQuery, ...]:
     """Return at most *most* of *wordings*, those that a change is likely to move first.
 
     Half of them are texts of changed tools, as far as there are so many. The others follow by how
@@ -128,13 +139,13 @@ def sample_wordings(
     if len(wordings) <= most:
         return tuple(wordings)
 
-    def order(one: Wording) -> tuple[float, bytes]:
+    def order(one: ImpactQuery) -> tuple[float, bytes]:
         own = {stem(word) for word in split_words(one.text)}
         share = sum(words.get(word, 0.0) for word in own) / len(own) if own else 0.0
         text = hashlib.sha256(fold_query(one.text).encode("utf-8", "replace")).digest()
         return -share, text
 
-    sides: tuple[list[Wording], list[Wording]] = [], []
+    sides: tuple[list[ImpactQuery], list[ImpactQuery]] = [], []
     for one in sorted(wordings, key=order):
         sides[changed.isdisjoint(one.tools)].append(one)
     own, others = sides
@@ -169,10 +180,6 @@ def _stems(tool: Tool) -> set[str]:
     texts = (tool.name, tool.title or "", tool.description, *listed, *asked)
     return {stem(word) for text in texts for word in split_words(text)}
 
-
-_Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
-
-_NO_CONTEXT: _Context = ((), ())
 
 TOP = 5
 """How many matches a model is usually shown."""
@@ -322,27 +329,6 @@ class Impact:
 
 
 @dataclass(frozen=True, slots=True)
-class ImpactQuery:
-    """A query for both catalogues.
-
-    Attributes:
-        text: The query.
-        origin: Where it comes from.
-        tools: The tools that should be found, as in `QueryImpact`.
-        id: Its id in the judged file.
-        is_former: See `QueryImpact`.
-        context: Ids of the tools in use, in the old catalogue and in the new one.
-    """
-
-    text: str
-    origin: QueryOrigin
-    tools: tuple[str, ...]
-    id: str = ""
-    is_former: bool = False
-    context: _Context = _NO_CONTEXT
-
-
-@dataclass(frozen=True, slots=True)
 class _FirstMatches:
     """The first matches of a search, by ids of the new catalogue."""
 
@@ -455,32 +441,20 @@ class ImpactStudy:
                 place=judgements.place,
                 remedy="name tools by id, `source::name` or name; `mcpg list` shows them",
             )
-        self.diagnostics = (
-            *judgements.diagnostics,
-            *(
-                warning(
-                    Code.JUDGED_TOOL_UNKNOWN,
-                    f"neither catalogue has one tool called {name[:80]!r}",
-                    f"{judgements.place}:{line}",
-                )
-                for name, line in unknown.items()
-            ),
-        )
+        self.diagnostics = judgements.diagnostics
+        for name, line in unknown.items():
+            message = f"neither catalogue has one tool called {name[:80]!r}"
+            place = f"{judgements.place}:{line}"
+            self.diagnostics += (warning(Code.JUDGED_TOOL_UNKNOWN, message, place),)
         return tuple(self._make_query(before, after) for before, after in pairs)
 
     def _make_query(self, before: ResolvedQuery, after: ResolvedQuery) -> ImpactQuery:
-        tools = dict.fromkeys((*after.relevant, *map(self._now_id, before.relevant)))
-        asked = before.judged
+        found = dict.fromkeys((*after.relevant, *map(self._now_id, before.relevant)))
+        asked, tools = before.judged, tuple(found) or before.unknown
         context = before.context_tools, after.context_tools
-        return ImpactQuery(
-            asked.query,
-            QueryOrigin.JUDGED,
-            tuple(tools) or before.unknown,
-            asked.id,
-            context=context,
-        )
+        return ImpactQuery(asked.query, QueryOrigin.JUDGED, tools, asked.id, context=context)
 
-    def _wordings(self) -> tuple[Wording, ...]:
+    def _wordings(self) -> tuple[ImpactQuery, ...]:
         """Return the texts of the new catalogue, and those that tools no longer have.
 
         A text that the old catalogue has is that of the tools that had it there: who copies it may
@@ -502,17 +476,16 @@ class ImpactStudy:
         every = self._searching.get("include_disabled")
         return {name: one for name, one in self._now.items() if every or one.tool.enabled}
 
-    def _sample_queries(self, wordings: Sequence[Wording], most: int) -> tuple[ImpactQuery, ...]:
+    def _sample_queries(
+        self, wordings: Sequence[ImpactQuery], most: int
+    ) -> tuple[ImpactQuery, ...]:
         changed = [one for one in self.diff.changed if one.is_itself_changed]
         pairs: list[tuple[Tool | None, Tool]] = [(one.before, one.after) for one in changed]
         pairs += [(None, tool) for tool in self.diff.added]
         words: Mapping[str, float] = {}
         if len(wordings) > most:
             words = gained_words(pairs, [one.tool for one in self._now.values()])
-        chosen = sample_wordings(wordings, most, {tool.id for _, tool in pairs}, words)
-        return tuple(
-            ImpactQuery(one.text, one.origin, one.tools, is_former=one.is_former) for one in chosen
-        )
+        return sample_wordings(wordings, most, {tool.id for _, tool in pairs}, words)
 
     def _search(self, asked: ImpactQuery) -> tuple[_FirstMatches, _FirstMatches]:
         """Return what both catalogues find, by ids of the new one."""

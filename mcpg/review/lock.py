@@ -493,7 +493,7 @@ def read_lock(path: str | PathLike[str]) -> ApprovedTools:
         text = read_bytes(Path(path), MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = fault.object.count(b"\n", 0, fault.start) + 1
-        raise InputError("is not UTF-8", place=f"{place}:{line}", remedy=_RESTORE) from None
+        raise _damage_error("is not UTF-8", f"{place}:{line}") from None
     return parse_lock(text, place)
 
 
@@ -526,7 +526,7 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
         )
     entries = members.get("tools")
     if not isinstance(entries, list):
-        raise InputError("the list 'tools' is missing", place=place, remedy=_RESTORE)
+        raise _damage_error("the list 'tools' is missing", place)
     numbered: dict[Key, int] = {}
     statements: list[ToolStatement] = []
     for number, entry in enumerate(entries):
@@ -545,16 +545,15 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
 def _read_object(text: str, place: str) -> JsonObject:
     """Parse *text* as one JSON object without repeated keys."""
     if not text.strip():
-        raise InputError("is empty", place=place, remedy=_RESTORE)
+        raise _damage_error("is empty", place)
     repeated: set[str] = set()
     try:
         documents = parse_json_documents(text, place, repeated)
     except SourceError as fault:
-        raise InputError(fault.message, place=fault.place, remedy=_RESTORE) from None
+        raise _damage_error(fault.message, fault.place) from None
     if repeated:
         keys = ", ".join(repr(key[:_SHOWN]) for key in sorted(repeated)[:3])
-        message = f"a key stands twice in one object: {keys}"
-        raise InputError(message, place=place, remedy=_RESTORE)
+        raise _damage_error(f"a key stands twice in one object: {keys}", place)
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise _no_lock(place)
     return documents[0]
@@ -634,5 +633,5 @@ def _check_digests(one: ToolStatement, entry: JsonObject, place: str) -> None:
         )
 
 
-def _damage_error(message: str, place: str) -> InputError:
+def _damage_error(message: str, place: str | None) -> InputError:
     return InputError(message, place=place, remedy=_RESTORE)

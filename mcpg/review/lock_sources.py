@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mcpg.bundle.assemble import Assembly
@@ -125,13 +125,18 @@ def leave_out_unapproved(
         if any(part.part is DefinitionPart.DOCUMENT for part in one.parts)
     } & given
     dropped.update(_find_texts((item for item in read if item.is_bundled), beside))
+    # Documents that state another definition than the approved one give way to their tools.
+    documented: dict[Key, Tool] = {}
+    for tool in (item.document.tool for item in read):
+        if tool.key in replaced and tool.key in approved:
+            documented.setdefault(tool.key, tool)
     tools = [one for one in batch.tools if one.key in approved or one.key not in left_out]
     bundles = (_without(raw, dropped) for raw in batch.bundles) if dropped else batch.bundles
     return replace(
         batch,
         tools=(
             *(as_approved(one, approved[one.key]) if one.key in approved else one for one in tools),
-            *_make_approved_tools(read, approved, replaced),
+            *(as_approved(one, approved[one.key]) for one in documented.values()),
         ),
         documents=tuple(one for one in batch.documents if as_authored(one) not in dropped),
         bundles=tuple(bundles),
@@ -144,18 +149,6 @@ def _find_texts(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator
         if item.document.tool.key in keys:
             yield item.source
             yield from (page.source for page in item.about)
-
-
-def _make_approved_tools(
-    read: Iterable[ReadDocument], approved: Mapping[Key, ToolStatement], replaced: Collection[Key]
-) -> Iterator[Tool]:
-    """Yield the tools in place of documents that state another definition than the approved one."""
-    added = set()
-    for item in read:
-        key = item.document.tool.key
-        if key in replaced and key in approved and key not in added:
-            added.add(key)
-            yield as_approved(item.document.tool, approved[key])
 
 
 def _without(raw: RawBundle, dropped: Collection[SourceDocument]) -> RawBundle:
