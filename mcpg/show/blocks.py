@@ -1,7 +1,7 @@
 """What is shown to people, before it is text, Markdown or HTML.
 
 A view is a function from a JSON object that mcpg prints to blocks. Three renderers write them:
-`mcpg.cli.render` for terminals and pipes, `mcpg.cli.render`, and `mcpg.show.html` for HTML. Text
+`mcpg.cli.render` as text and as Markdown, and `mcpg.show.html` as HTML. Text
 of catalogues, queries and servers is `Code`, and every renderer makes all text safe at one place.
 """
 
@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+Json: TypeAlias = Mapping[str, Any]
+"""An object as mcpg prints it as JSON."""
 
 Inline: TypeAlias = "str | CodeSpan | Figure | Score | Styled | Bar | tuple[Inline, ...]"
 Block: TypeAlias = (
@@ -174,7 +177,7 @@ class Source:
 class Notices:
     """Diagnostics, as JSON has them."""
 
-    items: tuple[Mapping[str, Any], ...]
+    items: tuple[Json, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.show.blocks import (
@@ -15,6 +14,7 @@ from mcpg.show.blocks import (
     FactList,
     Figure,
     Inline,
+    Json,
     Paragraph,
     Score,
     Section,
@@ -23,8 +23,6 @@ from mcpg.show.blocks import (
     join_inlines,
 )
 from mcpg.values import format_count
-
-Json = Mapping[str, Any]
 
 MAIN = "ndcg@5"
 CHANCE = 0.05
@@ -56,28 +54,24 @@ def eval_blocks(data: Json, *, worst: int | None) -> list[Block]:
     """
     latency = data["latencyMs"]
     times = f"p50 {latency['p50']:.3f} ms, p95 {latency['p95']:.3f} ms" if latency else ""
-    sections: list[Block] = [
+    return [
         Paragraph(f"evaluated: {summary(data)}"),
         metrics_section(data),
         reliability_section(data),
         FactList((("latency", times),)),
         *comparison_section(data["baseline"]),
-        *_queries(data["perQuery"], worst),
+        *_show_queries(data["perQuery"], worst),
         *gates_section(data["gates"]),
     ]
-    return sections
 
 
 def summary(data: Json) -> str:
     """Return what was measured."""
     answerless = (data["abstention"] or {}).get("queries", 0)
     unknown = len(data["unknownTools"])
-    asides = [
-        f"{answerless} without an answer" if answerless else "",
-        f"{format_count(unknown, 'tool')} unknown" if unknown else "",
-    ]
-    told = ", ".join(filter(None, asides))
-    aside = f" ({told})" if told else ""
+    asides = [f"{answerless} without an answer"] if answerless else []
+    asides += [f"{format_count(unknown, 'tool')} unknown"] if unknown else []
+    aside = f" ({', '.join(asides)})" if asides else ""
     queries = format_count(data["queries"], "query", "queries")
     tools = format_count(data["tools"], "tool")
     return f"{queries}{aside}, {tools}, strategy {way(data)}, first {data['limit']} matches"
@@ -145,10 +139,6 @@ def delta(value: float | None) -> Inline:
     return "" if value is None else Figure(value, "+.4f") if value else "="
 
 
-def _rank(rank: int | None) -> str:
-    return "-" if rank is None else str(rank)
-
-
 def reliability_section(data: Json) -> Section:
     """Return, for bins of scores, how many of the best matches with such scores are right."""
     rows = tuple(
@@ -209,23 +199,18 @@ def comparison_section(compared: Json | None, shown: int = 10) -> list[Section]:
     """Return the section on *compared*, the member `baseline` of a report; none without one."""
     if compared is None:
         return []
-    blocks = (Paragraph(_verdict(compared)), *list_changes(compared, shown))
+    found = compared["significance"]
+    verdict = "No query is in both reports."
+    if found is not None:
+        chance = "may be chance" if found["p"] >= CHANCE else "hardly chance"
+        change = compared["metrics"][MAIN]["delta"]
+        queries = format_count(compared["common"], "query", "queries")
+        told = f"{MAIN} {f'{change:+.4f}' if change else '='} over {queries} in both reports"
+        changed = f"{found['changed']:,} of {found['pairs']:,} changed"
+        verdict = f"{told}, {changed}, p = {found['p']:.4f} ({found['test']}): {chance}"
+    blocks = (Paragraph(verdict), *list_changes(compared, shown))
     heading = "compared with the baseline"
     return [Section("baseline", "Since the baseline", blocks, heading=heading)]
-
-
-def _verdict(compared: Json) -> str:
-    """Return how the main metric changed, and whether that may be chance."""
-    found = compared["significance"]
-    if found is None:
-        return "No query is in both reports."
-    chance = "may be chance" if found["p"] >= CHANCE else "hardly chance"
-    change = compared["metrics"][MAIN]["delta"]
-    told = f"{change:+.4f}" if change else "="
-    queries = format_count(compared["common"], "query", "queries")
-    changed = f"{found['changed']:,} of {found['pairs']:,} changed"
-    test = f"p = {found['p']:.4f} ({found['test']})"
-    return f"{MAIN} {told} over {queries} in both reports, {changed}, {test}: {chance}"
 
 
 def list_changes(compared: Json, shown: int = 10) -> Iterator[Block]:
@@ -243,44 +228,32 @@ def list_changes(compared: Json, shown: int = 10) -> Iterator[Block]:
     for name in ("better", "worse"):
         changes = compared[name]
         if changes:
-            table, rest = _changes(changes[:shown], name), len(changes) - shown
-            more = (Paragraph(f"... and {rest} more are {name}"),) if rest > 0 else ()
+            blocks = tuple(_show_changes(changes, name, shown))
             counts = Paragraph(f"{name} ({len(changes):,})")
-            blocks = (table, *more)
             title = f"Answered {name}: {len(changes):,}"
             yield Details(title, blocks, (counts, *blocks), is_open=name == "worse")
-    ids = {
-        "only now": compared["added"],
-        "only before": compared["removed"],
-        "judged otherwise": compared["rejudged"],
-    }
-    yield FactList(
-        tuple(
-            (f"{name} ({len(given):,})", _format_tool_ids(given, shown))
-            for name, given in ids.items()
-            if given
-        )
-    )
+    facts: list[tuple[str, Inline]] = []
+    others = {"only now": "added", "only before": "removed", "judged otherwise": "rejudged"}
+    for name, member in others.items():
+        ids = compared[member]
+        more = f" and {len(ids) - shown} more" if len(ids) > shown else ""
+        if ids:
+            facts.append(
+                (f"{name} ({len(ids):,})", (join_inlines([*map(CodeSpan, ids[:shown])]), more))
+            )
+    yield FactList(tuple(facts))
 
 
-def _format_tool_ids(ids: Sequence[str], shown: int) -> Inline:
-    rest = len(ids) - shown
-    return (
-        join_inlines([CodeSpan(one) for one in ids[:shown]]),
-        f" and {rest} more" if rest > 0 else "",
-    )
-
-
-def _changes(changes: Iterable[Json], name: str) -> Table:
+def _show_changes(changes: Sequence[Json], name: str, most: int) -> Iterator[Block]:
     rows = tuple(
         (
-            f"{_rank(one['rankBefore'])} → {_rank(one['rankNow'])}",
+            f"{one['rankBefore'] or '-'} → {one['rankNow'] or '-'}",
             (figure(one["ndcg@5Before"]), " → ", figure(one["ndcg@5Now"])),
             (Figure(one["topScoreBefore"], ".3f"), " → ", Figure(one["topScoreNow"], ".3f")),
             CodeSpan(one["id"]),
             CodeSpan(one["query"]),
         )
-        for one in changes
+        for one in changes[:most]
     )
     columns = (
         *(Column(head) for head in ("rank", "nDCG@5")),
@@ -288,27 +261,29 @@ def _changes(changes: Iterable[Json], name: str) -> Table:
         Column("id", most=24),
         Column("query"),
     )
-    return Table(f"Answered {name}", columns, rows, has_heads=True)
+    yield Table(f"Answered {name}", columns, rows, has_heads=True)
+    if len(changes) > most:
+        yield Paragraph(f"... and {len(changes) - most} more are {name}")
 
 
 # Queries
 
 
-def _queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:
-    faulty = [one for one in outcomes if not _is_best(one)]
-    shown = list(outcomes) if worst is None else sorted(faulty, key=_badness)[:worst]
-    rows = tuple(
-        (
-            _rank(one["rank"]),
-            figure(one["ndcg@5"]),
-            Score(one["topScore"]),
-            Styled(CodeSpan(one["id"]), "cyan"),
-            CodeSpan(one["query"]),
-            _format_relevant(one),
-            _format_matches(one),
-        )
-        for one in shown
-    )
+def _show_queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:
+    faulty = [one for one in outcomes if badness(one)[0] != 1]
+    shown = list(outcomes) if worst is None else sorted(faulty, key=badness)[:worst]
+    rows: list[tuple[Inline, ...]] = []
+    for one in shown:
+        wanted: list[Inline] = [CodeSpan(name) for name in one["relevant"]]
+        wanted += [(CodeSpan(name), " (no such tool)") for name in one["unknown"]]
+        found: list[Inline] = [
+            (CodeSpan(match["toolId"]), " ", Score(match["score"]))
+            for match in one["matches"][:_FOUND_SHOWN]
+        ]
+        figures = (str(one["rank"] or "-"), figure(one["ndcg@5"]), Score(one["topScore"]))
+        texts = (Styled(CodeSpan(one["id"]), "cyan"), CodeSpan(one["query"]))
+        ends = (join_inlines(part) if part else "no tool" for part in (wanted, found))
+        rows.append((*figures, *texts, *ends))
     columns = (
         *(Column(head, is_number=True) for head in ("rank", "ndcg@5", "score")),
         Column("id", most=24),
@@ -316,31 +291,16 @@ def _queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:
         *(Column(head, is_below=True) for head in ("wanted", "found")),
     )
     title = "Queries" if worst is None else f"Worst answers ({len(shown)} of {len(faulty)})"
-    return (
-        [Section("queries", title, (Table(title, columns, rows, has_heads=True),))] if rows else []
-    )
+    table = Table(title, columns, tuple(rows), has_heads=True)
+    return [Section("queries", title, (table,))] if rows else []
 
 
-def _is_best(one: Json) -> bool:
-    """Return whether an answer could not be better."""
-    ndcg = one["ndcg@5"]
-    return bool(one["topScore"] < LOW_CONFIDENCE if ndcg is None else ndcg == 1)
+def badness(one: Json) -> tuple[float, float, float]:
+    """Order answers, worst first: by nDCG@5, by rank, and the surer ones first.
 
-
-def _badness(one: Json) -> tuple[float, float, float]:
-    """Order answers, worst first: by nDCG@5, by rank, and the surer ones first."""
-    return one["ndcg@5"] or 0.0, 1 / one["rank"] if one["rank"] else 0.0, -one["topScore"]
-
-
-def _format_relevant(one: Json) -> Inline:
-    names: list[Inline] = [CodeSpan(name) for name in one["relevant"]]
-    names += [(CodeSpan(name), " (no such tool)") for name in one["unknown"]]
-    return join_inlines(names) if names else "no tool"
-
-
-def _format_matches(one: Json) -> Inline:
-    shown: list[Inline] = [
-        (CodeSpan(match["toolId"]), " ", Score(match["score"]))
-        for match in one["matches"][:_FOUND_SHOWN]
-    ]
-    return join_inlines(shown) if shown else "no tool"
+    A query that no tool answers is answered best by doubt.
+    """
+    goodness = one["ndcg@5"]
+    if goodness is None:
+        goodness = float(one["topScore"] < LOW_CONFIDENCE)
+    return goodness, 1 / one["rank"] if one["rank"] else 0.0, -one["topScore"]
