@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from math import fsum
 from operator import attrgetter, mul, or_
@@ -131,29 +131,20 @@ def found_documents(ranking: RankedList, index: Index) -> set[int]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
 class StageDetails:
-    """Details of the stages of one search, as JSON values."""
+    """Details of the stages of one search, as JSON values; *disabled* are those by their hints."""
 
-    def __init__(
-        self,
-        ranking: RankedList,
-        result: SearchResult,
-        reading: QueryRewrite,
-        request: SearchRequest,
-        searcher: Searcher,
-    ) -> None:
-        self._ranking = ranking
-        self._result = result
-        self._reading = reading
-        self._index = searcher.index
-        self._model = searcher.model
-        self._limit = request.limit
-        self._disabled = searcher.disabled_by_hints(request)
-        self._excluded = searcher.excluded_tools(request)
+    ranking: RankedList
+    result: SearchResult
+    reading: QueryRewrite
+    request: SearchRequest
+    searcher: Searcher
+    disabled: frozenset[int]
 
     def describe(self, stage: str) -> JsonObject:
         """Return what the stage called *stage* found; nothing for a stage that is not known."""
-        semantic = self._ranking.semantic
+        semantic = self.ranking.semantic
         details: JsonObject = {}
         match stage:
             case "analyse":
@@ -163,12 +154,12 @@ class StageDetails:
             case "fuse":
                 details = self._describe_fusion()
             case "calibrate":
-                scores = self._ranking.calibrations
+                scores = self.ranking.calibrations
                 best = scores[0].score if scores else None
                 is_low = best is None or best < LOW_CONFIDENCE
                 details = {"best": best, "lowConfidence": LOW_CONFIDENCE, "isLow": is_low}
             case "expand":
-                details = describe_expansion(self._result, self._index, self._disabled)
+                details = describe_expansion(self.result, self.searcher.index, self.disabled)
             case "embed" if semantic is not None:
                 details = {
                     "provider": semantic.vector_scores.fingerprint,
@@ -180,7 +171,7 @@ class StageDetails:
         return details
 
     def _describe_analysis(self) -> JsonObject:
-        analysis, reading = self._ranking.analysis, self._reading
+        analysis, reading = self.ranking.analysis, self.reading
         clauses = analysis.clauses
         kept = {clause.text for clause in clauses}
         unrepaired = {None, "exact", "translation"}
@@ -201,46 +192,48 @@ class StageDetails:
         }
 
     def _describe_retrieval(self) -> JsonObject:
-        ranking = self._ranking
-        found = found_documents(ranking, self._index)
-        exact = named_exactly(ranking.analysis, self._index)
+        ranking, index = self.ranking, self.searcher.index
+        found, excluded = (
+            found_documents(ranking, index),
+            self.searcher.excluded_tools(self.request),
+        )
+        exact = named_exactly(ranking.analysis, index).keys() - excluded
         wide = widen_analysis(ranking.analysis).clauses
         pairs = zip(ranking.analysis.clauses, wide, strict=True)
         return {
             "lists": [
                 row for clause, one in pairs for row in self._list_postings(clause, one.variants)
             ],
-            "found": len(found - self._excluded),
-            "disabled": len(found & self._disabled),
+            "found": len(found - excluded),
+            "disabled": len(found & self.disabled),
             "pool": len(ranking.candidates),
             "bestLexical": best_lexical(ranking),
-            "exactNames": [
-                self._index.tool_id(document) for document in sorted(exact.keys() - self._excluded)
-            ],
+            "exactNames": [index.tool_id(document) for document in sorted(exact)],
         }
 
     def _list_postings(
         self, clause: QueryTerm, variants: Iterable[tuple[int, float]]
     ) -> Iterator[JsonObject]:
         """Describe each list of postings that the clause has, of its *variants* if related."""
-        share = clause.weight / self._ranking.analysis.total_weight
+        index = self.searcher.index
+        share = clause.weight / self.ranking.analysis.total_weight
         looked_up = dict(variants)
-        near = [one for one in related_words(clause, self._index) if one.term in looked_up]
+        near = [one for one in related_words(clause, index) if one.term in looked_up]
         for repair in (*clause.repairs, *near):
             credit = RELATED_CREDIT if repair.kind == "related" else 1.0
-            impact = self._index.max_impact(repair.term) / IMPACT_SCALE
+            impact = index.max_impact(repair.term) / IMPACT_SCALE
             yield {
                 "query": clause.text,
                 "matched": repair.word,
-                "term": self._index.term(repair.term),
+                "term": index.term(repair.term),
                 "kind": repair.kind,
-                "tools": len(self._index.postings(repair.term)[0]),
+                "tools": len(index.postings(repair.term)[0]),
                 "most": share * impact * credit * repair.similarity,
             }
 
     def _describe_comparison(self, semantic: HybridDetails) -> JsonObject:
-        near, name = semantic.vector_scores, self._index.tool_id
-        window = semantic.window(self._limit)
+        near, name = semantic.vector_scores, self.searcher.index.tool_id
+        window = semantic.window(self.request.limit)
         return {
             "meanCosine": near.mean,
             "deviation": near.deviation,
@@ -264,11 +257,11 @@ class StageDetails:
         channels: list[JsonValue] = []
         for feature, weight, values in zip(features, weights, columns, strict=bool(everything)):
             best, found = max(values), len(values) - values.count(0.0)
-            tool = self._index.tool_id(tools[values.index(best)]) if found else None
+            tool = self.searcher.index.tool_id(tools[values.index(best)]) if found else None
             seen = {"tools": found, "best": best, "bestTool": tool}
             channels.append({"feature": feature, "weight": weight, **seen})
         details: JsonObject = {"candidates": len(everything), "channels": channels}
-        semantic = self._ranking.semantic
+        semantic = self.ranking.semantic
         closeness = semantic.weight if semantic else None
         if closeness is not None:  # what it weighs in the query, and why
             rows = zip(WEIGHT_INPUTS, closeness.inputs, closeness.coefficients, strict=True)
@@ -282,10 +275,10 @@ class StageDetails:
 
     def _rank_everything(self) -> tuple[list[RankedCandidate], tuple[str, ...], tuple[float, ...]]:
         """Return all candidates, best first, and the names and weights of their features."""
-        semantic, candidates = self._ranking.semantic, self._ranking.candidates
+        semantic, candidates = self.ranking.semantic, self.ranking.candidates
         if semantic is None:
-            weights = self._model.weights
-            return fuse(candidates, weights, len(candidates), self._ranking.ends), FEATURES, weights
+            weights = self.searcher.model.weights
+            return fuse(candidates, weights, len(candidates), self.ranking.ends), FEATURES, weights
         scheme = semantic.scheme
         ranked = rank(scheme, semantic.pool, semantic.vector_scores, len(candidates))
         return ranked, scheme.features, scheme.weights
@@ -332,9 +325,10 @@ def compose_explanation(
     """Put together what *result* was made of; browsing has nothing to explain but itself."""
     if ranking is None:
         return Explanation(result, None, None, (), None, (), (), ())
-    index, model = searcher.index, searcher.model
+    index, numbers = searcher.index, fitted_numbers(ranking, searcher.model)
     reading = _read_query(request.query or request.context, ranking.analysis, index)
-    stage_details = StageDetails(ranking, result, reading, request, searcher)
+    disabled = searcher.disabled_by_hints(request)
+    stage_details = StageDetails(ranking, result, reading, request, searcher, disabled)
     words = tuple(_explain_words(ranking.analysis, index))
     return Explanation(
         result=result,
@@ -345,10 +339,10 @@ def compose_explanation(
         stages=tuple(
             replace(one, details=stage_details.describe(one.name)) for one in trace.stages
         ),
-        matches=tuple(_explain_matches(result, ranking, index, model)),
+        matches=tuple(_explain_matches(result, ranking, index, numbers)),
         expansions=tuple(explain_expansions(result)),
-        model=_explain_model(index, fitted_numbers(ranking, model)),
-        advice=advice_on(result, words, (ranking,), index, searcher.disabled_by_hints(request)),
+        model=_explain_model(index, numbers),
+        advice=advice_on(result, words, (ranking,), index, disabled),
     )
 
 
@@ -426,18 +420,16 @@ def _explain_word(text: str, clause: QueryTerm | None, total: float, index: Inde
 
 
 def _explain_matches(
-    result: SearchResult, ranking: RankedList, index: Index, model: Model
+    result: SearchResult, ranking: RankedList, index: Index, numbers: Scheme
 ) -> Iterator[MatchExplanation]:
-    numbers = fitted_numbers(ranking, model)
     rows = zip(result.matches, ranking.ranked, ranking.calibrations, strict=True)
     for place, (match, fused, calibration) in enumerate(rows, start=1):
         # Scores never rise down the ranks: the first of this score is the one that set it.
         first = next(one for one in result.matches if one.score == match.score)
+        values = zip(numbers.features, fused.values, numbers.weights, strict=True)
         parts = (
             Contribution(_STAGE_OF.get(name, "fuse"), name, one, weight, one * weight)
-            for name, one, weight in zip(
-                numbers.features, fused.values, numbers.weights, strict=True
-            )
+            for name, one, weight in values
         )
         yield MatchExplanation(
             tool_id=match.tool_id,
@@ -453,12 +445,8 @@ def _explain_matches(
 def _explain_calibration(
     calibration: Calibration, first: str, model: Scheme
 ) -> CalibrationExplanation:
-    inputs = tuple(
-        CalibrationInput(name, one, coefficient, one * coefficient)
-        for name, one, coefficient in zip(
-            model.inputs, calibration.inputs, model.coefficients, strict=True
-        )
-    )
+    values = zip(model.inputs, calibration.inputs, model.coefficients, strict=True)
+    inputs = tuple(CalibrationInput(name, one, by, one * by) for name, one, by in values)
     alone = logistic(calibration.inputs, model.intercept, model.coefficients)
     return CalibrationExplanation(
         inputs,

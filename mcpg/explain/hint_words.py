@@ -282,9 +282,10 @@ class RequestWords:
                     named.update(range(place, place + length))
         marked = []
         for place, one in enumerate(tokens):
-            is_strange = bool(one.words) and all(map(self.is_strange, one.words))
-            kind = NAME if place in named else STRANGE if is_strange else None
-            marked.append(replace(one, kind=one.kind or kind))
+            kind = one.kind or (NAME if place in named else None)
+            if not kind and one.words and all(map(self.is_strange, one.words)):
+                kind = STRANGE
+            marked.append(replace(one, kind=kind))
         return marked
 
     def _is_name(self, tokens: Sequence[RequestToken]) -> bool:

@@ -17,12 +17,7 @@ from mcpg.index.hint_overlay import HintOverlay
 from mcpg.index.packing import Section
 from mcpg.index.reader import Index
 from mcpg.search.confidence import calibrate
-from mcpg.search.features import (
-    extract_features,
-    find_lacking_clauses,
-    fuse,
-    named_exactly,
-)
+from mcpg.search.features import extract_features, find_lacking_clauses, fuse, named_exactly
 from mcpg.search.model import FEATURES, PROVENANCE
 from mcpg.search.pipeline import Search, gather
 from mcpg.search.query import Analysis
@@ -30,14 +25,7 @@ from mcpg.search.results import MAX_LIMIT, SearchRequest, SearchResult
 from mcpg.search.retrieval import POOL
 from mcpg.search.scope import find_unmet
 from mcpg.search.searcher import Searcher
-from mcpg.search.trace import (
-    FeatureGap,
-    HintSuggestion,
-    RankExplanation,
-    Retrieval,
-    Rival,
-    WordGap,
-)
+from mcpg.search.trace import FeatureGap, HintSuggestion, RankExplanation, Retrieval, Rival, WordGap
 from mcpg.text import joined, lexicon
 from mcpg.values import DECIMALS
 
@@ -192,61 +180,91 @@ class HintSearch:
         scores = calibrate(ranked, candidates, analysis, model, len(index))
         return HintTrial(added, place + 1, lead, scores[place].score)
 
+    def best_change(self) -> HintSuggestion | None:
+        """Find the change that makes the tool first, or else the one that lifts it most.
 
-def best_change(hint_search: HintSearch) -> HintSuggestion | None:
-    """Find the change that makes the tool first, or else the one that lifts it most.
+        An alias of the request comes first: it is about this request alone. Otherwise the fewest
+        words are added, keywords before an alias, words that the tool lacks before others, words of
+        a subject before common ones, short ones before long ones. All single words and pairs are
+        tried, of more words those that go on from the best, within `MOST_READ`. What is proposed
+        has been proved.
+        """
+        for trial in self._find_edits():
+            change = self.prove(trial)
+            if change.rank_after == 1:
+                return change
+        alias = self.alias()
+        ranked = [
+            (
+                one.rank,
+                one.hints != alias,
+                sum(len(text.split()) for text in (*one.hints.keywords, *one.hints.aliases)),
+                -one.lead,
+                n,
+                one,
+            )
+            for n, one in enumerate(self._tried.values())
+            if one.rank
+        ]
+        best = min(ranked, default=None)
+        # A tool that is disabled needs to be enabled wherever it would stand then.
+        if best is None or best[-1].hints == Hints():
+            return None
+        change = self.prove(best[-1])
+        return change if change.rank_after else None
 
-    An alias of the request comes first: it is about this request alone. Otherwise the fewest words
-    are added, keywords before an alias, words that the tool lacks before others, words of a subject
-    before common ones, short ones before long ones. All single words and pairs are tried, of more
-    words those that go on from the best, within `MOST_READ`. What is proposed has been proved.
-    """
-    tried: list[HintTrial] = [hint_search.trial(Hints())]
-    for trial in _find_edits(hint_search, tried):
-        change = hint_search.prove(trial)
-        if change.rank_after == 1:
-            return change
-    return _choose_best(hint_search, tried)
+    def _find_edits(self) -> Iterator[HintTrial]:
+        """Return the edits that make the tool first, the best first."""
+        self.trial(Hints())
+        if (alias := self.alias()) is not None:
+            self.trial(alias)
+        yield from [trial for trial in self._tried.values() if trial.rank == 1]
+        telling = [word for word in self.hint_words if not word.is_doubtful]
+        proved = 0
+        for source, most in ((telling, MOST_TELLING), (self.hint_words, MOST_ADDED)):
+            for trial in self._search_edits(source, most):
+                yield trial
+                proved += 1
+                if proved == _MOST_PROVED:
+                    return
+        yield from self._try_last_resorts()
 
-
-def _find_edits(hint_search: HintSearch, tried: list[HintTrial]) -> Iterator[HintTrial]:
-    """Return the edits that make the tool first, the best first; *tried* takes all."""
-    alias = hint_search.alias()
-    if alias is not None:
-        tried.append(hint_search.trial(alias))
-    yield from (trial for trial in tried if trial.rank == 1)
-    words = hint_search.hint_words
-    telling = [word for word in words if not word.is_doubtful]
-    proved = 0
-    for source, most in ((telling, MOST_TELLING), (words, MOST_ADDED)):
-        for trial in _search_edits(hint_search, source, most, tried):
-            yield trial
-            proved += 1
-            if proved == _MOST_PROVED:
+    def _search_edits(self, words: Sequence[HintWord], most: int) -> Iterator[HintTrial]:
+        beam: list[tuple[HintWord, ...]] = [()]
+        for size in range(1, most + 1):
+            sets = sorted(_grow_beam(beam, words, size), key=preference)
+            unspent = takewhile(lambda _: not self.is_spent, sets)
+            trials = [(self.trial(as_keywords(chosen)), chosen) for chosen in unspent]
+            yield from (trial for trial, _ in trials if trial.rank == 1)
+            trials.sort(key=lambda entry: -entry[0].lead)
+            beam = [chosen for _, chosen in trials[:_BEAM]]
+            if size > 1:
+                edits = map(as_alias, beam)
+                free = [hints for hints in edits if not any(map(self.is_name, hints.aliases))]
+                aliases = [self.trial(hints) for hints in free]
+                yield from (trial for trial in aliases if trial.rank == 1)
+            if self.is_spent:
                 return
-    yield from _try_last_resorts(hint_search, words, tried)
 
+    def _try_last_resorts(self) -> Iterator[HintTrial]:
+        """Return an alias with keywords beside it that make the tool first.
 
-def _search_edits(
-    hint_search: HintSearch, words: Sequence[HintWord], most: int, tried: list[HintTrial]
-) -> Iterator[HintTrial]:
-    beam: list[tuple[HintWord, ...]] = [()]
-    for size in range(1, most + 1):
-        sets = sorted(_grow_beam(beam, words, size), key=preference)
-        unspent = takewhile(lambda _: not hint_search.is_spent, sets)
-        trials = [(hint_search.trial(as_keywords(chosen)), chosen) for chosen in unspent]
-        tried.extend(trial for trial, _ in trials)
-        yield from (trial for trial, _ in trials if trial.rank == 1)
-        trials.sort(key=lambda entry: -entry[0].lead)
-        beam = [chosen for _, chosen in trials[:_BEAM]]
-        if size > 1:
-            edits = map(as_alias, beam)
-            free = [hints for hints in edits if not any(map(hint_search.is_name, hints.aliases))]
-            aliases = [hint_search.trial(hints) for hints in free]
-            tried.extend(aliases)
-            yield from (trial for trial in aliases if trial.rank == 1)
-        if hint_search.is_spent:
-            return
+        The alias is that of the request, where there is one, or the best that there was of some
+        words.
+        """
+        ordered = sorted(self._tried.values(), key=lambda trial: -trial.lead)
+        alone = [trial.hints for trial in ordered if trial.hints.aliases][:1]
+        alias, words = self.alias(), self.hint_words
+        edits = [] if alias is None else [alias]
+        edits += [
+            Hints.merge(hints, as_keywords([word])) for hints in (*edits, *alone) for word in words
+        ]
+        edits += [Hints.merge(hints, as_keywords(words)) for hints in alone]
+        for added in edits:
+            if self.is_spent:
+                return
+            if (trial := self.trial(added)).rank == 1:
+                yield trial
 
 
 def _grow_beam(
@@ -262,52 +280,6 @@ def _grow_beam(
             if len(grown) == size and grown not in known:
                 known.add(grown)
                 yield tuple(one for one in words if one in grown)
-
-
-def _try_last_resorts(
-    hint_search: HintSearch, words: Sequence[HintWord], tried: list[HintTrial]
-) -> Iterator[HintTrial]:
-    """Return an alias with keywords beside it that make the tool first.
-
-    The alias is that of the request, where there is one, or the best that there was of some words.
-    """
-    alone = [
-        trial.hints for trial in sorted(tried, key=lambda trial: -trial.lead) if trial.hints.aliases
-    ]
-    alias = hint_search.alias()
-    edits = [] if alias is None else [alias]
-    edits += [
-        Hints.merge(hints, as_keywords([word])) for hints in (*edits, *alone[:1]) for word in words
-    ]
-    edits += [Hints.merge(hints, as_keywords(words)) for hints in alone[:1]]
-    for added in edits:
-        if hint_search.is_spent:
-            return
-        trial = hint_search.trial(added)
-        tried.append(trial)
-        if trial.rank == 1:
-            yield trial
-
-
-def _choose_best(hint_search: HintSearch, tried: Iterable[HintTrial]) -> HintSuggestion | None:
-    ranked = [
-        (
-            one.rank,
-            one.hints != hint_search.alias(),
-            sum(len(text.split()) for text in (*one.hints.keywords, *one.hints.aliases)),
-            -one.lead,
-            n,
-            one,
-        )
-        for n, one in enumerate(tried)
-        if one.rank
-    ]
-    best = min(ranked, default=None)
-    # A tool that is disabled needs to be enabled wherever it would stand then.
-    if best is None or best[-1].hints == Hints():
-        return None
-    change = hint_search.prove(best[-1])
-    return change if change.rank_after else None
 
 
 _SHOWN = 3
@@ -439,7 +411,7 @@ def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> Ra
     field = RankedField(replace(search, selection=searcher.selection(request)), tool, unmet)
     hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place
-    change = None if is_first or unmet else best_change(hint_search)
+    change = None if is_first or unmet else hint_search.best_change()
     retrieval = _describe_retrieval(field)
     lacking = [
         field.analysis.clauses[place]

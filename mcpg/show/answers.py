@@ -23,6 +23,7 @@ from mcpg.show.blocks import (
     Table,
     ToolEntry,
     join_inlines,
+    make_columns,
 )
 from mcpg.show.diagrams import mermaid_label, quoted_dot
 from mcpg.show.html import cut, page, page_head, verdict
@@ -80,14 +81,9 @@ def answers_table(results: Sequence[Json], *, has_calls: bool = True) -> Table:
         )
         for rank, (one, told) in enumerate(zip(results, facts, strict=True), 1)
     )
-    columns = (
-        Column("#", is_number=True),
-        Column("score"),
-        Column("is"),
-        Column("result", is_whole=True),
-        Column("description"),
-        *(Column(head, is_below=True) for head in ("at", "call", "why", "links")),
-    )
+    below = ("at", "call", "why", "links")
+    heads = ("#", "score", "is", "result", "description", *below)
+    columns = make_columns(*heads, numbers=("#",), below=below, whole=("result",))
     return Table("Results", columns, rows, has_heads=True)
 
 
@@ -148,7 +144,7 @@ def plan_blocks(data: Json) -> list[Block]:
     if data["broken"]:
         ends = [(tasks[one["first"]], tasks[one["then"]]) for one in data["broken"]]
         cycles = [(CodeSpan(_name_task(one)), "→", CodeSpan(_name_task(two))) for one, two in ends]
-        columns = (Column("first"), Column(""), Column("then"))
+        columns = make_columns("first", "", "then")
         table = Table("Dependencies that closed cycles", columns, tuple(cycles))
         blocks.append(Section("broken", "Cycles", (table,), heading="left out, for a cycle"))
     return blocks
@@ -168,12 +164,8 @@ def tasks_table(data: Json) -> Table:
         )
         for task in data["tasks"]
     )
-    columns = (
-        *(Column(head, is_number=True) for head in ("#", "step")),
-        Column("confidence"),
-        Column("tool", is_whole=True),
-        *(Column(head) for head in ("after", "why")),
-    )
+    heads = ("#", "step", "confidence", "tool", "after", "why")
+    columns = make_columns(*heads, numbers=("#", "step"), whole=("tool",))
     return Table("Tasks", columns, rows, has_heads=True)
 
 

@@ -7,7 +7,7 @@ of catalogues, queries and servers is `Code`, and every renderer makes all text 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -131,6 +131,19 @@ class Column:
         if not (self.is_code and isinstance(cell, str)):
             return cell
         return Styled(CodeSpan(cell), self.style) if self.style else CodeSpan(cell)
+
+
+def make_columns(
+    *heads: str,
+    numbers: Collection[str] = (),
+    below: Collection[str] = (),
+    whole: Collection[str] = (),
+) -> tuple[Column, ...]:
+    """Return columns with *heads*; some have *numbers*, are `is_below` or `is_whole`."""
+    return tuple(
+        Column(one, is_number=one in numbers, is_below=one in below, is_whole=one in whole)
+        for one in heads
+    )
 
 
 @dataclass(frozen=True, slots=True)

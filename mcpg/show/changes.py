@@ -78,7 +78,7 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
         listed("Gates", failed, _describe_gate),
         listed("Queries that other tools took", _select_queries(queries, _LOSSES), lost),
         listed("Unreachable tools", impact["unreachable"], _describe_unreachable),
-        listed("Lower scores", doubtful, _describe_doubt),
+        listed("Lower scores", doubtful, _describe_move),
         listed("Removed", of_kind["removed"], _name_tool),
         listed("Renamed", of_kind["renamed"], _describe_rename),
         listed("Breaking", list(_find_breaks(tools)), _describe_break),
@@ -87,7 +87,7 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
         listed("Added", of_kind["added"], _describe_tool),
         ("Changed", *_list_changed([*of_kind["renamed"], *of_kind["changed"]], most)),
         listed("Former texts that find other tools", _select_queries(former, _LOSSES), lost),
-        listed("Improved queries", improved, _describe_gain),
+        listed("Improved queries", improved, _describe_move),
         ("Relations", *_list_relations(tools, most)),
     )
     return [
@@ -214,27 +214,20 @@ def _list_reasons(lost: Json, won: Json) -> Iterator[Inline]:
             yield (" (", join_inlines(named), ")")
 
 
-def _describe_doubt(query: Json) -> Inline:
-    if "answered" not in query["effects"]:
-        return (_describe_query(query), ": ", _describe_scores(query))
-    first = CodeSpan(query["firstAfter"] or "")
-    told = ": no tool should be found, "
-    return (_describe_query(query), told, first, " has ", _describe_scores(query))
-
-
-def _describe_gain(query: Json) -> Inline:
-    was, now = query["rankBefore"], query["rankAfter"]
-    if was == now:
-        return (_describe_query(query), ": ", _describe_scores(query))
-    return (_describe_query(query), f": now {_name_rank(now)}, was {_name_rank(was)}")
-
-
-def _describe_scores(query: Json) -> Inline:
+def _describe_move(query: Json) -> Inline:
+    """Return how a score fell, or what a query gained in rank or else in score."""
     now, was = (
         "nothing" if one is None else Score(one)
         for one in (query["scoreAfter"], query["scoreBefore"])
     )
-    return ("score ", now, ", was ", was)
+    scores = ("score ", now, ", was ", was)
+    if "answered" in query["effects"]:
+        first = CodeSpan(query["firstAfter"] or "")
+        return (_describe_query(query), ": no tool should be found, ", first, " has ", scores)
+    before, after = query["rankBefore"], query["rankAfter"]
+    if "lessSure" in query["effects"] or before == after:
+        return (_describe_query(query), ": ", scores)
+    return (_describe_query(query), f": now {_name_rank(after)}, was {_name_rank(before)}")
 
 
 def _name_rank(rank: int | None) -> str:

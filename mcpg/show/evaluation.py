@@ -21,6 +21,7 @@ from mcpg.show.blocks import (
     Styled,
     Table,
     join_inlines,
+    make_columns,
 )
 from mcpg.values import format_count
 
@@ -28,7 +29,6 @@ MAIN = "ndcg@5"
 CHANCE = 0.05
 """A difference may be chance when its p is at least this."""
 
-_COMPARED = ("metric", "before", "now", "change")
 _FOUND_SHOWN = 3
 _MEANINGS = {
     "ndcg@5": "right tools high among the first 5",
@@ -119,13 +119,9 @@ def metrics_section(data: Json) -> Section:
         for name, value in collect_metrics(data).items()
         if value is not None or name in data["metrics"]
     )
-    columns = (
-        Column("metric"),
-        Column("value", is_number=True),
-        Column(""),
-        Column("since the baseline", is_number=True),
-        Column("meaning"),
-    )
+    numbers = ("value", "since the baseline")
+    heads = ("metric", "value", "", "since the baseline", "meaning")
+    columns = make_columns(*heads, numbers=numbers)
     return Section("figures", "Metrics", (Table("Metrics", columns, rows, wraps=True),))
 
 
@@ -151,11 +147,8 @@ def reliability_section(data: Json) -> Section:
         )
         for one in data["calibration"]["bins"]
     )
-    columns = (
-        Column("scores"),
-        *(Column(name, is_number=True) for name in ("mean", "right", "queries")),
-        Column(""),
-    )
+    numbers = ("mean", "right", "queries")
+    columns = make_columns("scores", *numbers, "", numbers=numbers)
     table = Table("Reliability by bins of scores", columns, rows, has_heads=True)
     heading = "calibration: of the best matches with such scores, how many are right"
     return Section("trust", "Calibration", (table,), heading=heading)
@@ -221,7 +214,8 @@ def list_changes(compared: Json, shown: int = 10) -> Iterator[Block]:
         for name, one in metrics.items()
         if one["before"] is not None or one["now"] is not None
     )
-    columns = tuple(Column(head, is_number=head != "metric") for head in _COMPARED)
+    numbers = ("before", "now", "change")
+    columns = make_columns("metric", *numbers, numbers=numbers)
     queries = format_count(compared["common"], "query", "queries")
     title = f"Metrics over the {queries} in both reports"
     yield Details(title, (Table(title, columns, rows),), ())
@@ -256,7 +250,7 @@ def _show_changes(changes: Sequence[Json], name: str, most: int) -> Iterator[Blo
         for one in changes[:most]
     )
     columns = (
-        *(Column(head) for head in ("rank", "nDCG@5")),
+        *make_columns("rank", "nDCG@5"),
         Column("best score", is_wide=True),
         Column("id", most=24),
         Column("query"),
@@ -284,11 +278,11 @@ def _show_queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:
         texts = (Styled(CodeSpan(one["id"]), "cyan"), CodeSpan(one["query"]))
         ends = (join_inlines(part) if part else "no tool" for part in (wanted, found))
         rows.append((*figures, *texts, *ends))
+    numbers, below = ("rank", "ndcg@5", "score"), ("wanted", "found")
     columns = (
-        *(Column(head, is_number=True) for head in ("rank", "ndcg@5", "score")),
+        *make_columns(*numbers, numbers=numbers),
         Column("id", most=24),
-        Column("query"),
-        *(Column(head, is_below=True) for head in ("wanted", "found")),
+        *make_columns("query", *below, below=below),
     )
     title = "Queries" if worst is None else f"Worst answers ({len(shown)} of {len(faulty)})"
     table = Table(title, columns, tuple(rows), has_heads=True)

@@ -27,6 +27,7 @@ from mcpg.show.blocks import (
     Table,
     ToolEntry,
     join_inlines,
+    make_columns,
 )
 from mcpg.show.explain_summary import (
     NEGLIGIBLE,
@@ -116,9 +117,8 @@ def _show_words(words: Sequence[Json]) -> Section:
     columns = (
         Column("word", most=24),
         Column("what it became", most=60),
-        *(Column(head, is_number=True) for head in ("tools", "share")),
-        *(Column(head) for head in ("", "from")),
-        *((Column("related", is_below=True),) if has_related else ()),
+        *make_columns("tools", "share", "", "from", numbers=("tools", "share")),
+        *(make_columns("related", below=("related",)) if has_related else ()),
     )
     lead = (
         "Function words are dropped; unknown words are looked for among the catalogue's own. "
@@ -310,7 +310,7 @@ def _explain_calibration(match: Json) -> tuple[Block, ...]:
         rows.append((name, Figure(value), f"{one['coefficient']:g}", Figure(logit, "+.6f")))
     rows.append(("sum", "", "", Figure(calibration["logit"], "+.6f")))
     heads = ("value", "coefficient", "logit")
-    columns = (Column("input"), *(Column(head, is_number=True) for head in heads))
+    columns = make_columns("input", *heads, numbers=heads)
     sentence = f"score {score:.6f}: logit {calibration['logit']:+.3f} = {', '.join(parts)}"
     told = f"The logistic function of the sum is the score: {score:.6f}"
     table = Table("Calibration", columns, tuple(rows))
@@ -414,8 +414,8 @@ def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
             for key, value in details.items()
             if _is_table(value)
         ]
-    heads = ("Stage", "Time", "What it did") if shows_times else ("Stage", "What it did")
-    table = Table("The stages of the search", tuple(map(Column, heads)), tuple(rows))
+    columns = make_columns("Stage", *(["Time"] if shows_times else []), "What it did")
+    table = Table("The stages of the search", columns, tuple(rows))
     lead = "The way of the query, in order."
     return [Section("stages", "Stages", (table, *tables), lead)] if stages else []
 

@@ -29,11 +29,10 @@ from mcpg.show.blocks import (
     Table,
     ToolEntry,
     join_inlines,
+    make_columns,
 )
 from mcpg.show.evaluation import list_changes
 from mcpg.values import format_count
-
-MORE = "-v for all numbers; --tool ID for why a tool is not first"
 
 NEGLIGIBLE = 5e-7
 """A smaller difference of scores is none."""
@@ -158,13 +157,9 @@ def _tabulate_matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
         )
         for rank, (match, following) in enumerate(zip_longest(matches, matches[1:]), start=1)
     )
-    columns = (
-        Column("#", is_number=True),
-        Column("score"),
-        Column("tool", is_whole=True),
-        Column("description"),
-        *(Column(head, is_below=True) for head in ("has", "found", "ahead")),
-    )
+    below = ("has", "found", "ahead")
+    heads = ("#", "score", "tool", "description", *below)
+    columns = make_columns(*heads, numbers=("#",), below=below, whole=("tool",))
     return Table("Matches", columns, rows, has_heads=True)
 
 
@@ -278,7 +273,7 @@ def _conclude(data: Json) -> Iterator[tuple[str, Inline]]:
     for advice in data["advice"]:
         yield "try", CodeSpan(advice)
     if matches:
-        yield "more", MORE
+        yield "more", "-v for all numbers; --tool ID for why a tool is not first"
 
 
 def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
@@ -339,7 +334,7 @@ def about_match(match: Json) -> str:
 def timings(stages: Sequence[Json]) -> Section:
     """Return the section on how long each of *stages* took."""
     rows = tuple((one["name"], f"{one['durationMs']:.3f} ms") for one in stages)
-    columns = (Column("stage"), Column("time", is_number=True))
+    columns = make_columns("stage", "time", numbers=("time",))
     return Section("timings", "Timings", (Table("Timings", columns, rows),))
 
 
@@ -424,12 +419,8 @@ def _tabulate_rivals(rivals: Sequence[Json]) -> Table:
         name = Styled(CodeSpan(rival["toolId"]), "cyan")
         because = join_inlines(reasons) or "the smaller id alone"
         rows.append((str(rival["rank"]), Score(rival["score"]), name, because))
-    columns = (
-        Column("#", is_number=True),
-        Column("score"),
-        Column("above it", is_whole=True),
-        Column("because"),
-    )
+    heads = ("#", "score", "above it", "because")
+    columns = make_columns(*heads, numbers=("#",), whole=("above it",))
     return Table("Above it", columns, tuple(rows), has_heads=True, wraps=True)
 
 
@@ -446,11 +437,7 @@ def _make_rival_entry(rival: Json) -> ToolEntry:
         )
         for word in rival["words"]
     )
-    columns = (
-        Column("word"),
-        *(Column(head, is_number=True) for head in ("share", "here")),
-        Column("there"),
-    )
+    columns = make_columns("word", "share", "here", "there", numbers=("share", "here"))
     blocks = (
         _tabulate_gaps(rival["features"]),
         Bullets(tuple(map(CodeSpan, rival["because"]))),
@@ -471,8 +458,7 @@ def _tabulate_gaps(gaps: Sequence[Json]) -> Table:
         )
         for one, gap in shown
     )
-    heads = ("feature", "", "gap", "there and here")
-    columns = tuple(Column(head, is_number=head == "gap") for head in heads)
+    columns = make_columns("feature", "", "gap", "there and here", numbers=("gap",))
     return Table("Features", columns, rows)
 
 

@@ -11,7 +11,6 @@ from mcpg.show.blocks import (
     Block,
     Chart,
     CodeSpan,
-    Column,
     Details,
     FactList,
     Figure,
@@ -20,6 +19,7 @@ from mcpg.show.blocks import (
     Notices,
     Section,
     Table,
+    make_columns,
 )
 from mcpg.show.evaluation import (
     MAIN,
@@ -155,11 +155,8 @@ def _tabulate_edges(graph: Json) -> Table:
         )
         for edge in graph["edges"]
     )
-    columns = (
-        *(Column(head) for head in ("from", "edge", "to")),
-        *(Column(head, is_number=True) for head in ("score", "weight")),
-        Column("reason"),
-    )
+    numbers = ("score", "weight")
+    columns = make_columns("from", "edge", "to", *numbers, "reason", numbers=numbers)
     return Table("Edges of the focused graph", columns, rows)
 
 
@@ -181,26 +178,21 @@ def explain_page(data: Json, *, shows_times: bool = False) -> str:
         "What the query matched, and what the edges of the graph brought in. Choose a tool for "
         "its edges and their reasons."
     )
-    drawing = Section("graph", "Graph", (Chart("joined", (graph_section(graph),)),), lead)
-    standing = []
+    drawing = Chart("joined", (graph_section(graph),))
+    parts["graph"] = Section("graph", "Graph", (drawing,), lead)
     if tool := data.get("tool"):
-        told = f"Why {tool['toolId']} has its rank, and the change that makes it first."
+        lead = f"Why {tool['toolId']} has its rank, and the change that makes it first."
         blocks = tuple(rank_explanation_blocks(data["query"], tool))
-        standing.append(Section("tool", "One tool", blocks, told))
-    sections = [
-        *(parts[name] for name in ("diagnostics", "advice") if name in parts),
-        *standing,
-        *(parts[name] for name in ("words",) if name in parts),
-        drawing,
-        *(parts[name] for name in ("matches",) if data["matches"]),
-        *stages_section(data, shows_times=shows_times),
-        *(parts[name] for name in ("model",) if name in parts),
-    ]
+        parts["tool"] = Section("tool", "One tool", blocks, lead)
+    if not data["matches"]:
+        del parts["matches"]
+    parts |= {one.identity: one for one in stages_section(data, shows_times=shows_times)}
+    order = ("diagnostics", "advice", "tool", "words", "graph", "matches", "stages", "model")
     return page(
         "explain",
         f"{cut(data['query'], _SHORT) or 'every tool'} · mcpg explain",
         _head_explanation(data, parts["query"]),
-        sections,
+        [parts[name] for name in order if name in parts],
         data=graph,
         scripts=[drawing_library(), asset("graph.js")],
     )
@@ -293,7 +285,7 @@ def _show_trust(data: Json) -> Section:
     calibration, latency = data["calibration"], data["latencyMs"]
     answerless = calibration["aurocRightVsAnswerless"]
     rows: list[tuple[str, Inline]] = [
-        ("AUROC, right against no answer", "" if answerless is None else figure(answerless)),
+        ("AUROC, right against no answer", "" if answerless is None else figure(answerless))
     ]
     if latency:
         rows.append(("half of the searches within", f"{number(latency['p50'])} ms"))
@@ -302,7 +294,8 @@ def _show_trust(data: Json) -> Section:
         (f"{one['threshold']:g}", figure(one["coverage"]), figure(one["precision"]))
         for one in calibration["curve"]
     )
-    columns = tuple(Column(head, is_number=True) for head in ("threshold", "coverage", "precision"))
+    numbers = ("threshold", "coverage", "precision")
+    columns = make_columns(*numbers, numbers=numbers)
     tables = (*reliability_section(data).blocks, Table("Precision by coverage", columns, curve))
     charts = {
         _ABOUT_BINS: reliability_diagram(calibration["bins"]),
