@@ -10,9 +10,8 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from mcpg.bundle.links import MEMBER, PROSE_REASON, parse_predicate
 from mcpg.bundle.metadata import hold_texts, is_generated

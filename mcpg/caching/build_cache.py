@@ -25,6 +25,9 @@ from typing import IO, TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from mcpg.files import atomic_write, open_at_once
 
+if TYPE_CHECKING:
+    from mcpg.caching.build_pool import Workers
+
 T = TypeVar("T")
 
 MOST_BYTES = 256 * 1024 * 1024
