@@ -20,13 +20,13 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_input
 from mcpg.errors import Severity, UsageError
 from mcpg.files import read_bytes
-from mcpg.gateway import Gateway
 from mcpg.gateway.calls import Fault, FaultCode, Invoked
 from mcpg.text.install_commands import install_command
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.library_errors import json_reason
 
 if TYPE_CHECKING:
+    from mcpg.gateway import Gateway
     from mcpg.sources.live.requests import Progress
 
 EXAMPLES = """\
