@@ -35,7 +35,7 @@ def unparsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         def refuse(*_: object, **__: object) -> None:
             raise AssertionError("the sources were parsed")
 
-        monkeypatch.setattr("mcpg.sources.read_sources", refuse)
+        monkeypatch.setattr("mcpg.cli.build.read_sources", refuse)
 
     return forbid
 
@@ -210,7 +210,7 @@ def test_sources_that_change_while_they_are_read_are_not_trusted(
         return assemble(*arguments, **options)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patched:
-        patched.setattr("mcpg.bundle.assemble", edited)
+        patched.setattr("mcpg.cli.build.assemble", edited)
         run("bundle", "tools")
     manifest.write_text(text)
 

@@ -86,7 +86,7 @@ def test_nothing_changed_embeds_nothing(
         "reused": 4,
     }
     assert report(run, "--force") == unchanged
-    monkeypatch.setattr("mcpg.sources.read_sources", None)
+    monkeypatch.setattr("mcpg.cli.build.read_sources", None)
     assert report(run) == unchanged
     assert provider.asked == []
     assert Path("graph.mdld.vec").read_bytes() == data

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import errno
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from shop import Run
 
@@ -60,8 +60,12 @@ def test_a_file_that_cannot_be_checked_is_not_replaced(
     """Whose file it is must be seen before it is replaced."""
     (folder / "report.html").write_text("somebody else's")
 
-    def refuse(*_: object) -> None:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    opened = Path.open
+
+    def refuse(path: Path, *arguments: Any, **options: Any) -> Any:
+        if path.name == "report.html":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        return opened(path, *arguments, **options)
 
     monkeypatch.setattr("pathlib.Path.open", refuse)
     refused = run("explain", "shipment", "--html", "report.html")
