@@ -30,7 +30,7 @@ MODULE = '''
 from enum import Enum
 from typing import Literal
 
-from mcpg.authoring import tool
+from mcpg.sources.authoring import tool
 
 class Size(Enum):
     TEN = "10"

@@ -315,7 +315,7 @@ def test_missing_packages_are_told() -> None:
     """Without the extra, the import says what to install."""
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "try:\n    import mcpg.postgres\n"
+        "try:\n    from mcpg.postgres import Database\n"
         "except Exception as fault:\n    print(type(fault).__name__, fault)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
