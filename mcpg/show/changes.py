@@ -71,23 +71,23 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
     doubtful = _select_queries(queries, _DOUBTS, _LOSSES)
     improved = _select_queries(queries, _GAINS, (*_LOSSES, *_DOUBTS))
 
-    def listed(title: str, items: Sequence[Any], show: Callable[[Any], Inline]) -> _Part:
+    def list_part(title: str, items: Sequence[Any], show: Callable[[Any], Inline]) -> _Part:
         return title, len(items), (_make_bullets(items, most, show),)
 
     short = (
-        listed("Gates", failed, _describe_gate),
-        listed("Queries that other tools took", _select_queries(queries, _LOSSES), lost),
-        listed("Unreachable tools", impact["unreachable"], _describe_unreachable),
-        listed("Lower scores", doubtful, _describe_move),
-        listed("Removed", of_kind["removed"], _name_tool),
-        listed("Renamed", of_kind["renamed"], _describe_rename),
-        listed("Breaking", list(_find_breaks(tools)), _describe_break),
+        list_part("Gates", failed, _describe_gate),
+        list_part("Queries that other tools took", _select_queries(queries, _LOSSES), lost),
+        list_part("Unreachable tools", impact["unreachable"], _describe_unreachable),
+        list_part("Lower scores", doubtful, _describe_move),
+        list_part("Removed", of_kind["removed"], _name_tool),
+        list_part("Renamed", of_kind["renamed"], _describe_rename),
+        list_part("Breaking", list(_find_breaks(tools)), _describe_break),
     )
     long = (
-        listed("Added", of_kind["added"], _describe_tool),
+        list_part("Added", of_kind["added"], _describe_tool),
         ("Changed", *_list_changed([*of_kind["renamed"], *of_kind["changed"]], most)),
-        listed("Former texts that find other tools", _select_queries(former, _LOSSES), lost),
-        listed("Improved queries", improved, _describe_move),
+        list_part("Former texts that find other tools", _select_queries(former, _LOSSES), lost),
+        list_part("Improved queries", improved, _describe_move),
         ("Relations", *_list_relations(tools, most)),
     )
     return [
