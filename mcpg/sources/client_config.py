@@ -19,7 +19,6 @@ from mcpg.net.addresses import split_address
 from mcpg.sources.server_entries import (
     CLIENTS_OWN,
     OAuth,
-    disables_tools,
     mentions_servers,
     parse_configuration,
     read_oauth,
@@ -445,7 +444,12 @@ def read_client_configuration(
     noticed = [
         warning(Code.KEY_REPEATED, f"{message}{key[:80]!r}", place) for key in sorted(repeated)
     ]
-    if isinstance(value, dict) and disables_tools(value, found):
+    tools = value.get("tools") if isinstance(value, dict) else None
+    # OpenCode disables tools by their names, which begin with that of their server.
+    disabled = (
+        [one for one, is_on in tools.items() if is_on is False] if isinstance(tools, dict) else []
+    )
+    if any(one.startswith(("*", *found)) for one in disabled):
         message = "its `tools` has no effect: all tools of its servers are used"
         noticed.append(warning(Code.FILTER_IGNORED, message, place))
     for name, entry in found.items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 
@@ -180,15 +180,6 @@ def _disable_excluded(servers: JsonObject, allowed: JsonValue, excluded: JsonVal
         else entry
         for name, entry in servers.items()
     }
-
-
-def disables_tools(value: JsonObject, servers: Iterable[str]) -> bool:
-    """Return whether OpenCode disables tools of *servers*, whose names these begin with."""
-    of_servers = ("*", *servers)
-    return any(
-        is_on is False and name.startswith(of_servers)
-        for name, is_on in _table(value, "tools").items()
-    )
 
 
 def _translate_opencode(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:

@@ -201,6 +201,7 @@ def is_token_safe(url: str) -> bool:
     return parts.scheme.lower() == "https" or is_loopback(parts.hostname or "")
 
 
+@dataclass(eq=False, slots=True)
 class RequestLock:
     """Replaces the lock that the SDK holds from before a request until its response begins.
 
@@ -210,8 +211,7 @@ class RequestLock:
     under way.
     """
 
-    def __init__(self) -> None:
-        self._lock = anyio.Lock()
+    _lock: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def acquire(self) -> None:
         """Wait for the lock."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -59,22 +60,22 @@ class UncheckedResult(BaseModel):
     """A result that is not examined."""
 
 
+@dataclass(eq=False, slots=True)
 class ServerRequests:
     """The requests of one server over one connection, and the requests that may have caused them.
 
-    Without a host, the server gets the error of a client that takes no requests.
+    Without a host, the server gets the error of a client that takes no requests. The client is as
+    for `MessageOrigin`.
     """
 
-    def __init__(self, server: Server, host: Host | None, client: Hashable | None) -> None:
-        """Pass requests of *server* on to *host*; *client* is as for `MessageOrigin`."""
-        self._server = server
-        self._host = host
-        self._client = client
-        self._underway: list[PendingRequest] = []
-        self._users: set[object] = set()
-        self._open = 0
-        self._asked = anyio.Event()
-        self._answered = anyio.Event()
+    _server: Server
+    _host: Host | None
+    _client: Hashable | None
+    _underway: list[PendingRequest] = field(default_factory=list)
+    _users: set[object] = field(default_factory=set)
+    _open: int = 0
+    _asked: anyio.Event = field(default_factory=anyio.Event)
+    _answered: anyio.Event = field(default_factory=anyio.Event)
 
     def make_callbacks(self) -> dict[str, Any]:
         """Return arguments of the client of the SDK; they declare its capabilities."""
@@ -272,6 +273,7 @@ _PAUSE, _MAX_PAUSE = 1.0, 60.0
 _OUTAGES = frozenset(("Server returned an error response", "Not Found", "Session terminated"))
 
 
+@dataclass(eq=False, slots=True)
 class SubscriptionKeeper:
     """Keeps the subscriptions of a connection.
 
@@ -284,13 +286,11 @@ class SubscriptionKeeper:
         changed: Set when they have changed.
     """
 
-    def __init__(self) -> None:
-        """Begin without resources."""
-        self.uris: frozenset[str] = frozenset()
-        self.level: str | None = None
-        self.changed = anyio.Event()
-        self._refused: frozenset[str] = frozenset()
-        self._is_lost = False
+    uris: frozenset[str] = frozenset()
+    level: str | None = None
+    changed: anyio.Event = field(default_factory=anyio.Event)
+    _refused: frozenset[str] = frozenset()
+    _is_lost: bool = False
 
     async def run(
         self, client: Client, errors: TransportErrors, missed: Callable[[], Awaitable[None]]

@@ -12,10 +12,10 @@ import re
 import signal
 import subprocess
 import sys
-from codecs import getincrementaldecoder
+from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -523,15 +523,17 @@ _LONGEST_OPEN = 11
 _REPLACEMENT = rb"\ufffd"
 
 
+@dataclass(eq=False, slots=True)
 class TextRepair:
     """Replaces what is not Unicode in JSON that comes in pieces: bytes, and lone surrogates.
 
     A byte order mark before it is dropped.
     """
 
-    def __init__(self) -> None:
-        self._decoder = getincrementaldecoder("utf-8-sig")("replace")
-        self._open = b""
+    _decoder: IncrementalDecoder = field(
+        default_factory=lambda: getincrementaldecoder("utf-8-sig")("replace")
+    )
+    _open: bytes = b""
 
     def push(self, data: bytes, *, is_last: bool = False) -> bytes:
         """Return the JSON so far; a character or escape that *data* leaves open is held back."""

@@ -89,37 +89,32 @@ class _OperationReader:
         self._left = _LEAST_LENGTH + _GROWTH * length
 
     def tool(self, stated: StatedOperation, source_id: str, place: str) -> Tool:
-        value = stated.value
-        summary, description = (
-            stripped_text(value.get("summary")),
-            stripped_text(value.get("description")),
-        )
-        input_schema, output_schema = self._schemas(stated)
+        schemas: tuple[JsonObject, JsonObject | None] | None = None
+        if self._left > 0:
+            schemas = self._input(stated), self._output(stated)
+            self._left -= len(json.dumps(schemas, ensure_ascii=False))
+            if self._left < 0:
+                # The operations that follow are not tried: a small document could take long.
+                schemas, self._left = None, 0
+        if schemas is None:
+            message = "the schemas of this document are too large"
+            omitted = f"{message}: those of this operation are omitted"
+            self._document.references.note(omitted, stated.where)
+            schemas = {"type": "object"}, None
+        summary = stripped_text(stated.value.get("summary"))
+        description = stripped_text(stated.value.get("description"))
         return Tool(
             id="",
             source_id=source_id,
             name=stated.name,
             title=(summary or None) if description else None,
             description=description or summary or f"{stated.method.upper()} {stated.path}",
-            input_schema=input_schema,
-            output_schema=output_schema,
+            input_schema=schemas[0],
+            output_schema=schemas[1],
             meta={"openapi": {"method": stated.method, "path": stated.path}},
             hints=_hints(stated),
             place=f"{place}: {stated.where}",
         )
-
-    def _schemas(self, stated: StatedOperation) -> tuple[JsonObject, JsonObject | None]:
-        """Make the schemas of arguments and response, while those of the document are bounded."""
-        if self._left > 0:
-            made = self._input(stated), self._output(stated)
-            self._left -= len(json.dumps(made, ensure_ascii=False))
-            if self._left >= 0:
-                return made
-            # The operations that follow are not tried: a small document could take long.
-            self._left = 0
-        message = "the schemas of this document are too large: those of this operation are omitted"
-        self._document.references.note(message, stated.where)
-        return {"type": "object"}, None
 
     def _input(self, stated: StatedOperation) -> JsonObject:
         room = CopyBudget(self._inputs.limit, stated.where)

@@ -161,10 +161,11 @@ class _PropertyNames:
     required: frozenset[str] = _NONE
 
 
+@dataclass(eq=False, slots=True)
 class SchemaCopier:
     """Copies schemas of one document for one direction.
 
-    Args:
+    Attributes:
         references: The document's references.
         hidden: The keyword of properties that this direction does not have: `readOnly` for what
             is sent, `writeOnly` for what is answered.
@@ -172,19 +173,16 @@ class SchemaCopier:
         siblings: Whether keywords beside `$ref` count, as they do from OpenAPI 3.1 on.
     """
 
-    def __init__(
-        self, references: ReferenceResolver, hidden: str, limit: int, *, siblings: bool
-    ) -> None:
-        self._references = references
-        self._hidden = hidden
-        self.limit = limit
-        self._siblings = siblings
-        self._named: dict[tuple[str, frozenset[str]], str] = {}
-        self._hiding: dict[str, frozenset[str]] = {}
-        self._names_of: dict[str, _PropertyNames] = {}
-        self._hidden_refs: dict[str, bool] = {}
-        self._targets: dict[str, JsonValue] = {}
-        self._definitions: dict[str, _CopiedDefinition] = {}
+    references: ReferenceResolver
+    hidden: str
+    limit: int
+    siblings: bool
+    _named: dict[tuple[str, frozenset[str]], str] = field(default_factory=dict)
+    _hiding: dict[str, frozenset[str]] = field(default_factory=dict)
+    _names_of: dict[str, _PropertyNames] = field(default_factory=dict)
+    _hidden_refs: dict[str, bool] = field(default_factory=dict)
+    _targets: dict[str, JsonValue] = field(default_factory=dict)
+    _definitions: dict[str, _CopiedDefinition] = field(default_factory=dict)
 
     def copy(
         self,
@@ -215,7 +213,7 @@ class SchemaCopier:
             return self._copy(value, room, in_place=in_place, hidden=hidden)
         name = self._name(reference, room, hidden)
         kept = shallow(value)
-        if self._siblings:
+        if self.siblings:
             kept = self._copy(value, room, in_place=in_place, hidden=hidden)
         if name is None:
             return kept
@@ -261,7 +259,7 @@ class SchemaCopier:
                 TopologicalSorter(edges).prepare()
             except CycleError as fault:
                 circle = sorted(set(fault.args[1]))
-                self._references.note(
+                self.references.note(
                     f"{circle[0]!r} refers to itself endlessly; that part is omitted", room.where
                 )
                 found.extend(circle)
@@ -275,7 +273,7 @@ class SchemaCopier:
         Where the definition requires properties that only its surroundings hide, it is another
         definition than elsewhere.
         """
-        target = self._references.target(reference, room.where)
+        target = self.references.target(reference, room.where)
         if target is None:
             return None
         names = self._names_behind(reference, room)
@@ -312,7 +310,7 @@ class SchemaCopier:
                 found = self._names_behind(reference, room)
                 hidden |= found.hidden
                 required |= found.required
-            if "$ref" in part and not self._siblings:
+            if "$ref" in part and not self.siblings:
                 continue
             properties, names = part.get("properties"), part.get("required")
             if isinstance(properties, dict):
@@ -333,16 +331,16 @@ class SchemaCopier:
         if not isinstance(value, dict):
             return False
         if "$ref" not in value and "allOf" not in value:
-            return value.get(self._hidden) is True
+            return value.get(self.hidden) is True
         for part in self._parts(value, ("allOf",), room, follows=False):
-            if part.get(self._hidden) is True:
+            if part.get(self.hidden) is True:
                 return True
             reference = part.get("$ref")
             if not isinstance(reference, str):
                 continue
             if reference not in self._hidden_refs:
                 behind = self._parts({"$ref": reference}, ("allOf",), room)
-                is_hidden = any(one.get(self._hidden) is True for one in behind)
+                is_hidden = any(one.get(self.hidden) is True for one in behind)
                 self._hidden_refs[reference] = is_hidden
             if self._hidden_refs[reference]:
                 return True
@@ -362,8 +360,8 @@ class SchemaCopier:
             yield part
             reference = part.get("$ref")
             if isinstance(reference, str) and follows:
-                waiting.append(self._references.target(reference, room.where))
-            if not isinstance(reference, str) or self._siblings:
+                waiting.append(self.references.target(reference, room.where))
+            if not isinstance(reference, str) or self.siblings:
                 for key in keys:
                     branches = part.get(key)
                     waiting.extend(branches if isinstance(branches, list) else ())
