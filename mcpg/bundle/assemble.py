@@ -97,31 +97,12 @@ class BundleContext:
     observed: Mapping[str, Sequence[Edge]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FinalDocument:
-    """A document ready for the bundle.
-
-    Attributes:
-        document: What it says, links resolved to URIs.
-        text: How it says it.
-    """
-
-    document: ToolDocument
-    text: SourceDocument
-
-
-def finalise(
+def _finish_document(
     tool: Tool, read: ReadDocument | None, context: BundleContext
-) -> tuple[FinalDocument | None, list[Diagnostic]]:
-    """Make the final document of *tool*.
+) -> tuple[ToolDocument, SourceDocument] | Diagnostic:
+    """Return the document of *tool*, links resolved to URIs, and its text; or why it has none.
 
-    Args:
-        tool: The tool as the catalogue has it, hints and id included.
-        read: The document that it was read from, settled; `None` for one of a manifest.
-        context: What it is seen with.
-
-    Returns:
-        The document, `None` when the tool cannot be written as one, and diagnostics.
+    *read* is what it was read from, settled; `None` for a tool of a manifest.
     """
     document = _complete_document(tool, read.document if read else None, context)
     is_kept = read is not None and read.keeps_text and _is_same(read.document, document)
@@ -134,9 +115,9 @@ def finalise(
     except DocumentError as fault:
         advice = f"; {fault.remedy}" if fault.remedy else ""
         message = f"the tool is left out: {fault.message}{advice}"
-        return None, [error(Code.DOCUMENT_INVALID, message, tool.place or tool.id)]
+        return error(Code.DOCUMENT_INVALID, message, tool.place or tool.id)
     text = SourceDocument(document.path, content, document.uri, tool.place)
-    return FinalDocument(with_stated(document, context.stated), text), []
+    return with_stated(document, context.stated), text
 
 
 def _make_text(document: ToolDocument, kept: ReadDocument | None, context: BundleContext) -> str:
@@ -362,14 +343,16 @@ def _finish_documents(
     All are in the order of their paths; there are no texts where nobody needs them.
     """
     documents: list[ToolDocument] = []
-    faults: dict[str, list[Diagnostic]] = {}
+    faults: dict[str, Diagnostic] = {}
 
     def finish_tools() -> Iterator[SourceDocument]:
         for tool in sorted(catalog.tools, key=lambda tool: context.addresses[tool.id][0]):
-            final, faults[tool.id] = finalise(tool, placed.by_tool.get(tool.id), context)
-            if final is not None:
-                documents.append(final.document)
-                yield final.text
+            finished = _finish_document(tool, placed.by_tool.get(tool.id), context)
+            if isinstance(finished, Diagnostic):
+                faults[tool.id] = finished
+            else:
+                documents.append(finished[0])
+                yield finished[1]
 
     texts: Sequence[SourceDocument] = ()
     if context.texts:
@@ -379,7 +362,7 @@ def _finish_documents(
         deque(finish_tools(), maxlen=0)
     suggest = placed.places.suggest
     linked = [resolve_links(page, context.targets, suggest) for page in placed.pages]
-    found = [fault for tool in catalog.tools for fault in faults[tool.id]]
+    found = [faults[tool.id] for tool in catalog.tools if tool.id in faults]
     found += [fault for _, faults_of_page in linked for fault in faults_of_page]
     return (
         tuple(documents),

@@ -106,11 +106,11 @@ class _AddressWriter:
         _append(values, _EDGES, [one for one in implied if one is not None])
         return values
 
-    def _uri(self, name: str, path: str) -> str | None:
+    def _find_uri(self, name: str, path: str) -> str | None:
         return self._targets.resolve(name, path) if name else None
 
     def _target(self, path: str, item: JsonValue) -> JsonValue:
-        uri = self._uri(pick_text(item, TARGET_KEYS), path)
+        uri = self._find_uri(pick_text(item, TARGET_KEYS), path)
         return item if uri is None or pick_text(item, _NODE_KEYS) == uri else uri
 
     def _entity(self, path: str, item: JsonValue) -> JsonValue:
@@ -118,11 +118,11 @@ class _AddressWriter:
         members = item if isinstance(item, dict) else {}
         label, same = pick_text(item, _LABEL_KEYS), _same_as(members)
         if members.get("id"):
-            uri = self._uri(pick_text(item, ("id",)), path)
+            uri = self._find_uri(pick_text(item, ("id",)), path)
         elif same:
-            uri = next(filter(None, (self._uri(one, path) for one in same)), None)
+            uri = next(filter(None, (self._find_uri(one, path) for one in same)), None)
         else:
-            uri = None if members.get("type") else self._uri(label, path)
+            uri = None if members.get("type") else self._find_uri(label, path)
             label = ""
         if uri is None or pick_text(members, _NODE_KEYS) == uri:
             return item
@@ -141,7 +141,7 @@ class _AddressWriter:
     def _ends(self, statement: StatedEdge, document: ToolDocument) -> tuple[str, str]:
         """Return the addresses of both ends, "" for none; a group is named as it is."""
         subject, target = (
-            document.uri if means_itself(name) else self._uri(name, document.path) or ""
+            document.uri if means_itself(name) else self._find_uri(name, document.path) or ""
             for name in (statement.subject, statement.object)
         )
         is_member = parse_predicate(statement.predicate) == MEMBER

@@ -461,7 +461,8 @@ class _PresentFile:
                     self._digest.update(part)
                 return iter(()) if stream.read(1) else None
         except OSError as fault:
-            raise self._unreadable(os_reason(fault)) from fault
+            reason = f"cannot be read: {os_reason(fault)}"
+            raise _make_unchecked_error(self._path, reason) from fault
 
     def beginning(self) -> Iterator[bytes]:
         """Yield what the file holds before that.
@@ -476,10 +477,7 @@ class _PresentFile:
                 found.update(piece)
                 yield piece
         if found.digest() != self._digest.digest():
-            raise self._unreadable("it is being written")
-
-    def _unreadable(self, reason: str) -> OutputError:
-        return _make_unchecked_error(self._path, f"cannot be read: {reason}")
+            raise _make_unchecked_error(self._path, "cannot be read: it is being written")
 
 
 def _is_replaceable(path: Path | str) -> bool:

@@ -108,7 +108,7 @@ def sort_documents(
         (
             *(one for item in read for one in _notices(item, owners.get(id(item)), names)),
             *_report_misnamed([item for item in unnamed if id(item) not in owners], others),
-            *(_report_superseded(tool, described[tool.key]) for tool in superseded),
+            *(_report_superseded(tool, described[tool.key].source) for tool in superseded),
         ),
     )
 
@@ -290,8 +290,7 @@ _LONGEST_SHOWN = 200
 _NO_TOOL = frozenset({"false", "no", "none", "null", "n/a", "-", "off", "page"})
 
 
-def _report_superseded(tool: Tool, item: ReadDocument) -> Diagnostic:
-    source = item.source
+def _report_superseded(tool: Tool, source: SourceDocument) -> Diagnostic:
     message = f"the document {source.path!r} replaces the manifest's tool {tool.name!r}"
     return info(Code.DOCUMENT_SUPERSEDES, message, tool.place or source.place or None)
 

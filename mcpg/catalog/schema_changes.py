@@ -207,7 +207,7 @@ class _Comparison:
         assumed: JsonObject = {} if self._is_read else {"type": "object"}
         before, after = (assumed | root for root in self._roots)
         try:
-            yield from self._schemas(before, after, "")
+            yield from self._compare_schemas(before, after, "")
         except _TooLargeError:
             yield "", _Effect.UNKNOWN, "is too large to be compared as a whole", ()
 
@@ -230,7 +230,7 @@ class _Comparison:
             self._sizes[id(plain)] = sum(map(len, texts))
         return self._sizes[id(plain)]
 
-    def _schemas(self, before: JsonValue, after: JsonValue, path: str) -> Iterator[Change]:
+    def _compare_schemas(self, before: JsonValue, after: JsonValue, path: str) -> Iterator[Change]:
         old, new = self._old.plain(before), self._new.plain(after)
         pair = id(old), id(new)
         self._spend(self._own_size(old) + self._own_size(new))
@@ -242,7 +242,7 @@ class _Comparison:
             return
         self._within.add(pair)
         try:
-            yield from _annotations(old, new, path)
+            yield from _compare_annotations(old, new, path)
             if NOTHING in (old, new):
                 if new != NOTHING:
                     words = self._words("is now accepted", "may now be there")
@@ -251,20 +251,20 @@ class _Comparison:
                     words = self._words("is no longer accepted", "is never there")
                     yield path, _Effect.NARROWER, words, ()
             elif any(key in schema for schema in (old, new) for key in UNIONS):
-                yield from self._unions(old, new, path)
+                yield from self._compare_unions(old, new, path)
             else:
-                yield from self._keywords(old, new, path)
+                yield from self._compare_keywords(old, new, path)
         finally:
             self._within.discard(pair)
 
-    def _unions(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+    def _compare_unions(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         """Compare branches: each of the one schema should be within a branch of the other."""
         before, after = self._old.branches(old), self._new.branches(new)
         if max(len(before), len(after)) > MOST_BRANCHES:
             if canonical_text(old) != canonical_text(new):
                 yield path, _Effect.UNKNOWN, "has alternatives too many to be compared", ()
             return
-        cells = [[[*self._schemas(one, other, path)] for other in after] for one in before]
+        cells = [[[*self._compare_schemas(one, other, path)] for other in after] for one in before]
         effects = [[_join_effects(cell) for cell in row] for row in cells]
         columns = [[row[at] for row in effects] for at in range(len(after))]
         lost, gained = (
@@ -274,7 +274,7 @@ class _Comparison:
         is_same = len(before) == len(after) and all(
             _Effect.NONE in line for line in (*effects, *columns)
         )
-        for at, other in _partners(before, after, effects, lost, gained):
+        for at, other in _find_partners(before, after, effects, lost, gained):
             yield from cells[at][other]
             lost = [one for one in lost if one != at]
             gained = [one for one in gained if one != other]
@@ -282,13 +282,13 @@ class _Comparison:
             pairs = zip(row, effects[at], strict=True)
             equal = [cell for cell, effect in pairs if effect in _Effect.NEW]
             yield from min(equal, key=len, default=())
-        yield from self._branches(lost, before, after, effects, _Effect.NARROWER, path)
-        yield from self._branches(gained, after, before, columns, _Effect.WIDER, path)
+        yield from self._describe_branches(lost, before, after, effects, _Effect.NARROWER, path)
+        yield from self._describe_branches(gained, after, before, columns, _Effect.WIDER, path)
         are_exclusive = self._old.is_exclusive(old), self._new.is_exclusive(new)
         if any(are_exclusive) and not (is_same and all(are_exclusive)):
             yield path, _Effect.UNKNOWN, "has alternatives of which only one may match", ()
 
-    def _branches(
+    def _describe_branches(
         self,
         places: Sequence[int],
         branches: Sequence[JsonObject],
@@ -316,21 +316,21 @@ class _Comparison:
             named = _list_first([branches[at] for at in unsure], _name)
             yield path, _Effect.UNKNOWN, "may treat differently:", named
 
-    def _keywords(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-        yield from self._kinds(old, new, path)
+    def _compare_keywords(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+        yield from self._compare_kinds(old, new, path)
         shared, keys = allowed_types(old) & allowed_types(new), old.keys() | new.keys()
         for key, kind in _COUNTS.items():
             if key in keys and kind in shared:
-                yield from _limit(key, old, new, path)
+                yield from _compare_limits(key, old, new, path)
         if "integer" in shared:
             for key, exclusive in _BOUNDS.items():
                 if key in keys or exclusive in keys:
                     yield from _compare_bounds(key, old, new, path, is_whole="number" not in shared)
         if "object" in shared:
-            yield from self._objects(old, new, path)
+            yield from self._compare_objects(old, new, path)
         if "array" in shared:
-            yield from self._arrays(old, new, path)
-        yield from _assertions(old, new, path)
+            yield from self._compare_arrays(old, new, path)
+        yield from _compare_assertions(old, new, path)
         yield from self._compare_references(old, new, path)
 
     def _compare_references(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
@@ -345,7 +345,7 @@ class _Comparison:
                 if before != after:
                     yield path, _Effect.UNKNOWN, f"refers to other schemas in {key}", ()
 
-    def _kinds(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+    def _compare_kinds(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         """Compare the values that are listed, or else the types."""
         before, after = allowed_values(old), allowed_values(new)
         lost: list[JsonValue]
@@ -368,7 +368,7 @@ class _Comparison:
         if gained:
             yield path, _Effect.WIDER, self._words(*_GAIN), _list_first(gained, _format_value)
 
-    def _objects(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+    def _compare_objects(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         before, after = property_schemas(old), property_schemas(new)
         were, are = set(only_texts(old.get("required"))), set(only_texts(new.get("required")))
         demanded, released = are - were, were - are
@@ -376,10 +376,10 @@ class _Comparison:
             inner = f"{path}.{name}" if path else name
             self._text_left -= len(inner)
             if name in before and name in after:
-                yield from self._schemas(before[name], after[name], inner)
+                yield from self._compare_schemas(before[name], after[name], inner)
             elif name in after:
                 self._spend(0)
-                yield from self._come(old, after[name], inner, is_required=name in demanded)
+                yield from self._describe_new(old, after[name], inner, is_required=name in demanded)
             elif name in before:
                 self._spend(0)
                 yield from self._describe_removed(before[name], new, inner)
@@ -387,9 +387,9 @@ class _Comparison:
                 yield inner, _Effect.NARROWER, self._words("is now required", "is always there"), ()
             elif name in released:
                 yield inner, _Effect.WIDER, self._words("is now optional", "may be missing"), ()
-        yield from self._further(old, new, path)
+        yield from self._compare_further(old, new, path)
 
-    def _come(
+    def _describe_new(
         self, old: JsonObject, schema: JsonValue, path: str, *, is_required: bool
     ) -> Iterator[Change]:
         """Describe a property that was none of the properties."""
@@ -400,7 +400,7 @@ class _Comparison:
             effect |= _Effect.UNKNOWN
         yield path, effect, "is new and required" if is_required else "is new", ()
         if isinstance(further, dict):
-            yield from self._schemas(further, schema, path)
+            yield from self._compare_schemas(further, schema, path)
 
     def _describe_removed(self, schema: JsonValue, new: JsonObject, path: str) -> Iterator[Change]:
         """Describe a property that no longer is one of the properties."""
@@ -413,15 +413,15 @@ class _Comparison:
             yield path, _Effect.NARROWER, "is gone, and no longer accepted", ()
         elif isinstance(further, dict):
             yield path, _Effect.NONE, "is now one of the further properties", ()
-            yield from self._schemas(schema, further, path)
+            yield from self._compare_schemas(schema, further, path)
         else:
             yield path, _Effect.UNKNOWN, "is gone: it may be ignored", ()
 
-    def _further(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+    def _compare_further(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         before, after = (one.get("additionalProperties", True) for one in (old, new))
         if (before is False) is (after is False):
             if isinstance(before, dict) or isinstance(after, dict):
-                yield from self._schemas(before, after, f"{path}.*" if path else "*")
+                yield from self._compare_schemas(before, after, f"{path}.*" if path else "*")
         elif after is False:
             words = self._words("accepts no further properties", "has no further properties")
             yield path, _Effect.NARROWER, words, ()
@@ -431,15 +431,15 @@ class _Comparison:
             words = self._words("accepts further properties", "may have further properties")
             yield path, effect, words, ()
 
-    def _arrays(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+    def _compare_arrays(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         (before, rest), (after, others) = _items(old), _items(new)
         for at in range(max(len(before), len(after))):
             one, other = (
                 items[at] if at < len(items) else last
                 for items, last in ((before, rest), (after, others))
             )
-            yield from self._schemas(one, other, f"{path}[{at}]")
-        yield from self._schemas(rest, others, f"{path}[]")
+            yield from self._compare_schemas(one, other, f"{path}[{at}]")
+        yield from self._compare_schemas(rest, others, f"{path}[]")
         if bool(old.get("uniqueItems")) != bool(new.get("uniqueItems")):
             is_stated = bool(new.get("uniqueItems"))
             effect = _Effect.NARROWER if is_stated else _Effect.WIDER
@@ -456,7 +456,7 @@ def _find_uncovered(effects: Sequence[Sequence[_Effect]], fault: _Effect) -> lis
     ]
 
 
-def _partners(
+def _find_partners(
     before: Sequence[JsonObject],
     after: Sequence[JsonObject],
     effects: Sequence[Sequence[_Effect]],
@@ -493,7 +493,7 @@ def _join_effects(changes: Iterable[Change]) -> _Effect:
     return reduce(or_, (effect for _, effect, _, _ in changes), _Effect.NONE)
 
 
-def _annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+def _compare_annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
     """Compare what refuses no value: texts, defaults, and keywords that JSON Schema lacks."""
     for key in ("title", "description"):
         before, after = old.get(key, ""), new.get(key, "")
@@ -504,7 +504,7 @@ def _annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change
             yield path, _Effect.NONE, *_describe_keyword(key, old, new)
 
 
-def _limit(key: str, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+def _compare_limits(key: str, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
     is_least = key.startswith("min")
     found = (_number(one.get(key)) for one in (old, new))
     before, after = ((0.0 if is_least else math.inf) if one is None else one for one in found)
@@ -545,7 +545,7 @@ def _read_bound(key: str, schema: JsonObject, *, is_whole: bool) -> tuple[float,
     return sign * least, is_beyond
 
 
-def _assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
+def _compare_assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
     """Compare keywords by whether they are stated, and otherwise as a whole."""
     for key in _AS_WRITTEN:
         if not _differs(key, old, new):

@@ -101,7 +101,7 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
         UsageError: A kind is unknown, or a number is none.
     """
     parts = (part.strip() for text in texts for part in text.split(","))
-    return tuple(_limit(part) for part in parts if part)
+    return tuple(_parse_limit(part) for part in parts if part)
 
 
 def judge_change(
@@ -156,7 +156,7 @@ def change_report_json(report: ChangeReport) -> JsonObject:
             "derived": impact.derived,
             "derivable": impact.derivable,
             "effects": effects,
-            "queries": [_query(one) for one in impact.queries],
+            "queries": [_query_json(one) for one in impact.queries],
             "unreachable": [
                 to_json(one, {"tool": "toolId"}) | {"hiddenBy": one.hidden_by or None}
                 for one in impact.unreachable
@@ -169,7 +169,7 @@ def change_report_json(report: ChangeReport) -> JsonObject:
     }
 
 
-def _limit(text: str) -> Limit:
+def _parse_limit(text: str) -> Limit:
     kind, sign, number = text.partition("=")
     name = kind.strip().casefold()
     if name not in GATES:
@@ -222,7 +222,7 @@ def _difference_json(one: ToolDifference) -> JsonObject:
         **_identity(one.after, change),
         "description": one.after.description,
         "renamedFrom": before if one.is_renamed else None,
-        "fields": [_field(field) for field in one.fields],
+        "fields": [_field_json(field) for field in one.fields],
         "input": [to_json(change) for change in one.input],
         "output": [to_json(change) for change in one.output],
         "relations": [to_json(relation) for relation in one.relations],
@@ -230,7 +230,7 @@ def _difference_json(one: ToolDifference) -> JsonObject:
     }
 
 
-def _field(field: FieldDifference) -> JsonObject:
+def _field_json(field: FieldDifference) -> JsonObject:
     """Return a field as JSON: a list by its items, a text with its changed words."""
     shared: JsonObject = {"field": field.name, "isRiskier": field.is_riskier}
     if field.is_list:
@@ -251,7 +251,7 @@ def _field(field: FieldDifference) -> JsonObject:
     }
 
 
-def _query(one: QueryImpact) -> JsonObject:
+def _query_json(one: QueryImpact) -> JsonObject:
     scores = {
         name: None if score is None else round_shown_score(score)
         for name, score in (("scoreBefore", one.score_before), ("scoreAfter", one.score_after))
@@ -263,14 +263,12 @@ def _query(one: QueryImpact) -> JsonObject:
         "id": one.id or None,
         "firstBefore": one.first_before or None,
         "firstAfter": one.first_after or None,
-        "lost": _mover(one.lost),
-        "won": _mover(one.won),
+        "lost": _mover_json(one.lost) if one.lost else None,
+        "won": _mover_json(one.won) if one.won else None,
     }
 
 
-def _mover(mover: RankChange | None) -> JsonObject | None:
-    if mover is None:
-        return None
+def _mover_json(mover: RankChange) -> JsonObject:
     return {
         "toolId": mover.tool,
         "rankBefore": mover.rank_before,

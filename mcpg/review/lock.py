@@ -108,11 +108,6 @@ class ToolStatement:
         stated = self.tool.hints if self.has_hints else claimed_hints(self.tool.annotations, {})
         return Hints.merge(stated, self.document.tool.hints) if self.document else stated
 
-    @property
-    def model_text(self) -> LockedDocument:
-        """What models read of the tool."""
-        return self.document or LockedDocument(replace(self.tool, hints=self.hints))
-
 
 @dataclass(frozen=True, slots=True)
 class ApprovedTools:
@@ -278,7 +273,7 @@ def _changed_document(
     before: ToolStatement, after: ToolStatement, document: LockedDocument
 ) -> tuple[PartChange, ...]:
     """Return the change of what the *document* of *after* states, as one part."""
-    approved = before.model_text
+    approved = before.document or LockedDocument(replace(before.tool, hints=before.hints))
     old, new = approved.tool, document.tool
     if not _adds_hints(old.hints, new.hints, after.added):
         new = replace(new, hints=old.hints)
