@@ -49,7 +49,6 @@ from mcpg.values import format_below
 if TYPE_CHECKING:
     from mcpg.search.guards import CandidateSelection, GuardedNormalizer, GuardedSource
     from mcpg.search.index_vectors import IndexVectors, SearchVectors
-    from mcpg.search.scope import FilterResult
     from mcpg.search.trace import Trace
 
 
