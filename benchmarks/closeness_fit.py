@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from mcpg.search.hybrid import HybridPool
+    from mcpg.search.hybrid_model import HybridPool
     from mcpg.search.index_vectors import VectorScores
     from mcpg.search.query import Analysis
 

@@ -37,10 +37,7 @@ from mcpg.evaluation.fit import logistic
 from mcpg.search.confidence import MARGIN_DEPTH
 from mcpg.search.features import extract_features, fuse
 from mcpg.search.hybrid import (
-    LEARNED,
-    SCHEMES,
     VECTOR_INPUTS,
-    HybridPool,
     VectorCalibration,
     apply_weight,
     closeness_weight,
@@ -49,6 +46,7 @@ from mcpg.search.hybrid import (
     rank,
     unknown_share,
 )
+from mcpg.search.hybrid_model import LEARNED, SCHEMES, HybridPool
 from mcpg.search.index_vectors import SearchVectors
 from mcpg.search.model import default_model
 from mcpg.search.pipeline import Search, gather

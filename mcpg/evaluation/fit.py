@@ -284,7 +284,7 @@ def evenly(keys: Sequence[Hashable], mass: Callable[[Hashable], float]) -> list[
 
 
 def weighted_calibration_error(
-    scores: Sequence[float], right: Sequence[bool], shares: Sequence[float], bins: int = BINS
+    scores: Sequence[float], right: Sequence[bool], shares: Sequence[float]
 ) -> float:
     """Return the expected calibration error of samples that do not all count the same.
 
@@ -292,15 +292,15 @@ def weighted_calibration_error(
     `reliability_bins`.
     """
     total = fsum(shares)
-    errors: list[list[float]] = [[] for _ in range(bins)]
+    errors: list[list[float]] = [[] for _ in range(BINS)]
     passed = 0.0
     rows = sorted(zip(scores, right, shares, strict=True))
     for _, alike in groupby(rows, key=itemgetter(0)):
         tied = list(alike)
         mass = fsum(share for _, _, share in tied)
         # Where their middle lies.
-        place = int((passed + mass / 2) / total * bins)
-        errors[min(place, bins - 1)] += [share * (score - hit) for score, hit, share in tied]
+        place = int((passed + mass / 2) / total * BINS)
+        errors[min(place, BINS - 1)] += [share * (score - hit) for score, hit, share in tied]
         passed += mass
     return fsum(abs(fsum(one)) for one in errors) / total
 

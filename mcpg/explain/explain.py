@@ -20,7 +20,8 @@ from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, occurrence_weight
 from mcpg.search.confidence import LOW_CONFIDENCE, Calibration, logistic
 from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
-from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, HybridDetails, Scheme, rank
+from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, rank
+from mcpg.search.hybrid_model import HybridDetails, Scheme
 from mcpg.search.model import FEATURES, INPUTS, Model, read_provenance
 from mcpg.search.pipeline import RankedList
 from mcpg.search.query import Analysis

@@ -23,7 +23,7 @@ from mcpg.search.scope import ContextGraph, context_numbers
 
 if TYPE_CHECKING:
     from mcpg.search.guards import CandidateSelection
-    from mcpg.search.hybrid import HybridDetails
+    from mcpg.search.hybrid_model import HybridDetails
     from mcpg.search.trace import Trace
 
 

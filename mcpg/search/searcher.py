@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.search.guards import CandidateSelection, GuardedNormalizer, GuardedSource
     from mcpg.search.index_vectors import IndexVectors, SearchVectors
-    from mcpg.search.scope import FilterResult
     from mcpg.search.trace import Trace
 
 

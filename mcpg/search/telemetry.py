@@ -80,13 +80,10 @@ def search_facts(result: SearchResult, timings: Timings, context_tools: int = 0)
     )
 
 
-def build_facts(index: Index, vectorized: int | None = None) -> BuildFacts:
-    """Return the facts about *index* for an observer.
-
-    *vectorized* is how many of its tools have a vector, `None` while nobody has asked for any.
-    """
+def build_facts(index: Index) -> BuildFacts:
+    """Return the facts about *index* for an observer, before anybody has asked for vectors."""
     whole = focused_graph(range(len(index)), index)
-    return BuildFacts(len(index), vectorized, whole.nodes, whole.edges)
+    return BuildFacts(len(index), None, whole.nodes, whole.edges)
 
 
 def observe_vectors(observer: Observer, find: Callable[[], BuiltVectors]) -> BuiltVectors:

@@ -20,7 +20,8 @@ from mcpg.errors import Code
 from mcpg.search import guards
 from mcpg.search.caches import MemoryCache
 from mcpg.search.guards import RESET_SECONDS
-from mcpg.search.hybrid import LEAST_WEIGHT, MOST_WEIGHT, SCHEMES, closeness, find_scheme
+from mcpg.search.hybrid import LEAST_WEIGHT, MOST_WEIGHT, closeness, find_scheme
+from mcpg.search.hybrid_model import SCHEMES
 from mcpg.search.index_vectors import IndexVectors, VectorScores
 from mcpg.search.results import EngineServices
 from mcpg.vectors.matrix import ToolVectors
