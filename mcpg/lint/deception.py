@@ -87,7 +87,6 @@ _FEWEST_LETTERS = 3
 _FREQUENT = 3.0
 
 
-@cache
 def _read_data(name: str) -> Mapping[str, Any]:
     return tomllib.loads((files("mcpg.lint") / "data" / name).read_text("utf-8"))
 

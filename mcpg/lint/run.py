@@ -169,7 +169,16 @@ def lint(
     chosen = selection or Selection.of()
     catalogue = LintContext(assembly, rules, chosen, index)
     suppressions = _Suppressions(catalogue, suppressed)
-    found = [one for one in _run_checks(catalogue, chosen, tell) if one.code in chosen]
+    found: list[Finding] = []
+    for number, (what, (beginnings, check)) in enumerate(_CHECKS.items()):
+        if chosen.has_any(beginnings):
+            tell(what, number, len(_CHECKS))
+            found += check(catalogue)
+    if chosen.has_any(("R",)):
+        found += findability.check_reach(
+            catalogue, lambda done, total: tell("searching for tools", done, total)
+        )
+    found = [one for one in found if one.code in chosen]
     kept = [one for one in found if not suppressions.suppresses(one)]
     of_suppressions = [one for one in suppressions.check() if one.code in chosen]
     locator = Locator()
@@ -181,17 +190,6 @@ def lint(
         tuple(one for one in assembly.diagnostics if not findability.is_reported_here(one)),
         locator,
     )
-
-
-def _run_checks(catalogue: LintContext, chosen: Selection, tell: Tell) -> Iterator[Finding]:
-    for number, (what, (beginnings, check)) in enumerate(_CHECKS.items()):
-        if chosen.has_any(beginnings):
-            tell(what, number, len(_CHECKS))
-            yield from check(catalogue)
-    if chosen.has_any(("R",)):
-        yield from findability.check_reach(
-            catalogue, lambda done, total: tell("searching for tools", done, total)
-        )
 
 
 def _place_finding(one: Finding, catalogue: LintContext, locator: Locator) -> Finding:

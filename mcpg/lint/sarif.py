@@ -113,7 +113,7 @@ def sarif_result(finding: Finding, snippet: str = "") -> dict[str, Any]:
 
 
 def _locate(place: Place, snippet: str = "") -> dict[str, Any]:
-    physical: dict[str, Any] = {"artifactLocation": {"uri": make_uri(place.file)}}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _make_uri(place.file)}}
     if place.line is not None:
         region: dict[str, Any] = {
             "startLine": place.line,
@@ -127,8 +127,7 @@ def _locate(place: Place, snippet: str = "") -> dict[str, Any]:
     return physical
 
 
-def make_uri(path: str) -> str:
-    """Return the URI of a file: a relative reference for a relative path."""
+def _make_uri(path: str) -> str:
     if Path(path).is_absolute():
         return Path(path).as_uri()
     return quote(PurePath(path).as_posix(), safe="/", errors="surrogateescape")

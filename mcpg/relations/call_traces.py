@@ -330,7 +330,12 @@ def _is_success(record: dict[str, Any], layout: TraceLayout) -> bool:
     if success is not None and not _is_true(success):
         return False
     outcome = record.get(layout.outcome)
-    has_failed = outcome is not None and not _is_good(outcome)
+    if isinstance(outcome, str):
+        word = outcome.strip()
+        status = _STATUS_LINE.match(word)  # of an HTTP response
+        has_failed = int(status[1]) >= _FIRST_FAILURE if status else word.casefold() not in _GOOD
+    else:
+        has_failed = isinstance(outcome, int | float) and not outcome < _FIRST_FAILURE
     return not (has_failed or _is_true(record.get(layout.failure)))
 
 
@@ -352,15 +357,6 @@ def _is_true(value: object) -> bool:
     if isinstance(value, str):
         return value.strip().casefold() not in _WORDS_FOR_FALSE
     return bool(value)
-
-
-def _is_good(value: object) -> bool:
-    """Return whether an outcome, a word or the status of an HTTP response, is a good one."""
-    if isinstance(value, str):
-        text = value.strip()
-        status = _STATUS_LINE.match(text)
-        return int(status[1]) < _FIRST_FAILURE if status else text.casefold() in _GOOD
-    return not isinstance(value, int | float) or value < _FIRST_FAILURE
 
 
 def _iter_spans(record: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -54,7 +54,7 @@ class Edge:
         kind: What the edge says.
         source: Tool id it leaves.
         target: Tool id it reaches.
-        weight: Strength in (0, 1], see `weight_of`; 1 for what an author wrote.
+        weight: Strength in (0, 1], see `compute_weight`; 1 for what an author wrote.
         reason: Why, for people ("shares the rare term 'invoice'").
         origin: Where it comes from.
         fields: The output fields of the source that fill arguments of the target.

@@ -139,12 +139,13 @@ class AffinityIndex:
 
     def shared_words(self, one: int, other: int) -> list[str]:
         """Name what two tools share, the most telling first, in the forms that people read."""
-        first, second = self.vocabulary.terms[one], self.vocabulary.terms[other]
+        known = self.vocabulary
+        first, second = known.terms[one], known.terms[other]
         ranked = sorted(
-            (-first[term] * second[term] * self.vocabulary.rarity(term), term)
+            (-first[term] * second[term] * rarity(known.holders[term], known.size), term)
             for term in first.keys() & second.keys()
         )
-        return [self.vocabulary.words[term] for _, term in ranked[:_TERMS_IN_REASON]]
+        return [known.words[term] for _, term in ranked[:_TERMS_IN_REASON]]
 
     def strongest(self, affinities: Mapping[int, float], count: int) -> list[int]:
         """Return the positions of the *count* greatest *affinities*, ties by tool id."""

@@ -233,21 +233,20 @@ class FieldIndex:
                     if taker.field.required or (is_handle and not giver.is_option):
                         yield giver, taker, said
             if len(key) > 1:
-                # Who needs a field that no tool of its own server gives.
+                # Who needs a field that no tool of its own server gives, or is named for.
                 needing = [
                     held
                     for source in sorted(takers.keys() - givers.keys())
                     for held in takers[source]
-                    if held.field.required and not self._has_own(source, key, held)
+                    if held.field.required
+                    and not any(
+                        self.entities[source, word] > (word in self.works[held.tool].subjects)
+                        for word in key
+                    )
                 ]
                 giving = [held for source in sorted(givers) for held in givers[source]]
                 for giver, taker in _pair(giving, needing):
                     yield giver, taker, worth / len(givers)
-
-    def _has_own(self, source: str, key: FieldKey, held: _HeldField) -> bool:
-        """Return whether other tools of a server are named for what a field names."""
-        own = self.works[held.tool].subjects
-        return any(self.entities[source, word] > (word in own) for word in key)
 
     def skips_a_step(self, position: int, provision: Provision) -> bool:
         """Return whether the target lacks an argument that a further tool of its server gives."""

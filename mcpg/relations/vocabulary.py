@@ -40,30 +40,12 @@ class ToolOperation(StrEnum):
 VERBS: dict[ToolOperation, tuple[str, ...]] = {
     ToolOperation.DISCOVER: ("browse", "discover", "find", "list", "query", "search"),
     ToolOperation.INSPECT: (
-        "detail",
-        "details",
-        "fetch",
-        "get",
-        "inspect",
-        "lookup",
-        "read",
-        "retrieve",
-        "show",
-        "status",
+        *("detail", "details", "fetch", "get", "inspect"),
+        *("lookup", "read", "retrieve", "show", "status"),
     ),
     ToolOperation.ACT: (
-        "add",
-        "create",
-        "delete",
-        "execute",
-        "invoke",
-        "post",
-        "remove",
-        "run",
-        "send",
-        "set",
-        "update",
-        "write",
+        *("add", "create", "delete", "execute", "invoke", "post"),
+        *("remove", "run", "send", "set", "update", "write"),
     ),
 }
 """The words that name an operation: the .NET gateway's table, kept so that both agree.
@@ -183,10 +165,6 @@ class Vocabulary:
     size: int
     subjects: Sequence[tuple[str, ...]]
 
-    def rarity(self, term: str) -> float:
-        """How much it says that two tools share *term*, in (0, 1]; see `rarity`."""
-        return rarity(self.holders[term], self.size)
-
 
 @lru_cache(maxsize=1 << 16)
 def rarity(holders: int, size: int) -> float:
@@ -242,18 +220,20 @@ _VOTES: ResultKind[list[int]] = ResultKind(
 )
 
 
+def _count_votes(descriptions: Sequence[str]) -> list[int]:
+    tokens = Counter(chain.from_iterable(map(str.split, descriptions)))
+    words = ((word, count) for token, count in tokens.items() for word in split_words(token))
+    return language_votes(chain.from_iterable(repeat(word, count) for word, count in words))
+
+
 def _find_language(runs: Iterable[Sequence[Tool]], memo: BuildCache) -> str | None:
     """Return the language that most of the descriptions are in."""
-
-    def count_votes(descriptions: Sequence[str]) -> list[int]:
-        tokens = Counter(chain.from_iterable(map(str.split, descriptions)))
-        words = ((word, count) for token, count in tokens.items() for word in split_words(token))
-        return language_votes(chain.from_iterable(repeat(word, count) for word, count in words))
-
     found = [language_votes(())]
     for run in runs:
         texts = [tool.description for tool in run]
-        found.append(memo.recall(_VOTES, partial(encode_parts, texts), partial(count_votes, texts)))
+        found.append(
+            memo.recall(_VOTES, partial(encode_parts, texts), partial(_count_votes, texts))
+        )
     return language_by([*map(sum, zip(*found, strict=True))])
 
 
