@@ -23,7 +23,7 @@ from mcpg.caching.build_cache import (
 )
 from mcpg.caching.build_pool import COLLECTED_AFTER, Workers, processors
 from mcpg.catalog.model import SourceDocument
-from mcpg.cli.environment import SOURCES, cache_folder
+from mcpg.cli.environment import SOURCES, cache_folder, relative_path
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import LockGuard
 from mcpg.cli.open_bundle import BuildStamp, build_stamp
@@ -32,7 +32,6 @@ from mcpg.cli.server_options import ServerOptions
 from mcpg.cli.settings import Settings
 from mcpg.cli.source_settings import open_entries
 from mcpg.cli.terminal import standard_input
-from mcpg.cli.watch import relative_path
 from mcpg.documents.model import ToolDocument, encode_content
 from mcpg.documents.writer import DRAFTED
 from mcpg.engine.loading import (

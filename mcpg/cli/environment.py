@@ -243,3 +243,11 @@ def flatten_sections(table: Mapping[str, Any]) -> dict[str, Any]:
         else:
             flat[key] = held
     return flat
+
+
+def relative_path(path: str) -> str:
+    """Return *path* as seen from the working folder, where it can be."""
+    try:
+        return os.path.relpath(path)
+    except ValueError:  # on another drive
+        return path

@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from mcpg.cli.environment import SOURCES
+from mcpg.cli.environment import SOURCES, relative_path
 from mcpg.cli.setting_models import (
     UNSET,
     Configuration,
@@ -37,7 +37,6 @@ from mcpg.cli.setting_models import (
     type_name,
     unset,
 )
-from mcpg.cli.watch import relative_path
 from mcpg.errors import Code, Diagnostic, McpgError, error, info
 from mcpg.net.addresses import is_header_name
 from mcpg.sources.arguments import SourceCollector, free_name

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode, report_error
 from mcpg.cli.output import Output
 from mcpg.errors import McpgError, NotFoundError, UsageError
@@ -109,11 +109,3 @@ class Watcher:
         more = len(changed) - len(names)
         self._output.note(f"changed: {', '.join(names)}{f' and {more:,} more' if more else ''}")
         return files
-
-
-def relative_path(path: str) -> str:
-    """Return *path* as seen from the working folder, where it can be."""
-    try:
-        return os.path.relpath(path)
-    except ValueError:  # on another drive
-        return path

@@ -16,13 +16,13 @@ from typing import Annotated, Any
 import typer
 
 from mcpg.cli import options
+from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.render import RecordListing, markdown, text, write_listing
 from mcpg.cli.settings import Settings
-from mcpg.cli.watch import relative_path
 from mcpg.engine import Engine
 from mcpg.errors import InputError, NotFoundError, UsageError
 from mcpg.evaluation.judged import Judgements
