@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,7 +19,7 @@ from mcpg.caching import build_cache
 from mcpg.caching.build_cache import (
     NO_BUILD_CACHE,
     BuildCache,
-    PendingResults,
+    ResultFile,
     ResultKind,
     StoredBuildCache,
     cut_runs,
@@ -137,12 +138,12 @@ def test_a_foreign_file_holds_nothing(tmp_path: Path, content: bytes) -> None:
 COPY = """\
 import sys
 from pathlib import Path
-from mcpg import build_cache
-kind = build_cache.Kind("number", bytes, len)
-known = build_cache.load_memo(sys.argv[1])
+from mcpg.caching import build_cache
+kind = build_cache.ResultKind("number", bytes, len)
+known = build_cache.load_build_cache(sys.argv[1])
 worked = []
 known.recall(kind, lambda: b"a", lambda: worked.append(1) or 3)
-build_cache.save_memo(sys.argv[1], known)
+build_cache.save_build_cache(sys.argv[1], known)
 known.close()
 assert Path(build_cache.__file__).is_relative_to(sys.argv[2])
 print(len(worked))
@@ -173,7 +174,9 @@ def test_another_program_is_not_believed(tmp_path: Path) -> None:
     """What another version of the program, or one that was edited, worked out is forgotten."""
     memory, package = tmp_path / "a.memo", tmp_path / "copy"
     shutil.copytree(
-        Path(build_cache.__file__).parent, package / "mcpg", ignore=shutil.ignore_patterns("*.pyc")
+        Path(build_cache.__file__).parents[1],
+        package / "mcpg",
+        ignore=shutil.ignore_patterns("*.pyc"),
     )
     edited = package / "mcpg" / "text" / "words.py"
 
@@ -191,7 +194,7 @@ def test_another_program_is_not_believed(tmp_path: Path) -> None:
 )
 def test_another_interpreter_or_library_is_not_believed(tmp_path: Path, other: str) -> None:
     """What is read by another version of Python, or of a package that reads texts, is forgotten."""
-    package, memory = Path(build_cache.__file__).parents[1], tmp_path / "a.memo"
+    package, memory = Path(build_cache.__file__).parents[2], tmp_path / "a.memo"
 
     assert [worked(package, memory, before) for before in ("", "", other)] == [1, 0, 1]
 
@@ -221,14 +224,12 @@ def test_a_memory_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_result_that_is_added_twice_moves_no_other(tmp_path: Path) -> None:
     """Should two threads keep one result, each key still leads to its own."""
-    spool = PendingResults(tmp_path)
-    try:
+    with TemporaryFile(dir=tmp_path) as file:
+        spool = ResultFile(file)
         for key in (b"first", b"first", b"second"):
             spool[key] = b"result of " + key
 
         assert dict(spool) == {b"first": b"result of first", b"second": b"result of second"}
-    finally:
-        spool.close()
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -188,8 +188,8 @@ def test_no_process_hears_an_interrupt_while_it_starts(tmp_path: Path) -> None:
 SCRIPT = """\
 import sys, time
 from pathlib import Path
-from mcpg.build_cache import Kind, load_memo
-from mcpg.build_workers import Workers
+from mcpg.caching.build_cache import ResultKind, load_build_cache
+from mcpg.caching.build_pool import Workers
 
 def slow(path):
     Path(path.decode()).touch()
@@ -197,9 +197,9 @@ def slow(path):
     return b"1"
 
 if __name__ == "__main__":
-    with load_memo(sys.argv[1] + "/a.memo") as memo:
+    with load_build_cache(sys.argv[1] + "/a.memo") as memo:
         memo.employ(Workers(2))
-        memo.ahead([Kind("slow", bytes, int, slow)], [(sys.argv[1] + "/begun").encode()])
+        memo.ahead([ResultKind("slow", bytes, int, slow)], [(sys.argv[1] + "/begun").encode()])
         time.sleep(600)
 """
 

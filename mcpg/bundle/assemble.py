@@ -34,7 +34,7 @@ from mcpg.bundle.links import (
     with_observed,
     with_stated,
 )
-from mcpg.bundle.merge import DocumentGroups, names_no_tool, sort_documents
+from mcpg.bundle.merge import names_no_tool, sort_documents
 from mcpg.bundle.metadata import (
     DEFINITIONS,
     Definitions,
@@ -123,20 +123,14 @@ def finalise(
     Returns:
         The document, `None` when the tool cannot be written as one, and diagnostics.
     """
-    if read is None:
-        made = document_for(tool, _find_inferred_relations(tool, context), context.addresses)
-        # Said once that there are no relations, nobody has to look for them again.
-        document = replace(made, states_relations=True)
-        is_kept = False
-    else:
-        document = _complete_document(tool, read.document, context)
-        is_kept = read.keeps_text and _says_the_same(read.document, document)
+    document = _complete_document(tool, read.document if read else None, context)
+    is_kept = read is not None and read.keeps_text and _is_same(read.document, document)
     if context.observed is not None:
         seen = with_observed(document, context.observed.get(tool.id, ()), context.addresses)
         is_kept = is_kept and seen is document
         document = seen
     try:
-        content = _keep_text(read, context) if read and is_kept else _write_text(document, context)
+        content = _make_text(document, read if is_kept else None, context)
     except DocumentError as fault:
         advice = f"; {fault.remedy}" if fault.remedy else ""
         message = f"the tool is left out: {fault.message}{advice}"
@@ -145,15 +139,15 @@ def finalise(
     return FinalDocument(with_stated(document, context.stated), text), []
 
 
-def _keep_text(read: ReadDocument, context: BundleContext) -> str:
-    """Return the text of a document as it stands in a folder."""
-    content = read.source.content
-    is_changed = read.is_bundled and context.texts
-    return with_indented_schemas(content, read.document.tool) if is_changed else content
+def _make_text(document: ToolDocument, kept: ReadDocument | None, context: BundleContext) -> str:
+    """Return the text of *kept* as it stands in a folder, or else write *document*.
 
-
-def _write_text(document: ToolDocument, context: BundleContext) -> str:
-    """Write *document*, unless nobody needs its text and it is sure to have one."""
+    It is not written where nobody needs its text and it is sure to have one.
+    """
+    if kept is not None:
+        content = kept.source.content
+        is_changed = kept.is_bundled and context.texts
+        return with_indented_schemas(content, kept.document.tool) if is_changed else content
     if not context.texts and can_be_written(document):
         return ""
     draft = context.memo.recall(
@@ -162,30 +156,30 @@ def _write_text(document: ToolDocument, context: BundleContext) -> str:
     return write_document(document, draft)
 
 
-def _complete_document(tool: Tool, said: ToolDocument, context: BundleContext) -> ToolDocument:
-    if not said.states_relations:
-        made = document_for(tool, _find_inferred_relations(tool, context), context.addresses)
-        return replace(
-            _join_relations(said, made), body=said.body, further=said.further, written=said.written
-        )
-    path, uri = context.addresses[tool.id]
-    asserted = {kind: context.authored[tool.id, kind].values() for kind in EdgeKind}
-    return with_asserted(replace(said, tool=tool, path=path, uri=uri), asserted, context.addresses)
+def _complete_document(
+    tool: Tool, said: ToolDocument | None, context: BundleContext
+) -> ToolDocument:
+    if said is not None and said.states_relations:
+        path, uri = context.addresses[tool.id]
+        asserted = {kind: context.authored[tool.id, kind].values() for kind in EdgeKind}
+        own = replace(said, tool=tool, path=path, uri=uri)
+        return with_asserted(own, asserted, context.addresses)
+    related = context.inferred.relations.of(tool.id) if context.inferred else ToolRelations()
+    made = document_for(tool, related, context.addresses)
+    if said is None:
+        # Said once that there are no relations, nobody has to look for them again.
+        return replace(made, states_relations=True)
+    return replace(
+        made,
+        links=joined_links(said.links, made.links) if said.links or said.groups else made.links,
+        groups=tuple(dict.fromkeys((*said.groups, *made.groups))),
+        body=said.body,
+        further=said.further,
+        written=said.written,
+    )
 
 
-def _find_inferred_relations(tool: Tool, context: BundleContext) -> ToolRelations:
-    return context.inferred.relations.of(tool.id) if context.inferred else ToolRelations()
-
-
-def _join_relations(said: ToolDocument, made: ToolDocument) -> ToolDocument:
-    """Put what a document about the tool says of relations before what is inferred."""
-    if not (said.links or said.groups):
-        return made
-    groups = dict.fromkeys((*said.groups, *made.groups))
-    return replace(made, links=joined_links(said.links, made.links), groups=tuple(groups))
-
-
-def _says_the_same(said: ToolDocument, document: ToolDocument) -> bool:
+def _is_same(said: ToolDocument, document: ToolDocument) -> bool:
     # A document that states no id gets the same one wherever it is read with the same others.
     tool = document.tool if said.tool.id else replace(document.tool, id="")
     relations = (said.groups, said.links) == (document.groups, document.links)
@@ -297,57 +291,49 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         source_id,
         memo,
     )
-    gathered = _parse_sources(batch, read, found, reserved, hosted=hosted)
-    tools, sorted_ = gathered.tools, gathered.sorted
+    tools, too_deep = _leave_out_deep(batch.tools)
+    sorted_ = sort_documents(tools, read, reserved, hosted=hosted)
+    known = (*too_deep, *found, *sorted_.diagnostics)
     described = [*sorted_.tools, *(item.document.tool for item in sorted_.read)]
     catalog = build_catalog(described, batch.rules, reserved=reserved, earlier=earlier)
     placed = locate_documents(catalog, sorted_, source_id)
-    observed, doubtful = (
-        observed_edges(batch.observed, catalog.tools) if batch.observed else (None, [])
-    )
     _look_ahead(catalog, placed, memo if texts else NO_BUILD_CACHE, ahead)
-    others = [item.path for item in batch.passed_over]
-    context = _make_context(catalog, placed, memo, others, texts=texts, infers=infers)
+    observed, doubtful = observed_edges(batch.observed, catalog.tools)
+    context = _make_context(catalog, placed, batch, memo, texts=texts, infers=infers)
     context = replace(context, observed=observed)
-    finished = _finish_documents(catalog, placed, context)
+    documents, pages, finished, faults = _finish_documents(catalog, placed, context)
     stale = still_stale(bundles, batch.documents, tools, source_id)
     inferred = context.inferred
+    # Where a mistake is reported, the same in another form is not.
+    mistakes = {one.place for one in known if one.code in _MISTAKES}
+    rewritten = rewritten_pieces((*placed.by_tool.values(), *placed.pages))
     return Assembly(
-        documents=tuple(finished.documents),
-        texts=finished.texts,
+        documents=documents,
+        texts=finished,
         catalog=catalog,
         by_uri=context.targets.by_uri,
         diagnostics=(
-            *(*batch.diagnostics, *gathered.diagnostics, *catalog.diagnostics),
-            *(*placed.diagnostics, *finished.diagnostics, *context.stated.diagnostics),
+            *(*batch.diagnostics, *known, *catalog.diagnostics),
+            *(*placed.diagnostics, *faults, *context.stated.diagnostics),
             *(*dropped, *doubtful, *_report_ignored(batch.passed_over, catalog)),
         ),
         ranking=ranking,
-        pages=tuple(finished.pages),
+        pages=pages,
         documented=frozenset(placed.by_tool),
-        stale=tuple(tool.id for tool in catalog.tools if (tool.source_id, tool.name) in stale),
-        unread=gathered.unread,
+        stale=tuple(tool.id for tool in catalog.tools if tool.key in stale),
+        unread=frozenset({one.path for one in batch.documents} - {one.source.path for one in read}),
         definitions=definitions_beside(sorted_.read, tools, sorted_.superseded, bundles),
         provisions=inferred.provisions
-        if inferred and len(finished.documents) == len(catalog.tools)
+        if inferred and len(documents) == len(catalog.tools)
         else None,
         given=tuple(tools),
         rules=tuple(batch.rules),
         read=sorted_.read,
-        rewritten=tuple(_report_rewritten(placed, gathered.diagnostics)),
+        rewritten=tuple(one for one in rewritten if one.place not in mistakes),
     )
 
 
 _MISTAKES = (Code.DOCUMENT_INVALID, Code.PREFIX_UNKNOWN, Code.VALUE_INVALID)
-
-
-def _report_rewritten(
-    placed: LocatedDocuments, known: Iterable[Diagnostic]
-) -> Iterator[Diagnostic]:
-    """Report what a bundle has in another form, unless *known* reports a mistake in its place."""
-    told = {one.place for one in known if one.code in _MISTAKES}
-    documents = (*placed.by_tool.values(), *placed.pages)
-    return (one for one in rewritten_pieces(documents) if one.place not in told)
 
 
 def _report_ignored(
@@ -366,59 +352,15 @@ def _report_ignored(
             yield warning(Code.DOCUMENT_IGNORED, message, f"{item.place}:1")
 
 
-@dataclass(frozen=True, slots=True)
-class _ParsedSources:
-    """What the sources hold, parsed.
-
-    Attributes:
-        tools: The tools of manifests.
-        sorted: These and the documents, each sorted by what it is of.
-        unread: Paths of documents that could not be read.
-        diagnostics: What was found.
-    """
-
-    tools: Sequence[Tool]
-    sorted: DocumentGroups
-    unread: frozenset[str]
-    diagnostics: Sequence[Diagnostic]
-
-
-def _parse_sources(
-    batch: SourceBatch,
-    read: Sequence[ReadDocument],
-    found: Iterable[Diagnostic],
-    reserved: Collection[str],
-    *,
-    hosted: bool,
-) -> _ParsedSources:
-    tools, too_deep = _leave_out_deep(batch.tools)
-    sorted_ = sort_documents(tools, read, reserved, hosted=hosted)
-    unread = {item.path for item in batch.documents} - {item.source.path for item in read}
-    diagnostics = (*too_deep, *found, *sorted_.diagnostics)
-    return _ParsedSources(tools, sorted_, frozenset(unread), diagnostics)
-
-
-@dataclass(frozen=True, slots=True)
-class _FinishedDocuments:
-    """Documents as they go into the bundle.
-
-    Attributes:
-        documents: That of every tool, sorted by path.
-        pages: Those of no tool, sorted by path.
-        texts: The texts of all, sorted by path; none where nobody needs them.
-        diagnostics: What was found.
-    """
-
-    documents: Sequence[ToolDocument]
-    pages: Sequence[ToolDocument]
-    texts: Sequence[SourceDocument]
-    diagnostics: Sequence[Diagnostic]
-
-
 def _finish_documents(
     catalog: Catalog, placed: LocatedDocuments, context: BundleContext
-) -> _FinishedDocuments:
-    """Finish the documents in the order of their paths, in which their texts are held."""
+) -> tuple[
+    tuple[ToolDocument, ...], tuple[ToolDocument, ...], Sequence[SourceDocument], list[Diagnostic]
+]:
+    """Return the documents of tools, the pages, the texts of both, and what was found.
+
+    All are in the order of their paths; there are no texts where nobody needs them.
+    """
     documents: list[ToolDocument] = []
     faults: dict[str, list[Diagnostic]] = {}
 
@@ -429,18 +371,22 @@ def _finish_documents(
                 documents.append(final.document)
                 yield final.text
 
+    texts: Sequence[SourceDocument] = ()
     if context.texts:
         pages = (page.source for page in placed.pages)
         texts = hold_texts(merge(finish_tools(), pages, key=attrgetter("path")))
     else:
-        texts = ()
         deque(finish_tools(), maxlen=0)
     suggest = placed.places.suggest
     linked = [resolve_links(page, context.targets, suggest) for page in placed.pages]
     found = [fault for tool in catalog.tools for fault in faults[tool.id]]
     found += [fault for _, faults_of_page in linked for fault in faults_of_page]
-    pages_ = [with_stated(page, context.stated) for page, _ in linked]
-    return _FinishedDocuments(documents, pages_, texts, found)
+    return (
+        tuple(documents),
+        tuple(with_stated(page, context.stated) for page, _ in linked),
+        texts,
+        found,
+    )
 
 
 def _look_ahead(
@@ -467,24 +413,17 @@ def _look_ahead(
 
 def _leave_out_deep(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnostic]]:
     """Leave out the *tools* whose schemas could not be read back, which programs can make."""
-    deep = [
-        tool
-        for tool in tools
-        if is_deeper(
-            (tool.input_schema, tool.output_schema, tool.annotations, tool.meta), MAX_DEPTH
-        )
-    ]
-    if not deep:
-        return tools, []
-    left_out = set(map(id, deep))
+    kept: list[Tool] = []
+    faults: list[Diagnostic] = []
     advice = f"nests deeper than {MAX_DEPTH} levels: flatten its schemas, annotations and _meta"
-    faults = [
-        warning(
-            Code.TOOL_INVALID, f"the tool {tool.name[:80]!r} is left out: it {advice}", tool.place
-        )
-        for tool in deep
-    ]
-    return [tool for tool in tools if id(tool) not in left_out], faults
+    for tool in tools:
+        members = tool.input_schema, tool.output_schema, tool.annotations, tool.meta
+        if is_deeper(members, MAX_DEPTH):
+            message = f"the tool {tool.name[:80]!r} is left out: it {advice}"
+            faults.append(warning(Code.TOOL_INVALID, message, tool.place))
+        else:
+            kept.append(tool)
+    return kept, faults
 
 
 def bundle_of(assembly: Assembly) -> Bundle:
@@ -516,13 +455,14 @@ def _compact_texts(assembly: Assembly) -> Iterator[SourceDocument]:
 def _make_context(
     catalog: Catalog,
     placed: LocatedDocuments,
+    batch: SourceBatch,
     memo: BuildCache,
-    others: Sequence[str],
     *,
     texts: bool,
     infers: bool,
 ) -> BundleContext:
     read, targets = placed.by_tool, placed.places.kept
+    others = [item.path for item in batch.passed_over]
     stated = {tool_id for tool_id, item in read.items() if item.document.states_relations}
     # A bundle that states everything loads without a look at what tools have in common.
     complete = all(tool.id in stated for tool in catalog.tools)
@@ -554,23 +494,19 @@ def missing_documents(
         failed: The sources that could not.
     """
     tools = assembly.catalog.tools
-    present = {(tool.source_id, tool.name) for tool in tools}
+    present = {tool.key for tool in tools}
     answered = {tool.source_id for tool in tools}
     read, _ = read_documents(last, (), None, NO_BUILD_CACHE)
     return tuple(
         item
         for item in read
-        if _key(item) not in present
+        if item.document.tool.key not in present
         and not names_no_tool(item)
         and (
             item.source.path in assembly.unread
             or any(_may_be_from(item.document.tool, one, answered) for one in failed)
         )
     )
-
-
-def _key(item: ReadDocument) -> tuple[str, str]:
-    return item.document.tool.source_id, item.document.tool.name
 
 
 def _may_be_from(tool: Tool, source: FailedSource, answered: Collection[str]) -> bool:
@@ -589,18 +525,22 @@ def with_missing(
     data = encode_bundle(Bundle(tuple(item.source for item in missing)))
     bundles = (*batch.bundles, RawBundle(data.decode(), "last build"))
     assembly = assemble(replace(batch, bundles=bundles))
-    keys = {_key(item) for item in missing}
+    keys = {item.document.tool.key for item in missing}
     tools = assembly.catalog.tools
-    kept = tuple(tool.id for tool in tools if (tool.source_id, tool.name) in keys)
+    kept = tuple(tool.id for tool in tools if tool.key in keys)
     stale = tuple(tool.id for tool in tools if tool.id in {*kept, *assembly.stale})
-    noticed = (*assembly.diagnostics, *_report_kept(missing))
-    return replace(assembly, stale=stale, kept=kept, diagnostics=noticed)
+    failed = "tools are kept from the last build, because their source failed"
+    noticed = (
+        warning(Code.TOOLS_STALE, f"{failed}: {list_names(names)}", source_id)
+        for source_id, names in names_by_source(missing).items()
+    )
+    return replace(assembly, stale=stale, kept=kept, diagnostics=(*assembly.diagnostics, *noticed))
 
 
 def names_by_source(missing: Iterable[ReadDocument]) -> Mapping[str, list[str]]:
     """Return the names of *missing* tools by their source id."""
     names: defaultdict[str, list[str]] = defaultdict(list)
-    for source_id, name in sorted(map(_key, missing)):
+    for source_id, name in sorted(item.document.tool.key for item in missing):
         names[source_id].append(name)
     return names
 
@@ -609,14 +549,3 @@ def list_names(names: Sequence[str]) -> str:
     """Return *names* as a list that is not too long for a message."""
     more = len(names) - _MOST_NAMED
     return ", ".join(names[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _report_kept(missing: Iterable[ReadDocument]) -> list[Diagnostic]:
-    return [
-        warning(
-            Code.TOOLS_STALE,
-            f"tools are kept from the last build, because their source failed: {list_names(names)}",
-            source_id,
-        )
-        for source_id, names in names_by_source(missing).items()
-    ]

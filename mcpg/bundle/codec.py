@@ -47,15 +47,18 @@ def parse_object(data: bytes | str, place: str) -> JsonObject:
     try:
         text = data.decode() if isinstance(data, bytes) else data
     except UnicodeDecodeError as fault:
-        raise _encoding_error(fault, place) from fault
+        if fault.reason == "unexpected end of data":
+            raise _cut_short(place) from fault
+        line = fault.object.count(b"\n", 0, fault.start) + 1
+        found = f"is not UTF-8 text: byte {fault.start} (in line {line}) is broken"
+        raise _refuse(place, found) from fault
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise _refuse(place, "is empty")
     value = _parse(text, place)
-    if value is None:
-        raise _refuse(place, "is JSON null, not a bundle", _NOT_A_BUNDLE)
     if not isinstance(value, dict):
-        raise _refuse(place, "is JSON, but not an object", _NOT_A_BUNDLE)
+        found = "is JSON null, not a bundle" if value is None else "is JSON, but not an object"
+        raise _refuse(place, found, _NOT_A_BUNDLE)
     return value
 
 
@@ -72,25 +75,15 @@ def _parse(text: str, place: str) -> object:
     try:
         return json.loads(text, parse_constant=refuse_constant)
     except json.JSONDecodeError as fault:
-        raise _syntax_error(fault, place) from fault
+        where = f"{place}:{fault.lineno}:{fault.colno}"
+        if _stops_early(fault.doc.rstrip(), fault):
+            raise _cut_short(where) from fault
+        message = f"invalid JSON: {json_reason(fault)[0]}"
+        raise _refuse(where, message, _NOT_A_BUNDLE) from fault
     except RecursionError as fault:
         raise _refuse(place, "is nested too deeply") from fault
     except ValueError as fault:
         raise _refuse(place, "invalid JSON: a number is not finite, or too long") from fault
-
-
-def _encoding_error(fault: UnicodeDecodeError, place: str) -> BundleError:
-    if fault.reason == "unexpected end of data":
-        return _cut_short(place)
-    line = fault.object.count(b"\n", 0, fault.start) + 1
-    return _refuse(place, f"is not UTF-8 text: byte {fault.start} (in line {line}) is broken")
-
-
-def _syntax_error(fault: json.JSONDecodeError, place: str) -> BundleError:
-    where = f"{place}:{fault.lineno}:{fault.colno}"
-    if _stops_early(fault.doc.rstrip(), fault):
-        return _cut_short(where)
-    return _refuse(where, f"invalid JSON: {json_reason(fault)[0]}", _NOT_A_BUNDLE)
 
 
 def _stops_early(text: str, fault: json.JSONDecodeError) -> bool:
@@ -102,8 +95,7 @@ def _stops_early(text: str, fault: json.JSONDecodeError) -> bool:
 
 
 def _cut_short(where: str) -> BundleError:
-    found = "ends early: the file is truncated"
-    return _refuse(where, found, f"copy it again, or {_REBUILD}")
+    return _refuse(where, "ends early: the file is truncated", f"copy it again, or {_REBUILD}")
 
 
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -234,9 +226,8 @@ class Bundle:
     def stale(self) -> tuple[str, ...]:
         """Ids of the tools whose source failed when the bundle was built."""
         stated = self.extension.get(STALE)
-        return (
-            tuple(one for one in stated if isinstance(one, str)) if isinstance(stated, list) else ()
-        )
+        items = stated if isinstance(stated, list) else ()
+        return tuple(one for one in items if isinstance(one, str))
 
 
 def content_hash(documents: Iterable[SourceDocument]) -> str:
@@ -297,29 +288,26 @@ class Encoding:
         Raises:
             BundleError: See `encode_bundle`; parts may have been returned before.
         """
-        checked = (
-            checked_document(document, document.place or f"documents[{position}]")
-            for position, document in enumerate(self._bundle.documents)
-        )
         self._whole, self.size = hashlib.sha256(), 0
-        for part in self._parts(checked):
+        for part in self._parts():
             self.size += len(part)
             if self.size > MAX_BYTES:
                 raise too_big("the bundle")
             self._whole.update(part)
             yield part
 
-    def _parts(self, documents: Iterable[SourceDocument]) -> Iterator[bytes]:
+    def _parts(self) -> Iterator[bytes]:
         digest = _Digest()
         before, after = f'{{"version":{VERSION},"documents":['.encode(), b""
-        for document in documents:
-            line = _document_line(document)
+        for position, document in enumerate(self._bundle.documents):
+            place = document.place or f"documents[{position}]"
+            line = _document_line(checked_document(document, place))
             digest.add(line)
             yield (before or b",") + b"\n" + line
             before, after = b"", b"\n"
         self.content_hash = digest.name()
         members = self._bundle.extension | {_GENERATOR: __version__, _HASH: self.content_hash}
-        yield before + after + _utf8(f'],"mcpg":{_extension_json(members)}}}\n')
+        yield before + after + b'],"mcpg":' + _encode_extension(members) + b"}\n"
 
 
 def decode_bundle(data: bytes | str, place: str) -> Bundle:
@@ -335,10 +323,13 @@ def decode_bundle(data: bytes | str, place: str) -> Bundle:
     Raises:
         BundleError: Anything is wrong with it; nothing is ever read in part.
     """
-    members = _by_lower_name(parse_object(data, place))
+    members = {name.lower(): value for name, value in parse_object(data, place).items()}
     _check_version(members, place)
-    documents = sorted_by_path(_documents(members, place), place)
-    extension = _extension(members, place)
+    documents = sorted_by_path(_read_items(members, place), place)
+    stated_extension = members.get("mcpg")
+    if not isinstance(stated_extension, dict | None):
+        raise _refuse(place, "has an 'mcpg' member that is not an object")
+    extension = dict(stated_extension or {})
     generator = extension.pop(_GENERATOR, None)
     stated = extension.pop(_HASH, None)
     if stated is not None and stated != content_hash(documents):
@@ -353,28 +344,22 @@ def _document_line(document: SourceDocument) -> bytes:
         "content": document.content,
         "canonicalUri": document.canonical_uri,
     }
-    line = _LINE.encode(members)
     # A lone surrogate has no UTF-8; such a document is refused before it is written.
-    return line.encode(errors="surrogatepass")
+    return _LINE.encode(members).encode(errors="surrogatepass")
 
 
 _LINE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-def _extension_json(members: JsonObject) -> str:
+def _encode_extension(members: JsonObject) -> bytes:
     try:
-        return json.dumps(
+        text = json.dumps(
             members, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")
         )
     except (TypeError, ValueError, RecursionError) as fault:
-        raise BundleError(
-            f"the bundle's extension cannot be written as JSON: {fault}",
-            place="mcpg",
-            remedy="put only objects, arrays, texts, finite numbers, booleans and null there",
-        ) from fault
-
-
-def _utf8(text: str) -> bytes:
+        found = f"the bundle's extension cannot be written as JSON: {fault}"
+        remedy = "put only objects, arrays, texts, finite numbers, booleans and null there"
+        raise _refuse("mcpg", found, remedy) from fault
     try:
         return text.encode()
     except UnicodeEncodeError as fault:
@@ -402,10 +387,6 @@ class _Digest:
         return f"sha256:{whole.hexdigest()}"
 
 
-def _by_lower_name(members: JsonObject) -> JsonObject:
-    return {name.lower(): value for name, value in members.items()}
-
-
 def _refuse(place: str, message: str, remedy: str = _REBUILD) -> BundleError:
     return BundleError(message, place=place, remedy=remedy)
 
@@ -426,44 +407,28 @@ def _check_version(members: JsonObject, place: str) -> None:
         raise _refuse(place, f"is a bundle of version {version}, which was never used")
 
 
-def _documents(members: JsonObject, place: str) -> list[SourceDocument]:
+def _read_items(members: JsonObject, place: str) -> list[SourceDocument]:
     if "documents" not in members:
         raise _refuse(place, "has no 'documents'")
     documents = members["documents"]
-    if documents is None:
-        raise _refuse(place, "has 'documents' that are null")
     if not isinstance(documents, list):
-        raise _refuse(place, "has 'documents' that are not an array")
-    return [_document(item, f"{place}: documents[{at}]") for at, item in enumerate(documents)]
+        kind = "null" if documents is None else "not an array"
+        raise _refuse(place, f"has 'documents' that are {kind}")
+    return [_read_item(item, f"{place}: documents[{at}]") for at, item in enumerate(documents)]
 
 
-def _document(item: JsonValue, place: str) -> SourceDocument:
+def _read_item(item: JsonValue, place: str) -> SourceDocument:
     if not isinstance(item, dict):
         raise _refuse(place, "is a document that is not an object")
-    members = _by_lower_name(item)
-    document = SourceDocument(
-        path=_text(members, "path", place) or "",
-        content=_text(members, "content", place) or "",
-        canonical_uri=_text(members, "canonicalUri", place),
-        place=place,
-    )
-    return checked_document(document, place)
-
-
-def _text(members: JsonObject, name: str, place: str) -> str | None:
-    value = members.get(name.lower())
-    if value is not None and not isinstance(value, str):
-        raise _refuse(place, f"is a document with a {name!r} that is not a string")
-    return value
-
-
-def _extension(members: JsonObject, place: str) -> JsonObject:
-    extension = members.get("mcpg")
-    if extension is None:
-        return {}
-    if not isinstance(extension, dict):
-        raise _refuse(place, "has an 'mcpg' member that is not an object")
-    return dict(extension)
+    members = {name.lower(): value for name, value in item.items()}
+    texts: list[str | None] = []
+    for name in ("path", "content", "canonicalUri"):
+        value = members.get(name.lower())
+        if not isinstance(value, str | None):
+            raise _refuse(place, f"is a document with a {name!r} that is not a string")
+        texts.append(value)
+    path, content, uri = texts
+    return checked_document(SourceDocument(path or "", content or "", uri, place), place)
 
 
 Parsed = tuple["ToolDocument", tuple[Diagnostic, ...]]
@@ -565,7 +530,11 @@ def read_documents(
     seen: set[tuple[str, str]] = set()
     for source, is_bundled in distinct:
         try:
-            document, found = _parse_cached(source, source_id, memo, is_checked=not is_bundled)
+            document, found = memo.recall(
+                _PARSED,
+                partial(_encode_parser_input, source, source_id, not is_bundled),
+                partial(parse_document, source, source_id=source_id, is_checked=not is_bundled),
+            )
         except DocumentError as fault:
             advice = f"; {fault.remedy}" if fault.remedy else ""
             message = f"the document is left out: {fault.message}{advice}"
@@ -579,6 +548,8 @@ def read_documents(
             if copy in seen:
                 continue
             seen.add(copy)
+        tool = replace(document.tool, place=source.place or source.path)
+        document = replace(document, tool=tool)
         read.append(ReadDocument(source, document, is_bundled))
         diagnostics += found
     return read, diagnostics
@@ -598,18 +569,6 @@ def as_authored(source: SourceDocument) -> SourceDocument:
     """Return a document as its author wrote it, which in a bundle may be rewritten."""
     content = authored_text(source.content)
     return source if content is source.content else replace(source, content=content)
-
-
-def _parse_cached(
-    source: SourceDocument, source_id: str | None, memo: BuildCache, *, is_checked: bool
-) -> Parsed:
-    document, found = memo.recall(
-        _PARSED,
-        partial(_encode_parser_input, source, source_id, is_checked),
-        partial(parse_document, source, source_id=source_id, is_checked=is_checked),
-    )
-    tool = replace(document.tool, place=source.place or source.path)
-    return replace(document, tool=tool), found
 
 
 def _encode_parser_input(source: SourceDocument, source_id: str | None, is_checked: bool) -> bytes:

@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from mcpg.bundle.links import MEMBER, PROSE_REASON, parse_predicate
@@ -68,163 +68,127 @@ _PREDICATES: Mapping[EdgeKind | str, str] = {
 }
 
 
-class DocumentAddresses:
-    """The documents of a bundle, by whatever an author calls them.
+class _AddressWriter:
+    """Puts addresses into the front matter of documents.
 
     Args:
-        documents: The documents of its tools and its pages, links resolved, those of prose
-            included.
+        documents: The documents of the tools of a bundle and its pages, links resolved.
     """
 
     def __init__(self, documents: Sequence[ToolDocument]) -> None:
         pages = [document for document in documents if document.is_page]
         tools = [document for document in documents if not document.is_page]
         addresses = {one.tool.id: (one.path, one.uri) for one in tools}
-        self.targets = with_pages(collect_targets((one.tool for one in tools), addresses), pages)
-        self.titles = {one.uri: one_line(one.tool.display_name) for one in documents}
+        self._targets = with_pages(collect_targets((one.tool for one in tools), addresses), pages)
+        self._titles = {one.uri: one_line(one.tool.display_name) for one in documents}
 
     def values(self, front: JsonObject, document: ToolDocument) -> JsonObject:
-        """Return the front matter of *document* with addresses as targets."""
-        return _AddressWriter(self, document).values(front)
-
-
-def states_targets(content: str, document: ToolDocument) -> bool:
-    """Return whether *content* has to be read to see whether all of its targets are addresses."""
-    states = not document.further.keys().isdisjoint((*_EDGES, *_THINGS))
-    if states or not is_generated(content):
-        return True
-    return any(link.target not in content or _is_prose(link) for link in document.links)
-
-
-def _is_prose(link: Link) -> bool:
-    return link.reason == PROSE_REASON and link.origin is EdgeOrigin.AUTHORED
-
-
-def relates(front: JsonObject) -> bool:
-    """Return whether a front matter states relations or things."""
-    return not front.keys().isdisjoint((*GRAPH_KEYS, *_EDGES, *_ENTITIES))
-
-
-class _AddressWriter:
-    """Puts addresses into the front matter of one document."""
-
-    def __init__(self, known: DocumentAddresses, document: ToolDocument) -> None:
-        self._document = document
-        self._known = known
-
-    def values(self, front: JsonObject) -> JsonObject:
-        """Return the values of *front* with addresses, and what prose and predicates add."""
+        """Return the front matter of *document* with addresses, prose and predicates included."""
         changes: list[tuple[Iterable[str], Callable[[JsonValue], JsonValue]]] = [
-            (_LINKS, self._target),
-            (_ENTITIES, self._entity),
-            (_THINGS, self._apart),
-            (_EDGES, self._edge),
+            (_LINKS, partial(self._target, document.path)),
+            (_ENTITIES, partial(self._entity, document.path)),
+            (_THINGS, self._thing),
+            (_EDGES, partial(self._edge, document)),
         ]
         values = dict(front)
         for keys, change in changes:
-            for key in keys:
-                if key in values:
-                    values[key] = _change_each(values[key], change)
-        related = SPELLINGS[LINK_KEYS[EdgeKind.RELATED]]
-        _append(values, related, [*self._list_prose_targets(values)])
-        _append(values, _EDGES, [*self._add_implied_edges(front)])
+            for key in values.keys() & set(keys):
+                held = values[key]
+                values[key] = [*map(change, held)] if isinstance(held, list) else change(held)
+        links = (item for key in _LINKS for item in _list_items(values.get(key)))
+        known = {pick_text(item, _NODE_KEYS) for item in links}
+        prose: list[JsonValue] = [
+            one.target for one in document.links if _is_prose(one) and one.target not in known
+        ]
+        _append(values, SPELLINGS[LINK_KEYS[EdgeKind.RELATED]], prose)
+        stated = (item for key in _EDGES for item in _list_items(front.get(key)))
+        implied = (self._implied_edge(item, document) for item in stated)
+        _append(values, _EDGES, [one for one in implied if one is not None])
         return values
 
-    def _uri(self, name: str) -> str | None:
-        return self._known.targets.resolve(name, self._document.path) if name else None
+    def _uri(self, name: str, path: str) -> str | None:
+        return self._targets.resolve(name, path) if name else None
 
-    def _target(self, item: JsonValue) -> JsonValue:
-        uri = self._uri(pick_text(item, TARGET_KEYS))
+    def _target(self, path: str, item: JsonValue) -> JsonValue:
+        uri = self._uri(pick_text(item, TARGET_KEYS), path)
         return item if uri is None or pick_text(item, _NODE_KEYS) == uri else uri
 
-    def _entity(self, item: JsonValue) -> JsonValue:
+    def _entity(self, path: str, item: JsonValue) -> JsonValue:
         """Return an entity that names a document as that document, which keeps its name."""
         members = item if isinstance(item, dict) else {}
         label, same = pick_text(item, _LABEL_KEYS), _same_as(members)
         if members.get("id"):
-            uri = self._uri(pick_text(item, ("id",)))
+            uri = self._uri(pick_text(item, ("id",)), path)
         elif same:
-            uri = next(filter(None, map(self._uri, same)), None)
+            uri = next(filter(None, (self._uri(one, path) for one in same)), None)
         else:
-            uri = None if members.get("type") else self._uri(label)
+            uri = None if members.get("type") else self._uri(label, path)
             label = ""
         if uri is None or pick_text(members, _NODE_KEYS) == uri:
             return item
         others = {key: value for key, value in members.items() if key not in _NODE_KEYS}
-        named = label or self._known.titles[uri]
-        return {"id": uri, "label": named, "type": "schema:Article", **others}
+        return {"id": uri, "label": label or self._titles[uri], "type": "schema:Article", **others}
 
-    def _apart(self, item: JsonValue) -> JsonValue:
+    def _thing(self, item: JsonValue) -> JsonValue:
         """Return a thing that is not the same as a document, whose relations it would take over."""
-        if not isinstance(item, dict) or not any(map(self._is_address, _same_as(item))):
+        same = _same_as(item) if isinstance(item, dict) else []
+        kept: list[JsonValue] = [one for one in same if one not in self._targets.by_uri]
+        if not isinstance(item, dict) or len(kept) == len(same):
             return item
-        kept: list[JsonValue] = [one for one in _same_as(item) if not self._is_address(one)]
         thing = {key: value for key, value in item.items() if key not in _SAME_AS}
         return {**thing, _SAME_AS[0]: kept} if kept else thing
 
-    def _is_address(self, text: str) -> bool:
-        return text in self._known.targets.by_uri
+    def _ends(self, statement: StatedEdge, document: ToolDocument) -> tuple[str, str]:
+        """Return the addresses of both ends, "" for none; a group is named as it is."""
+        subject, target = (
+            document.uri if means_itself(name) else self._uri(name, document.path) or ""
+            for name in (statement.subject, statement.object)
+        )
+        is_member = parse_predicate(statement.predicate) == MEMBER
+        return subject, statement.object if is_member else target
 
-    def _edge(self, item: JsonValue) -> JsonValue:
+    def _edge(self, document: ToolDocument, item: JsonValue) -> JsonValue:
         """Return a statement with the addresses of its ends."""
         statement = _statement(item)
         if statement is None or not isinstance(item, dict):
             return item
-        is_member = parse_predicate(statement.predicate) == MEMBER
-        target = statement.object if is_member else self._resolve_or_itself(statement.object)
+        subject, target = self._ends(statement, document)
         parts: list[tuple[str, str, str, Sequence[str]]] = [
-            (
-                "subject",
-                statement.subject,
-                self._resolve_or_itself(statement.subject),
-                _SUBJECT_KEYS,
-            ),
+            ("subject", statement.subject, subject, _SUBJECT_KEYS),
             ("predicate", statement.predicate, statement.predicate, ("predicate",)),
             ("object", statement.object, target, _OBJECT_KEYS),
         ]
         edge = dict(item)
         for part, name, meant, keys in parts:
-            read = _end(item, keys)
+            # The .NET library takes the first that is there, and reads no mapping.
+            held = next((item[key] for key in keys if item.get(key)), "")
+            read = held.strip() if isinstance(held, str) else ""
             is_itself = means_itself(name) and read.casefold() in _ITSELF
             if read != (meant or name) and not is_itself:
                 edge = {key: value for key, value in edge.items() if key not in keys}
                 edge[part] = meant or name
         return edge
 
-    def _list_prose_targets(self, values: JsonObject) -> Iterator[JsonValue]:
-        """Return the targets of links in prose that no list of *values* has."""
-        items = (item for key in _LINKS for item in _list_items(values.get(key)))
-        known = {pick_text(item, _NODE_KEYS) for item in items}
-        links = (link for link in self._document.links if _is_prose(link))
-        yield from (link.target for link in links if link.target not in known)
+    def _implied_edge(self, item: JsonValue, document: ToolDocument) -> JsonObject | None:
+        """Return the edge that is stated by a predicate of another name, `None` for none."""
+        statement = _statement(item)
+        if statement is None:
+            return None
+        subject, target = self._ends(statement, document)
+        is_edge = subject and target and target != subject and self._targets.by_uri[subject]
+        if not is_edge or _is_read_as(statement):
+            return None
+        predicate = _PREDICATES[parse_predicate(statement.predicate)]
+        return {"subject": subject, "predicate": predicate, "object": target}
 
-    def _add_implied_edges(self, front: JsonObject) -> Iterator[JsonValue]:
-        """Return statements of edges that are stated by predicates of another name."""
-        for item in (item for key in _EDGES for item in _list_items(front.get(key))):
-            statement = _statement(item)
-            if statement is None:
-                continue
-            meaning = parse_predicate(statement.predicate)
-            subject = self._resolve_or_itself(statement.subject)
-            is_member = meaning == MEMBER
-            target = statement.object if is_member else self._resolve_or_itself(statement.object)
-            is_edge = subject and target and target != subject
-            if is_edge and self._known.targets.by_uri[subject] and not _is_read_as(statement):
-                yield {"subject": subject, "predicate": _PREDICATES[meaning], "object": target}
 
-    def _resolve_or_itself(self, name: str) -> str:
-        return self._document.uri if means_itself(name) else self._uri(name) or ""
+def _is_prose(link: Link) -> bool:
+    return link.reason == PROSE_REASON and link.origin is EdgeOrigin.AUTHORED
 
 
 def _statement(item: JsonValue) -> StatedEdge | None:
     found = parse_facts({_EDGES[0]: [item]}).statements
     return found[0] if found else None
-
-
-def _end(item: JsonObject, keys: Sequence[str]) -> str:
-    """Return the text of a part of a statement as the .NET library reads it: no mapping."""
-    held = next((item[key] for key in keys if item.get(key)), "")
-    return held.strip() if isinstance(held, str) else ""
 
 
 def _is_read_as(statement: StatedEdge) -> bool:
@@ -242,10 +206,6 @@ def _same_as(item: JsonObject) -> list[str]:
 
 def _list_items(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [] if value in (None, "") else [value]
-
-
-def _change_each(value: JsonValue, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
-    return [change(item) for item in value] if isinstance(value, list) else change(value)
 
 
 def _append(values: JsonObject, keys: Sequence[str], items: list[JsonValue]) -> None:
@@ -307,8 +267,8 @@ class _PortableWriter:
         self._ids = _distinct_ids(documents)
 
     @cached_property
-    def _addresses(self) -> DocumentAddresses:
-        return DocumentAddresses(self._documents)
+    def _addresses(self) -> _AddressWriter:
+        return _AddressWriter(self._documents)
 
     def make_portable(self, text: SourceDocument, document: ToolDocument) -> SourceDocument:
         """Return *text*, which says *document*, as every reader takes it."""
@@ -324,7 +284,9 @@ class _PortableWriter:
         stated = front.values
         if not has_uri:
             # Where other readers find none that they take, they make one of the path.
-            stated = _with_uri(stated, str(uri))
+            if all(stated.get(key) != uri for key in URI_KEYS):
+                others = {key: value for key, value in stated.items() if key not in URI_KEYS}
+                stated = {URI_KEYS[0]: uri, **others}
             text = replace(text, canonical_uri=None)
         addressed = with_ids(self._addresses.values(stated, document), self._ids)
         try:
@@ -333,9 +295,14 @@ class _PortableWriter:
             return _with_values(text, content, front, portable_values(stated)[0])
 
     def _may_change(self, content: str, document: ToolDocument) -> bool:
-        if states_targets(content, document) or names_rdf(document.further):
-            return True
-        if document.written and is_disputed(document.written):
+        """Return whether *content* has to be read to see whether it is portable as it is."""
+        if (
+            not document.further.keys().isdisjoint((*_EDGES, *_THINGS))
+            or not is_generated(content)
+            or any(link.target not in content or _is_prose(link) for link in document.links)
+            or names_rdf(document.further)
+            or is_disputed(document.written)
+        ):
             return True
         if not self._ids:
             return False
@@ -369,24 +336,14 @@ def _with_values(
     Raises:
         DocumentError: The front matter would be too long.
     """
-    if values == front.values and not _is_misread(content, front):
+    relates = not front.values.keys().isdisjoint((*GRAPH_KEYS, *_EDGES, *_ENTITIES))
+    # Other readers refuse, or miss, front matter of which nothing changes.
+    is_misread = is_disputed(front.text) or (relates and is_hidden(content))
+    if values == front.values and not is_misread:
         return text
     if not isinstance(values.get(EXTRAS_KEY, {}), dict):
         values = {key: value for key, value in values.items() if key != EXTRAS_KEY}
     return replace(text, content=rewritten_text(content, values))
-
-
-def _with_uri(values: JsonObject, uri: str) -> JsonObject:
-    """Return front matter that states the address of its document."""
-    if any(values.get(key) == uri for key in URI_KEYS):
-        return values
-    others = {key: value for key, value in values.items() if key not in URI_KEYS}
-    return {URI_KEYS[0]: uri, **others}
-
-
-def _is_misread(content: str, front: FrontMatter) -> bool:
-    """Return whether other readers refuse, or miss, front matter of which nothing changes."""
-    return is_disputed(front.text) or (relates(front.values) and is_hidden(content))
 
 
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
@@ -441,12 +398,27 @@ def reader_findings(
         if front is None:
             continue
         lines = LineNumbers(front.text, document.place or document.path, front.text_line)
-        found += _refusals(document, front, lines)
-        found += _differences(front.values, lines)
+        found += _find_refusals(document, front, lines)
+        for key, held in front.values.items():
+            found += (_differs(text, lines.at(*path)) for path, text in _differences(key, held))
         for one in named_nodes(front.values):
-            found += _find_unresolved(one, document, lines, targets)
-            names[one.name].append((one, lines.at(*one.path)))
-    return [*found, *_together(names)]
+            place = lines.at(*one.path)
+            names[one.name].append((one, place))
+            is_open = one.is_target and not dotnet.is_uri(one.name)
+            uri = targets.resolve(one.name, document.path) if is_open else None
+            if uri is not None:
+                message = (
+                    f"{one.name!r} is taken for a thing of that name; mcpg resolves it to {uri}"
+                )
+                found.append(ReaderFinding(Severity.WARNING, "unresolved", place, message))
+    kinds = ((one.name, one.is_concept) for places in names.values() for one, _ in places)
+    for shared in shared_nodes(kinds):
+        shown = ", ".join(map(repr, shared[:_MOST_SHOWN]))
+        more = f" and {len(shared) - _MOST_SHOWN} more" if len(shared) > _MOST_SHOWN else ""
+        message = f"these names are one node: {shown}{more}"
+        place = names[shared[0]][0][1]
+        found.append(ReaderFinding(Severity.WARNING, "together", place, message))
+    return found
 
 
 def _front(document: SourceDocument, found: list[ReaderFinding]) -> FrontMatter | None:
@@ -471,7 +443,7 @@ def _front(document: SourceDocument, found: list[ReaderFinding]) -> FrontMatter 
     return front
 
 
-def _refusals(
+def _find_refusals(
     document: SourceDocument, front: FrontMatter, lines: LineNumbers
 ) -> Iterator[ReaderFinding]:
     uri = document.canonical_uri
@@ -483,43 +455,17 @@ def _refusals(
         yield ReaderFinding(Severity.ERROR, "refused", lines.at(*change.path), message)
 
 
-def _find_unresolved(
-    named: NamedNode, document: SourceDocument, lines: LineNumbers, targets: LinkTargets
-) -> Iterator[ReaderFinding]:
-    if not named.is_target or dotnet.is_uri(named.name):
-        return
-    uri = targets.resolve(named.name, document.path)
-    if uri is not None:
-        message = f"{named.name!r} is taken for a thing of that name; mcpg resolves it to {uri}"
-        yield ReaderFinding(Severity.WARNING, "unresolved", lines.at(*named.path), message)
-
-
-def _together(names: Mapping[str, Sequence[tuple[NamedNode, str]]]) -> Iterator[ReaderFinding]:
-    kinds = ((one.name, one.is_concept) for places in names.values() for one, _ in places)
-    for shared in shared_nodes(kinds):
-        shown = ", ".join(map(repr, shared[:_MOST_SHOWN]))
-        more = f" and {len(shared) - _MOST_SHOWN} more" if len(shared) > _MOST_SHOWN else ""
-        message = f"these names are one node: {shown}{more}"
-        yield ReaderFinding(Severity.WARNING, "together", names[shared[0]][0][1], message)
-
-
-def _differences(values: JsonObject, lines: LineNumbers) -> Iterator[ReaderFinding]:
-    """Return what is read otherwise than mcpg reads it, where mcpg does so on purpose."""
-    for key, held in values.items():
-        for path, message in _find_differences(key, held):
-            yield _differs(message, lines.at(*path))
-
-
-def _find_differences(key: str, held: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _differences(key: str, held: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Return where *held* is read otherwise than mcpg reads it on purpose, and how."""
     kind = key.strip().lower()
     if kind == "authors":
         yield (key,), "`authors` is ignored; `author` is read"
     elif kind in _DATES and isinstance(held, str) and held and not _ISO.match(held):
         yield (key,), f"the date {held!r} depends on the culture of the machine, or is a text"
     elif kind in _TOPICS:
-        found = ((path, item) for path, item in number_items((key,), held) if isinstance(item, str))
-        labels = ((path, item) for path, item in found if dotnet.is_uri(item))
-        yield from ((path, f"the IRI {item!r} is taken for a label") for path, item in labels)
+        for path, item in number_items((key,), held):
+            if isinstance(item, str) and dotnet.is_uri(item):
+                yield path, f"the IRI {item!r} is taken for a label"
     elif kind in _PROPERTIES and isinstance(held, dict):
         for name, stated in held.items():
             yield from (((key, name), message) for message in _literals(stated))

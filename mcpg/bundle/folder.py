@@ -102,7 +102,7 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
     folder = Path(root)
     if exists(folder) and not is_folder(folder):
         raise _make_refusal(folder, "is a file where a folder is needed", "name a folder")
-    wanted = _by_path(folder, documents)
+    wanted = _check_documents(folder, documents)
     sources = (
         path
         for path, document in zip(wanted, documents, strict=True)
@@ -113,20 +113,23 @@ def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> Folder
 
 def _make_plan(folder: Path, wanted: Mapping[str, str], sources: frozenset[str]) -> FolderPlan:
     recorded = _read_lock(folder)
-    renamed = _find_renamed(folder, wanted, recorded)
+    by_key = {path_key(path): path for path in wanted}
+    pairs = ((path, by_key.get(path_key(path), path)) for path in recorded)
+    # The file system may take two spellings of a path for one file.
+    renamed = {old: new for old, new in pairs if old != new and _is_one(folder / old, folder / new)}
     known = {path: recorded[old] for old, path in renamed.items()} | recorded
-    states = {path: _state(folder, path, text, known) for path, text in wanted.items()}
+    states = {path: _find_state(folder, path, text, known) for path, text in wanted.items()}
     others = [path for path in recorded if path not in wanted and path not in renamed]
-    left = {path: _left_state(folder, path, recorded) for path in others}
+    left = {path: _find_left_state(folder, path, recorded) for path in others}
     return FolderPlan(
         root=folder,
         documents=wanted,
-        create=_those(states, "create"),
-        update=_those(states, "update"),
-        unchanged=_those(states, "unchanged"),
-        conflicts=_those(states, "conflict"),
-        obsolete=_those(left, "obsolete"),
-        kept=_those(left, "kept"),
+        create=_list_paths(states, "create"),
+        update=_list_paths(states, "update"),
+        unchanged=_list_paths(states, "unchanged"),
+        conflicts=_list_paths(states, "conflict"),
+        obsolete=_list_paths(left, "obsolete"),
+        kept=_list_paths(left, "kept"),
         renamed=tuple(sorted(renamed)),
         sources=sources,
         recorded=recorded,
@@ -152,25 +155,36 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
         OutputError: There are conflicts and *force* is not set, in which case nothing is written;
             or a file cannot be written, or another process writes there for too long.
     """
-    _refuse_conflicts(plan, force=force)
+    if not force:
+        _refuse_conflicts(plan)
     with locked_folder(plan.root):
         plan = _make_plan(plan.root, plan.documents, plan.sources)
-        _refuse_conflicts(plan, force=force)
+        if not force:
+            _refuse_conflicts(plan)
         _carry_out(plan, prune=prune)
     return plan
 
 
-def _refuse_conflicts(plan: FolderPlan, *, force: bool) -> None:
-    if plan.conflicts and not force:
-        raise _conflict(plan)
+def _refuse_conflicts(plan: FolderPlan) -> None:
+    if not plan.conflicts:
+        return
+    shown = ", ".join(plan.conflicts[:_MOST_SHOWN])
+    more = len(plan.conflicts) - _MOST_SHOWN
+    rest = f" and {more} more" if more > 0 else ""
+    raise _make_refusal(
+        plan.root,
+        f"holds files that were made or edited by someone else: {shown}{rest}; nothing was written",
+        "move your edits into a hints file or another folder, or overwrite with --force",
+    )
 
 
 def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
     for folder in {(plan.root / path).parent for path in (LOCK_NAME, *plan.recorded)}:
         remove_leftovers(folder)
     written = (*plan.create, *plan.update, *plan.conflicts)
+    digests = {path: _digest(text.encode()) for path, text in plan.documents.items()}
     if written:
-        _write_lock(plan.root, plan.recorded, {path: _of(plan, path) for path in written})
+        _write_lock(plan.root, plan.recorded, {path: digests[path] for path in written})
     write_files({plan.root / path: plan.documents[path].encode() for path in written})
     if prune:
         _prune(plan)
@@ -178,13 +192,8 @@ def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
     own = plan.sources.difference(written)
     left = own if prune else {*own, *plan.obsolete}
     kept = {path: plan.recorded[path] for path in plan.recorded.keys() & left}
-    ours = {path: _of(plan, path) for path in plan.documents if path not in own}
+    ours = {path: digest for path, digest in digests.items() if path not in own}
     _write_lock(plan.root, kept | ours)
-
-
-def _of(plan: FolderPlan, path: str) -> str:
-    """Return the digest of the document at *path*."""
-    return _digest(plan.documents[path].encode())
 
 
 def _prune(plan: FolderPlan) -> None:
@@ -210,12 +219,14 @@ def generated_documents(root: Path | str) -> tuple[SourceDocument, ...]:
     """
     folder = Path(root)
     recorded = _read_lock(folder)
-    ours = sorted(path for path in recorded if _left_state(folder, path, recorded) == "obsolete")
+    ours = sorted(
+        path for path in recorded if _find_left_state(folder, path, recorded) == "obsolete"
+    )
     texts = ((path, read_bytes(folder / path, MAX_BYTES).decode()) for path in ours)
     return tuple(SourceDocument(path, text, place=str(folder / path)) for path, text in texts)
 
 
-def _by_path(root: Path, documents: Iterable[SourceDocument]) -> dict[str, str]:
+def _check_documents(root: Path, documents: Iterable[SourceDocument]) -> dict[str, str]:
     wanted: dict[str, str] = {}
     seen: set[str] = {path_key(LOCK_NAME)}
     for given in documents:
@@ -236,15 +247,6 @@ def _is_inside(root: Path, path: str) -> bool:
     return Path(os.path.realpath(root / path)).is_relative_to(os.path.realpath(root))
 
 
-def _find_renamed(root: Path, wanted: Iterable[str], recorded: Iterable[str]) -> dict[str, str]:
-    """Find the recorded paths that are files of other wanted paths, which differ in case only."""
-    by_key = {path_key(path): path for path in wanted}
-    pairs = {path: by_key.get(path_key(path), path) for path in recorded}
-    return {
-        old: new for old, new in pairs.items() if old != new and _is_one(root / old, root / new)
-    }
-
-
 def _is_one(first: Path, second: Path) -> bool:
     try:
         return first.samefile(second)
@@ -252,7 +254,7 @@ def _is_one(first: Path, second: Path) -> bool:
         return False
 
 
-def _state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -> str:
+def _find_state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -> str:
     found = _digest_file(root / path)
     if found is None:
         return "create"
@@ -262,7 +264,7 @@ def _state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -> str
     return "update" if found in (recorded.get(path), _EMPTY) else "conflict"
 
 
-def _left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
+def _find_left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
     found = _digest_file(root / path)
     if found is None:
         return "gone"
@@ -282,7 +284,7 @@ def _digest_file(path: Path) -> str | None:
         return ""
 
 
-def _those(states: Mapping[str, str], state: str) -> tuple[str, ...]:
+def _list_paths(states: Mapping[str, str], state: str) -> tuple[str, ...]:
     return tuple(sorted(path for path, found in states.items() if found == state))
 
 
@@ -306,12 +308,14 @@ def _read_lock(root: Path) -> dict[str, str]:
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or record.get("version") != _LOCK_VERSION:
         raise _make_damage_error(root)
-    recorded, pending = _safe(files), _safe(record.get("pending"))
+    recorded, pending = _keep_safe(files), _keep_safe(record.get("pending"))
     if record.get(_WRITTEN) is not True:
         # Earlier versions recorded files of a person as well.
         recorded = {path: one for path, one in recorded.items() if _may_be_ours(root / path)}
     # A run that broke off has written some of the files that it recorded as pending.
-    unwritten = (path for path in pending if _is_as_recorded(root, path, recorded))
+    unwritten = (
+        path for path in pending.keys() & recorded if _digest_file(root / path) == recorded[path]
+    )
     return recorded | pending | {path: recorded[path] for path in unwritten}
 
 
@@ -327,11 +331,7 @@ def _may_be_ours(path: Path) -> bool:
     return not text or GENERATED_TAG in text_items(tags)
 
 
-def _is_as_recorded(root: Path, path: str, recorded: Mapping[str, str]) -> bool:
-    return path in recorded and _digest_file(root / path) == recorded[path]
-
-
-def _safe(files: JsonValue) -> dict[str, str]:
+def _keep_safe(files: JsonValue) -> dict[str, str]:
     """Return the digests by path of a record, which is a file like any other.
 
     A path in it must be as safe as a document's.
@@ -358,17 +358,6 @@ def _write_lock(
     target = root / LOCK_NAME
     if _digest_file(target) != _digest(data):
         atomic_write(target, data, special=False)
-
-
-def _conflict(plan: FolderPlan) -> OutputError:
-    shown = ", ".join(plan.conflicts[:_MOST_SHOWN])
-    more = len(plan.conflicts) - _MOST_SHOWN
-    rest = f" and {more} more" if more > 0 else ""
-    return _make_refusal(
-        plan.root,
-        f"holds files that were made or edited by someone else: {shown}{rest}; nothing was written",
-        "move your edits into a hints file or another folder, or overwrite with --force",
-    )
 
 
 def _make_damage_error(root: Path) -> OutputError:

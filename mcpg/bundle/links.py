@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
@@ -67,19 +67,6 @@ _BY_GITHUB = "user-content-"
 _MOST_HEADINGS_SUGGESTED = 50  # no more warnings of a kind are shown
 
 
-@dataclass(frozen=True, slots=True)
-class _Anchors:
-    """What a link to a document may name.
-
-    Attributes:
-        path: The document.
-        by_key: What is written behind `#`, by what all spellings of it have in common.
-    """
-
-    path: str
-    by_key: dict[str, str]
-
-
 class Headings:
     """Judges links to headings.
 
@@ -90,7 +77,7 @@ class Headings:
         """Take the documents to which links may lead."""
         self._items = {item.document.uri: item for item in items}
         self._plain: dict[str, frozenset[str]] = {}
-        self._known: dict[str, _Anchors | None] = {}
+        self._known: dict[str, dict[str, str] | None] = {}
         self._left = _MOST_HEADINGS_SUGGESTED
 
     def fault(self, reference: Reference, uri: str) -> str:
@@ -111,57 +98,43 @@ class Headings:
         if _is_among(key, self._collect_plain_keys(uri)):
             return ""
         anchors = self._collect_anchors(uri)
-        if anchors is None or _is_among(key, anchors.by_key):
+        if anchors is None or _is_among(key, anchors):
             return ""
         self._left -= 1
-        near = suggest(fragment, anchors.by_key.values()) if self._left >= 0 else ()
+        near = suggest(fragment, anchors.values()) if self._left >= 0 else ()
         advice = f"; did you mean '#{near[0]}'?" if near else ""
-        return f"names no heading of {anchors.path!r}{advice}"
+        return f"names no heading of {self._items[uri].place!r}{advice}"
 
     def _collect_plain_keys(self, uri: str) -> frozenset[str]:
         """Return the keys of the headings of a document that have a line of their own."""
         if uri not in self._plain:
-            self._plain[uri] = frozenset(
-                key for text in self._texts(uri) for key in map(_anchor_key, _plain_headings(text))
-            )
+            titles: list[str] = []
+            for text in self._texts(uri):
+                fence = ""
+                for line in text[:MAX_PARSED].splitlines():
+                    fence = fence_after(line, fence)
+                    level, title = (0, "") if fence else parse_heading(line)
+                    titles += [title] if level else []
+            self._plain[uri] = frozenset(map(_anchor_key, titles))
         return self._plain[uri]
 
-    def _collect_anchors(self, uri: str) -> _Anchors | None:
-        """Return the anchors of a document, `None` where they are not known."""
+    def _collect_anchors(self, uri: str) -> dict[str, str] | None:
+        """Return what may stand behind `#`, by what its spellings share; `None` if not known."""
         if uri not in self._known:
             texts = self._texts(uri)
+            anchors = [*map(_slug, _GENERATED)]
             is_known = bool(texts) and all(len(text) <= MAX_PARSED for text in texts)
-            self._known[uri] = (
-                _Anchors(
-                    self._items[uri].place, {_anchor_key(one): one for one in _anchors_in(texts)}
-                )
-                if is_known
-                else None
-            )
+            for text in texts if is_known else ():
+                anchors += filter(None, chain.from_iterable(_STATED_ID.findall(text)))
+                anchors += (_slug(_TAG.sub("", title)) for _, title in _HTML_HEADING.findall(text))
+                anchors += map(_slug, read_markdown(text).headings)
+            self._known[uri] = {_anchor_key(one): one for one in anchors} if is_known else None
         return self._known[uri]
 
     def _texts(self, uri: str) -> list[str]:
         """Return the texts that are written of a document, none where it is not at hand."""
         item = self._items.get(uri)
         return [one.source.content for one in (item, *item.about)] if item else []
-
-
-def _plain_headings(text: str) -> Iterator[str]:
-    fence = ""
-    for line in text[:MAX_PARSED].splitlines():
-        fence = fence_after(line, fence)
-        level, title = (0, "") if fence else parse_heading(line)
-        if level:
-            yield title
-
-
-def _anchors_in(texts: Iterable[str]) -> Iterator[str]:
-    yield from map(_slug, _GENERATED)
-    for text in texts:
-        for found in _STATED_ID.findall(text):
-            yield from filter(None, found)
-        yield from (_slug(_TAG.sub("", title)) for _, title in _HTML_HEADING.findall(text))
-        yield from map(_slug, read_markdown(text).headings)
 
 
 def _slug(heading: str) -> str:
@@ -192,7 +165,7 @@ def resolve_links(
     document = item.document
     links: dict[tuple[EdgeKind, str], Link] = {}
     diagnostics: list[Diagnostic] = []
-    places = _LinkLines(item)
+    places: dict[tuple[EdgeKind, str], str] | None = None
     for link in document.links:
         uri = targets.resolve(link.target, document.path)
         if uri is None and means_itself(link.target):
@@ -200,41 +173,32 @@ def resolve_links(
         if uri is None:
             name = link.target[:_LONGEST_SHOWN]
             message = f"unknown document {name!r}; use a tool id, URI or path{suggest(name)}"
-            diagnostics.append(warning(Code.RELATION_UNRESOLVED, message, places.of(link)))
+            if places is None:
+                places = _find_link_places(item)
+            place = places.get((link.kind, link.target)) or item.find_place(link.target)
+            diagnostics.append(warning(Code.RELATION_UNRESOLVED, message, place))
         resolved = replace(link, target=uri or link.target)
         links.setdefault((link.kind, resolved.target), resolved)
     return replace(document, links=tuple(links.values())), diagnostics
 
 
-class _LinkLines:
-    """Finds the line of each link in the front matter of a document and those about its tool."""
-
-    def __init__(self, item: ReadDocument) -> None:
-        self._item = item
-        self._found: dict[tuple[EdgeKind, str], str] | None = None
-
-    def of(self, link: Link) -> str:
-        """Return `file:line` of *link*, else of the first words that are those of its target."""
-        if self._found is None:
-            self._found = {}
-            for one in (self._item, *self._item.about):
-                for key, place in _places_in(one):
-                    self._found.setdefault(key, place)
-        return self._found.get((link.kind, link.target)) or self._item.find_place(link.target)
-
-
-def _places_in(item: ReadDocument) -> Iterator[tuple[tuple[EdgeKind, str], str]]:
-    content = item.source.content.replace("\r\n", "\n").replace("\r", "\n")
-    try:
-        front = split_front_matter(content.removeprefix("\ufeff"), item.place)
-    except DocumentError:
-        return
-    lines = LineNumbers(front.text, item.place, front.text_line)
-    for kind, stated in LINK_KEYS.items():
-        for key in SPELLINGS[stated]:
+def _find_link_places(item: ReadDocument) -> dict[tuple[EdgeKind, str], str]:
+    """Return `file:line` of each link in the front matter of *item* and those about its tool."""
+    found: dict[tuple[EdgeKind, str], str] = {}
+    for one in (item, *item.about):
+        content = one.source.content.replace("\r\n", "\n").replace("\r", "\n")
+        try:
+            front = split_front_matter(content.removeprefix("\ufeff"), one.place)
+        except DocumentError:
+            continue
+        lines = LineNumbers(front.text, one.place, front.text_line)
+        keys = ((kind, key) for kind, stated in LINK_KEYS.items() for key in SPELLINGS[stated])
+        for kind, key in keys:
             value = front.values.get(key)
-            for position, one in enumerate(value if isinstance(value, list) else [value]):
-                yield (kind, pick_text(one, TARGET_KEYS)), lines.at(key, position)
+            for position, entry in enumerate(value if isinstance(value, list) else [value]):
+                name = pick_text(entry, TARGET_KEYS)
+                found.setdefault((kind, name), lines.at(key, position))
+    return found
 
 
 class NameSuggester:
@@ -286,13 +250,14 @@ def with_asserted(
         edges: What hints assert about its tool.
         addresses: Path and URI of every tool, by id.
     """
-    links = [
-        link
-        for kind in EdgeKind
-        for link in _put_asserted_first(
-            document, kind, [addresses[edge.target][1] for edge in edges[kind]]
-        )
-    ]
+    links: list[Link] = []
+    for kind in EdgeKind:
+        present = [link for link in document.links if link.kind is kind]
+        authored = {link.target for link in present if link.origin is EdgeOrigin.AUTHORED}
+        asserted = (addresses[edge.target][1] for edge in edges[kind])
+        missing = [uri for uri in asserted if uri not in authored]
+        links += (Link(kind, uri, reason=STATED) for uri in missing)
+        links += (link for link in present if link.target not in missing)
     return replace(document, links=tuple(links)) if set(links) != set(document.links) else document
 
 
@@ -303,29 +268,14 @@ def read_relations(
 
     *by_uri* has the ids of tools by the URIs of their documents, "" for pages.
     """
-    edges = [
-        _edge(link, tool_id, target)
-        for link in document.links
-        if (target := by_uri.get(link.target, "")) not in {"", tool_id}
-    ]
-    related = tuple(edge for edge in edges if edge.kind is EdgeKind.RELATED)
-    next_steps = tuple(edge for edge in edges if edge.kind is EdgeKind.NEXT_STEP)
-    return ToolRelations(document.groups, related, next_steps)
-
-
-def _edge(link: Link, source: str, target: str) -> Edge:
-    evidence = (link.weight, link.reason, link.origin, link.fields, link.coverage)
-    return Edge(link.kind, source, target, *evidence)
-
-
-def _put_asserted_first(document: ToolDocument, kind: EdgeKind, asserted: list[str]) -> list[Link]:
-    present = [link for link in document.links if link.kind is kind]
-    authored = {link.target for link in present if link.origin is EdgeOrigin.AUTHORED}
-    missing = [uri for uri in asserted if uri not in authored]
-    return [
-        *(Link(kind, uri, reason=STATED) for uri in missing),
-        *(link for link in present if link.target not in missing),
-    ]
+    edges: dict[EdgeKind, list[Edge]] = {kind: [] for kind in EdgeKind}
+    for link in document.links:
+        target = by_uri.get(link.target, "")
+        if target not in {"", tool_id}:
+            evidence = (link.weight, link.reason, link.origin, link.fields, link.coverage)
+            edges[link.kind].append(Edge(link.kind, tool_id, target, *evidence))
+    related, next_steps = edges[EdgeKind.RELATED], edges[EdgeKind.NEXT_STEP]
+    return ToolRelations(document.groups, tuple(related), tuple(next_steps))
 
 
 PROSE_WEIGHT = 0.5
@@ -401,7 +351,11 @@ def stated_edges(
     headings = Headings((*by_tool.values(), *pages))
     for item in (*by_tool.values(), *pages):
         for end in _take_statements(item.document, targets, stated):
-            stated.diagnostics.append(_report_unknown_target(end, item, suggest))
+            name = end[:_LONGEST_SHOWN]
+            message = f"unknown document {name!r} in a statement; use a tool id, URI or path"
+            place = item.find_place(end)
+            text = f"{message}{suggest(name)}"
+            stated.diagnostics.append(warning(Code.RELATION_UNRESOLVED, text, place))
         for reference in _take_references(item, targets, names, stated, headings):
             if reference.is_wiki and named is None:
                 named = set(_things((*by_tool.values(), *pages)))
@@ -498,23 +452,14 @@ def _take_references(
             link = Link(EdgeKind.RELATED, uri, PROSE_WEIGHT, PROSE_REASON)
             stated.links[document.uri].append(link)
         uri = document.uri if reference.target.startswith("#") else uri
-        fault = headings.fault(reference, uri) if uri and not _is_name(reference, targets) else ""
+        # All of the target of a wiki link may be a name, in which `#` is a character.
+        name = path_key(reference.target.strip())
+        is_name = reference.is_wiki and any(name in words for words in targets.by_words)
+        fault = headings.fault(reference, uri) if uri and not is_name else ""
         if fault:
             stated.diagnostics.append(_make_link_warning(reference, item, fault))
         elif uri is None and _is_broken(reference, meant, document, names):
             yield reference
-
-
-def _report_unknown_target(end: str, item: ReadDocument, suggest: Suggest) -> Diagnostic:
-    name = end[:_LONGEST_SHOWN]
-    message = f"unknown document {name!r} in a statement; use a tool id, URI or path{suggest(name)}"
-    return warning(Code.RELATION_UNRESOLVED, message, item.find_place(end))
-
-
-def _is_name(reference: Reference, targets: LinkTargets) -> bool:
-    """Return whether all of a target is the name of a document, in which `#` is a character."""
-    name = path_key(reference.target.strip())
-    return reference.is_wiki and any(name in words for words in targets.by_words)
 
 
 def _report_broken(reference: Reference, item: ReadDocument, suggest: Suggest) -> Diagnostic:
@@ -657,8 +602,10 @@ def with_observed(
     observed: list[Link] = []
     for edge in edges:
         uri = addresses[edge.target][1]
-        link = Link(edge.kind, uri, edge.weight, edge.reason, EdgeOrigin.OBSERVED)
-        observed.append(_confirm_link(others.pop((edge.kind, uri), None), link))
+        inferred = others.pop((edge.kind, uri), None) or Link(edge.kind, uri, edge.weight)
+        reason = f"{edge.reason}{_BOTH}{inferred.reason}" if inferred.reason else edge.reason
+        weight = max(inferred.weight, edge.weight)
+        observed.append(replace(inferred, weight=weight, reason=reason, origin=EdgeOrigin.OBSERVED))
     links = joined_links([*authored, *observed], others.values())
     return document if links == document.links else replace(document, links=links)
 
@@ -677,11 +624,3 @@ def _not_observed(link: Link) -> Link | None:
     part = COVERAGE_FACTORS[link.coverage] if link.coverage else 1.0
     weight = min(link.weight, compute_weight(link.kind, origin, part))
     return replace(link, weight=weight, reason=reason, origin=origin)
-
-
-def _confirm_link(inferred: Link | None, observed: Link) -> Link:
-    if inferred is None:
-        return observed
-    reason = f"{observed.reason}{_BOTH}{inferred.reason}" if inferred.reason else observed.reason
-    weight = max(inferred.weight, observed.weight)
-    return replace(inferred, weight=weight, reason=reason, origin=EdgeOrigin.OBSERVED)

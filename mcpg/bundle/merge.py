@@ -78,17 +78,21 @@ def sort_documents(
     own = [item for item in claiming if id(item) not in adopted]
     unnamed = [item for item in own if not item.is_bundled and names_no_tool(item)]
     named = _without(own, unnamed)
-    described = {_key(item.document.tool): item for item in named}
-    superseded = [tool for tool in tools if _key(tool) in described]
-    others = [tool for tool in tools if _key(tool) not in described]
-    owners = _called_like(unnamed, _ToolNames(_first_of_equals(others, named)))
+    described = {item.document.tool.key: item for item in named}
+    superseded = [tool for tool in tools if tool.key in described]
+    others = [tool for tool in tools if tool.key not in described]
+    of_files = _ToolNames(_first_of_equals(others, named))
+    called = ((item, of_files.find_namesake(item.document.tool)) for item in unnamed)
+    owners = {id(item): tool for item, tool in called if tool is not None}
     # A document that is about no other tool is a tool, which a key may mean.
     documents = [item for item in own if id(item) not in owners]
     first = _first_of_equals(others, documents)
     names = _ToolNames(first)
-    owners |= _find_claimed_tools(read, names, reserved)
+    claims = ((item, _claim(item)) for item in read)
+    claimed = ((item, names.find_claimed(claim, reserved)) for item, claim in claims if claim)
+    owners |= {id(item): tool for item, tool in claimed if tool is not None}
     for number, tool in adopted.items():
-        owners[number] = described[_key(tool)].document.tool if _key(tool) in described else tool
+        owners[number] = described[tool.key].document.tool if tool.key in described else tool
     about: defaultdict[int, list[ReadDocument]] = defaultdict(list)
     for item in read:
         if id(item) in owners:
@@ -104,7 +108,7 @@ def sort_documents(
         (
             *(one for item in read for one in _notices(item, owners.get(id(item)), names)),
             *_report_misnamed([item for item in unnamed if id(item) not in owners], others),
-            *(_report_superseded(tool, described[_key(tool)]) for tool in superseded),
+            *(_report_superseded(tool, described[tool.key]) for tool in superseded),
         ),
     )
 
@@ -118,35 +122,21 @@ def _find_adopting_tools(
     documents: Iterable[ReadDocument], tools: Sequence[Tool], *, hosted: bool
 ) -> dict[int, Tool]:
     """Find the tools of documents that are no tool's by name, by identity of the document."""
-    by_uri = {tool_uri(*_key(tool)): tool for tool in tools}
-    keys = {_key(tool) for tool in tools}
+    by_uri = {tool_uri(*tool.key): tool for tool in tools}
+    keys = {tool.key for tool in tools}
     found: dict[int, Tool] = {}
     for item in documents:
         about = item.document.tool
         tool = by_uri.get(item.document.uri)
-        is_own = tool is not None and _key(tool) == _key(about)
+        is_own = tool is not None and tool.key == about.key
         if is_own or not (hosted or (not item.is_bundled and names_no_tool(item))):
             continue
-        names_another = hosted and _key(about) not in keys
+        names_another = hosted and about.key not in keys
         if tool is not None and (names_another or names_no_tool(item)):
             found[id(item)] = tool
         elif names_another and len(tools) == 1 and not is_generated(item.source.content):
             found[id(item)] = tools[0]
     return found
-
-
-def _called_like(unnamed: Iterable[ReadDocument], names: _ToolNames) -> dict[int, Tool]:
-    """Find the tools that have the names of files, by identity of the document."""
-    found = ((item, names.called_like(item.document.tool)) for item in unnamed)
-    return {id(item): tool for item, tool in found if tool is not None}
-
-
-def _find_claimed_tools(
-    read: Iterable[ReadDocument], names: _ToolNames, reserved: Collection[str]
-) -> dict[int, Tool]:
-    claims = ((item, _claim(item)) for item in read)
-    found = ((item, names.find_claimed_tool(claim, reserved)) for item, claim in claims if claim)
-    return {id(item): tool for item, tool in found if tool is not None}
 
 
 def names_no_tool(item: ReadDocument) -> bool:
@@ -158,10 +148,6 @@ def names_no_tool(item: ReadDocument) -> bool:
     bare = Tool("", "", "x")
     has_schema = item.document.tool.input_schema != bare.input_schema
     return not has_schema and NAMING_KEYS.isdisjoint(front)
-
-
-def _key(tool: Tool) -> tuple[str, str]:
-    return tool.source_id, tool.name
 
 
 def _claim(item: ReadDocument) -> str | None:
@@ -177,7 +163,7 @@ def _first_of_equals(tools: Iterable[Tool], read: Iterable[ReadDocument]) -> dic
     """Return for each tool, by identity, the first that says the same."""
     groups: defaultdict[tuple[str, str], list[Tool]] = defaultdict(list)
     for tool in (*tools, *(item.document.tool for item in read)):
-        groups[_key(tool)].append(tool)
+        groups[tool.key].append(tool)
     first: dict[int, Tool] = {}
     for group in groups.values():
         seen: dict[str, Tool] = {}
@@ -201,15 +187,22 @@ class _ToolNames:
             for key in {tool.id, f"{tool.source_id}::{tool.name}", tool.name} - {""}:
                 self._by_key[key].append(tool)
 
-    def called_like(self, nameless: Tool) -> Tool | None:
+    def find_namesake(self, nameless: Tool) -> Tool | None:
         """Return the one tool with the name of *nameless*; of several, the one of its source."""
         found = self._by_name.get(nameless.name, [])
-        of_its_source = [tool for tool in found if tool.source_id == nameless.source_id]
-        return _only(of_its_source or found)
+        own = [tool for tool in found if tool.source_id == nameless.source_id] or found
+        return own[0] if len(own) == 1 else None
 
-    def find_claimed_tool(self, claim: str, reserved: Collection[str]) -> Tool | None:
+    def find_claimed(self, claim: str, reserved: Collection[str]) -> Tool | None:
         """Return the one tool that *claim* names, `None` for none or several."""
-        return _only(self._by_key.get(claim, [])) or self._with_id(claim, reserved)
+        found = self._by_key.get(claim, [])
+        if len(found) == 1:
+            return found[0]
+        if self._by_id is None:
+            tools = {(*tool.key, content_key(tool)): tool for tool in self._tools}
+            assigned, _ = assign_ids(self._tools, reserved)
+            self._by_id = {tool.id: tools[*tool.key, content_key(tool)] for tool in assigned}
+        return self._by_id.get(claim)
 
     def advice(self, claim: str) -> str:
         """Return what to write instead of *claim*, which names no tool; "" where that is open."""
@@ -220,17 +213,6 @@ class _ToolNames:
         self._left -= 1
         near = likeliest(claim, self._by_key) if self._left >= 0 else None
         return f"; did you mean {near!r}?" if near else ""
-
-    def _with_id(self, claim: str, reserved: Collection[str]) -> Tool | None:
-        if self._by_id is None:
-            tools = {(*_key(tool), content_key(tool)): tool for tool in self._tools}
-            assigned, _ = assign_ids(self._tools, reserved)
-            self._by_id = {tool.id: tools[*_key(tool), content_key(tool)] for tool in assigned}
-        return self._by_id.get(claim)
-
-
-def _only(tools: Sequence[Tool]) -> Tool | None:
-    return tools[0] if len(tools) == 1 else None
 
 
 def _with_pages(
@@ -251,24 +233,21 @@ def _with_pages_about(item: ReadDocument, pages: Sequence[ReadDocument]) -> Read
     """Return the document of a tool with those that are about it; their hints become the tool's."""
     tool = item.document.tool
     hints = Hints.merge(*(page.document.tool.hints for page in reversed(pages)), tool.hints)
-    states_relations = item.document.states_relations or any(map(_says_none, pages))
+    # A page may say, by empty lists alone, that its tool has no relations.
+    states_relations = item.document.states_relations or any(
+        about.states_relations and not (about.links or about.groups)
+        for about in (page.document for page in pages)
+    )
     document = replace(
         item.document, tool=replace(tool, hints=hints), states_relations=states_relations
     )
     return replace(item, document=document, about=tuple(pages), keeps_text=False)
 
 
-def _says_none(page: ReadDocument) -> bool:
-    """Return whether a page says, by empty lists alone, that its tool has no relations."""
-    about = page.document
-    return about.states_relations and not (about.links or about.groups)
-
-
 def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
     """Return the document of a tool that has none yet, where the first of *pages* stands."""
     page = pages[0].document
-    standard = tool_uri(page.tool.source_id, page.tool.name)
-    uri = tool_uri(tool.source_id, tool.name) if page.uri == standard else page.uri
+    uri = tool_uri(*tool.key) if page.uri == tool_uri(*page.tool.key) else page.uri
     # Relations that the page states are added to what is inferred.
     document = ToolDocument(tool, page.path, uri, states_relations=False)
     return _with_pages_about(ReadDocument(pages[0].source, document), pages)
@@ -393,19 +372,17 @@ def _merged_document(
     if pages:
         parts = (document, *pages)
         further = _merge_keys(document.further, [page.further for page in pages])
-        has_lines = any(part.written for part in parts)
-        texts = (
-            [write_authored_lines(part.further, part.written) for part in parts]
-            if has_lines
-            else []
-        )
+        written = ""
+        if any(part.written for part in parts):
+            texts = [write_authored_lines(part.further, part.written) for part in parts]
+            written = written_lines(further, texts)
         document = replace(
             document,
             groups=tuple(dict.fromkeys(group for part in parts for group in part.groups)),
             links=joined_links(document.links, (link for page in pages for link in page.links)),
             body="\n\n".join(part.body for part in parts if part.body),
             further=further,
-            written=written_lines(further, texts) if texts else "",
+            written=written,
         )
     return replace(document, path=path, uri=uri), diagnostics
 
@@ -428,15 +405,13 @@ def _merge_keys(first: JsonObject, further: Iterable[JsonObject]) -> JsonObject:
         held = merged.setdefault(key, value)
         if isinstance(held, list) and isinstance(value, list):
             lists.setdefault(key, list(held)).extend(value)
-    return merged | {key: _each_once(items) for key, items in lists.items()}
-
-
-def _each_once(items: Iterable[JsonValue]) -> list[JsonValue]:
-    # What is equal as JSON has one text; lists and mappings cannot be keys themselves.
-    known: dict[str, JsonValue] = {}
-    for item in items:
-        known.setdefault(json.dumps(item, sort_keys=True), item)
-    return list(known.values())
+    for key, items in lists.items():
+        # What is equal as JSON has one text; lists and mappings cannot be keys themselves.
+        known: dict[str, JsonValue] = {}
+        for one in items:
+            known.setdefault(json.dumps(one, sort_keys=True), one)
+        merged[key] = list(known.values())
+    return merged
 
 
 def _reads_back(item: ReadDocument, document: ToolDocument, places: DocumentPlaces) -> bool:
@@ -504,19 +479,17 @@ class _MovedText:
 
     def statements(self, further: JsonObject) -> JsonObject:
         """Return front matter whose statements are about the same tools."""
-        moved = {
-            key: self._move_statements(further[key]) for key in _STATEMENT_KEYS if key in further
-        }
-        return {**further, **moved} if moved else further
+        keys = [key for key in _STATEMENT_KEYS if key in further]
+        return {**further, **{key: self._move(further[key]) for key in keys}} if keys else further
 
-    def _move_statements(self, value: JsonValue) -> JsonValue:
+    def _move(self, value: JsonValue) -> JsonValue:
         if isinstance(value, list):
-            return [self._move_statements(item) for item in value]
+            return [self._move(item) for item in value]
         if not isinstance(value, dict):
             return value
-        return value | {key: self._end(value[key]) for key in _STATED_ENDS if key in value}
+        return value | {key: self._move_end(value[key]) for key in _STATED_ENDS if key in value}
 
-    def _end(self, value: JsonValue) -> JsonValue:
+    def _move_end(self, value: JsonValue) -> JsonValue:
         words = pick_text(value, TARGET_KEYS)
         uri = self.places.written.resolve(words, self.old)
         if uri is None or uri == self.places.kept.resolve(words, self.new):

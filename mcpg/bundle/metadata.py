@@ -35,15 +35,11 @@ def hold_texts(texts: Iterable[SourceDocument]) -> Sequence[SourceDocument]:
         plain.append(text)
         length += len(text.content)
         if length > _MOST_PLAIN:
-            return CompressedTexts(chain(_pop_texts(plain), remaining))
+            # None is held when it has been read.
+            plain.reverse()
+            popped = (plain.pop() for _ in range(len(plain)))
+            return CompressedTexts(chain(popped, remaining))
     return tuple(plain)
-
-
-def _pop_texts(texts: list[SourceDocument]) -> Iterator[SourceDocument]:
-    """Return *texts* one by one, none of which is held afterwards."""
-    texts.reverse()
-    while texts:
-        yield texts.pop()
 
 
 class CompressedTexts(Sequence[SourceDocument]):
@@ -138,16 +134,16 @@ def definitions_beside(
         superseded: Those of them that a document replaces.
         bundles: The bundles among the sources. A tool that a source has now is not looked up there.
     """
-    given = {_key(tool) for tool in tools}
+    given = {tool.key for tool in tools}
     found: defaultdict[Key, list[Tool]] = defaultdict(list)
     for bundle in bundles:
         for key, carried in carried_definitions(bundle).items():
             if key not in given:
                 found[key] += carried
     for tool in superseded:
-        found[_key(tool)].append(tool)
+        found[tool.key].append(tool)
     for item in read:
-        key = _key(item.document.tool)
+        key = item.document.tool.key
         if key not in given and key not in found and not is_generated(item.source.content):
             found[key] = []
     return {key: tuple(one) for key, one in found.items()}
@@ -159,8 +155,8 @@ def definitions_in(bundle: Bundle, documents: Iterable[ToolDocument]) -> Definit
     texts = {source.path: source.content for source in bundle.documents}
     found: defaultdict[Key, list[Tool]] = defaultdict(list)
     for document in documents:
-        known = found[_key(document.tool)]
-        if _key(document.tool) not in carried and is_generated(texts.get(document.path, "")):
+        known = found[document.tool.key]
+        if document.tool.key not in carried and is_generated(texts.get(document.path, "")):
             known.append(document.tool)
     return {key: tuple(known) for key, known in (found | carried).items()}
 
@@ -169,8 +165,8 @@ def collect_definitions(documents: Iterable[ToolDocument], beside: Definitions) 
     """Return the definitions of the tools of *documents*; those *beside* them come first."""
     found: defaultdict[Key, list[Tool]] = defaultdict(list)
     for document in documents:
-        if _key(document.tool) not in beside:
-            found[_key(document.tool)].append(document.tool)
+        if document.tool.key not in beside:
+            found[document.tool.key].append(document.tool)
     return {key: tuple(known) for key, known in (found | dict(beside)).items()}
 
 
@@ -186,7 +182,7 @@ def encode_definitions(
     """
     needed: dict[Key, tuple[Tool, ...]] = {}
     for document in documents if definitions else ():
-        key, text = _key(document.tool), texts.get(document.path, "")
+        key, text = document.tool.key, texts.get(document.path, "")
         if key not in definitions:
             continue
         known, repeats = definitions[key], is_generated(text)
@@ -197,12 +193,20 @@ def encode_definitions(
     entries: list[JsonValue] = []
     for (source_id, name), known in sorted(needed.items()):
         named: JsonObject = {"source": source_id, "name": name}
-        entries += [named | _flatten_deep(_members(tool)) for tool in known] or [named]
+        entries += [named | _entry_members(tool) for tool in known] or [named]
     return entries
 
 
-def _flatten_deep(members: JsonObject) -> JsonObject:
-    """Return *members*, as a text in JSON where they nest too deeply for other readers."""
+def _entry_members(tool: Tool) -> JsonObject:
+    """Return a definition, as a text in JSON where it nests too deeply for other readers."""
+    members: JsonObject = {
+        "title": tool.title or None,
+        "description": tool.description or None,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": tool.annotations or None,
+    }
+    members = {name: one for name, one in members.items() if one is not None}
     if not is_deeper([members], _MOST_LEVELS):
         return members
     return {_AS_TEXT: json.dumps(members, ensure_ascii=False, separators=(",", ":"))}
@@ -213,17 +217,17 @@ def carried_definitions(bundle: Bundle) -> dict[Key, list[Tool]]:
     stated = bundle.extension.get(DEFINITIONS)
     found: dict[Key, list[Tool]] = {}
     for one in stated if isinstance(stated, list) else ():
-        entry = _restore_deep(one)
+        entry = _read_entry(one)
         if entry is None or is_deeper([entry], MAX_DEPTH):
             continue
         source_id, name = entry.get("source"), entry.get("name")
         if isinstance(source_id, str) and isinstance(name, str):
             known = found.setdefault((source_id, name), [])
-            known += [_tool(source_id, name, entry)] if "inputSchema" in entry else []
+            known += [_read_tool(source_id, name, entry)] if "inputSchema" in entry else []
     return found
 
 
-def _restore_deep(entry: JsonValue) -> JsonObject | None:
+def _read_entry(entry: JsonValue) -> JsonObject | None:
     """Return *entry* with what it states as a text, `None` where it is no entry."""
     if not isinstance(entry, dict) or _AS_TEXT not in entry:
         return entry if isinstance(entry, dict) else None
@@ -234,27 +238,7 @@ def _restore_deep(entry: JsonValue) -> JsonObject | None:
     return {**members, **entry} if isinstance(members, dict) else None
 
 
-def _key(tool: Tool) -> Key:
-    return tool.source_id, tool.name
-
-
-_SCHEMAS = ("inputSchema", "outputSchema")
-
-
-def _members(tool: Tool) -> JsonObject:
-    members: JsonObject = {
-        "title": tool.title,
-        "description": tool.description,
-        "inputSchema": tool.input_schema,
-        "outputSchema": tool.output_schema,
-        "annotations": tool.annotations,
-    }
-    return {
-        name: one for name, one in members.items() if one or (name in _SCHEMAS and one is not None)
-    }
-
-
-def _tool(source_id: str, name: str, entry: JsonObject) -> Tool:
+def _read_tool(source_id: str, name: str, entry: JsonObject) -> Tool:
     title, description = entry.get("title"), entry.get("description")
     schema, output = entry.get("inputSchema"), entry.get("outputSchema")
     annotations = entry.get("annotations")
@@ -284,7 +268,7 @@ def still_stale(
     documents: Iterable[SourceDocument],
     tools: Iterable[Tool],
     source_id: str | None,
-) -> frozenset[tuple[str, str]]:
+) -> frozenset[Key]:
     """Return source id and name of the tools that *bundles* mark as stale and nothing else has.
 
     Args:
@@ -295,17 +279,16 @@ def still_stale(
     """
     if not any(bundle.stale for bundle in bundles):
         return frozenset()
-    stale: set[tuple[str, str]] = set()
-    fresh = {(tool.source_id, tool.name) for tool in tools}
-    fresh |= {(tool.source_id, tool.name) for tool in _tools(documents, source_id)}
+    stale: set[Key] = set()
+    fresh = {tool.key for tool in (*tools, *_read_tools(documents, source_id))}
     for bundle in bundles:
-        for tool in _tools(bundle.documents, source_id):
+        for tool in _read_tools(bundle.documents, source_id):
             marked = stale if tool.id in bundle.stale else fresh
-            marked.add((tool.source_id, tool.name))
+            marked.add(tool.key)
     return frozenset(stale - fresh)
 
 
-def _tools(documents: Iterable[SourceDocument], source_id: str | None) -> tuple[Tool, ...]:
+def _read_tools(documents: Iterable[SourceDocument], source_id: str | None) -> tuple[Tool, ...]:
     """Return the tools of *documents* under the ids that they have among themselves."""
     read, _ = read_documents(documents, (), source_id, NO_BUILD_CACHE)
     own = (item.document.tool for item in read if not item.document.is_page)

@@ -48,30 +48,20 @@ def locate_documents(
     by_tool, left_out = documents_by_tool(sorted_.read, catalog.tools)
     addresses, moved = assign_paths(catalog.tools, by_tool)
     pages = place_pages(sorted_.pages, addresses.values())
-    places = _places(catalog, by_tool, addresses, pages, source_id)
-    by_tool, unresolved = settle(by_tool, places)
-    return LocatedDocuments(by_tool, places, pages, (*left_out, *moved, *unresolved))
-
-
-def _places(
-    catalog: Catalog,
-    by_tool: Mapping[str, ReadDocument],
-    addresses: Mapping[str, tuple[str, str]],
-    pages: Sequence[ReadDocument],
-    source_id: str | None,
-) -> DocumentPlaces:
-    tools = collect_targets(catalog.tools, addresses)
-    kept = with_pages(tools, [page.document for page in pages])
+    own_pages = [page.document for page in pages]
+    kept = with_pages(collect_targets(catalog.tools, addresses), own_pages)
     former = former_paths(by_tool, addresses)
     counts = Counter(tool.name for tool in catalog.tools)
-    return DocumentPlaces(
+    places = DocumentPlaces(
         addresses=addresses,
         kept=kept,
         written=kept.with_paths(former) if former else kept,
         namesakes={name for name, count in counts.items() if count > 1},
         source_id=source_id,
-        suggest=NameSuggester(catalog.suggest, [page.document for page in pages]),
+        suggest=NameSuggester(catalog.suggest, own_pages),
     )
+    by_tool, unresolved = settle(by_tool, places)
+    return LocatedDocuments(by_tool, places, pages, (*left_out, *moved, *unresolved))
 
 
 class _UniqueNames:
@@ -114,12 +104,12 @@ def documents_by_tool(
     A document whose tool the catalogue left out, as a repeat of another, is left out as well, with
     a diagnostic when its words are other ones.
     """
-    counts = Counter((tool.source_id, tool.name) for tool in tools)
+    counts = Counter(tool.key for tool in tools)
 
     def key(tool: Tool) -> tuple[str, str, str]:
         """Return what a tool and its document have in common, whatever hints others add."""
-        own = tool.source_id, tool.name
-        return *own, content_key(replace(tool, hints=Hints())) if counts[own] > 1 else ""
+        is_one = counts[tool.key] <= 1
+        return *tool.key, "" if is_one else content_key(replace(tool, hints=Hints()))
 
     described = {key(tool): tool.id for tool in tools}
     places = {(*key(tool), tool.place): tool.id for tool in tools}
@@ -131,23 +121,20 @@ def documents_by_tool(
         if owner is None or found.setdefault(owner, item) is not item:
             left_out.append((item, owner or described[content]))
     pairs = ((item, found.get(owner)) for item, owner in left_out)
-    return found, [_left_out(*pair) for pair in pairs if not _is_same_text(*pair)]
+    return found, [one for pair in pairs for one in _report_left_out(*pair)]
 
 
-def _is_same_text(item: ReadDocument, kept: ReadDocument | None) -> bool:
-    """Return whether two documents of one tool hold the same text, whatever they are related to."""
-    said = (item.document.body, item.document.further)
-    return said == ((kept.document.body, kept.document.further) if kept else ("", {}))
-
-
-def _left_out(item: ReadDocument, kept: ReadDocument | None) -> Diagnostic:
+def _report_left_out(item: ReadDocument, kept: ReadDocument | None) -> Iterator[Diagnostic]:
+    """Report a document, unless it holds the same text as that of its tool, and relates alone."""
     tool = item.document.tool
-    message = (
-        f"this document describes the tool {tool.name!r} of {tool.source_id!r} as"
-        f" {kept.place if kept else 'a manifest'} does, but its text differs and is left out:"
-        f" join the texts, or name the tool by the key `tool` alone"
-    )
-    return warning(Code.TEXT_LEFT_OUT, message, item.place)
+    said = item.document.body, item.document.further
+    if said != ((kept.document.body, kept.document.further) if kept else ("", {})):
+        message = (
+            f"this document describes the tool {tool.name!r} of {tool.source_id!r} as"
+            f" {kept.place if kept else 'a manifest'} does, but its text differs and is left out:"
+            f" join the texts, or name the tool by the key `tool` alone"
+        )
+        yield warning(Code.TEXT_LEFT_OUT, message, item.place)
 
 
 def assign_paths(
@@ -167,8 +154,9 @@ def assign_paths(
         if tool.id not in read:
             addresses[tool.id] = paths.take((), usual[0], "-"), uris.take((), usual[1])
             continue
-        wanted = _own(read[tool.id])
-        path = paths.take(_safe(wanted[0]), usual[0], "-")
+        own = read[tool.id].document
+        wanted = normal_path(own.path), own.uri
+        path = paths.take([] if path_fault(wanted[0]) else [wanted[0]], usual[0], "-")
         uri = uris.take([wanted[1]], usual[1])
         addresses[tool.id] = (path, uri)
         if wanted != (path, uri):
@@ -197,18 +185,10 @@ def place_pages(
     uris = _UniqueNames("/", (uri for _, uri in taken))
     placed: list[ReadDocument] = []
     for page in sorted(pages, key=lambda page: (page.document.path, page.source.content)):
-        path, uri = _own(page)
-        path = paths.take((), next(iter(_safe(path)), "pages/page.md"), "-")
+        path, uri = normal_path(page.document.path), page.document.uri
+        path = paths.take((), "pages/page.md" if path_fault(path) else path, "-")
         uri = uris.take([uri], f"{uri.rstrip('/')}/page/")
         source = replace(page.source, path=path, canonical_uri=uri)
         document = replace(parse_document(source)[0], is_page=True)
         placed.append(replace(page, source=source, document=document))
     return sorted(placed, key=lambda page: page.document.path)
-
-
-def _own(item: ReadDocument) -> tuple[str, str]:
-    return normal_path(item.document.path), item.document.uri
-
-
-def _safe(path: str) -> list[str]:
-    return [path] if path_fault(path) is None else []

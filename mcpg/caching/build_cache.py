@@ -7,14 +7,17 @@ Times play no part.
 
 from __future__ import annotations
 
+import hashlib
 import marshal
+import os
+import struct
 import sys
-from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
-from itertools import accumulate
-from os import SEEK_END
+from importlib.metadata import PackageNotFoundError, version
+from io import BufferedReader, FileIO
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from threading import Lock
@@ -25,64 +28,63 @@ from mcpg.files import atomic_write, open_at_once
 if TYPE_CHECKING:
     from mcpg.caching.build_pool import Workers
 
+T = TypeVar("T")
 
-_DIGEST = 32
-_NUMBER = 8
+MOST_BYTES = 256 * 1024 * 1024
+"""Maximum size of a cache in memory; later results are not kept."""
+
+MOST_SAVED = 1024 * 1024 * 1024
+"""Maximum size of a cache in a file; later results are not kept."""
+
+_MAGIC = b"mcpgmemo"
+# A result stands behind its key and its length.
+_HEAD = struct.Struct("=32sQ")
+_SEAL = 32
 _IN_MEMORY = 8 * 1024 * 1024
 _CHUNK = 1024 * 1024
+# Of this version, equal values have equal bytes, whatever else refers to their parts.
+_MARSHAL_VERSION = 2
+# So many things a run has on average: few to compute again, and many to look up at once.
+_PER_RUN = 64
+# Packages whose versions decide what a text means.
+_PACKAGES = ("PyYAML", "PyStemmer")
 
 
-class StoredResults(Mapping[bytes, bytes]):
-    """Results in a file, by key.
+class ResultFile(Mapping[bytes, bytes]):
+    """Results in a file, of which memory holds the keys alone.
 
     Args:
         file: The file.
-        keys: The keys, in the order of the results.
-        ends: Where the first result begins, and where each ends.
+        places: Where each result begins, times 2**32, plus its length.
+
+    Raises:
+        OSError, ValueError: On access: a result cannot be read, or there is no room for it.
     """
 
-    def __init__(self, file: IO[bytes], keys: list[bytes], ends: array[int]) -> None:
+    def __init__(self, file: IO[bytes], places: dict[bytes, int] | None = None) -> None:
         self._file = file
-        self._places = {key: place for place, key in enumerate(keys)}
-        self._ends = ends
+        self._places = {} if places is None else places
+        self._end = 0
         self._lock = Lock()
 
-    def sizes(self, keys: Iterable[bytes]) -> Iterator[int]:
-        """Return the size of each result."""
-        for place in map(self._places.__getitem__, keys):
-            yield self._ends[place + 1] - self._ends[place]
-
-    def content(self, keys: Iterable[bytes]) -> Iterator[bytes]:
-        """Return the results one after the other, in parts.
-
-        Raises:
-            OSError, ValueError: They cannot be read.
-        """
-        first = last = 0
-        for place in map(self._places.__getitem__, keys):
-            # Results that follow each other are read at once.
-            if place != last or self._ends[last] - self._ends[first] > _CHUNK:
-                yield self._read_span(first, last)
-                first = place
-            last = place + 1
-        yield self._read_span(first, last)
-
-    def close(self) -> None:
-        """Close the file; nothing can be read after that."""
-        self._file.close()
-
-    def get(self, key: bytes, default: Any = None) -> Any:
-        """Return the result of *key*.
-
-        Raises:
-            OSError, ValueError: It cannot be read.
-        """
-        place = self._places.get(key)
-        return default if place is None else self._read_span(place, place + 1)
-
     def __getitem__(self, key: bytes) -> bytes:
-        place = self._places[key]
-        return self._read_span(place, place + 1)
+        start, length = divmod(self._places[key], 1 << 32)
+        with self._lock:
+            self._file.seek(start)
+            data = self._file.read(length)
+        if len(data) != length:
+            raise ValueError("the file ends early")
+        return data
+
+    def __setitem__(self, key: bytes, data: bytes) -> None:
+        """Add the result of *key* to a file that was empty, unless it is there."""
+        with self._lock:
+            if key in self._places:  # another thread was faster
+                return
+            self._file.seek(self._end)
+            self._file.write(data)
+            self._places[key] = self._end << 32 | len(data)
+            self._end += len(data)
 
     def __contains__(self, key: object) -> bool:
         return key in self._places
@@ -93,132 +95,45 @@ class StoredResults(Mapping[bytes, bytes]):
     def __len__(self) -> int:
         return len(self._places)
 
-    def _read_span(self, first: int, last: int) -> bytes:
-        start, end = self._ends[first], self._ends[last]
-        with self._lock:
-            return _read_exactly(self._file, start, end - start)
+    def close(self) -> None:
+        """Close the file; nothing can be read after that."""
+        self._file.close()
 
 
-class PackedResults(StoredResults):
-    """The results in a packed file.
-
-    The file holds a head, the number of results, their lengths, their keys, and the results.
-
-    Args:
-        path: The file.
-        head: Size of the head, in bytes.
+def _open_results(path: Path | str) -> ResultFile:
+    """Open a cache file, and read it once to see that it is whole.
 
     Raises:
-        OSError: The file cannot be read.
-        ValueError: It is no such file.
+        OSError: It cannot be read.
+        ValueError: It is no such file, damaged, or of another program.
     """
-
-    def __init__(self, path: Path | str, head: int) -> None:
-        # Results are read one by one: a buffer would be filled for each.
-        file = open(path, "rb", buffering=0, opener=open_at_once)  # noqa: SIM115 - as above
-        try:
-            self.head = _read_exactly(file, 0, head)
-            keys, ends = _contents(file, head)
-        except BaseException:
-            file.close()
-            raise
-        super().__init__(file, keys, ends)
-
-    def body(self) -> Iterator[bytes]:
-        """Return what follows the head, in parts."""
-        self._file.seek(len(self.head))
-        while part := self._file.read(_CHUNK):
-            yield part
+    # Results are read one by one: a buffer would be filled for each.
+    file = open(path, "rb", buffering=0, opener=open_at_once)  # noqa: SIM115 - stays open
+    try:
+        return ResultFile(file, _read_places(file))
+    except BaseException:
+        file.close()
+        raise
 
 
-class PendingResults(StoredResults):
-    """Results that wait to be saved, few of them in memory and many in a temporary file.
-
-    The file has no name, or loses it with the process.
-
-    Args:
-        folder: Where the file is.
-    """
-
-    def __init__(self, folder: Path | str) -> None:
-        file = SpooledTemporaryFile(_IN_MEMORY, dir=str(folder))  # noqa: SIM115 - see `close`
-        super().__init__(file, [], array("Q", [0]))
-
-    def __setitem__(self, key: bytes, data: bytes) -> None:
-        """Add the result of *key*, unless it has one.
-
-        Raises:
-            OSError: There is no room for it.
-        """
-        with self._lock:
-            if key in self._places:  # another thread was faster
-                return
-            self._file.seek(self._ends[-1])
-            self._file.write(data)
-            self._ends.append(self._ends[-1] + len(data))
-            self._places[key] = len(self._places)
-
-
-def pack_results(
-    held: Sequence[tuple[Mapping[bytes, bytes], Collection[bytes]]],
-) -> Iterator[bytes]:
-    """Return what a packed file holds after its head, in parts.
-
-    Args:
-        held: Results, and the keys of those of them that it holds.
-    """
-    sizes = array("Q")
-    for results, keys in held:
-        if isinstance(results, StoredResults):
-            sizes.extend(results.sizes(keys))
-        else:
-            sizes.extend(len(results[key]) for key in keys)
-    yield array("Q", [len(sizes)]).tobytes() + sizes.tobytes()
-    for _, keys in held:
-        yield b"".join(keys)
-    for results, keys in held:
-        if isinstance(results, StoredResults):
-            yield from results.content(keys)
-        else:
-            yield from map(results.__getitem__, keys)
-
-
-def _contents(file: IO[bytes], head: int) -> tuple[list[bytes], array[int]]:
-    """Return the keys in a packed file, where its first result begins and where each ends."""
-    (count,) = array("Q", _read_exactly(file, head, _NUMBER))
-    if count * (_NUMBER + _DIGEST) > file.seek(0, SEEK_END):
-        raise ValueError("the file ends early")
-    lengths = array("Q", _read_exactly(file, head + _NUMBER, _NUMBER * count))
-    first = head + _NUMBER * (count + 1)
-    keys = _read_exactly(file, first, _DIGEST * count)
-    ends = array("Q", accumulate(lengths, initial=first + len(keys)))
-    return [keys[at : at + _DIGEST] for at in range(0, len(keys), _DIGEST)], ends
-
-
-def _read_exactly(file: IO[bytes], start: int, length: int) -> bytes:
-    file.seek(start)
-    data = file.read(length)
-    if len(data) != length:
-        raise ValueError("the file ends early")
-    return data
-
-
-T = TypeVar("T")
-
-MOST_BYTES = 256 * 1024 * 1024
-"""Maximum size of a cache in memory; later results are not kept."""
-
-MOST_SAVED = 1024 * 1024 * 1024
-"""Maximum size of a cache in a file; later results are not kept."""
-
-_MAGIC = b"mcpgmemo"
-_OVERHEAD = _DIGEST + 8  # the key of a result and its length
-# Of this version, equal values have equal bytes, whatever else refers to their parts.
-_MARSHAL_VERSION = 2
-# So many things a run has on average: few to compute again, and many to look up at once.
-_PER_RUN = 64
-# Packages whose versions decide what a text means.
-_PACKAGES = ("PyYAML", "PyStemmer")
+def _read_places(file: FileIO) -> dict[bytes, int]:
+    places: dict[bytes, int] = {}
+    end, at = os.fstat(file.fileno()).st_size - _SEAL, len(_MAGIC)
+    reader, digest = BufferedReader(file, _CHUNK), hashlib.sha256(_MAGIC)
+    is_whole = reader.read(at) == _MAGIC
+    while is_whole and at + _HEAD.size <= end:
+        key, length = _HEAD.unpack(head := reader.read(_HEAD.size))
+        at += _HEAD.size
+        is_whole = length <= end - at
+        if is_whole:
+            places[key] = at << 32 | length
+            digest.update(head)
+            digest.update(reader.read(length))
+            at += length
+    if not is_whole or at != end or reader.read() != _seal(digest.digest()):
+        raise ValueError("the file is damaged, or of another program")
+    reader.detach()
+    return places
 
 
 class ResultKind(NamedTuple, Generic[T]):
@@ -299,11 +214,11 @@ class StoredBuildCache(BuildCache):
     def __init__(
         self,
         known: Mapping[bytes, bytes] | None = None,
-        fresh: PendingResults | None = None,
+        fresh: ResultFile | None = None,
     ) -> None:
         self._known: Mapping[bytes, bytes] = {} if known is None else known
         self._used: set[bytes] = set()  # those known that this run has asked for
-        self._fresh: dict[bytes, bytes] | PendingResults = {} if fresh is None else fresh
+        self._fresh: dict[bytes, bytes] | ResultFile = {} if fresh is None else fresh
         self._room = MOST_BYTES if fresh is None else MOST_SAVED
         self._workers: Workers | None = None
 
@@ -317,7 +232,7 @@ class StoredBuildCache(BuildCache):
         """Start to compute, in other processes, what is not known."""
         if self._workers is None:
             return
-        keyed = (([make_result_key(kind, one) for kind in kinds], one) for one in given)
+        keyed = (([_make_key(kind, one) for kind in kinds], one) for one in given)
         unknown = (pair for pair in keyed if not all(map(self._known.__contains__, pair[0])))
         if shares:
             jobs = self._workers.jobs
@@ -328,7 +243,7 @@ class StoredBuildCache(BuildCache):
         """Return the cached result, or compute it with *work*."""
         if self._room < 0:
             return work()
-        key = make_result_key(kind, given())
+        key = _make_key(kind, given())
         known = self._find_result(key)
         if known is not None:
             try:
@@ -351,7 +266,7 @@ class StoredBuildCache(BuildCache):
         except (OSError, ValueError):  # the file was cut short after it had been opened
             return None
         if key not in self._used:
-            self._room -= _OVERHEAD + len(known)
+            self._room -= _HEAD.size + len(known)
             if self._room >= 0:
                 self._used.add(key)
         return known
@@ -359,7 +274,7 @@ class StoredBuildCache(BuildCache):
     def _keep(self, key: bytes, data: bytes) -> None:
         if key in self._fresh or key in self._known:
             return
-        self._room -= _OVERHEAD + len(data)
+        self._room -= _HEAD.size + len(data)
         try:
             if self._room >= 0:
                 self._fresh[key] = data
@@ -390,9 +305,17 @@ class StoredBuildCache(BuildCache):
             OSError, ValueError: That file cannot be read any more.
         """
         used = [key for key in self._known if key in self._used]  # in the order of their file
-        held = (self._known, used), (self._fresh, [*self._fresh])
-        yield _MAGIC + _seal(pack_results(held))
-        yield from pack_results(held)
+        digest, part = hashlib.sha256(), bytearray(_MAGIC)
+        for held, keys in ((self._known, used), (self._fresh, [*self._fresh])):
+            for key in keys:
+                data = held[key]
+                part += _HEAD.pack(key, len(data)) + data
+                if len(part) >= _CHUNK:
+                    digest.update(part)
+                    yield bytes(part)
+                    part.clear()
+        digest.update(part)
+        yield bytes(part) + _seal(digest.digest())
         _close(self._known)
 
 
@@ -406,12 +329,10 @@ def cut_runs(things: Iterable[T], name: Callable[[T], bytes]) -> Iterator[Sequen
 
     A run ends by the name of its last thing: where one is added or removed, the other runs stay.
     """
-    from zlib import crc32  # noqa: PLC0415 - who only opens an index needs none
-
     run: list[T] = []
     for thing in things:
         run.append(thing)
-        if not crc32(name(thing)) % _PER_RUN:
+        if not zlib.crc32(name(thing)) % _PER_RUN:
             yield run
             run = []
     if run:
@@ -426,24 +347,22 @@ def encode_parts(parts: Any) -> bytes:
         return repr(parts).encode()
 
 
-def make_result_key(kind: ResultKind[T], given: bytes) -> bytes:
-    """Return the key of the result of *kind* that depends on *given*."""
-    return _sha256(b"%s\0%s" % (kind.name.encode(), given))
+def _make_key(kind: ResultKind[T], given: bytes) -> bytes:
+    return hashlib.sha256(b"%s\0%s" % (kind.name.encode(), given)).digest()
 
 
 def load_build_cache(path: Path | str) -> StoredBuildCache:
     """Load a cache file; one that is missing, damaged or foreign is an empty cache."""
+    folder = Path(path).parent
     with suppress(OSError):
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-    used = PendingResults(Path(path).parent)
+        folder.mkdir(parents=True, exist_ok=True)
+    # It has no name, or loses it with the process, and is closed with the cache.
+    file = SpooledTemporaryFile(_IN_MEMORY, dir=str(folder))  # noqa: SIM115
+    fresh = ResultFile(file)
     try:
-        known = PackedResults(path, len(_MAGIC) + _DIGEST)
+        return StoredBuildCache(_open_results(path), fresh)
     except (OSError, ValueError, OverflowError, MemoryError):
-        return StoredBuildCache(None, used)
-    if known.head != _MAGIC + _seal(known.body()):
-        known.close()
-        return StoredBuildCache(None, used)
-    return StoredBuildCache(known, used)
+        return StoredBuildCache(None, fresh)
 
 
 def save_build_cache(path: Path | str, memo: StoredBuildCache) -> None:
@@ -456,36 +375,24 @@ def save_build_cache(path: Path | str, memo: StoredBuildCache) -> None:
         atomic_write(path, memo.pack(), sync=False, special=False)
 
 
-def _seal(body: Iterable[bytes]) -> bytes:
-    """Return the SHA-256 of *body*, in parts, and the program that wrote it."""
-    import hashlib  # noqa: PLC0415 - as above
-
-    digest = hashlib.sha256()
-    for part in body:
-        digest.update(part)
-    return _sha256(_program() + digest.digest())
+def _seal(digest: bytes) -> bytes:
+    """Return what stands behind results that have *digest*, if this program computed them."""
+    return hashlib.sha256(_digest_program() + digest).digest()
 
 
 @cache
-def _program() -> bytes:
+def _digest_program() -> bytes:
     """Return a digest of the program: package files, interpreter, and text libraries.
 
     A version alone would not notice edits of the package.
     """
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - slow to import
-
-    parts = [f"{sys.version} {sys.byteorder}".encode()]
+    whole = hashlib.sha256(f"{sys.version} {sys.byteorder}".encode())
     for name in _PACKAGES:
         try:
-            parts.append(f" {name} {version(name)}".encode())
+            whole.update(f" {name} {version(name)}".encode())
         except PackageNotFoundError:  # pragma: no cover - both are required
-            parts.append(f" {name} unknown".encode())
-    files = sorted(Path(__file__).parent.parent.rglob("*"))
-    parts += [_sha256(one.read_bytes()) for one in files if one.is_file() and one.suffix != ".pyc"]
-    return _sha256(b"".join(parts))
-
-
-def _sha256(data: bytes) -> bytes:
-    import hashlib  # noqa: PLC0415 - as above
-
-    return hashlib.sha256(data).digest()
+            whole.update(f" {name} unknown".encode())
+    for one in sorted(Path(__file__).parents[1].rglob("*")):
+        if one.is_file() and one.suffix != ".pyc":
+            whole.update(hashlib.sha256(one.read_bytes()).digest())
+    return whole.digest()

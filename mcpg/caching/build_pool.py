@@ -17,9 +17,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from tempfile import gettempdir
-from threading import Lock
+from threading import Lock, Thread
 from typing import NamedTuple
 
 from mcpg.files import new_file
@@ -29,13 +30,7 @@ _LENGTH = struct.Struct("=Q")
 
 
 class ChunkRange(NamedTuple):
-    """Where pieces stand.
-
-    Attributes:
-        path: The file.
-        start: Offset of the first piece.
-        end: Offset after the last one.
-    """
+    """Where pieces stand: a file, and the offsets of the first piece and after the last one."""
 
     path: Path
     start: int
@@ -133,7 +128,7 @@ class _Task:
 
     Attributes:
         keys: The keys of the results, by what they depend on and by function.
-        future: Their results; `None` once these are kept.
+        future: The results; `None` once these are kept.
     """
 
     keys: Sequence[Sequence[bytes]]
@@ -178,7 +173,12 @@ class Workers:
         with suppress(OSError, RuntimeError, ImportError):  # no process can be started here
             while self._size > 0 and (chunk := list(islice(remaining, _PER_TASK))):
                 task = _Task([keys for keys, _ in chunk])
-                task.future = self._submit(makes, self._write_input(given for _, given in chunk))
+                if self._given is None:
+                    self._given = ChunkFile(self._folder or Path(gettempdir()))
+                begin = self._given.since().end
+                for _, given in chunk:
+                    self._given.add(given)
+                task.future = self._submit(makes, self._given.since(begin))
                 self._tasks |= {key: task for keys in task.keys for key in keys}
                 task.future.add_done_callback(partial(self._store, task, keep))
 
@@ -215,20 +215,8 @@ class Workers:
                 self._given.close()
                 self._given = None
 
-    def _write_input(self, given: Iterable[bytes]) -> ChunkRange:
-        """Put what results depend on where processes read it."""
-        if self._given is None:
-            self._given = ChunkFile(self._folder or Path(gettempdir()))
-        start = self._given.since().end
-        for one in given:
-            self._given.add(one)
-        return self._given.since(start)
-
     def _submit(self, makes: Sequence[Make], place: ChunkRange) -> Future[Rows]:
         if self._pool is None:
-            from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - few builds need it
-            from multiprocessing import get_context  # noqa: PLC0415 - as above
-
             # A process that is forked beside the thread that shows progress may never go on.
             spawn = get_context("spawn")
             self._pool = ProcessPoolExecutor(self._size, mp_context=spawn, initializer=_begin)
@@ -264,9 +252,6 @@ def _hold_interrupts() -> Iterator[None]:
 
 def _begin() -> None:
     """Leave interrupts to the process that started this one, and end with it."""
-    from multiprocessing import parent_process  # noqa: PLC0415 - as above
-    from threading import Thread  # noqa: PLC0415
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(COLLECTED_AFTER, *gc.get_threshold()[1:])
     parent = parent_process()

@@ -42,18 +42,7 @@ class DefinitionPart(StrEnum):
     @property
     def member(self) -> str:
         """Its name in JSON, such as `inputSchema`."""
-        return _MEMBERS[self]
-
-
-_MEMBERS = {
-    DefinitionPart.TITLE: "title",
-    DefinitionPart.DESCRIPTION: "description",
-    DefinitionPart.INPUT_SCHEMA: "inputSchema",
-    DefinitionPart.OUTPUT_SCHEMA: "outputSchema",
-    DefinitionPart.ANNOTATIONS: "annotations",
-    DefinitionPart.HINTS: "hints",
-    DefinitionPart.DOCUMENT: "document",
-}
+        return self.value.replace(" s", "S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +86,7 @@ def definition_changes(before: Tool, after: Tool, *, hints: bool = False) -> tup
         return ()
     old, new = normal_parts(before), normal_parts(after)
     return tuple(
-        PartChange(part, _limit_details(_differences(part, old[part], new[part])))
+        PartChange(part, _describe_difference(part, old[part], new[part]))
         for part in old
         if (hints or part is not DefinitionPart.HINTS)
         and canonical_text(old[part]) != canonical_text(new[part])
@@ -183,26 +172,29 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _differences(part: DefinitionPart, before: JsonValue, after: JsonValue) -> Iterator[str]:
+def _describe_difference(
+    part: DefinitionPart, before: JsonValue, after: JsonValue
+) -> tuple[str, ...]:
+    """Describe how a part differs, in a few details."""
+    details: Iterable[str]
     if isinstance(before, str) and isinstance(after, str):
-        yield text_change(before, after)
+        details = [text_change(before, after)]
     elif not (isinstance(before, dict) and isinstance(after, dict)):
-        yield "added" if before is None else "removed"
+        details = ["added" if before is None else "removed"]
     elif part in _FLAT:
-        yield from _members(before, after)
+        details = _member_differences(before, after)
     else:
-        yield from _schema_differences(part, before, after)
+        details = _schema_differences(part, before, after)
+    found = tuple(islice(details, _DETAILS + 1))
+    return found if len(found) <= _DETAILS else (*found[:_DETAILS], "and more")
 
 
 def _schema_differences(
     part: DefinitionPart, before: JsonObject, after: JsonObject
 ) -> Iterator[str]:
     """Describe how two schemas differ, what breaks callers or readers first."""
-    noun, compare = (
-        ("argument", input_changes)
-        if part is DefinitionPart.INPUT_SCHEMA
-        else ("field", output_changes)
-    )
+    is_input = part is DefinitionPart.INPUT_SCHEMA
+    noun, compare = ("argument", input_changes) if is_input else ("field", output_changes)
     changes = compare(before, after, _DETAILS + 1)
     for one in changes:
         path = f"{noun} {one.path[:_NAME]!r} " if one.path else ""
@@ -213,7 +205,9 @@ def _schema_differences(
         yield "written otherwise"
 
 
-def _members(before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]) -> Iterator[str]:
+def _member_differences(
+    before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]
+) -> Iterator[str]:
     """Describe how the members of two objects differ."""
     for name in sorted({*before, *after}):
         shown = f"{name[:_NAME]!r}"
@@ -247,8 +241,3 @@ def _visible(text: str) -> str:
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
-
-
-def _limit_details(details: Iterable[str]) -> tuple[str, ...]:
-    found = tuple(islice(details, _DETAILS + 1))
-    return found if len(found) <= _DETAILS else (*found[:_DETAILS], "and more")

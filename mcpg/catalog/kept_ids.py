@@ -35,7 +35,7 @@ def keep_ids(
     by_key, taken = _group_earlier(earlier, reserved)
     groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for number, tool in enumerate(tools):
-        groups[tool.source_id, tool.name].append(number)
+        groups[tool.key].append(number)
     kept = [""] * len(tools)
     for key, numbers in groups.items():
         known = {one.id: one for one in by_key.get(key, ())}
@@ -61,7 +61,7 @@ def _group_earlier(
     by_key: defaultdict[tuple[str, str], list[Tool]] = defaultdict(list)
     texts: dict[tuple[str, str], set[str | None]] = {}
     for tool in earlier:
-        key = tool.source_id, tool.name
+        key = tool.key
         known = by_key[key]
         if tool.id in taken or tool.id in reserved:
             continue

@@ -134,6 +134,11 @@ class Tool:
     place: str = field(default="", compare=False)
     listed: JsonObject = field(default_factory=dict, compare=False)
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its source id and its name there, which tell it from others."""
+        return self.source_id, self.name
+
     def __repr__(self) -> str:
         """Return the tool without its schemas and hints, which may be long."""
         return f"Tool({self.id!r}, source_id={self.source_id!r}, name={self.name!r})"

@@ -14,9 +14,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Flag, StrEnum, auto
-from typing import NamedTuple, TypeAlias, TypeGuard, TypeVar, overload
+from functools import reduce
+from operator import or_
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from mcpg.catalog.flat_schema import (
     MOST_BRANCHES,
@@ -94,6 +97,7 @@ class _Effect(Flag):
 MOST_CHANGES = 100
 """The most changes that are listed of one schema."""
 
+_LOSS, _GAIN = ("no longer accepts", "no longer is"), ("also accepts", "may now be")
 _DEEPEST = 60
 _SHOWN, _NAMED = 120, 8
 _LONGEST_PATH, _LONGEST_TEXT = 300, 1_000
@@ -162,30 +166,26 @@ def _changes(
         {key: with_plain_numbers(one) for key, one in root.items()} for root in (before, after)
     )
     breaking = _Effect.WIDER if is_read else _Effect.NARROWER
+
+    def judge(effect: _Effect) -> Compatibility:
+        if breaking in effect:
+            return Compatibility.BREAKING
+        return Compatibility.UNDECIDED if _Effect.UNKNOWN in effect else Compatibility.COMPATIBLE
+
     found = {
-        (path, _verdict(effect, breaking), what, values): None
+        (path, judge(effect), what, values): None
         for path, effect, what, values in _Comparison(before, after, is_read).whole()
     }
     order = list(Compatibility)
     shown = sorted(found, key=lambda change: (order.index(change[1]), change[0]))[:most]
     # References let many changes have the same texts.
-    compared = {values: _format_values(values) for values in {one[-1] for one in shown}}
+    compared = {values: values for values in {one[-1] for one in shown}}
+    for pair in (one for one in compared if isinstance(one, _TextPair)):
+        compared[pair] = (_cut(diff_text(*pair), _LONGEST_TEXT),)
     return tuple(
         SchemaChange(_cut(path, _LONGEST_PATH), verdict, what, compared[values])
         for path, verdict, what, values in shown
     )
-
-
-def _format_values(values: tuple[str, ...] | _TextPair) -> tuple[str, ...]:
-    if isinstance(values, _TextPair):
-        return (_cut(diff_text(*values), _LONGEST_TEXT),)
-    return values
-
-
-def _verdict(effect: _Effect, breaking: _Effect) -> Compatibility:
-    if breaking in effect:
-        return Compatibility.BREAKING
-    return Compatibility.UNDECIDED if _Effect.UNKNOWN in effect else Compatibility.COMPATIBLE
 
 
 class _Comparison:
@@ -244,20 +244,18 @@ class _Comparison:
         try:
             yield from _annotations(old, new, path)
             if NOTHING in (old, new):
-                yield from self._nothing(old, new, path)
+                if new != NOTHING:
+                    words = self._words("is now accepted", "may now be there")
+                    yield path, _Effect.WIDER, words, ()
+                elif old != NOTHING:
+                    words = self._words("is no longer accepted", "is never there")
+                    yield path, _Effect.NARROWER, words, ()
             elif any(key in schema for schema in (old, new) for key in UNIONS):
                 yield from self._unions(old, new, path)
             else:
                 yield from self._keywords(old, new, path)
         finally:
             self._within.discard(pair)
-
-    def _nothing(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-        """Compare two schemas of which one accepts no value."""
-        if new != NOTHING:
-            yield path, _Effect.WIDER, self._words("is now accepted", "may now be there"), ()
-        elif old != NOTHING:
-            yield path, _Effect.NARROWER, self._words("is no longer accepted", "is never there"), ()
 
     def _unions(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         """Compare branches: each of the one schema should be within a branch of the other."""
@@ -306,7 +304,7 @@ class _Comparison:
         unsure = [at for at in places if any(fault not in one for one in effects[at])]
         sure = [branches[at] for at in places if at not in unsure]
         is_loss = fault is _Effect.NARROWER
-        words = self._loss_words if is_loss else self._gain_words
+        words = self._words(*(_LOSS if is_loss else _GAIN))
         amount = f"{self._words('accepts', 'has')} {'fewer' if is_loss else 'more'} values of:"
         whole = [one for one in sure if all(are_disjoint(one, other) for other in others)]
         part = [one for one in sure if one not in whole]
@@ -366,9 +364,9 @@ class _Comparison:
             were, are = allowed_types(old), allowed_types(new)
             lost, gained = [*bare_types(were - are)], [*bare_types(are - were)]
         if lost:
-            yield path, _Effect.NARROWER, self._loss_words, _list_first(lost, _format_value)
+            yield path, _Effect.NARROWER, self._words(*_LOSS), _list_first(lost, _format_value)
         if gained:
-            yield path, _Effect.WIDER, self._gain_words, _list_first(gained, _format_value)
+            yield path, _Effect.WIDER, self._words(*_GAIN), _list_first(gained, _format_value)
 
     def _objects(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         before, after = property_schemas(old), property_schemas(new)
@@ -447,14 +445,6 @@ class _Comparison:
             effect = _Effect.NARROWER if is_stated else _Effect.WIDER
             yield path, effect, "must not repeat items" if is_stated else "may repeat items", ()
 
-    @property
-    def _loss_words(self) -> str:
-        return self._words("no longer accepts", "no longer is")
-
-    @property
-    def _gain_words(self) -> str:
-        return self._words("also accepts", "may now be")
-
     def _words(self, of_input: str, of_output: str) -> str:
         return of_output if self._is_read else of_input
 
@@ -500,10 +490,7 @@ def _partners(
 
 
 def _join_effects(changes: Iterable[Change]) -> _Effect:
-    effect = _Effect.NONE
-    for _, one, _, _ in changes:
-        effect |= one
-    return effect
+    return reduce(or_, (effect for _, effect, _, _ in changes), _Effect.NONE)
 
 
 def _annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
@@ -519,8 +506,8 @@ def _annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change
 
 def _limit(key: str, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
     is_least = key.startswith("min")
-    none = 0.0 if is_least else math.inf
-    before, after = (_number(one.get(key), none) for one in (old, new))
+    found = (_number(one.get(key)) for one in (old, new))
+    before, after = ((0.0 if is_least else math.inf) if one is None else one for one in found)
     if before != after:
         effect = _Effect.NARROWER if (after > before) is is_least else _Effect.WIDER
         yield path, effect, *_describe_keyword(key, old, new)
@@ -533,9 +520,10 @@ def _compare_bounds(
     before, after = (_read_bound(key, one, is_whole=is_whole) for one in (old, new))
     if before == after:
         return
-    sign = 1 if key == "minimum" else -1
+    sign, beyond = (1, "above") if key == "minimum" else (-1, "below")
     stated: list[JsonObject] = [
-        {} if one is None else {key: _bound_text(key, one)} for one in (before, after)
+        {} if one is None else {key: f"{beyond} {one[0]}" if one[1] else one[0]}
+        for one in (before, after)
     ]
     narrower = before is None or (
         after is not None and (sign * after[0], after[1]) > (sign * before[0], before[1])
@@ -557,13 +545,6 @@ def _read_bound(key: str, schema: JsonObject, *, is_whole: bool) -> tuple[float,
     return sign * least, is_beyond
 
 
-def _bound_text(key: str, bound: tuple[float, bool]) -> JsonValue:
-    number, is_beyond = bound
-    if not is_beyond:
-        return number
-    return f"{'above' if key == 'minimum' else 'below'} {number}"
-
-
 def _assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
     """Compare keywords by whether they are stated, and otherwise as a whole."""
     for key in _AS_WRITTEN:
@@ -575,20 +556,16 @@ def _assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]
         elif key in _ASSERTIONS and key not in new:
             effect = _Effect.WIDER
         elif key == "multipleOf":
-            effect = _multiple(old[key], new[key])
+            effect = _compare_factors(old[key], new[key])
         yield path, effect, *_describe_keyword(key, old, new)
 
 
-def _multiple(before: JsonValue, after: JsonValue) -> _Effect:
-    if not (_is_count(before) and _is_count(after)):
+def _compare_factors(before: JsonValue, after: JsonValue) -> _Effect:
+    if not (isinstance(before, int) and isinstance(after, int) and min(before, after) > 0):
         return _Effect.UNKNOWN
-    return (
-        _Effect.NARROWER
-        if after % before == 0
-        else _Effect.WIDER
-        if before % after == 0
-        else _Effect.NARROWER | _Effect.WIDER
-    )
+    if after % before == 0:
+        return _Effect.NARROWER
+    return _Effect.WIDER if before % after == 0 else _Effect.NARROWER | _Effect.WIDER
 
 
 def _differs(key: str, old: JsonObject, new: JsonObject) -> bool:
@@ -625,13 +602,9 @@ def _without(values: Sequence[JsonValue], others: Sequence[JsonValue]) -> list[J
     return [one for one in values if canonical_text(one) not in known]
 
 
-@overload
-def _number(stated: JsonValue) -> float | None: ...
-@overload
-def _number(stated: JsonValue, none: float) -> float: ...
-def _number(stated: JsonValue, none: float | None = None) -> float | None:
+def _number(stated: JsonValue) -> float | None:
     is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
-    return stated if is_number else none  # type: ignore[return-value]
+    return stated if is_number else None  # type: ignore[return-value]
 
 
 def _name(schema: JsonObject) -> str:
@@ -661,24 +634,12 @@ def _list_first(values: Sequence[Item], show: Callable[[Item], str]) -> tuple[st
 
 def _format_value(one: JsonValue) -> str:
     """Return a value on a few words: a text bare, unless it reads as another value."""
-    is_bare = isinstance(one, str) and (one in TYPES or not _is_json(one))
-    text = str(one) if is_bare else json.dumps(one, ensure_ascii=False)
-    return _cut(text)
+    if isinstance(one, str) and one not in TYPES and one and len(one) <= _SHOWN:
+        with suppress(ValueError):
+            json.loads(one)
+            return _cut(json.dumps(one, ensure_ascii=False))
+    return _cut(one if isinstance(one, str) and one else json.dumps(one, ensure_ascii=False))
 
 
 def _cut(text: str, most: int = _SHOWN) -> str:
     return text if len(text) <= most else f"{text[:most]}..."
-
-
-def _is_json(text: str) -> bool:
-    if len(text) > _SHOWN:
-        return False
-    try:
-        json.loads(text)
-    except ValueError:
-        return not text
-    return True
-
-
-def _is_count(one: JsonValue) -> TypeGuard[int]:
-    return isinstance(one, int) and one > 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -11,9 +10,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-from mcpg.bundle import RANKING, Assembly, decode_bundle
+from mcpg.bundle import RANKING, Assembly, assemble, decode_bundle
+from mcpg.bundle.assemble import list_names, missing_documents, names_by_source, with_missing
 from mcpg.caching.build_cache import (
     NO_BUILD_CACHE,
     BuildCache,
@@ -30,9 +30,18 @@ from mcpg.cli.open_bundle import BuildStamp, build_stamp
 from mcpg.cli.output import Output
 from mcpg.cli.server_options import ServerOptions
 from mcpg.cli.settings import Settings
+from mcpg.cli.source_settings import open_entries
 from mcpg.cli.terminal import standard_input
-from mcpg.documents.model import ToolDocument
-from mcpg.engine.loading import choose_ranking, ranking_json, report_ignored_model, with_graphs_read
+from mcpg.cli.watch import relative_path
+from mcpg.documents.model import ToolDocument, encode_content
+from mcpg.documents.writer import DRAFTED
+from mcpg.engine.loading import (
+    assembly_sections,
+    choose_ranking,
+    ranking_json,
+    report_ignored_model,
+    with_graphs_read,
+)
 from mcpg.errors import (
     Code,
     Diagnostic,
@@ -45,21 +54,27 @@ from mcpg.errors import (
     info,
 )
 from mcpg.files import MAX_BYTES, file_holds, read_bytes, text_of_path
-from mcpg.index.file import cached_path
-from mcpg.index.word_sections import WordSections, WorkerFiles
+from mcpg.index.document_terms import analyse_documents
+from mcpg.index.file import cached_path, write_index_beside
+from mcpg.index.word_sections import (
+    WordSections,
+    WorkerFiles,
+    digest_contents,
+    make_cached_sections,
+    make_sections,
+)
 from mcpg.plugins.items import is_item
 from mcpg.plugins.registry import package_plugins
-from mcpg.sources import SourceBatch, is_failure
+from mcpg.search.model import pack_notices
+from mcpg.sources import SourceBatch, is_failure, read_sources, source_signature
 from mcpg.sources.client_config import Live
+from mcpg.sources.live import query_servers
 from mcpg.sources.model import FailedSource
-from mcpg.sources.registry import ServerSource
-from mcpg.text.json_values import JsonValue
+from mcpg.sources.read import REGISTERED, find_kind
+from mcpg.sources.registry import FileSource, ServerSource
 from mcpg.values import format_count
 
-if TYPE_CHECKING:
-    from mcpg.cli.source_settings import ConfiguredSource
-
-_TOLD = 10
+_MOST_REASONS = 10
 
 
 @contextmanager
@@ -97,8 +112,6 @@ def assemble_sources(
     Raises:
         McpgError: A source cannot be used; or one failed, and the last build cannot be read.
     """
-    from mcpg.bundle import assemble  # noqa: PLC0415 - help needs none of it
-
     intake.tell(output)
     with output.counting("reading sources") as tell:
         batch = with_graphs_read(intake.read(tell, exclude, memory.open_for(intake.paths)))
@@ -119,7 +132,12 @@ def assemble_sources(
     output.diagnostics((*package_plugins().diagnostics, *assembly.diagnostics))
     note_failures(batch, assembly.diagnostics, output)
     if not assembly.catalog.tools:
-        _refuse_when_all_failed(assembly)
+        if any(item.severity == Severity.ERROR for item in assembly.diagnostics):
+            # A graph of tools is not replaced by an empty one because all its sources are broken.
+            raise SourceError(
+                "no tool could be read from the sources: nothing was written",
+                remedy="fix the issues above",
+            )
         if not any(map(is_item, batch.documents)):
             output.note("no tool was found in the sources")
     return assembly
@@ -153,44 +171,25 @@ class PreviousBuild:
         output: Output,
     ) -> Assembly:
         """Return *assembly*, which is made of *batch*, with the tools of failed sources."""
-        from mcpg.bundle.assemble import (  # noqa: PLC0415 - only where a source failed
-            list_names,
-            missing_documents,
-            names_by_source,
-            with_missing,
-        )
-
-        missing = missing_documents(self._documents(), assembly, batch.failed)
+        try:
+            documents = self.read()
+        except NotFoundError:
+            documents = ()
+        except McpgError as fault:
+            if not self.allows_missing:
+                raise SourceError(
+                    "a source failed, and its tools cannot be kept from the last build:"
+                    f" {fault.message}",
+                    place=fault.place,
+                    remedy="fix the source, or use --allow-missing",
+                ) from None
+            documents = ()
+        missing = missing_documents(documents, assembly, batch.failed)
         if missing and not self.allows_missing:
             return with_missing(batch, missing, assemble)
         for source_id, names in names_by_source(missing).items():
             output.note(f"left out, because {source_id} failed: {list_names(names)}")
         return assembly
-
-    def _documents(self) -> Iterable[SourceDocument]:
-        try:
-            return self.read()
-        except NotFoundError:
-            return ()
-        except McpgError as fault:
-            if self.allows_missing:
-                return ()
-            raise SourceError(
-                "a source failed, and its tools cannot be kept from the last build:"
-                f" {fault.message}",
-                place=fault.place,
-                remedy="fix the source, or use --allow-missing",
-            ) from None
-
-
-def _refuse_when_all_failed(assembly: Assembly) -> None:
-    """Keep a graph of tools from being replaced by an empty one, for all its sources are broken."""
-    failed = [item for item in assembly.diagnostics if item.severity == Severity.ERROR]
-    if failed:
-        raise SourceError(
-            "no tool could be read from the sources: nothing was written",
-            remedy="fix the issues above",
-        )
 
 
 def is_rejected_by_strict(assembly: Assembly, output: Output) -> bool:
@@ -220,9 +219,10 @@ def summary(assembly: Assembly) -> str:
 
 def format_counts(facts: Mapping[str, Any]) -> str:
     """Return those of the *facts* that are counts as words."""
-    counts = {noun: number for noun, number in facts.items() if isinstance(number, int)}
     return ", ".join(
-        format_count(number, noun.removesuffix("s")) for noun, number in counts.items()
+        format_count(number, noun.removesuffix("s"))
+        for noun, number in facts.items()
+        if isinstance(number, int)
     )
 
 
@@ -232,10 +232,10 @@ def report_freshness(place: str, reasons: Sequence[str], fresh: str, output: Out
         output.note(f"up to date: {place}: {fresh}")
         return ExitCode.DONE
     output.note(f"stale: {place}")
-    for reason in reasons[:_TOLD]:
+    for reason in reasons[:_MOST_REASONS]:
         output.item(reason)
-    if len(reasons) > _TOLD:
-        output.item(f"... and {len(reasons) - _TOLD} more")
+    if len(reasons) > _MOST_REASONS:
+        output.item(f"... and {len(reasons) - _MOST_REASONS} more")
     return ExitCode.FINDINGS
 
 
@@ -301,29 +301,20 @@ class BuildCacheSession:
         is_much = size >= _FEWEST_TOOLS or batch.bundles
         if self._path and is_much and not isinstance(self.memo, StoredBuildCache):
             self.memo = load_build_cache(self._path)
-        if isinstance(self.memo, StoredBuildCache) and (jobs := self._jobs_for(size)) > 1:
+        jobs = self._jobs or (processors() if size >= _FEWEST_FOR_PROCESSES else 1)
+        if isinstance(self.memo, StoredBuildCache) and jobs > 1:
             self._workers = Workers(jobs, self._path and self._path.parent)
             self.memo.employ(self._workers)
-            if self.makes_index:
-                self._prepare(self._workers)
+            if self.makes_index and DRAFTED.make is not None:
+                # Processes start while this one finds out what there is for them to do.
+                self._workers.prepare(partial(make_sections, None), DRAFTED.make)
         return self.memo
 
     def open_for(self, sources: Sequence[str]) -> BuildCache:
         """Look up what is known before *sources* are read, if plugins read any of them."""
-        from mcpg.sources.read import REGISTERED, find_kind  # noqa: PLC0415 - as above
-
         if self._path and any(find_kind(source).name == REGISTERED for source in sources):
             self.memo = load_build_cache(self._path)
         return self.memo
-
-    @staticmethod
-    def _prepare(workers: Workers) -> None:
-        """Start processes while this one finds out what there is for them to do."""
-        from mcpg.documents.writer import DRAFTED  # noqa: PLC0415 - as above
-        from mcpg.index.word_sections import make_sections  # noqa: PLC0415 - as above
-
-        if DRAFTED.make is not None:
-            workers.prepare(partial(make_sections, None), DRAFTED.make)
 
     @contextmanager
     def words_ahead(self, contents: Iterator[bytes]) -> Iterator[Iterator[bytes]]:
@@ -334,8 +325,6 @@ class BuildCacheSession:
         if self._workers is None or self._words_path is None:
             yield contents
             return
-        from mcpg.index.word_sections import WorkerFiles, make_sections  # noqa: PLC0415 - as above
-
         try:
             handover = WorkerFiles(self._words_path.parent)
         except OSError:  # then this process makes it
@@ -353,13 +342,6 @@ class BuildCacheSession:
 
     def word_sections(self, documents: Sequence[ToolDocument]) -> WordSections:
         """Return what the index takes from the words of *documents*, in the order of ids."""
-        from mcpg.documents.model import encode_content  # noqa: PLC0415 - as above
-        from mcpg.index.document_terms import analyse_documents  # noqa: PLC0415 - as above
-        from mcpg.index.word_sections import (  # noqa: PLC0415 - as above
-            digest_contents,
-            make_cached_sections,
-        )
-
         if self._workers is not None and self._handovers:
             key = digest_contents(map(encode_content, documents))
             if (handover := self._handovers.get(key)) is not None:
@@ -375,30 +357,17 @@ class BuildCacheSession:
             # A file that was cut short meanwhile is a ValueError.
             with suppress(OutputError, OSError, ValueError):
                 save_build_cache(self._path, self.memo)
-                _drop_oldest(self._path.parent)
+                self._drop_oldest(self._path.parent)
 
-    def _jobs_for(self, size: int) -> int:
-        if self._jobs is not None:
-            return self._jobs
-        return processors() if size >= _FEWEST_FOR_PROCESSES else 1
-
-
-def _drop_oldest(folder: Path) -> None:
-    times: dict[str, int] = {}
-    for file in folder.glob(f"*{SUFFIX}"):
-        name = file.name.removesuffix(WORDS_SUFFIX).removesuffix(SUFFIX)
-        times[name] = max(file.stat().st_mtime_ns, times.get(name, 0))
-    for name in sorted(times, key=times.__getitem__)[:-MOST_FILES]:
-        for suffix in (SUFFIX, WORDS_SUFFIX):
-            (folder / f"{name}{suffix}").unlink(missing_ok=True)
-
-
-def sign(sources: Sequence[str], source_id: str | None, target: str) -> str:
-    """Sign the *sources* of the bundle *target*, "" when they cannot be signed."""
-    from mcpg.sources import source_signature  # noqa: PLC0415 - help does without
-
-    signature = source_signature(sources, source_id=source_id, exclude=[target])
-    return f"{signature} {_LAYOUT}" if signature else ""
+    @staticmethod
+    def _drop_oldest(folder: Path) -> None:
+        times: dict[str, int] = {}
+        for file in folder.glob(f"*{SUFFIX}"):
+            name = file.name.removesuffix(WORDS_SUFFIX).removesuffix(SUFFIX)
+            times[name] = max(file.stat().st_mtime_ns, times.get(name, 0))
+        for name in sorted(times, key=times.__getitem__)[:-MOST_FILES]:
+            for suffix in (SUFFIX, WORDS_SUFFIX):
+                (folder / f"{name}{suffix}").unlink(missing_ok=True)
 
 
 # The number of the form in which bundles are written: one of another form is made anew.
@@ -431,10 +400,6 @@ def write_index_and_cache(
     Raises:
         OutputError: It cannot be written.
     """
-    from mcpg.engine.loading import assembly_sections  # noqa: PLC0415 - as above
-    from mcpg.index.file import write_index_beside  # noqa: PLC0415
-    from mcpg.search.model import pack_notices  # noqa: PLC0415 - as above
-
     if build_stamp(bundle) == run:
         return False
     # What was noticed about sources is not what there is to notice about the bundle.
@@ -451,10 +416,6 @@ def no_index(fault: OutputError) -> Diagnostic:
     return info(Code.INDEX_IN_MEMORY, message, fault.place)
 
 
-# What a bundle that is built anew keeps of the one that stands there: its fitted
-# ranking.
-
-
 def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) -> Assembly:
     """Return *assembly* with the ranking that the bundle at *target* carries, or else its sources.
 
@@ -465,7 +426,11 @@ def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) ->
         target: The bundle that is to be replaced, `None` for none.
         output: Where it is told.
     """
-    present = _present(target) if target else None
+    present = None
+    # Within a document's text its quotes would be escaped.
+    if target and file_holds(target, f'"{RANKING}"'.encode()):
+        with suppress(McpgError):  # a damaged bundle carries nothing, and will be replaced
+            present = decode_bundle(read_bytes(target, MAX_BYTES), text_of_path(target)).ranking
     carried, place = (present, target) if present is not None else (assembly.ranking, None)
     ranking, reason = choose_ranking(carried)
     if reason:
@@ -475,22 +440,8 @@ def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) ->
     return replace(assembly, ranking=None if carried is None else ranking_json(ranking))
 
 
-def _present(target: str) -> JsonValue:
-    # Within a document's text its quotes would be escaped.
-    if not file_holds(target, f'"{RANKING}"'.encode()):
-        return None
-    try:
-        return decode_bundle(read_bytes(target, MAX_BYTES), text_of_path(target)).ranking
-    except McpgError:  # a damaged bundle carries nothing, and will be replaced
-        return None
-
-
-# What `bundle` and `generate` read: sources that are named, else those of a
-# configuration file.
-
-
 class BuildSources:
-    """The sources of one run.
+    """The sources of one run: those that are named, else those of a configuration file.
 
     Attributes:
         options: How servers are queried.
@@ -514,22 +465,34 @@ class BuildSources:
             InputError: A configuration file cannot be read.
         """
         self.source_id = source_id
-        self._entries = () if sources else _read_configured_sources(settings)
-        self.options = ServerOptions(sources or (), header, seconds)
+        self._entries = () if sources else settings.sources() or ()
         self._used = tuple(one for one in self._entries if one.entry.enabled)
+        if not (sources or self._entries):
+            raise UsageError(
+                "no source is named",
+                place="SOURCE",
+                remedy=f"name a file, a folder or a server, or write [[{SOURCES}]] into mcpg.toml",
+            )
+        if not (sources or self._used):
+            raise UsageError(
+                "every source is disabled",
+                place=f"{self._entries[0].file}: {SOURCES}",
+                remedy="take out 'enabled = false', or name a source on the command line",
+            )
+        self.options = ServerOptions(sources or (), header, seconds)
         self.paths = tuple(sources or (one.argument for one in self._used if not one.is_server))
 
     def sign(self, target: str) -> str:
         """Sign the sources of the bundle *target*, "" when they cannot be signed."""
         if any(one.is_server for one in self._used):
             return ""
-
         given = self.source_id
         if self._entries:
             entries = ((one.name, one.entry) for one in self._entries)
             kept = [(name, one.id, one.enabled, one.trust_hints) for name, one in entries]
             given = repr((given, kept))
-        return sign(self.paths, given, target)
+        signature = source_signature(self.paths, source_id=given, exclude=[target])
+        return f"{signature} {_LAYOUT}" if signature else ""
 
     @property
     def watched_paths(self) -> tuple[str, ...]:
@@ -540,9 +503,8 @@ class BuildSources:
     def tell(self, output: Output) -> None:
         """Report which configuration file names the sources, for it may start programs."""
         if self._entries:
-            file = self._entries[0].file
             count = format_count(len(self._used), "source")
-            output.note(f"reading {count} of {_show_path(file)}")
+            output.note(f"reading {count} of {relative_path(str(self._entries[0].file))}")
 
     def read(
         self,
@@ -558,8 +520,6 @@ class BuildSources:
         live = self.options.live(tell)
         if self._entries:
             return self._read_configured(live, exclude, memo)
-        from mcpg.sources import read_sources  # noqa: PLC0415 - as above
-
         # One byte more than is accepted, so that too much is noticed without reading it all.
         return read_sources(
             self.paths,
@@ -574,11 +534,6 @@ class BuildSources:
     def _read_configured(
         self, live: Live, exclude: Collection[str | Path], memo: BuildCache
     ) -> SourceBatch:
-        from mcpg.cli.source_settings import open_entries  # noqa: PLC0415
-        from mcpg.sources import read_sources  # noqa: PLC0415 - as above
-        from mcpg.sources.live import query_servers  # noqa: PLC0415
-        from mcpg.sources.registry import FileSource, ServerSource  # noqa: PLC0415
-
         sources, noticed = open_entries(
             [one.as_read() for one in self._entries],
             live,
@@ -587,15 +542,17 @@ class BuildSources:
         )
         files = [one for one in sources if isinstance(one, FileSource)]
         servers = [one for one in sources if isinstance(one, ServerSource)]
-        failed = self._unusable(noticed, servers)
+        failed = self._find_unusable(noticed, servers)
         parts = [SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))]
-        for alike, group in groupby(files, lambda one: (one.source_id, one.trust_hints)):
+        for (source_id, is_trusted), group in groupby(
+            files, lambda one: (one.source_id, one.trust_hints)
+        ):
             found = read_sources(
                 [one.path for one in group],
-                source_id=alike[0],
+                source_id=source_id,
                 exclude=exclude,
                 imports=True,
-                trust_hints=alike[1],
+                trust_hints=is_trusted,
                 memo=memo,
             )
             parts.append(found)
@@ -603,7 +560,7 @@ class BuildSources:
         parts.append(query_servers([one.server for one in servers], live, timeouts=timeouts))
         return SourceBatch.join(parts)
 
-    def _unusable(
+    def _find_unusable(
         self, noticed: Iterable[Diagnostic], servers: Collection[ServerSource]
     ) -> tuple[FailedSource, ...]:
         """Return the entries and servers of configurations that could not even be opened."""
@@ -617,27 +574,3 @@ class BuildSources:
                 names = frozenset(filter(None, [name]))
                 found.append(FailedSource(place, names, is_named=name is not None))
         return tuple(found)
-
-
-def _read_configured_sources(settings: Settings) -> tuple[ConfiguredSource, ...]:
-    entries = settings.sources()
-    if not entries:
-        raise UsageError(
-            "no source is named",
-            place="SOURCE",
-            remedy=f"name a file, a folder or a server, or write [[{SOURCES}]] into mcpg.toml",
-        )
-    if not any(one.entry.enabled for one in entries):
-        raise UsageError(
-            "every source is disabled",
-            place=f"{entries[0].file}: {SOURCES}",
-            remedy="take out 'enabled = false', or name a source on the command line",
-        )
-    return entries
-
-
-def _show_path(file: Path) -> str:
-    try:
-        return os.path.relpath(file)
-    except ValueError:  # on another drive
-        return str(file)

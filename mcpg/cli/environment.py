@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -139,46 +140,36 @@ def may_be_key(name: str, text: str) -> bool:
 
 def cache_folder() -> str | None:
     """Return the user's cache folder for mcpg, which need not exist; `None` when there is none."""
-    return os.environ.get("MCPG_CACHE") or _default_cache_folder()
-
-
-def _default_cache_folder() -> str | None:
-    if sys.platform == "win32":
-        base, name = os.environ.get("LOCALAPPDATA", ""), "mcpg\\Cache"
-    elif sys.platform == "darwin":
-        base, name = os.path.expanduser("~/Library/Caches"), "mcpg"  # noqa: PTH111 - as below
-    else:
-        # By the XDG Base Directory Specification, a relative path counts as none.
-        base, name = os.environ.get("XDG_CACHE_HOME", ""), "mcpg"
-        if not os.path.isabs(base):  # noqa: PTH117 - pathlib costs a cold search more than this
-            base = os.path.expanduser("~/.cache")  # noqa: PTH111 - as above
-    return os.path.join(base, name) if os.path.isabs(base) else None  # noqa: PTH117, PTH118 - as above
+    named = os.environ.get("MCPG_CACHE")
+    base = None if named else _find_base("~/Library/Caches", "XDG_CACHE_HOME", "~/.cache")
+    name = "mcpg\\Cache" if sys.platform == "win32" else "mcpg"
+    return str(base / name) if base else named or None
 
 
 def login_folder() -> str | None:
     """Return the user's folder for logins, which nothing empties; `None` when there is none."""
-    base = os.environ.get(LOGIN_VARIABLE) or _default_login_folder()
-    return os.path.abspath(base) if base else None  # noqa: PTH100 - as `cache_folder`
+    if named := os.environ.get(LOGIN_VARIABLE):
+        return os.path.abspath(named)  # noqa: PTH100 - `Path.absolute` keeps `..`
+    base = _find_base("~/Library/Application Support", "XDG_DATA_HOME", "~/.local/share")
+    return str(base / "mcpg" / "logins") if base else None
 
 
-def _default_login_folder() -> str | None:
+def _find_base(mac: str, variable: str, other: str) -> Path | None:
+    """Return the platform's folder for data of programs: on Windows, on a *mac*, or elsewhere."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA", "")
     elif sys.platform == "darwin":
-        base = os.path.expanduser("~/Library/Application Support")  # noqa: PTH111 - as above
+        base = os.path.expanduser(mac)  # noqa: PTH111 - `Path` may raise
     else:
         # By the XDG Base Directory Specification, a relative path counts as none.
-        base = os.environ.get("XDG_DATA_HOME", "")
-        if not os.path.isabs(base):  # noqa: PTH117 - as above
-            base = os.path.expanduser("~/.local/share")  # noqa: PTH111 - as above
-    return os.path.join(base, "mcpg", "logins") if os.path.isabs(base) else None  # noqa: PTH117, PTH118 - as above
+        base = os.environ.get(variable, "")
+        if not Path(base).is_absolute():
+            base = os.path.expanduser(other)  # noqa: PTH111 - as above
+    return Path(base) if Path(base).is_absolute() else None
 
 
 _LONGEST = 64 * 1024
 _MOST_DIGITS = 9
-_BLANK = " \t"
-_ENDS = " \t,]#"
-_LITERALS = {"true": True, "false": False}
 # What a search by the graph alone does without.
 _NEEDS_MORE = ("normalization.enabled", "telemetry.enabled")
 _LEFT_IN_VARIABLES = ("fusion", "candidates", "lexicon", *_NEEDS_MORE)
@@ -199,145 +190,56 @@ def plain_settings(file: str, environment: Mapping[str, str]) -> dict[str, Any]:
     Raises:
         NotPlainError: Something is not plain, or asks for more than a plain search.
         OSError: The file cannot be read.
-        ValueError: It is not UTF-8.
+        ValueError: It is not TOML.
     """
     if any(environment.get(KEYS[name].variable) for name in _LEFT_IN_VARIABLES):
         raise NotPlainError
-    found = _read(file) if file else {}
-    found |= _of_environment(environment)
+    found = _read_plain_file(Path(file)) if file else {}
+    for name in ("bundle", "strategy", "limit"):
+        if text := environment.get(KEYS[name].variable, ""):
+            found[name] = _read_number(text) if name == "limit" else text
     if found.get("strategy", _BY_GRAPH[0]) not in _BY_GRAPH:
         raise NotPlainError
     return found
 
 
-def _of_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in ("bundle", "strategy", "limit"):
-        text = environment.get(KEYS[name].variable, "")
-        if text:
-            found[name] = _number(text) if KEYS[name].plain is int else text
-    return found
+def _read_plain_file(path: Path) -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - most searches have no file
 
-
-def _read(path: str) -> dict[str, Any]:
-    with open(path, "rb") as file:  # noqa: PTH123 - pathlib costs more than the search
-        data = file.read(_LONGEST + 1)
-    values = plain_values(data.decode("utf-8-sig"))
-    if any(values.get(name) for name in _NEEDS_MORE):
-        raise NotPlainError
-    read = ("limit", "strategy", "lexicon")
-    found: dict[str, Any] = {name: values[name] for name in read if name in values}
-    if "bundle" in values:
-        found["bundle"] = os.path.join(os.path.dirname(path), values["bundle"])  # noqa: PTH118, PTH120 - as above
-    return found
-
-
-def plain_values(text: str) -> dict[str, Any]:
-    """Return the settings in the *text* of a file by name, without its sources.
-
-    Raises:
-        NotPlainError: It is long, or not plain, or only the models can tell whether it is valid.
-    """
+    with path.open("rb") as file:
+        text = file.read(_LONGEST + 1).decode("utf-8-sig")
     if len(text) > _LONGEST:
         raise NotPlainError
-    values = read_plain_toml(text)
+    table = tomllib.loads(text)
+    table.pop(SOURCES, None)
+    values = flatten_sections(table)
     for name, held in values.items():
-        if name not in KEYS or not KEYS[name].is_plain(held):
+        is_plain = name in KEYS and KEYS[name].is_plain(held)
+        if not is_plain or (isinstance(held, str) and holds_password(held)):
             raise NotPlainError
-        if isinstance(held, str) and holds_password(held):
-            raise NotPlainError
-    return values
-
-
-def read_plain_toml(text: str) -> dict[str, Any]:
-    """Return the values of a TOML document by name, those of sections as `section.key`.
-
-    The tables of `[[sources]]` are passed over.
-
-    Raises:
-        NotPlainError: There is anything but tables of settings and sources, and keys without
-            quotes, each with a string, a whole number, a truth value, or a list of such, on one
-            line and without escapes.
-    """
-    values: dict[str, Any] = {}
-    section, known = "", {""}
-    for line in text.replace("\r\n", "\n").split("\n"):
-        bare = line.strip(_BLANK)
-        if not bare.replace("\t", "").isprintable():
-            raise NotPlainError
-        if bare[:1] == "[":
-            section = _header(bare)
-            if section in known and section != SOURCES:
-                raise NotPlainError
-            known = {*known, section}
-            held: set[str] = set()
-        elif bare and bare[0] != "#":
-            key, value = _statement(bare)
-            name = f"{section}.{key}" if section else key
-            held = held if section else set(values)
-            if name in held or key in SECTIONS:
-                raise NotPlainError
-            held.add(name)
-            if section != SOURCES:
-                values[name] = value
-    return values
-
-
-def _header(line: str) -> str:
-    """Return the name of the table that begins with a *line*: a section, or that of a source."""
-    header = line.partition("#")[0].rstrip(_BLANK)
-    if header == f"[[{SOURCES}]]":
-        return SOURCES
-    section = header[1:-1]
-    if header[-1:] != "]" or section not in SECTIONS:
+    if any(values.get(name) for name in _NEEDS_MORE):
         raise NotPlainError
-    return section
+    found: dict[str, Any] = {
+        name: values[name] for name in ("limit", "strategy", "lexicon") if name in values
+    }
+    if "bundle" in values:
+        found["bundle"] = str(path.parent / values["bundle"])
+    return found
 
 
-def _statement(line: str) -> tuple[str, Any]:
-    key, _, rest = line.partition("=")
-    key = key.rstrip(_BLANK)
-    if not (key.isascii() and key.replace("_", "").isalnum()):
-        raise NotPlainError
-    value, rest = _value(rest)
-    if rest and rest[0] != "#":
-        raise NotPlainError
-    return key, value
-
-
-def _value(text: str) -> tuple[Any, str]:
-    """Return the value that a *text* begins with, and what follows."""
-    text = text.lstrip(_BLANK)
-    quote = text[:1]
-    if quote in ('"', "'"):
-        value, closing, rest = text[1:].partition(quote)
-        # Three quotation marks begin a text of several lines.
-        if not closing or "\\" in value or (not value and rest[:1] == quote):
-            raise NotPlainError
-        return value, rest.lstrip(_BLANK)
-    if quote == "[":
-        return _list(text[1:].lstrip(_BLANK))
-    end = min([place for place in map(text.find, _ENDS) if place >= 0], default=len(text))
-    word, rest = text[:end], text[end:].lstrip(_BLANK)
-    return (_LITERALS[word] if word in _LITERALS else _number(word)), rest
-
-
-def _list(text: str) -> tuple[list[Any], str]:
-    found = []
-    while text[:1] != "]":
-        if text[:1] == "[":
-            raise NotPlainError
-        value, text = _value(text)
-        found.append(value)
-        if text[:1] == ",":
-            text = text[1:].lstrip(_BLANK)
-        elif text[:1] != "]":
-            raise NotPlainError
-    return found, text[1:].lstrip(_BLANK)
-
-
-def _number(text: str) -> int:
+def _read_number(text: str) -> int:
     """Return the whole number above 0 that *text* is, in digits alone."""
     if not (text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS and text[0] != "0"):
         raise NotPlainError
     return int(text)
+
+
+def flatten_sections(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of *table* and of the sections in it by name."""
+    flat: dict[str, Any] = {}
+    for key, held in table.items():
+        if key in SECTIONS and isinstance(held, dict):
+            flat |= {f"{key}.{inner}": one for inner, one in held.items()}
+        else:
+            flat[key] = held
+    return flat

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from mcpg.cli.output import ClosedPipeError, Output
@@ -28,7 +29,17 @@ class ExitCode:
 def run_guarded(run: Callable[[], int], output: Output) -> int:
     """Run *run* and give its exit code; every exception becomes a message and a code."""
     try:
-        code = _run_reporting(run, output)
+        try:
+            code = run()
+        except ClosedPipeError:
+            raise
+        except KeyboardInterrupt:
+            output.error("interrupted")
+            code = ExitCode.INTERRUPTED
+        except McpgError as fault:
+            code = report_error(fault, output)
+        except Exception as fault:  # noqa: BLE001 - the last defence against a bare traceback
+            code = _report_foreign(fault, output)
         output.flush()
     except ClosedPipeError:
         silence()
@@ -38,29 +49,16 @@ def run_guarded(run: Callable[[], int], output: Output) -> int:
     return code
 
 
-def _run_reporting(run: Callable[[], int], output: Output) -> int:
-    try:
-        return run()
-    except ClosedPipeError:
-        raise
-    except KeyboardInterrupt:
-        output.error("interrupted")
-        return ExitCode.INTERRUPTED
-    except McpgError as fault:
-        return report_error(fault, output)
-    except Exception as fault:  # noqa: BLE001 - the last defence against a bare traceback
-        return _foreign(fault, output)
-
-
 def report_error(fault: McpgError, output: Output) -> int:
     """Print what went wrong and give the exit code."""
-    _trace(fault, output)
+    if output.debug:
+        output.raw_error("".join(traceback.format_exception(fault)))
     output.error(fault.message, place=fault.place, remedy=fault.remedy)
     return ExitCode.FAILED
 
 
-def _foreign(fault: Exception, output: Output) -> int:
-    """Judge an exception that is not ours: Typer's exit, its usage errors, a fault of mcpg."""
+def _report_foreign(fault: Exception, output: Output) -> int:
+    """Report an exception that is not ours: Typer's exit, its usage errors, a fault of mcpg."""
     typer = sys.modules.get("typer")  # without it, its exceptions cannot have been raised
     if typer is not None and isinstance(fault, typer.Exit):
         return int(fault.exit_code)
@@ -73,7 +71,8 @@ def _foreign(fault: Exception, output: Output) -> int:
     if isinstance(fault, FileNotFoundError) and not _has_folder():
         message = "the folder in which mcpg runs does not exist any more"
         return report_error(NotFoundError(message, remedy="change to one that does"), output)
-    _trace(fault, output)
+    if output.debug:
+        output.raw_error("".join(traceback.format_exception(fault)))
     detail = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     remedy = "report the traceback above" if output.debug else "run again with --debug"
     output.error(f"mcpg failed unexpectedly: {detail}", remedy=remedy)
@@ -82,13 +81,6 @@ def _foreign(fault: Exception, output: Output) -> int:
 
 def _has_folder() -> bool:
     try:
-        return bool(os.getcwd())  # noqa: PTH109 - the question is whether it can be asked
+        return bool(Path.cwd())
     except FileNotFoundError:
         return False
-
-
-def _trace(fault: Exception, output: Output) -> None:
-    if output.debug:
-        import traceback  # noqa: PLC0415 - only for errors
-
-        output.raw_error("".join(traceback.format_exception(fault)))

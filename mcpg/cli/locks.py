@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TextIO
 
@@ -105,25 +106,18 @@ class LockGuard:
         path = lock_path(settings)
         return cls(path, open_lock(path), reaction or (found.value if found else REFUSE))
 
-    @property
-    def hides(self) -> bool:
-        """Whether tools that have changed are left out."""
-        return self.reaction == HIDE
-
     def enforce_lock(
-        self,
-        batch: SourceBatch,
-        assembly: Assembly,
-        assemble: Callable[[SourceBatch], Assembly],
+        self, batch: SourceBatch, assembly: Assembly, assemble: Callable[[SourceBatch], Assembly]
     ) -> tuple[SourceBatch, Assembly]:
         """Return *batch* and its *assembly*, without what is not approved if that is left out."""
         if self.reaction == REFUSE:
             return batch, assembly
-        changes = [one for one in self._changes(assembly) if one.kind is not LockChangeKind.MISSING]
-        if not changes:
+        changes = assembly_changes(self.lock, assembly)
+        self.changes = tuple(one for one in changes if one.kind is not LockChangeKind.MISSING)
+        if not self.changes:
             return batch, assembly
-        self.changes = tuple(changes)
-        batch = leave_out_unapproved(batch, assembly.read, changes, hides=self.hides)
+        is_hiding = self.reaction == HIDE
+        batch = leave_out_unapproved(batch, assembly.read, self.changes, hides=is_hiding)
         return batch, assemble(batch)
 
     def report_changes(self, assembly: Assembly) -> Assembly:
@@ -131,12 +125,14 @@ class LockGuard:
         if self.reaction == REFUSE:
             return assembly
         # Those that are left out are no news; neither are hints of which some are left.
-        missing = [one for one in self._changes(assembly) if one.kind is LockChangeKind.MISSING]
         known = {one.key for one in self.changes}
-        self.changes = _sort_changes(
-            (*self.changes, *(one for one in missing if one.key not in known))
+        missing = (
+            one
+            for one in assembly_changes(self.lock, assembly)
+            if one.kind is LockChangeKind.MISSING and one.key not in known
         )
-        found = change_diagnostics(self.changes, self.path, hides=self.hides)
+        self.changes = tuple(sorted((*self.changes, *missing), key=attrgetter("key")))
+        found = change_diagnostics(self.changes, self.path, hides=self.reaction == HIDE)
         return replace(assembly, diagnostics=(*assembly.diagnostics, *found))
 
     def refuses(self, assembly: Assembly, output: Output, *, allows_missing: bool) -> bool:
@@ -148,16 +144,18 @@ class LockGuard:
             allows_missing: Whether tools may be missing whose sources failed.
         """
         has_failed = allows_missing and any(map(is_failure, assembly.diagnostics))
+        is_refusing = self.reaction == REFUSE
         found = tuple(
             one
-            for one in self._changes(assembly)
-            if not (one.kind is LockChangeKind.MISSING and (has_failed or self.reaction != REFUSE))
-            and not (self.reaction != REFUSE and _is_of_hints(one))
+            for one in assembly_changes(self.lock, assembly)
+            if (is_refusing or not _is_of_hints(one))
+            and (one.kind is not LockChangeKind.MISSING or (is_refusing and not has_failed))
         )
-        self.changes = found if self.reaction == REFUSE else _sort_changes((*self.changes, *found))
+        self.changes = (
+            found if is_refusing else tuple(sorted((*self.changes, *found), key=attrgetter("key")))
+        )
         if not output.quiet:
-            shown = shown_changes(self.changes[:_SHOWN], output, sys.stderr)
-            output.raw_error("".join(shown))
+            output.raw_error("".join(shown_changes(self.changes[:_SHOWN], output, sys.stderr)))
             if len(self.changes) > _SHOWN:
                 more = format_count(len(self.changes) - _SHOWN, "more change")
                 output.note(f"... and {more}; `mcpg lock` shows all")
@@ -172,13 +170,6 @@ class LockGuard:
             remedy="review them with `mcpg lock`, and approve with `mcpg lock --approve TOOL`",
         )
         return True
-
-    def _changes(self, assembly: Assembly) -> tuple[LockChange, ...]:
-        return assembly_changes(self.lock, assembly)
-
-
-def _sort_changes(changes: Iterable[LockChange]) -> tuple[LockChange, ...]:
-    return tuple(sorted(changes, key=lambda change: change.key))
 
 
 def _is_of_hints(change: LockChange) -> bool:

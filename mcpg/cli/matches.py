@@ -3,45 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING
 
-from mcpg.cli.terminal import cut, one_line, one_lines, pad, width
+from mcpg.cli.terminal import Screen, cut, one_line, one_lines, pad, width
 from mcpg.index.layout import SUMMARY_LENGTH
 from mcpg.values import score_text
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a search opens no more than an index
     from mcpg.catalog.model import Tool
     from mcpg.cli.open_bundle import IndexedTool
     from mcpg.engine import Match, SearchResult
 
 
-class TextView(Protocol):
-    """What text is laid out for."""
-
-    @property
-    def columns(self) -> int:
-        """Columns to wrap text at."""
-
-    @property
-    def row_columns(self) -> int:
-        """Columns that a row may take before it is cut."""
-
-    def is_colored(self, stream: TextIO | None) -> bool:
-        """Return whether text on *stream* is coloured."""
-
-    def paint(self, text: str, style: str) -> str:
-        """Put *text* in a style where colour is wanted."""
-
-
 _ID_LIMIT, _SOURCE_LIMIT = 44, 16
 _GAP = "  "
+_INDENT = " " * 12  # where the ids of matches with a number begin
 _LEAST_ROOM = 24  # for a description beside the id
 
 WITH_SOURCE = 80
 """Columns from which lists of tools name their sources."""
 
 
-def search_text(result: SearchResult, output: TextView) -> str:
+def search_text(result: SearchResult, output: Screen) -> str:
     """Return the matches, then what must run before them, what is related, and what comes next."""
     expanded = (*result.prerequisites, *result.related_matches, *result.next_step_matches)
     browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
@@ -79,7 +62,7 @@ class MatchRows:
     """
 
     def __init__(
-        self, matches: Sequence[Match], output: TextView, *, shows_score: bool = True
+        self, matches: Sequence[Match], output: Screen, *, shows_score: bool = True
     ) -> None:
         self._output = output
         self._shows_score = shows_score
@@ -116,14 +99,9 @@ class MatchRows:
             lines += self._lines("  ", match.via.weight, match)
             link = "before" if match.via.edge == "prerequisite" else "from"
             reason = one_line(f"{link} {match.via.source}: {match.via.reason}")
-            room = self._output.row_columns - len(self._indent)
-            lines.append(self._indent + self._output.paint(cut(reason, room), "dim"))
+            room = self._output.row_columns - len(_INDENT)
+            lines.append(_INDENT + self._output.paint(cut(reason, room), "dim"))
         return lines
-
-    @property
-    def _indent(self) -> str:
-        """Where the ids of matches with a number begin."""
-        return " " * 12
 
     def _lines(self, rank: str, number: float | None, match: Match) -> Iterator[str]:
         lead = f"{rank}{_GAP}" if number is None else f"{rank}{_GAP}{score_text(number):<6}{_GAP}"
@@ -133,7 +111,12 @@ class MatchRows:
             source = _GAP + pad(cut(one_line(match.source_id), self._sources), self._sources)
         room = self._output.row_columns - len(lead) - max(self._ids, width(name)) - len(_GAP)
         room -= len(source)
-        summary = _summarize_match(match, room)
+        text = match.summary
+        if room > SUMMARY_LENGTH <= len(text):  # the rest stands in the record, which takes longer
+            text = match.view.description
+        names = {match.tool_name, match.tool_id}
+        title = one_line(match.display_name)
+        summary = _summarize(title, one_line(text), names, is_enabled=match.is_enabled)
         gap = " " * (self._ids - width(name))
         painted = lead + self._output.paint(name, "cyan") + gap + source
         if room >= _LEAST_ROOM or not summary:
@@ -152,22 +135,12 @@ def summaries(tools: Iterable[Tool | IndexedTool]) -> list[str]:
     titles = one_lines([tool.display_name for tool in tools])
     texts = one_lines([tool.description for tool in tools])
     return [
-        _summary(title, text, {tool.name, tool.id}, is_enabled=tool.enabled)
+        _summarize(title, text, {tool.name, tool.id}, is_enabled=tool.enabled)
         for tool, title, text in zip(tools, titles, texts, strict=True)
     ]
 
 
-def _summarize_match(match: Match, room: int) -> str:
-    """Return one line on what the tool of *match* is, whole where there is *room* for it."""
-    names = {match.tool_name, match.tool_id}
-    text = match.summary
-    if room > SUMMARY_LENGTH <= len(text):  # the rest stands in the record, which takes longer
-        text = match.view.description
-    title, text = one_line(match.display_name), one_line(text)
-    return _summary(title, text, names, is_enabled=match.is_enabled)
-
-
-def _summary(title: str, description: str, names: set[str], *, is_enabled: bool) -> str:
+def _summarize(title: str, description: str, names: set[str], *, is_enabled: bool) -> str:
     state = "" if is_enabled else "(disabled) "
     if title in names or not title:
         return f"{state}{description}"

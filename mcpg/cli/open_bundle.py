@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mcpg.catalog.catalog import Catalog, ToolLookup, build_catalog
 from mcpg.catalog.view import ToolView
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.errors import Code, Diagnostic, McpgError, error
+from mcpg.files import MAX_BYTES, present_paths
 from mcpg.index.file import add_section, fresh_index
 from mcpg.index.layout import ABSENT, SUMMARY_LENGTH, StaleIndexError
-from mcpg.search.model import read_notices, recipe
+from mcpg.index.packing import Section
+from mcpg.search.model import pack_notices, read_notices, recipe
+from mcpg.search.scope import filter_index, filter_tools
+from mcpg.text.json_values import JsonObject
 from mcpg.values import to_json
 
-if TYPE_CHECKING:
-    from mcpg.catalog.catalog import Catalog
+if TYPE_CHECKING:  # a list of the tools of an index needs no more
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
     from mcpg.evaluation.judged import Judgements
-    from mcpg.index.packing import Section
     from mcpg.index.reader import Index
     from mcpg.sources import SourceBatch
-    from mcpg.text.json_values import JsonObject
-
 
 Answer = TypeVar("Answer")
 
@@ -61,14 +64,15 @@ class IndexedBundle:
         """
         if not filters:
             return self._tools(range(self.size)[:limit]), ()
-        from mcpg.search.scope import filter_index  # noqa: PLC0415 - most lists are whole
-
         numbers, noticed = filter_index(self.index, **filters)
         return self._tools(numbers[:limit]), noticed
 
     def _tools(self, numbers: Sequence[int]) -> list[IndexedTool]:
         cards = self.index.cards(numbers)
-        return [IndexedTool(self.index, *one) for one in zip(numbers, cards, strict=True)]
+        return [
+            IndexedTool(self.index, number, *card)
+            for number, card in zip(numbers, cards, strict=True)
+        ]
 
     def find_number(self, name: str) -> int:
         """Return the number of the one tool that *name* means, as `Catalog.named` finds it.
@@ -79,8 +83,6 @@ class IndexedBundle:
         number = self.index.find_tool(name.strip().casefold())
         if number != ABSENT:
             return number
-        from mcpg.catalog.catalog import ToolLookup  # noqa: PLC0415 - most are named by their ids
-
         return self.index.find_tool(ToolLookup(self._tools(range(self.size))).find_named(name).id)
 
     def document(self, number: int) -> ToolDocument:
@@ -122,32 +124,24 @@ def from_index(paths: Sequence[str], answer: Callable[[IndexedBundle], Answer]) 
         return None
 
 
+@dataclass(slots=True)
 class IndexedTool:
-    """A tool of an index, as lists show it."""
+    """A tool of an index, as lists show it; its summary is the beginning of its description."""
 
-    __slots__ = (
-        "_index",
-        "_number",
-        "_summary",
-        "display_name",
-        "enabled",
-        "id",
-        "name",
-        "source_id",
-    )
-
-    def __init__(
-        self, index: Index, number: int, card: tuple[str, str, str, str, str, bool]
-    ) -> None:
-        self._index, self._number = index, number
-        self.id, self.source_id, self.name, self.display_name, self._summary, self.enabled = card
+    _index: Index
+    _number: int
+    id: str
+    source_id: str
+    name: str
+    display_name: str
+    summary: str
+    enabled: bool
 
     @property
     def description(self) -> str:
         """The description on one line."""
-        summary = self._summary
         # The rest stands in the record, which takes longer.
-        return summary if len(summary) < SUMMARY_LENGTH else self.view().description
+        return self.summary if len(self.summary) < SUMMARY_LENGTH else self.view().description
 
     @property
     def input_schema(self) -> JsonObject:
@@ -195,15 +189,13 @@ class OpenedBundle:
         """Return at most *limit* tools that pass the *filters* of a search, with diagnostics."""
         if not filters:
             return self.tools[:limit], ()
-        from mcpg.search.scope import filter_tools  # noqa: PLC0415 - most lists are whole
-
         found, noticed = filter_tools(self.tools, **filters)
         return found[:limit], noticed
 
 
 def read_settings(**flags: Any) -> Settings:
     """Return the settings of this run: *flags* first, then environment and files."""
-    return Settings(os.getcwd(), os.environ, flags)  # noqa: PTH109 - pathlib is slow to import
+    return Settings(Path.cwd(), os.environ, flags)
 
 
 def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -> Engine:
@@ -247,12 +239,9 @@ def open_catalog(
         McpgError: Nothing is named or found, or what is there holds no tool that can be used.
     """
     paths = find_bundle_paths(settings, output)
-    if len(paths) == 1 and not texts:
-        opened = _from_index(paths[0])
-        if opened is not None:
-            return opened
+    if not texts and (opened := from_index(paths, _list_indexed)) is not None:
+        return opened
     from mcpg.bundle import assemble  # noqa: PLC0415 - as above
-    from mcpg.search.model import pack_notices  # noqa: PLC0415 - as above
 
     batch = _read(paths)
     try:
@@ -272,35 +261,19 @@ def open_catalog(
     )
 
 
-def _from_index(path: str) -> OpenedBundle | None:
-    """Return what the index of the bundle at *path* holds; `None` where that is not everything."""
-    from mcpg.search.model import read_notices  # noqa: PLC0415 - help needs none of it
-
-    index = fresh_index(path, recipe(), cache_folder())
-    if index is None:
-        return None
-    try:
-        index.verify(records=False)
-        noticed = read_notices(index, path)
-        return None if noticed is None else _open_index_catalog(index, path, noticed)
-    except (StaleIndexError, TypeError, ValueError):
-        return None
-
-
-def _open_index_catalog(index: Index, path: str, noticed: tuple[Diagnostic, ...]) -> OpenedBundle:
-    from mcpg.catalog.catalog import Catalog  # noqa: PLC0415 - as above
-
+def _list_indexed(bundle: IndexedBundle) -> OpenedBundle:
+    index = bundle.index
     documents = [index.record(number) for number in range(len(index))]
     # A bundle holds its documents in the order of their paths.
     paths = sorted(document.path for document in (*documents, *index.pages()))
-    places = {name: f"{path}: documents[{number}]" for number, name in enumerate(paths)}
+    places = {name: f"{bundle.path}: documents[{number}]" for number, name in enumerate(paths)}
     placed = [
         replace(document, tool=replace(document.tool, place=places[document.path]))
         for document in documents
     ]
     tools = tuple(document.tool for document in placed)
     by_id = {document.tool.id: document for document in placed}
-    return OpenedBundle(Catalog(tools), by_id, {}, noticed)
+    return OpenedBundle(Catalog(tools), by_id, {}, bundle.diagnostics)
 
 
 def open_sources(settings: Settings, output: Output) -> SourceBatch:
@@ -314,7 +287,6 @@ def open_sources(settings: Settings, output: Output) -> SourceBatch:
 
 def _read(paths: list[str]) -> SourceBatch:
     from mcpg.engine.loading import with_graphs_read  # noqa: PLC0415 - as above
-    from mcpg.files import present_paths  # noqa: PLC0415 - as above
     from mcpg.sources import read_sources  # noqa: PLC0415 - as above
 
     present, missing = present_paths(paths)
@@ -323,8 +295,6 @@ def _read(paths: list[str]) -> SourceBatch:
 
 
 def _tools_alone(batch: SourceBatch, fault: McpgError) -> OpenedBundle:
-    from mcpg.catalog.catalog import build_catalog  # noqa: PLC0415
-
     if not batch.tools:
         raise fault
     catalog = build_catalog(batch.tools, batch.rules)
@@ -357,7 +327,6 @@ def load_judgements(path: str) -> Judgements:
         McpgError: There is no such file, or no query in it can be used.
     """
     from mcpg.evaluation.judged import parse_judged, read_judged  # noqa: PLC0415 - as above
-    from mcpg.files import MAX_BYTES  # noqa: PLC0415 - as above
 
     if path == STDIN:
         # One byte more than is accepted, so that too much is noticed without reading it all.
@@ -385,32 +354,19 @@ class BuildStamp:
 
     def section(self) -> Section:
         """Return the section of an index that holds this stamp."""
-        import json  # noqa: PLC0415 - of a build alone
-
-        from mcpg.index.packing import Section  # noqa: PLC0415 - as above
-
         return Section(_SECTION, "B", json.dumps(to_json(self)).encode())
 
 
-def stamped_index(bundle: str) -> tuple[Index, BuildStamp] | None:
-    """Open the index beside *bundle*, checked as a whole, with its stamp.
-
-    Returns:
-        Both; `None` where the index is missing, stale, damaged or made by something else.
-    """
-    import json  # noqa: PLC0415 - as above
-
-    index = fresh_index(bundle, recipe())
-    if index is None:
-        return None
-    try:
-        index.verify()
-        return index, BuildStamp(**json.loads(bytes(index.section(_SECTION))))
-    except (StaleIndexError, TypeError, ValueError):
-        return None
-
-
 def build_stamp(bundle: str) -> BuildStamp:
-    """Return the stamp in the index beside *bundle*, an empty one where there is none."""
-    found = stamped_index(bundle)
-    return found[1] if found else BuildStamp("", 0, {})
+    """Return the stamp in the index beside *bundle*, which is checked as a whole.
+
+    It is empty where the index is missing, stale, damaged or made by something else.
+    """
+    index = fresh_index(bundle, recipe())
+    try:
+        if index is not None:
+            index.verify()
+            return BuildStamp(**json.loads(bytes(index.section(_SECTION))))
+    except (StaleIndexError, TypeError, ValueError):
+        pass
+    return BuildStamp("", 0, {})

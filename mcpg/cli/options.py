@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import Enum, StrEnum
 from functools import wraps
@@ -81,20 +81,17 @@ _TWO_COLUMNS = 72
 _STACKED_INDENT = 6
 
 
-def help_columns() -> int:
-    """Return the columns of help for standard output."""
-    if not is_terminal(sys.stdout):
-        return WIDTH
-    return max(NARROWEST, min(Screen().columns, WIDEST))
-
-
 def command_help(command: Any, path: str, columns: int = WIDTH) -> str:
     """Return the help of one command, called by *path* (`mcpg search`)."""
     options = [p for p in command.params if p.param_type_name == "option"]
     arguments = [p for p in command.params if p.param_type_name == "argument"]
-    rows = [(f"{p.metavar}{_repeats(p)}", p.help or "") for p in arguments]
+    rows, usage = [], "[OPTIONS]"
+    for argument in arguments:
+        name, more = argument.metavar, "..." if argument.nargs != 1 else ""
+        rows.append((f"{name}{more}", argument.help or ""))
+        usage += f" {name if argument.required else f'[{name}]'}{more}"
     return _join_sections(
-        _fill_text(f"Usage: {path} {_usage(arguments)}", columns, "    "),
+        _fill_text(f"Usage: {path} {usage}", columns, "    "),
         _paragraphs(command.help or "", columns),
         _section("Arguments", rows, columns),
         *_option_sections(options, columns),
@@ -117,14 +114,6 @@ def group_help(group: Any, path: str, columns: int = WIDTH) -> str:
     )
 
 
-def option_names(option: Any) -> str:
-    """Return an option's names, short first, with the name of its value."""
-    names = ", ".join(sorted(option.opts, key=len))
-    if option.is_flag:
-        return "/".join([names, *option.secondary_opts])
-    return f"{names} {option.metavar}"
-
-
 def _join_sections(*sections: str) -> str:
     return "\n\n".join(section for section in sections if section)
 
@@ -133,49 +122,42 @@ def _option_sections(options: list[Any], columns: int) -> Iterable[str]:
     rows: dict[str, list[tuple[str, str]]] = {_OTHERS: [], **{name: [] for name in HEADINGS}}
     for option in options:
         heading = next((_HEADING_OF[name] for name in option.opts if name in _HEADING_OF), _OTHERS)
-        rows[heading].append((option_names(option), _option_text(option)))
+        rows[heading].append(_describe_option(option))
     # Typer adds the help option by itself when it parses.
     rows[_HEADING_OF["--help"]].append(("-h, --help", "Show this help."))
     return [_section(heading, ours, columns) for heading, ours in rows.items()]
 
 
-def _option_text(option: Any) -> str:
+def _describe_option(option: Any) -> tuple[str, str]:
+    """Return an option's names, short first, with the name of its value; and its text."""
+    names = ", ".join(sorted(option.opts, key=len))
+    if option.is_flag:
+        names = "/".join([names, *option.secondary_opts])
+    else:
+        names = f"{names} {option.metavar}"
     default = option.default.value if isinstance(option.default, Enum) else option.default
     text = _TYPERS_OWN.get(option.name, option.help or "")
     if option.required:
         text += " [required]"
     elif default not in (None, False, "") and not option.is_flag:
-        text += (
-            f" [default: {default:g}]" if isinstance(default, float) else f" [default: {default}]"
-        )
-    return text
-
-
-def _usage(arguments: list[Any]) -> str:
-    parts = ["[OPTIONS]"]
-    for argument in arguments:
-        name = argument.metavar if argument.required else f"[{argument.metavar}]"
-        parts.append(f"{name}{_repeats(argument)}")
-    return " ".join(parts)
-
-
-def _repeats(argument: Any) -> str:
-    return "..." if argument.nargs != 1 else ""
+        shown = f"{default:g}" if isinstance(default, float) else default
+        text += f" [default: {shown}]"
+    return names, text
 
 
 def _section(heading: str, rows: list[tuple[str, str]], columns: int, indent: int = _INDENT) -> str:
     if not rows:
         return ""
-    return "\n".join([f"{heading}:", *(_row(name, text, columns, indent) for name, text in rows)])
-
-
-def _row(name: str, text: str, columns: int, indent: int) -> str:
-    lead = f"  {name}"
     is_stacked = columns < _TWO_COLUMNS and indent == _INDENT
     margin = " " * (_STACKED_INDENT if is_stacked else indent)
-    if is_stacked or len(lead) >= indent - 1:
-        return f"{lead}\n{_fill_text(text, columns, margin, margin)}"
-    return _fill_text(text, columns, margin, lead.ljust(indent))
+    lines = [f"{heading}:"]
+    for name, text in rows:
+        lead = f"  {name}"
+        if is_stacked or len(lead) >= indent - 1:
+            lines += [lead, _fill_text(text, columns, margin, margin)]
+        else:
+            lines.append(_fill_text(text, columns, margin, lead.ljust(indent)))
+    return "\n".join(lines)
 
 
 def _paragraphs(text: str, columns: int) -> str:
@@ -232,7 +214,10 @@ def usage_words(fault: Any) -> tuple[str, str]:
     """
     see_help = f"see `{command_path(fault)} --help`"
     if hasattr(fault, "possibilities"):
-        return _unknown_option(fault, see_help)
+        known = [one for it in fault.ctx.command.params for one in (*it.opts, *it.secondary_opts)]
+        begun = [one for one in known if one.startswith(fault.option_name)]
+        near = begun[:2] or suggest(fault.option_name, known, 2)
+        return _sentence(fault.message), f"did you mean {either(near)}?" if near else see_help
     if getattr(fault, "param", None) is not None:
         return _wrong_value(fault, see_help)
     message = one_line(str(fault.format_message()))
@@ -243,13 +228,6 @@ def usage_words(fault: Any) -> tuple[str, str]:
         near = suggest(found[2], fault.ctx.command.list_commands(fault.ctx), 2)
         return _sentence(found[1]), f"did you mean {either(near)}?" if near else see_help
     return _sentence(message), see_help
-
-
-def _unknown_option(fault: Any, see_help: str) -> tuple[str, str]:
-    known = [one for it in fault.ctx.command.params for one in (*it.opts, *it.secondary_opts)]
-    begun = [one for one in known if one.startswith(fault.option_name)]
-    near = begun[:2] or suggest(fault.option_name, known, 2)
-    return _sentence(fault.message), f"did you mean {either(near)}?" if near else see_help
 
 
 def _wrong_value(fault: Any, see_help: str) -> tuple[str, str]:
@@ -296,39 +274,27 @@ CONTEXT = inspect.Parameter("ctx", _KEYWORD, annotation=typer.Context)
 """The parameter by which Typer hands over its context."""
 
 
-def complete_strategy(incomplete: str) -> list[str]:
-    """Return the strategies that begin with *incomplete*."""
-    return [name for name in ("graph", "embeddings", "auto") if name.startswith(incomplete)]
+def _complete_from(*known: str) -> Callable[[str], list[str]]:
+    def complete(incomplete: str) -> list[str]:
+        return [name for name in known if name.startswith(incomplete)]
+
+    return complete
 
 
-def complete_fusion(incomplete: str) -> list[str]:
-    """Return the fusion schemes that begin with *incomplete*."""
-    return [name for name in FUSIONS if name.startswith(incomplete)]
+def _complete_from_tools(
+    list_names: Callable[[Tool], Iterable[str]],
+) -> Callable[[Any, str], list[str]]:
+    def complete(ctx: Any, incomplete: str) -> list[str]:
+        names = (name for tool in _tools(ctx) for name in list_names(tool))
+        return sorted({one_line(name) for name in names if name.startswith(incomplete)})
 
-
-def complete_provider(incomplete: str) -> list[str]:
-    """Return the embedding providers that begin with *incomplete*."""
-    known = (
-        *("local", "local:english", "local:multilingual"),
-        *("fastembed:", "sentence-transformers:", "openai:", "none"),
-    )
-    return [name for name in known if name.startswith(incomplete)]
+    return complete
 
 
 def complete_tool(ctx: Any, incomplete: str) -> list[tuple[str, str]]:
     """Return ids and titles of the tools whose id begins with *incomplete*."""
     tools = _tools(ctx)
     return [(t.id, one_line(t.display_name)) for t in tools if t.id.startswith(incomplete)]
-
-
-def complete_source(ctx: Any, incomplete: str) -> list[str]:
-    """Return the sources that begin with *incomplete*."""
-    return _beginning(incomplete, (tool.source_id for tool in _tools(ctx)))
-
-
-def complete_category(ctx: Any, incomplete: str) -> list[str]:
-    """Return the categories that begin with *incomplete*."""
-    return _beginning(incomplete, (name for tool in _tools(ctx) for name in tool.hints.categories))
 
 
 def _tools(ctx: Any) -> Sequence[Tool]:
@@ -341,17 +307,16 @@ def _tools(ctx: Any) -> Sequence[Tool]:
         return ()
 
 
-def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
-    return sorted({one_line(name) for name in names if name.startswith(incomplete)})
-
-
-COMPLETIONS = {
-    "strategy": complete_strategy,
-    "fusion": complete_fusion,
-    "provider": complete_provider,
+COMPLETIONS: Mapping[str, Callable[..., Any]] = {
+    "strategy": _complete_from("graph", "embeddings", "auto"),
+    "fusion": _complete_from(*FUSIONS),
+    "provider": _complete_from(
+        *("local", "local:english", "local:multilingual"),
+        *("fastembed:", "sentence-transformers:", "openai:", "none"),
+    ),
     "tool": complete_tool,
-    "source": complete_source,
-    "category": complete_category,
+    "source": _complete_from_tools(lambda tool: (tool.source_id,)),
+    "category": _complete_from_tools(lambda tool: tool.hints.categories),
 }
 """What a shell completes values from."""
 
@@ -430,9 +395,7 @@ AllowPrivate = Annotated[
 ServerTimeout = Annotated[
     float | None,
     typer.Option(
-        "--server-timeout",
-        metavar="SECONDS",
-        help="Per-server timeout in seconds. [default: 30]",
+        "--server-timeout", metavar="SECONDS", help="Per-server timeout in seconds. [default: 30]"
     ),
 ]
 Jobs = Annotated[
@@ -448,14 +411,11 @@ Jobs = Annotated[
 SourceId = Annotated[
     str | None,
     typer.Option(
-        "--source-id",
-        metavar="NAME",
-        help="Source id of all tools, in place of their own.",
+        "--source-id", metavar="NAME", help="Source id of all tools, in place of their own."
     ),
 ]
 Strict = Annotated[
-    bool,
-    typer.Option("--strict", help="Write nothing and exit 1 on a warning or an error."),
+    bool, typer.Option("--strict", help="Write nothing and exit 1 on a warning or an error.")
 ]
 AllowMissing = Annotated[
     bool,
@@ -468,23 +428,18 @@ AllowMissing = Annotated[
 Locked = Annotated[
     bool | None,
     typer.Option(
-        "--locked/--no-locked",
-        help="Hold the tools to the lock file, which `mcpg lock` writes.",
+        "--locked/--no-locked", help="Hold the tools to the lock file, which `mcpg lock` writes."
     ),
 ]
 Check = Annotated[
-    bool,
-    typer.Option("--check", help="Write nothing; exit 1 when the output is out of date."),
+    bool, typer.Option("--check", help="Write nothing; exit 1 when the output is out of date.")
 ]
 Diff = Annotated[
     bool,
     typer.Option("--diff", help="Write nothing; print the changes, and exit 1 when there are any."),
 ]
 Watch = Annotated[bool, make_annotation(parameters.WATCH)]
-Force = Annotated[
-    bool,
-    typer.Option("--force", help="Replace files that mcpg did not write."),
-]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that mcpg did not write.")]
 
 
 class _ShowsHelp:
@@ -501,6 +456,12 @@ class _ShowsHelp:
                 fault.ctx = ctx  # type: ignore[attr-defined]
             raise
 
+    def get_help(self, ctx: Any) -> str:
+        write = group_help if isinstance(self, TyperGroup) else command_help
+        is_seen = is_terminal(sys.stdout)
+        columns = max(NARROWEST, min(Screen().columns, WIDEST)) if is_seen else WIDTH
+        return write(self, ctx.command_path, columns)
+
     def get_help_option(self, ctx: Any) -> Any:
         option = super().get_help_option(ctx)  # type: ignore[misc]
         if option is not None:
@@ -516,9 +477,6 @@ def _show_help(ctx: typer.Context, _option: Any, is_wanted: bool) -> None:
 
 class HelpfulCommand(_ShowsHelp, TyperCommand):
     """A command whose help is plain text with examples at its foot."""
-
-    def get_help(self, ctx: Any) -> str:
-        return command_help(self, ctx.command_path, help_columns())
 
 
 def command(
@@ -554,7 +512,15 @@ def command(
             output = make_output(common, ctx.find_root().params)
             return function(output, chosen(**values)) if chosen else function(output, **values)
 
-        own = [keyword(one) for one in table] or _read_parameters(chosen or function)
+        own = [keyword(one) for one in table]
+        if not own:
+            declaring: Any = chosen or function
+            hints = get_type_hints(declaring, include_extras=True)
+            own = [
+                one.replace(kind=_KEYWORD, annotation=hints[name])
+                for name, one in inspect.signature(declaring).parameters.items()
+                if hints[name] is not Output
+            ]
         declare(run, (CONTEXT, *own, *map(keyword, COMMON)))
         app.command(
             name,
@@ -572,17 +538,6 @@ def declare(function: Callable[..., Any], own: Sequence[inspect.Parameter]) -> N
     """Have Typer read *own* as the parameters of *function*."""
     function.__signature__ = inspect.Signature(own)  # type: ignore[attr-defined]
     function.__annotations__ = {one.name: one.annotation for one in own}
-
-
-def _read_parameters(declaring: Any) -> list[inspect.Parameter]:
-    """Return the parameters of *declaring* but the output, with their annotations evaluated."""
-    hints = get_type_hints(declaring, include_extras=True)
-    own = [
-        one
-        for name, one in inspect.signature(declaring).parameters.items()
-        if hints[name] is not Output
-    ]
-    return [one.replace(kind=_KEYWORD, annotation=hints[one.name]) for one in own]
 
 
 def keyword(parameter: CommandParameter) -> inspect.Parameter:
@@ -604,9 +559,6 @@ def keyword(parameter: CommandParameter) -> inspect.Parameter:
 
 class HelpfulGroup(_ShowsHelp, TyperGroup):
     """A group of commands whose help is plain text."""
-
-    def get_help(self, ctx: Any) -> str:
-        return group_help(self, ctx.command_path, help_columns())
 
     def summary(self, name: str) -> str:
         """Return the first line of the help of the command *name*."""

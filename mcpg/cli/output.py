@@ -6,10 +6,10 @@ import errno
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final
 
 from mcpg.cli import terminal
 from mcpg.cli.terminal import (
@@ -24,34 +24,10 @@ from mcpg.cli.terminal import (
     width,
 )
 from mcpg.errors import Diagnostic, OutputError, Severity, UsageError, os_reason
+from mcpg.files import atomic_write, is_file
 
 if TYPE_CHECKING:
     from rich.status import Status
-
-
-def progress(what: str, *, quiet: bool, colored: bool) -> AbstractContextManager[Status | None]:
-    """Show *what* goes on for as long as the block runs; only on a terminal, unless *quiet*."""
-    if quiet or not is_terminal(sys.stderr):
-        return nullcontext()
-    from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
-    from rich.text import Text  # noqa: PLC0415 - as above
-
-    # As a text, since rich reads markup in what is a mere string.
-    return Console(stderr=True, no_color=not colored).status(Text(f"{what}..."))
-
-
-@contextmanager
-def counting(what: str, *, quiet: bool, colored: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show *what* goes on as `progress` does, and give what shows how many of how many."""
-    with progress(what, quiet=quiet, colored=colored) as shown:
-
-        def tell(done: int, of: int) -> None:
-            if shown is not None:
-                from rich.text import Text  # noqa: PLC0415 - as above
-
-                shown.update(Text(f"{what} {done:,} of {of:,}..."))
-
-        yield tell
 
 
 _SAME_KIND_LIMITS = {Severity.INFO: 10, Severity.WARNING: 50, Severity.ERROR: 1000}
@@ -73,36 +49,38 @@ COLORS = (Color.AUTO, Color.ALWAYS, Color.NEVER)
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class Output(Screen):
     """How a run talks.
 
     Attributes:
         quiet: Only data, warnings and errors.
         verbose: Everything, with details.
         debug: Tracebacks too.
-        color: When to colour.
     """
 
     quiet: bool = False
     verbose: bool = False
     debug: bool = False
-    color: str = Color.AUTO
 
     def text(self, text: str) -> None:
         """Write *text*, which must be safe already, and a line end as data."""
-        _write_data(f"{text}\n" if text else "")
+        with _guarded_data() as stream:
+            stream.write(f"{text}\n" if text else "")
 
     def bytes(self, data: bytes) -> None:
         """Write *data* as they are."""
-        _write_data(data)
+        with _guarded_data() as stream:
+            stream.flush()
+            stream.buffer.write(data)
 
     def document(self, text: str) -> None:
         """Write *text* byte for byte to a pipe or file, made safe on a terminal."""
-        _write_data(lines_kept(text) if is_terminal(sys.stdout) else text)
+        with _guarded_data() as stream:
+            stream.write(lines_kept(text) if is_terminal(sys.stdout) else text)
 
     def json(self, members: Mapping[str, Any]) -> None:
         """Write *members* as indented JSON in which nothing can steer a terminal."""
-        _write_data(json_text(members) + "\n")
+        self.text(json_text(members))
 
     def note(self, text: str) -> None:
         """Write *text* as a line to standard error, unless `--quiet` is given."""
@@ -136,7 +114,7 @@ class Output:
             kind = item.code, item.severity
             told[kind] = told.get(kind, 0) + 1
             if self.verbose or told[kind] <= _SAME_KIND_LIMITS[item.severity]:
-                self.raw_error(self._screen.diagnostic_line(item))
+                self.raw_error(self.diagnostic_line(item))
         for (code, severity), count in told.items():
             more = count - _SAME_KIND_LIMITS[severity]
             if not self.verbose and more > 0:
@@ -149,10 +127,8 @@ class Output:
     def raw_error(self, text: str) -> None:
         """Write *text* to standard error as it is."""
         if sys.stderr is not None:
-            try:  # noqa: SIM105 - `contextlib` takes long to import
+            with suppress(OSError, ValueError):
                 sys.stderr.write(text)
-            except (OSError, ValueError):
-                pass
 
     def flush(self) -> None:
         """Push out what is buffered.
@@ -161,53 +137,39 @@ class Output:
             ClosedPipeError: Nobody reads any more.
             OutputError: Standard output cannot be written.
         """
-        _with_data_stream(lambda stream: stream.flush())
-
-    def is_colored(self, stream: TextIO | None) -> bool:
-        """Return whether text on *stream* is coloured."""
-        return self._screen.is_colored(stream)
-
-    def paint(self, text: str, style: str) -> str:
-        """Colour *text* for standard output where colour is wanted."""
-        return self._screen.paint(text, style)
-
-    @property
-    def _screen(self) -> Screen:
-        return Screen(self.color)
-
-    @property
-    def columns(self) -> int:
-        """Columns to wrap text at."""
-        return self._screen.columns
-
-    @property
-    def row_columns(self) -> int:
-        """Columns that a row may take before it is cut."""
-        return self._screen.row_columns
+        with _guarded_data() as stream:
+            stream.flush()
 
     def progress(self, what: str) -> AbstractContextManager[Status | None]:
-        """Show *what* goes on for as long as the block runs; only on a terminal."""
-        return progress(what, quiet=self.quiet, colored=self.is_colored(sys.stderr))
+        """Show *what* goes on for as long as the block runs; only on a terminal, unless quiet."""
+        if self.quiet or not is_terminal(sys.stderr):
+            return nullcontext()
+        from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
+        from rich.text import Text  # noqa: PLC0415 - as above
 
-    def counting(self, what: str) -> AbstractContextManager[Callable[[int, int], None]]:
+        # As a text, since rich reads markup in what is a mere string.
+        is_plain = not self.is_colored(sys.stderr)
+        return Console(stderr=True, no_color=is_plain).status(Text(f"{what}..."))
+
+    @contextmanager
+    def counting(self, what: str) -> Iterator[Callable[[int, int], None]]:
         """Show *what* goes on as `progress` does, and give what shows how many of how many."""
-        return counting(what, quiet=self.quiet, colored=self.is_colored(sys.stderr))
+        with self.progress(what) as shown:
+
+            def tell(done: int, of: int) -> None:
+                if shown is not None:
+                    from rich.text import Text  # noqa: PLC0415 - as above
+
+                    shown.update(Text(f"{what} {done:,} of {of:,}..."))
+
+            yield tell
 
 
-def _write_data(data: str | bytes) -> None:
-    def write(stream: Any) -> None:
-        if isinstance(data, str):
-            stream.write(data)
-        else:
-            stream.flush()
-            stream.buffer.write(data)
-
-    _with_data_stream(write)
-
-
-def _with_data_stream(act: Callable[[Any], None]) -> None:
+@contextmanager
+def _guarded_data() -> Iterator[Any]:
+    """Give standard output; what goes wrong with it becomes an error of ours."""
     try:
-        act(sys.stdout)
+        yield sys.stdout
     except BrokenPipeError:
         raise ClosedPipeError from None
     except OSError as fault:
@@ -249,31 +211,23 @@ def check_replaceable(
     Raises:
         OutputError: The file begins otherwise, or cannot be looked at.
     """
-    from mcpg.files import is_file  # noqa: PLC0415 - a search writes no file
-
     if not is_file(path):
         return
-    start = _read_start(path, max(map(len, marks)), remedy)
-    if start and not start.startswith(tuple(marks)):
-        raise OutputError(
-            f"the file exists and is no {what}, so it is not overwritten",
-            place=str(path),
-            remedy=remedy,
-        )
-
-
-def _read_start(path: Path | str, size: int, remedy: str) -> bytes:
-    from pathlib import Path  # noqa: PLC0415 - as above
-
     try:
         with Path(path).open("rb") as stream:
-            return stream.read(size)
+            start = stream.read(max(map(len, marks)))
     except OSError as fault:
         raise OutputError(
             f"the file exists and cannot be checked before it is overwritten: {os_reason(fault)}",
             place=str(path),
             remedy=remedy,
         ) from fault
+    if start and not start.startswith(tuple(marks)):
+        raise OutputError(
+            f"the file exists and is no {what}, so it is not overwritten",
+            place=str(path),
+            remedy=remedy,
+        )
 
 
 # HTML reports on disk
@@ -286,8 +240,6 @@ def write_report(path: Path | str, report: str, output: Output, *, force: bool =
         OutputError: See `check_place`; or the file cannot be written.
         UsageError: See `check_place`.
     """
-    from mcpg.files import atomic_write  # noqa: PLC0415 - as above
-
     check_place(path, force=force)
     data = report.encode("utf-8")
     atomic_write(path, data)

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from mcpg.cli.output import Output
+from mcpg.cli.output import Color, Output
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +172,9 @@ IN_CATEGORIES = CommandParameter(
     repeats=True,
     completion="category",
 )
-READ_ONLY = switch(
-    "read_only",
-    "--read-only",
-    text="Only tools with a hint that they only read.",
-)
+READ_ONLY = switch("read_only", "--read-only", text="Only tools with a hint that they only read.")
 INCLUDE_DISABLED = switch(
-    "include_disabled",
-    "--include-disabled",
-    text="Include tools that are disabled by default.",
+    "include_disabled", "--include-disabled", text="Include tools that are disabled by default."
 )
 MIN_SCORE = CommandParameter(
     "min_score",
@@ -193,15 +186,9 @@ MIN_SCORE = CommandParameter(
     most=1.0,
 )
 ABSTAIN = switch(
-    "abstain",
-    "--abstain",
-    text="Return no match, and exit 1, when the best score is below 0.35.",
+    "abstain", "--abstain", text="Return no match, and exit 1, when the best score is below 0.35."
 )
-WATCH = switch(
-    "watch",
-    "--watch",
-    text="Run again when a file changes, until Ctrl-C.",
-)
+WATCH = switch("watch", "--watch", text="Run again when a file changes, until Ctrl-C.")
 _FORMAT_SYNONYMS = (("md", "markdown"), ("table", "text"), ("ttl", "turtle"))
 FORMAT = CommandParameter(
     "form",
@@ -249,12 +236,7 @@ EXPLANATION_FORMAT = CommandParameter(
     choices=LIST_FORMAT.choices,
     synonyms=_FORMAT_SYNONYMS,
 )
-HTML = CommandParameter(
-    "html",
-    ("--html",),
-    "Also write an HTML report.",
-    "FILE",
-)
+HTML = CommandParameter("html", ("--html",), "Also write an HTML report.", "FILE")
 PREFER = CommandParameter(
     "prefer",
     ("--prefer",),
@@ -381,11 +363,7 @@ EXPLAIN = (
         "THEN NOW",
         arity=2,
     ),
-    switch(
-        "routes",
-        "--route",
-        text="Explain the categories and adjusted scores of `mcpg route`.",
-    ),
+    switch("routes", "--route", text="Explain the categories and adjusted scores of `mcpg route`."),
     PREFER,
     HTML,
     switch("shows_times", "--timings", text="Show how long each stage took."),
@@ -476,8 +454,6 @@ def select_filters(given: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
 
 def make_output(*given: Mapping[str, Any]) -> Output:
     """Return the output for the common options; of several values of one the first counts."""
-    from mcpg.cli.output import Color, Output  # noqa: PLC0415 - a plain search does without
-
     chosen = {
         one.name: next((g[one.name] for g in given if g.get(one.name)), None) for one in COMMON
     }

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from mcpg.catalog.api_tools import ApiName, check_api
 from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.matches import nothing_found_text
 from mcpg.cli.open_bundle import open_engine, read_settings
-from mcpg.cli.output import Output
+from mcpg.cli.output import Output, write_report
 from mcpg.cli.parameters import FUSION, SETTINGS, select_filters
 from mcpg.cli.providers import ServiceFactory
-from mcpg.cli.render import RecordListing
+from mcpg.cli.render import RecordListing, markdown, text, write_listing
 from mcpg.cli.search_output import result_text
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.errors import McpgError, UsageError
 from mcpg.search.results import SearchResult, Strategy, check_fusion, check_strategy
-from mcpg.show.blocks import Block
+from mcpg.show.blocks import Block, Table
+from mcpg.show.explain import explain_blocks
+from mcpg.show.explain_summary import summary_blocks
+from mcpg.show.json import result_json
 from mcpg.text.json_values import JsonObject
 
 _DEFAULT_LIMIT = 5
@@ -70,11 +77,6 @@ class Question:
         )
 
     @property
-    def is_gated(self) -> bool:
-        """Whether to find nothing is a finding."""
-        return self.abstain or self.min_score is not None
-
-    @property
     def query(self) -> str | None:
         if self.words == ("-",):
             return standard_input(_QUERY_LIMIT).decode("utf-8", "replace").strip()
@@ -115,19 +117,11 @@ class DisplayOptions:
 
 def join_context(context: str | None, summary: str | None) -> Any:
     """Join *summary* and *context*, which is read as JSON where it is an object or a list."""
-    known = _object_or_text(context) if context else context
+    known: Any = context
+    if context and context.lstrip()[:1] in {"{", "["}:
+        with suppress(ValueError, RecursionError):
+            known = json.loads(context)
     return [summary, known] if summary else known
-
-
-def _object_or_text(context: str) -> Any:
-    if context.lstrip()[:1] not in {"{", "["}:
-        return context
-    import json  # noqa: PLC0415 - most contexts are texts
-
-    try:
-        return json.loads(context)
-    except (ValueError, RecursionError):
-        return context
 
 
 def answer_search(
@@ -147,13 +141,13 @@ def answer_search(
     result = engine.search(**arguments)
     if not related:
         result = result.without_related()
-    text = result_text(result, form, output, engine.diagnostics, schemas=schemas)
+    shown = result_text(result, form, output, engine.diagnostics, schemas=schemas)
     if form == "json":  # which holds the diagnostics
-        output.text(text)
+        output.text(shown)
         return exit_code(result)
     output.note_opening(engine.diagnostics)
     output.diagnostics(result.diagnostics)
-    output.text(text)
+    output.text(shown)
     if not result.matches:
         output.note(nothing_found(question))
     return exit_code(result)
@@ -172,16 +166,12 @@ def check_schemas(form: str, *, is_asked: bool) -> None:
 
 def nothing_found(question: Question) -> str:
     """Return that no tool was found, and what to try."""
-    from mcpg.cli.matches import nothing_found_text  # noqa: PLC0415 - as above
-
     abstain, is_filtered = question.abstain, bool(question.filters)
     return nothing_found_text(question.min_score, abstain=abstain, is_filtered=is_filtered)
 
 
 def answer_explain(question: Question, shown: DisplayOptions, output: Output) -> int:
     """Search and print everything that led to the result; write a report of it where asked."""
-    from mcpg.show.json import result_json  # noqa: PLC0415 - a search explains nothing
-
     arguments = make_search_arguments(question)
     engine = open_engine(question.settings, output)
     explanation = engine.explain(**arguments)
@@ -195,9 +185,9 @@ def answer_explain(question: Question, shown: DisplayOptions, output: Output) ->
         output.diagnostics(explanation.result.diagnostics)
     data = explanation.to_dict()
     if shown.form in LIST_FORMS:
-        from mcpg.cli.render import write_listing  # noqa: PLC0415 - as above
-
-        write_listing(_explanations_listing(data["matches"]), shown.form, output)
+        members = ("rank", "toolId", "sourceId", "score", "fusedScore", "description")
+        listing = RecordListing(data["matches"], members, "toolId", Table("Matches", (), ()))
+        write_listing(listing, shown.form, output)
     else:
         blocks = explanation_blocks(data, shown, output)
         write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
@@ -206,22 +196,10 @@ def answer_explain(question: Question, shown: DisplayOptions, output: Output) ->
     return exit_code(explanation.result)
 
 
-def _explanations_listing(matches: Sequence[JsonObject]) -> RecordListing:
-    from mcpg.cli.render import RecordListing  # noqa: PLC0415 - text and JSON do without
-    from mcpg.show.blocks import Table  # noqa: PLC0415 - as above
-
-    members = ("rank", "toolId", "sourceId", "score", "fusedScore", "description")
-    return RecordListing(matches, members, "toolId", Table("Matches", (), ()))
-
-
 def explanation_blocks(data: JsonObject, shown: DisplayOptions, output: Output) -> list[Block]:
     """Return what is shown of *data*, the JSON of an explanation: one screen, or all of it."""
     if shown.is_whole(output):
-        from mcpg.show.explain import explain_blocks  # noqa: PLC0415 - few runs show all
-
         return [*explain_blocks(data, shows_times=shown.shows_times)]
-    from mcpg.show.explain_summary import summary_blocks  # noqa: PLC0415 - JSON does without
-
     return summary_blocks(data, shows_times=shown.shows_times)
 
 
@@ -229,20 +207,13 @@ def write_blocks(
     blocks: Iterable[Block], form: str, output: Output, title: str = "", about: str = ""
 ) -> None:
     """Write *blocks* as text, or as Markdown below a *title* that ends with *about*."""
-    if form == "markdown":
-        from mcpg.cli.render import markdown  # noqa: PLC0415 - only for this format
-
-        output.text(markdown(blocks, title, about))
-    else:
-        from mcpg.cli.render import text  # noqa: PLC0415 - a search does without
-
-        output.text(text(blocks, output))
+    is_markdown = form == "markdown"
+    output.text(markdown(blocks, title, about) if is_markdown else text(blocks, output))
 
 
 def report_explain(path: str, data: JsonObject, shown: DisplayOptions, output: Output) -> None:
     """Write what `explain` prints as JSON to the file at *path*, as a page."""
-    from mcpg.cli.output import write_report  # noqa: PLC0415 - few runs write a report
-    from mcpg.show.reports import explain_page  # noqa: PLC0415
+    from mcpg.show.reports import explain_page  # noqa: PLC0415 - few runs write a report
 
     write_report(path, explain_page(data, shows_times=shown.shows_times), output)
 
@@ -255,18 +226,24 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
     """
     settings = question.settings
     query, strategy = question.query, find_strategy(settings)
-    if question.is_gated and not query and not question.context:
+    is_gated = question.abstain or question.min_score is not None
+    if is_gated and not query and not question.context:
         option = "--abstain" if question.abstain else "--min-score"
         raise UsageError(
             "without a query there are no scores to compare",
             place=option,
             remedy=f"add a query, or leave {option} out",
         )
+    limit = settings.find("limit")
+    if limit is not None and limit.value < 1:
+        raise UsageError(
+            f"the limit is {limit.value}", place=limit.origin, remedy="ask for 1 to 50 matches"
+        )
     return {
         "query": query,
         "context": question.context,
         "include_disabled": question.include_disabled,
-        "limit": _limit(settings),
+        "limit": _DEFAULT_LIMIT if limit is None else int(limit.value),
         "strategy": strategy,
         "fusion": find_fusion(settings, strategy),
         "min_score": question.min_score or 0.0,
@@ -276,17 +253,6 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
         **({"context_tools": question.context_tools} if question.context_tools else {}),
         **dict(question.filters),
     }
-
-
-def _limit(settings: Settings) -> int:
-    found = settings.find("limit")
-    if found is None:
-        return _DEFAULT_LIMIT
-    if found.value < 1:
-        raise UsageError(
-            f"the limit is {found.value}", place=found.origin, remedy="ask for 1 to 50 matches"
-        )
-    return int(found.value)
 
 
 def find_strategy(settings: Settings) -> str:
@@ -328,3 +294,65 @@ def uses_lexicon(settings: Settings) -> bool:
 def exit_code(result: SearchResult) -> int:
     """Return the exit code: to find nothing is a finding."""
     return ExitCode.DONE if result.matches else ExitCode.FINDINGS
+
+
+@dataclass(frozen=True, slots=True)
+class ToolList:
+    """What `--as` asks for: the found tools as the list that an API of language models takes.
+
+    Attributes:
+        api: The API.
+        deferred: Whether all other tools are added as deferred tools.
+        related: Whether prerequisites, related tools and next steps are added.
+        strict: Whether definitions are strict.
+    """
+
+    api: ApiName
+    deferred: bool
+    related: bool
+    strict: bool
+
+    @classmethod
+    def of(cls, api: str | None, *, deferred: bool, related: bool, strict: bool) -> ToolList:
+        """Return what the options ask for.
+
+        Raises:
+            UsageError: Tools are deferred, or definitions are strict, for no API, or for one that
+                has no tool search, or no strict mode.
+        """
+        if api is None:
+            place = "--deferred" if deferred else "--strict-schemas"
+            other = "anthropic" if deferred else "openai"
+            remedy = f"add --as {other} or --as openai-responses"
+            raise UsageError("no API is named", place=place, remedy=remedy)
+        known = check_api(api, is_deferring=deferred, is_strict=strict)
+        return cls(known, deferred, related, strict)
+
+    def check(self, form: str, *, explain: bool, input_schema: bool) -> None:
+        """Check that no option asks for other output.
+
+        Raises:
+            UsageError: One does.
+        """
+        others = {
+            f"--format {form}": form not in {"text", "json"},
+            "--explain": explain,
+            "--input-schema": input_schema,
+        }
+        option = next((name for name, is_given in others.items() if is_given), None)
+        if option is not None:
+            remedy = f"leave {option} out: the list is JSON, and has the schemas"
+            raise UsageError(f"a list of functions has no {option}", place="--as", remedy=remedy)
+
+    def answer(self, question: Question, output: Output) -> int:
+        """Search and print the list; return the exit code."""
+        engine = open_engine(question.settings, output)
+        result = engine.search(**make_search_arguments(question))
+        output.note_opening(engine.diagnostics)
+        output.diagnostics(result.diagnostics)
+        others = [tool for tool in engine.tools if tool.enabled] if self.deferred else ()
+        tools = result.as_tools(self.api, related=self.related, deferred=others, strict=self.strict)
+        output.json(tools.to_dict())
+        if not result.matches:
+            output.note(nothing_found(question))
+        return exit_code(result)

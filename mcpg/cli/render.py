@@ -7,14 +7,13 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mcpg.cli.matches import TextView
 from mcpg.cli.output import Output, glyphs_of_standard_output, hanging
 from mcpg.cli.terminal import (
     UNLIMITED,
+    Screen,
     diagnostic_text,
     is_terminal,
     json_safe,
@@ -76,30 +75,53 @@ def _parts(blocks: Iterable[model.Block]) -> list[str]:
     return [part for block in blocks for part in _write_block(block) if part]
 
 
-@singledispatch
 def _write_block(block: model.Block) -> Iterator[str]:
-    """Return the Markdown of *block* in parts that blank lines separate."""
-    raise TypeError(block)
+    """Return the Markdown of *block* in parts that blank lines separate; a chart has none."""
+    match block:
+        case model.Details():
+            yield f"<details><summary>{_summary(block.summary)}</summary>"
+            yield from _parts(block.blocks)
+            yield "</details>"
+        case model.Section():
+            title = block.title if block.heading is None else block.heading.capitalize()
+            if within := _parts(block.blocks):
+                yield f"**{inline(title)}**" if title else ""
+                yield from within
+        case model.Entries():
+            for entry in block.items:
+                parts = (code(entry.name), inline(entry.figures), inline(entry.about))
+                yield f"**{entry.rank}.** {'  '.join(filter(None, parts))}"
+                yield from _parts(entry.blocks)
+        case model.Table():
+            yield "\n".join(_table_lines(block))
+        case _:
+            yield _write_leaf(block)
 
 
-@_write_block.register(model.Chart)
-def _chart(_block: model.Chart) -> Iterator[str]:
-    return iter(())
+def _write_leaf(block: model.Block) -> str:
+    match block:
+        case model.Paragraph():
+            return inline(block.content)
+        case model.FactList():
+            facts = ((name, inline(value)) for name, value in block.rows)
+            return "\n".join(f"- {inline(name)}: {shown}" for name, shown in facts if shown)
+        case model.Bullets():
+            return "\n".join(f"- {inline(item)}" for item in block.items)
+        case model.Notices():
+            rows = (
+                (code(diagnostic_text(item)), code(item["place"] or "")) for item in block.items
+            )
+            return "\n".join(f"- {text} {place}".rstrip() for text, place in rows)
+        case model.Source():
+            from mcpg.documents.page import fence_for  # noqa: PLC0415 - few reports show a source
+
+            fence = fence_for(block.text)
+            return f"{fence}{block.language}\n{block.text}\n{fence}"
+        case _:
+            return ""
 
 
-@_write_block.register(model.Paragraph)
-def _paragraph(block: model.Paragraph) -> Iterator[str]:
-    yield inline(block.content)
-
-
-@_write_block.register(model.FactList)
-def _facts(block: model.FactList) -> Iterator[str]:
-    rows = ((name, inline(value)) for name, value in block.rows)
-    yield "\n".join(f"- {inline(name)}: {shown}" for name, shown in rows if shown)
-
-
-@_write_block.register(model.Table)
-def _table(block: model.Table) -> Iterator[str]:
+def _table_lines(block: model.Table) -> Iterator[str]:
     drawn = [[inline(cell).strip() for cell in row] for row in block.cells]
     # A column of bars is empty here.
     kept = [place for place in range(len(block.columns)) if any(row[place] for row in drawn)]
@@ -108,76 +130,29 @@ def _table(block: model.Table) -> Iterator[str]:
     columns = [block.columns[place] for place in kept]
     rules = ["---:" if column.is_number else "---" for column in columns]
     rows = [[row[place] for place in kept] for row in drawn]
-    lines = ([inline(column.head) for column in columns], rules, *rows)
-    yield "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
-
-
-@_write_block.register(model.Bullets)
-def _bullets(block: model.Bullets) -> Iterator[str]:
-    yield "\n".join(f"- {inline(item)}" for item in block.items)
-
-
-@_write_block.register(model.Source)
-def _source(block: model.Source) -> Iterator[str]:
-    from mcpg.documents.page import fence_for  # noqa: PLC0415 - few reports show a source
-
-    fence = fence_for(block.text)
-    yield f"{fence}{block.language}\n{block.text}\n{fence}"
-
-
-@_write_block.register(model.Notices)
-def _notices(block: model.Notices) -> Iterator[str]:
-    rows = ((code(diagnostic_text(item)), code(item["place"] or "")) for item in block.items)
-    yield "\n".join(f"- {text} {place}".rstrip() for text, place in rows)
-
-
-@_write_block.register(model.Details)
-def _details(block: model.Details) -> Iterator[str]:
-    yield f"<details><summary>{_summary(block.summary)}</summary>"
-    yield from _parts(block.blocks)
-    yield "</details>"
-
-
-@_write_block.register(model.Section)
-def _section(block: model.Section) -> Iterator[str]:
-    title = block.title if block.heading is None else block.heading.capitalize()
-    within = _parts(block.blocks)
-    if within:
-        yield f"**{inline(title)}**" if title else ""
-        yield from within
-
-
-@_write_block.register(model.Entries)
-def _entries(block: model.Entries) -> Iterator[str]:
-    for entry in block.items:
-        parts = (code(entry.name), inline(entry.figures), inline(entry.about))
-        yield f"**{entry.rank}.** {'  '.join(filter(None, parts))}"
-        yield from _parts(entry.blocks)
+    for cells in ([inline(column.head) for column in columns], rules, *rows):
+        yield f"| {' | '.join(cells)} |"
 
 
 def inline(content: model.Inline) -> str:
     """Return *content* on one line, safe in a paragraph and in a cell of a table."""
     match content:
         case str():
-            return _STRUCTURE.sub(r"\\\g<0>", content)
+            text = _STRUCTURE.sub(r"\\\g<0>", content)
         case model.CodeSpan():
-            return code(content.text[:_LONGEST])
-        case model.Figure() | model.Score():
-            return _number(content)
+            text = code(content.text[:_LONGEST])
+        case model.Figure():
+            text = format(content.value, content.form)
+        case model.Score():
+            text = score_text(content.value)
         case model.Styled():
             text = inline(content.content)
-            return f"**{text}**" if content.style == "bold" and text else text
+            text = f"**{text}**" if content.style == "bold" and text else text
         case tuple():
-            return "".join(map(inline, content))
+            text = "".join(map(inline, content))
         case _:  # a bar
-            return ""
-
-
-def _number(content: model.Figure | model.Score) -> str:
-    """Return *content* with the decimals that text and Markdown have."""
-    if isinstance(content, model.Score):
-        return score_text(content.value)
-    return format(content.value, content.form)
+            text = ""
+    return text
 
 
 def _summary(content: model.Inline) -> str:
@@ -196,7 +171,7 @@ _NARROWEST, _LAST = 12, 40
 _WRAPPABLE = 20
 
 
-def text(blocks: Iterable[model.Block], view: TextView) -> str:
+def text(blocks: Iterable[model.Block], view: Screen) -> str:
     """Return *blocks* as text, a blank line between them, laid out for *view*."""
     layout = TextLayout(view)
     parts = (part for block in blocks for part in layout.parts(block))
@@ -206,7 +181,7 @@ def text(blocks: Iterable[model.Block], view: TextView) -> str:
 class TextLayout:
     """Lays blocks out in lines. All text passes through `spans`, which makes it safe."""
 
-    def __init__(self, view: TextView) -> None:
+    def __init__(self, view: Screen) -> None:
         self._view = view
         self._glyphs = glyphs_of_standard_output()
         # A table of a whole catalogue asks for these thousands of times.
@@ -223,39 +198,36 @@ class TextLayout:
             yield list(self.lines(block))
 
     def lines(self, block: model.Block, indent: str = "") -> Iterator[str]:
-        """Return the lines of *block*, each behind *indent*."""
-        return self._writers[type(block)](self, block, indent)
+        """Return the lines of *block*, each behind *indent*; a chart has none."""
+        match block:
+            case model.Paragraph():
+                others = f"{indent}  " if indent else ""
+                yield from hanging(self._plain(block.content), self._columns, indent, others)
+            case model.Bullets():
+                yield from self._all(map(model.Paragraph, block.items), indent or "  ")
+            case model.Source():
+                yield from block.text.split("\n")
+            case model.Notices():
+                texts = (model.CodeSpan(diagnostic_text(item)) for item in block.items)
+                yield from self._all(map(model.Paragraph, texts), indent)
+            case model.Details():
+                yield from self._all(block.blocks if block.short is None else block.short, indent)
+            case model.Section():
+                yield from self._section(block, indent)
+            case model.Entries():
+                yield from chain.from_iterable(map(self._entry, block.items))
+            case model.FactList():
+                yield from self._facts(block, indent)
+            case model.Table():
+                yield from self._table(block, indent)
 
-    def _chart(self, _block: model.Chart, _indent: str = "") -> Iterator[str]:
-        return iter(())
-
-    def _paragraph(self, block: model.Paragraph, indent: str = "") -> Iterator[str]:
-        others = f"{indent}  " if indent else ""
-        yield from hanging(self._plain(block.content), self._columns, indent, others)
-
-    def _bullets(self, block: model.Bullets, indent: str = "") -> Iterator[str]:
-        yield from self._all(map(model.Paragraph, block.items), indent or "  ")
-
-    def _source(self, block: model.Source, _indent: str = "") -> Iterator[str]:
-        yield from block.text.split("\n")
-
-    def _notices(self, block: model.Notices, indent: str = "") -> Iterator[str]:
-        lines = (model.Paragraph(model.CodeSpan(diagnostic_text(item))) for item in block.items)
-        yield from self._all(lines, indent)
-
-    def _details(self, block: model.Details, indent: str = "") -> Iterator[str]:
-        yield from self._all(block.blocks if block.short is None else block.short, indent)
-
-    def _section(self, block: model.Section, indent: str = "") -> Iterator[str]:
+    def _section(self, block: model.Section, indent: str) -> Iterator[str]:
         title = block.title.lower() if block.heading is None else block.heading
         within = list(self._all(block.blocks, indent + INDENT))
         if within:
             for line in hanging(one_line(title), self._columns, "", ""):
                 yield self._paint_spans([(line, "bold")])
             yield from within
-
-    def _entries(self, block: model.Entries, _indent: str = "") -> Iterator[str]:
-        yield from chain.from_iterable(map(self._entry, block.items))
 
     def _all(self, blocks: Iterable[model.Block], indent: str) -> Iterator[str]:
         for block in blocks:
@@ -278,14 +250,14 @@ class TextLayout:
             yield INDENT + self._glyphs.cut(about, self._row_columns - len(INDENT))
         yield from self._all(entry.blocks, INDENT)
 
-    def _facts(self, facts: model.FactList, indent: str = "") -> Iterator[str]:
+    def _facts(self, facts: model.FactList, indent: str) -> Iterator[str]:
         rows = [(name, shown) for name, value in facts.rows if (shown := self._plain(value))]
         columns = max((len(name) for name, _ in rows), default=0) + 2
         for name, shown in rows:
             first = f"{indent}{name:<{columns}}"
             yield from hanging(shown, self._columns, first, " " * len(first))
 
-    def _table(self, table: model.Table, indent: str = "") -> Iterator[str]:
+    def _table(self, table: model.Table, indent: str) -> Iterator[str]:
         columns, places = self.select_columns(table)
         if not columns:
             return iter(())
@@ -298,8 +270,15 @@ class TextLayout:
         """Return the lines of *table*, none of whose cells is cut or wrapped."""
         drawn = []
         for place in places:
-            column, cells = table.columns[place], [row[place] for row in table.rows]
-            texts, taken = self._draw_column(column, cells)
+            column, cells = table.columns[place], list[Any](row[place] for row in table.rows)
+            if column.is_code:
+                texts = one_lines(cells)
+                taken = widths(texts)
+                if column.style and self._is_colored:
+                    texts = [self._view.paint(text, column.style) for text in texts]
+            else:
+                spans = [*map(self.spans, cells)]
+                texts, taken = [*map(self._paint_spans, spans)], [*map(_width, spans)]
             if table.has_heads:
                 head = self.spans(column.head, "bold")
                 texts, taken = [self._paint_spans(head), *texts], [_width(head), *taken]
@@ -310,17 +289,6 @@ class TextLayout:
                 texts = [text + " " * (size - one) for text, one in zip(texts, taken, strict=True)]
             drawn.append(texts)
         return ((indent + _GAP.join(row)).rstrip() for row in zip(*drawn, strict=True))
-
-    def _draw_column(self, column: model.Column, cells: list[Any]) -> tuple[list[str], list[int]]:
-        """Return what is written of *cells*, those of a *column*, and how wide each is."""
-        if column.is_code:
-            texts, style = one_lines(cells), column.style
-            sizes = widths(texts)
-            if style and self._is_colored:
-                texts = [self._view.paint(text, style) for text in texts]
-            return texts, sizes
-        spans = [*map(self.spans, cells)]
-        return [*map(self._paint_spans, spans)], [*map(_width, spans)]
 
     def _fitting(
         self, table: model.Table, columns: list[model.Column], places: list[int], indent: str
@@ -387,8 +355,12 @@ class TextLayout:
         wraps: bool,
     ) -> Iterator[str]:
         cells = []
-        for (cell, spans), column, size in zip(row, columns, sizes, strict=True):
-            shown = self._fit_cell(cell, spans, size)
+        for (cell, whole_spans), column, size in zip(row, columns, sizes, strict=True):
+            if isinstance(cell, model.Bar) and size < cell.columns:  # it is drawn to scale
+                bar = model.Bar(cell.share, max(0, size), cell.style)
+                shown = self._cut(self.spans(bar), size)
+            else:
+                shown = self._cut(whole_spans, size)
             gap, painted = " " * (size - _width(shown)), self._paint_spans(shown)
             cells.append(f"{gap}{painted}" if column.is_number else f"{painted}{gap}")
         lead = indent + "".join(f"{cell}{_GAP}" for cell in cells[:-1])
@@ -407,17 +379,14 @@ class TextLayout:
         else:
             yield lead.rstrip()
 
-    def _fit_cell(self, cell: model.Inline, spans: list[Span], size: int) -> list[Span]:
-        """Return *spans*, those of *cell*, in *size* columns: a bar to scale, all else cut."""
-        if isinstance(cell, model.Bar) and size < cell.columns:
-            spans = self.spans(model.Bar(cell.share, max(0, size), cell.style))
-        return self._cut(spans, size)
-
     def spans(self, inline: model.Inline, style: str = "") -> list[Span]:
         """Return *inline* as texts on one line, each with its style and nothing unsafe in it."""
         match inline:
             case str():
-                shown = _keep_spaces(inline).replace("→", self._glyphs.arrow)
+                # The spaces at its ends are kept.
+                start, end = len(inline) - len(inline.lstrip(" ")), len(inline.rstrip(" "))
+                shown = f"{inline[:start]}{one_line(inline)}{inline[end:] if start < end else ''}"
+                shown = shown.replace("→", self._glyphs.arrow)
             case model.CodeSpan():
                 shown = one_line(repr(inline.text) if inline.is_quoted else inline.text)
             case model.Figure():
@@ -452,28 +421,9 @@ class TextLayout:
             return "".join([text for text, _ in spans])
         return "".join(self._view.paint(text, style) if style else text for text, style in spans)
 
-    _writers: ClassVar[Mapping[type, Callable[[TextLayout, Any, str], Iterator[str]]]] = {
-        model.Bullets: _bullets,
-        model.Chart: _chart,
-        model.Details: _details,
-        model.Entries: _entries,
-        model.FactList: _facts,
-        model.Notices: _notices,
-        model.Paragraph: _paragraph,
-        model.Section: _section,
-        model.Source: _source,
-        model.Table: _table,
-    }
-
 
 def _width(spans: Iterable[Span]) -> int:
     return sum([width(text) for text, _ in spans])
-
-
-def _keep_spaces(text: str) -> str:
-    """Return *text* on one safe line, the spaces at its ends kept."""
-    start, end = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
-    return f"{text[:start]}{one_line(text)}{text[end:] if start < end else ''}"
 
 
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
@@ -502,11 +452,11 @@ def write_listing(listing: RecordListing, form: str, output: Output) -> None:
     output.text(listing_text(listing, form, output))
 
 
-def listing_text(listing: RecordListing, form: str, output: TextView) -> str:
+def listing_text(listing: RecordListing, form: str, output: Screen) -> str:
     """Return *listing* in the *form* `text`, `jsonl`, `csv`, `ids` or `markdown`."""
     match form:
         case "jsonl":
-            return "\n".join(map(_json_line, listing.records))
+            return "\n".join(json_safe(write_json(record)) for record in listing.records)
         case "csv":
             return _csv(listing)
         case "ids":
@@ -523,7 +473,7 @@ def make_table(listing: RecordListing) -> Table:
     return listing.table() if callable(listing.table) else listing.table
 
 
-def table_text(table: Table, output: TextView) -> str:
+def table_text(table: Table, output: Screen) -> str:
     """Return *table* as text: drawn by rich on a terminal, in whole aligned rows in a pipe."""
     if not is_terminal(sys.stdout):
         return text([table], output)
@@ -560,23 +510,15 @@ def table_text(table: Table, output: TextView) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def _json_line(record: Mapping[str, Any]) -> str:
-    return json_safe(write_json(record))
-
-
 def _csv(listing: RecordListing) -> str:
     import csv  # noqa: PLC0415 - only for this format
 
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(listing.members)
-    writer.writerows(_cells(listing))
-    return written.getvalue().rstrip("\n")
-
-
-def _cells(listing: RecordListing) -> Iterator[list[str]]:
     for record in listing.records:
-        yield [_no_formula(_member(record, name)) for name in listing.members]
+        writer.writerow(_no_formula(_member(record, name)) for name in listing.members)
+    return written.getvalue().rstrip("\n")
 
 
 def _no_formula(member: Any) -> str:

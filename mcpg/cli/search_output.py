@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from mcpg.cli.matches import TextView
+from mcpg.cli.matches import search_text
+from mcpg.cli.terminal import Screen, json_text
 from mcpg.errors import Diagnostic
+from mcpg.text.json_values import JsonObject
+from mcpg.values import score_text
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a search as text or JSON needs no tables
     from mcpg.cli.render import RecordListing
     from mcpg.engine import Match, SearchResult
     from mcpg.show.blocks import Table
-    from mcpg.text.json_values import JsonObject
 
 
 def result_text(
     result: SearchResult,
     form: str,
-    output: TextView,
+    output: Screen,
     loading: Iterable[Diagnostic] = (),
     *,
     schemas: bool = False,
@@ -33,11 +35,8 @@ def result_text(
         schemas: Whether it has input schemas, in the forms `json` and `jsonl`.
     """
     if form == "text":
-        from mcpg.cli.matches import search_text  # noqa: PLC0415 - JSON does without
-
         return search_text(result, output)
     if form == "json":
-        from mcpg.cli.terminal import json_text  # noqa: PLC0415 - as above
         from mcpg.show.json import result_json  # noqa: PLC0415 - text does without
 
         members = result_json(result, loading)
@@ -75,7 +74,6 @@ def matches_listing(
 
 def _matches_table(matches: Sequence[Match]) -> Table:
     from mcpg.show.blocks import CodeSpan, Column, Styled, Table  # noqa: PLC0415 - as above
-    from mcpg.values import score_text  # noqa: PLC0415 - as above
 
     columns = (
         Column("#", is_number=True),

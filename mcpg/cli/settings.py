@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +14,17 @@ from mcpg.cli.environment import (
     KEY_VARIABLE,
     KEYS,
     POSTGRES_VARIABLE,
-    SECTIONS,
     SOURCES,
-    NotPlainError,
     SettingKey,
+    flatten_sections,
     holds_password,
     may_be_key,
-    plain_values,
 )
 from mcpg.cli.terminal import either
 from mcpg.errors import InputError, NotFoundError, UsageError
+from mcpg.files import exists, is_file, read_bytes
+from mcpg.text.json_values import read_float
+from mcpg.text.library_errors import toml_reason
 
 if TYPE_CHECKING:
     from mcpg.cli.source_settings import ConfiguredSource
@@ -75,11 +78,8 @@ class Settings:
         environment: Mapping[str, str] | None = None,
         flags: Mapping[str, Any] | None = None,
     ) -> None:
-        self.folder, self.environment, self.flags = (
-            os.fspath(folder),
-            environment or {},
-            flags or {},
-        )
+        self.folder = os.fspath(folder)
+        self.environment, self.flags = environment or {}, flags or {}
         self._read: dict[str, ConfigFile | None] = {}
 
     def find(self, name: str) -> Setting | None:
@@ -113,9 +113,16 @@ class Settings:
         """
         named = self.find("bundle")
         if named is None:
-            return (self._discover_bundle(),)
+            for folder in self._folders():
+                if is_file(folder / DEFAULT_BUNDLE):
+                    return (Setting(str(folder / DEFAULT_BUNDLE), "discovered"),)
+            raise NotFoundError(
+                f"no bundle: there is no {DEFAULT_BUNDLE} here or in a parent folder",
+                remedy="name one with --bundle, MCPG_BUNDLE or mcpg.toml, "
+                "or make one with `mcpg bundle SOURCE... -o graph.mdld`",
+            )
         paths = [named.value] if isinstance(named.value, str) else named.value
-        if not any(map(_exists, paths)):
+        if not any(map(exists, paths)):
             names = either([repr(path) for path in paths])
             raise NotFoundError(
                 f"there is no bundle, folder or manifest called {names}",
@@ -127,8 +134,6 @@ class Settings:
     @property
     def project(self) -> Path:
         """The folder of the nearest configuration file, or the working folder."""
-        from pathlib import Path  # noqa: PLC0415 - a search needs none
-
         file = next(self._files(), None)
         return Path(file.path).parent if file else Path(self.folder)
 
@@ -145,8 +150,6 @@ class Settings:
         path = named if isinstance(named, str) else ""
         if not path.casefold().endswith(".mdld"):
             return DEFAULT_BUNDLE
-        from pathlib import Path  # noqa: PLC0415 - as above
-
         folder = Path(self.folder).absolute()
         is_below = Path(path).is_relative_to(folder)
         return str(Path(path).relative_to(folder)) if is_below else path
@@ -168,70 +171,38 @@ class Settings:
             InputError: See `find`.
         """
         for file in self._files():
-            if file.sources is not None:
-                self._check_owner(file.path)
-                return file.read_sources()
+            if file.sources is None:
+                continue
+            # Sources may start programs, and someone may have left the file in a folder above. The
+            # owner of the working folder is trusted.
+            if hasattr(os, "geteuid"):
+                trusted = {0, os.geteuid(), Path(self.folder).stat().st_uid}
+                if Path(file.path).stat().st_uid not in trusted:
+                    raise UsageError(
+                        "belongs to another user, and its sources may start programs",
+                        place=f"{file.path}: {SOURCES}",
+                        remedy="name the sources on the command line, or copy the file",
+                    )
+            from mcpg.cli.source_settings import read_entries  # noqa: PLC0415 - pydantic
+
+            fail = partial(file.error, at=(SOURCES,))
+            return read_entries(file.sources, Path(file.path), fail)
         return None
 
     def _files(self) -> Iterator[ConfigFile]:
         """Yield the configuration files, highest precedence first."""
         for name, above in _TABLES.items():
             if name not in self._read:
-                self._read[name] = self._nearest(name, above)
-            file = self._read[name]
-            if file is not None:
+                paths = (folder / name for folder in self._folders())
+                read = (read_config(str(path), above) for path in paths if is_file(path))
+                self._read[name] = next(filter(None, read), None)
+            if (file := self._read[name]) is not None:
                 yield file
 
-    def _nearest(self, name: str, above: tuple[str, ...]) -> ConfigFile | None:
-        for folder in self._folders():
-            path = os.path.join(folder, name)  # noqa: PTH118 - as below
-            if os.path.isfile(path) and (file := read_config(path, above)):  # noqa: PTH113 - as below
-                return file
-        return None
-
-    def _folders(self) -> Iterator[str]:
-        """Yield the working folder and those above it."""
-        folder = os.path.join(os.getcwd(), self.folder)  # noqa: PTH109, PTH118 - pathlib is slow to import
-        while True:
-            yield folder
-            parent = os.path.dirname(folder)  # noqa: PTH120 - as above
-            if parent == folder:
-                return
-            folder = parent
-
-    def _check_owner(self, file: str) -> None:
-        """Refuse sources, which may start programs, of a file that someone left in a folder above.
-
-        The owner of the working folder is trusted.
-        """
-        if not hasattr(os, "geteuid"):
-            return
-        trusted = {0, os.geteuid(), os.stat(self.folder).st_uid}  # noqa: PTH116 - as above
-        if os.stat(file).st_uid not in trusted:  # noqa: PTH116 - as above
-            raise UsageError(
-                "belongs to another user, and its sources may start programs",
-                place=f"{file}: {SOURCES}",
-                remedy="name the sources on the command line, or copy the file",
-            )
-
-    def _discover_bundle(self) -> Setting:
-        for folder in self._folders():
-            path = os.path.join(folder, DEFAULT_BUNDLE)  # noqa: PTH118 - as above
-            if os.path.isfile(path):  # noqa: PTH113 - as above
-                return Setting(path, "discovered")
-        raise NotFoundError(
-            f"no bundle: there is no {DEFAULT_BUNDLE} here or in a parent folder",
-            remedy="name one with --bundle, MCPG_BUNDLE or mcpg.toml, "
-            "or make one with `mcpg bundle SOURCE... -o graph.mdld`",
-        )
-
-
-def _exists(path: str) -> bool:
-    if os.path.exists(path):  # noqa: PTH110 - as above
-        return True
-    from mcpg.files import exists  # noqa: PLC0415 - most paths are right
-
-    return exists(path)
+    def _folders(self) -> Sequence[Path]:
+        """Return the working folder and those above it."""
+        folder = Path(self.folder).absolute()
+        return (folder, *folder.parents)
 
 
 def _parse_value(key: SettingKey, text: str) -> Any:
@@ -242,12 +213,14 @@ def _parse_value(key: SettingKey, text: str) -> Any:
         return int(text)
     from mcpg.cli.setting_models import check_settings  # noqa: PLC0415 - pydantic
 
-    def fail(message: str, remedy: str, *_: str | int) -> UsageError:
-        return UsageError(message, place=key.variable, remedy=remedy)
-
     section, _, last = key.name.rpartition(".")
     values: dict[str, Any] = {section: {last: text}} if section else {last: text}
-    return _flat(check_settings(values, fail, are_texts=True))[key.name]
+    found = check_settings(
+        values,
+        lambda message, remedy, *_: UsageError(message, place=key.variable, remedy=remedy),
+        are_texts=True,
+    )
+    return flatten_sections(found)[key.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +233,7 @@ class ConfigFile:
         above: The keys of the table that holds the settings, none for the whole file.
         values: Settings by name; paths begin with the file's folder.
         sources: Value of `sources`, not yet checked, so that a mistake in it only stops what uses
-            it; `UNREAD` where it is in the text, and `None` where there is none.
+            it; `None` where there is none.
     """
 
     path: str
@@ -269,41 +242,16 @@ class ConfigFile:
     values: Mapping[str, Any]
     sources: Any = None
 
-    def read_sources(self) -> tuple[ConfiguredSource, ...]:
-        """Return the entries of `[[sources]]`.
-
-        Raises:
-            UsageError: Something in them is invalid.
-        """
-        from pathlib import Path  # noqa: PLC0415 - as above
-
-        from mcpg.cli.source_settings import read_entries  # noqa: PLC0415 - a search needs none
-
-        def fail(message: str, remedy: str, *path: str | int) -> UsageError:
-            return self.error(message, remedy, SOURCES, *path)
-
-        entries = self.sources
-        if entries is UNREAD:
-            import tomllib  # noqa: PLC0415 - as above
-
-            from mcpg.text.json_values import read_float  # noqa: PLC0415 - as above
-
-            # An environment variable `3.10` is not `3.1`.
-            entries = tomllib.loads(self.text, parse_float=read_float)[SOURCES]
-        return read_entries(entries, Path(self.path), fail)
-
-    def error(self, message: str, remedy: str, *path: str | int) -> UsageError:
-        """Return the error of what is at *path* in the settings, with its line."""
+    def error(
+        self, message: str, remedy: str, *path: str | int, at: Sequence[str] = ()
+    ) -> UsageError:
+        """Return the error of what is at *path* below *at* in the settings, with its line."""
         from mcpg.cli.setting_models import shown_path  # noqa: PLC0415 - pydantic
 
-        full = (*self.above, *path)
+        full = (*self.above, *at, *path)
         line = find_line(self.text, full)
         place = f"{self.path}{f':{line}' if line else ''}: {shown_path(full)}"
         return UsageError(message, place=place, remedy=remedy)
-
-
-UNREAD = object()
-"""Stands for sources that are read when they are needed."""
 
 
 def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
@@ -313,29 +261,15 @@ def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
         InputError: The file is not TOML.
         UsageError: A key is unknown, or its value is invalid.
     """
-    text = _read_config_text(path)
+    try:
+        text = read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
+    except UnicodeDecodeError as fault:
+        place = f"{path}: byte {fault.start}"
+        raise InputError("is not UTF-8", place=place, remedy="save it as UTF-8") from fault
     if above and not may_be_key(above[-1], text):
         return None  # a project file of others may even be broken
-    plain = None if above else _plainly_read(path, text)
-    return plain or _read_wholly(path, text, above)
-
-
-def _plainly_read(path: str, text: str) -> ConfigFile | None:
     try:
-        values = _below(path, plain_values(text))
-    except NotPlainError:
-        return None
-    has_sources = any(line.lstrip().startswith(f"[[{SOURCES}]]") for line in text.split("\n"))
-    return ConfigFile(path, text, (), values, UNREAD if has_sources else None)
-
-
-def _read_wholly(path: str, text: str, above: tuple[str, ...]) -> ConfigFile | None:
-    import tomllib  # noqa: PLC0415 - most files are plain
-
-    from mcpg.text.json_values import read_float  # noqa: PLC0415 - as above
-    from mcpg.text.library_errors import toml_reason  # noqa: PLC0415 - as above
-
-    try:
+        # An environment variable `3.10` is not `3.1`.
         table: Any = tomllib.loads(text, parse_float=read_float)
     except (ValueError, RecursionError) as fault:
         problem, remedy, at = toml_reason(fault, text)
@@ -343,40 +277,21 @@ def _read_wholly(path: str, text: str, above: tuple[str, ...]) -> ConfigFile | N
         raise InputError(message, place=f"{path}:{at}", remedy=remedy) from fault
     for key in above:
         table = table.get(key) if isinstance(table, dict) else None
-    file = ConfigFile(path, text, above, {})
     if table is None:
         return None
+    file = ConfigFile(path, text, above, {})
     if not isinstance(table, dict):
         name = ".".join(above)
         raise file.error(f"{name!r} is not a table", f"write [{name}]")
     sources = table.pop(SOURCES, None)
-    return ConfigFile(path, text, above, _below(path, _check_values(table, file)), sources)
-
-
-def _below(path: str, values: dict[str, Any]) -> dict[str, Any]:
-    """Return *values* with paths that begin with the folder of the file at *path*."""
-    named = [name for name in _PATHS if name in values]
-    if not named:
-        return values
-    from pathlib import Path  # noqa: PLC0415 - few files name a path
-
-    folder = Path(path).parent
-    return values | {name: str(folder / values[name]) for name in named}
-
-
-def _read_config_text(path: str) -> str:
-    from mcpg.files import read_bytes  # noqa: PLC0415 - most runs have no configuration
-
-    try:
-        return read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
-    except UnicodeDecodeError as fault:
-        place = f"{path}: byte {fault.start}"
-        raise InputError("is not UTF-8", place=place, remedy="save it as UTF-8") from fault
+    values, folder = _check_values(table, file), Path(path).parent
+    values |= {name: str(folder / values[name]) for name in _PATHS & values.keys()}
+    return ConfigFile(path, text, above, values, sources)
 
 
 def _check_values(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
     """Return the valid settings of a *table* by name."""
-    values = _flat(table)
+    values = flatten_sections(table)
     for name, held in values.items():
         texts = held if isinstance(held, list) else [held]
         if any(isinstance(text, str) and holds_password(text) for text in texts):
@@ -389,18 +304,7 @@ def _check_values(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
         return values
     from mcpg.cli.setting_models import check_settings  # noqa: PLC0415 - pydantic
 
-    return _flat(check_settings(table, file.error))
-
-
-def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of *table* and of the sections in it by name."""
-    flat: dict[str, Any] = {}
-    for key, held in table.items():
-        if key in SECTIONS and isinstance(held, dict):
-            flat |= {f"{key}.{inner}": one for inner, one in held.items()}
-        else:
-            flat[key] = held
-    return flat
+    return flatten_sections(check_settings(table, file.error))
 
 
 def find_line(text: str, path: Sequence[str | int]) -> int | None:
@@ -423,13 +327,13 @@ def find_line(text: str, path: Sequence[str | int]) -> int | None:
             high = middle
         else:
             low, begin = end + 1, end
-    return _first_filled(lines, begin) + 1
+    # What precedes the statement may be blank, or a comment.
+    filled = (n for n in range(begin, len(lines)) if lines[n].strip()[:1] not in ("", "#"))
+    return next(filled, begin) + 1
 
 
 def _read_from(lines: list[str], end: int) -> tuple[int, dict[str, Any] | None]:
     """Read the first *end* lines, or as many more as it takes to end with a statement."""
-    import tomllib  # noqa: PLC0415 - as above
-
     for longer in range(end, min(end + _LONGEST_STATEMENT, len(lines)) + 1):
         try:
             return longer, tomllib.loads("\n".join(lines[:longer]) + "\n")
@@ -439,18 +343,9 @@ def _read_from(lines: list[str], end: int) -> tuple[int, dict[str, Any] | None]:
 
 
 def _has(table: Any, path: Sequence[str | int]) -> bool:
-    for part in path:
-        if isinstance(part, int):
-            is_there = isinstance(table, list) and part < len(table)
-        else:
-            is_there = isinstance(table, dict) and part in table
-        if not is_there:
-            return False
-        table = table[part]
+    try:
+        for part in path:
+            table = table[part]
+    except (KeyError, IndexError, TypeError):
+        return False
     return True
-
-
-def _first_filled(lines: list[str], begin: int) -> int:
-    """Return the first line from *begin* on that is neither blank nor a comment."""
-    filled = (n for n in range(begin, len(lines)) if lines[n].strip()[:1] not in ("", "#"))
-    return next(filled, begin)

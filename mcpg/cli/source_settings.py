@@ -37,6 +37,7 @@ from mcpg.cli.setting_models import (
     type_name,
     unset,
 )
+from mcpg.cli.watch import relative_path
 from mcpg.errors import Code, Diagnostic, McpgError, error, info
 from mcpg.net.addresses import is_header_name
 from mcpg.sources.arguments import SourceCollector, free_name
@@ -403,15 +404,8 @@ class ConfiguredSource:
         if isinstance(self.entry, PythonSource):
             return f"{PYTHON}{self.entry.python}"
         if isinstance(self.entry, CodeSource):
-            return f"{CODE}{self._path(self.entry.code)}"
-        return self._path(self._own["path"])
-
-    def _path(self, path: str) -> str:
-        path = _below(self.file.parent, path)
-        try:
-            return os.path.relpath(path)
-        except ValueError:  # on another drive
-            return path
+            return f"{CODE}{relative_path(_below(self.file.parent, self.entry.code))}"
+        return relative_path(_below(self.file.parent, self._own["path"]))
 
     @property
     def _own(self) -> dict[str, Any]:
@@ -576,7 +570,9 @@ def _below(folder: Path, path: str) -> str:
     return os.path.normpath(folder / os.path.expanduser(path))  # noqa: PTH111 - `Path` may raise
 
 
+# Descriptions are texts of the reference page; a schema has them without links and line breaks.
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_REWRITTEN = ("title", "description", "default", UNSET)
 
 
 def settings_schema() -> JsonObject:
@@ -617,21 +613,11 @@ def _describe_schema(part: Any) -> Any:
     kept |= {
         key: _describe_schema(part[key]) for key in ("items", "additionalProperties") if key in part
     }
-    text = _description(part)
-    described = {"description": text} if text else {}
+    said, absent = (
+        " ".join(_LINK.sub(r"\1", str(part.get(key) or "")).split()).removesuffix(".")
+        for key in ("description", UNSET)
+    )
+    text = ". ".join(filter(None, (said, f"Default: {absent}" if absent else "")))
+    described = {"description": f"{text[0].upper()}{text[1:]}."} if text else {}
     has_default = UNSET not in part and isinstance(part.get("default"), str | int | float)
     return described | kept | ({"default": part["default"]} if has_default else {})
-
-
-_REWRITTEN = ("title", "description", "default", UNSET)
-
-
-def _description(part: JsonObject) -> str:
-    said, absent = (_text(part.get(key)) for key in ("description", UNSET))
-    text = ". ".join(filter(None, (said, f"Default: {absent}" if absent else "")))
-    return f"{text[0].upper()}{text[1:]}." if text else ""
-
-
-def _text(found: object) -> str:
-    """Return a text of the reference page without links and line breaks."""
-    return " ".join(_LINK.sub(r"\1", str(found or "")).split()).removesuffix(".")

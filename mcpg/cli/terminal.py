@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from io import BufferedReader
 from typing import Any, TextIO
 
 from mcpg.errors import Diagnostic
+from mcpg.text.json_values import write_json
 from mcpg.values import format_count
 
 PIPE_WIDTH = 100
@@ -26,16 +27,20 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 _SEVERITY_STYLES = {"info": "cyan", "warning": "yellow", "error": "red"}
 
 
+@dataclass(frozen=True, slots=True)
 class Screen:
-    """Formats text for the streams of this process."""
+    """Formats text for the streams of this process.
 
-    def __init__(self, color: str = AUTO) -> None:
-        self._color = color
+    Attributes:
+        color: When to colour.
+    """
+
+    color: str = AUTO
 
     def is_colored(self, stream: TextIO | None) -> bool:
         """Return whether text on *stream* is coloured."""
-        if self._color != AUTO:
-            return self._color == ALWAYS
+        if self.color != AUTO:
+            return self.color == ALWAYS
         if os.environ.get("NO_COLOR"):
             return False
         if os.environ.get("FORCE_COLOR"):
@@ -151,15 +156,14 @@ def json_safe(text: str) -> str:
     # As in `one_line`; line feeds stand only where JSON itself puts them.
     if text.replace("\n", "").isprintable():
         return text
-    from mcpg.text.safeyaml import UNSAFE  # noqa: PLC0415 - seldom needed, and slow to import
+    from mcpg.text import safeyaml  # noqa: PLC0415 - seldom needed, and slow to import
 
-    return UNSAFE.sub(_json_escape, text)
+    # Line feeds stand between members, where JSON itself puts them.
+    return "\n".join(safeyaml.UNSAFE.sub(safeyaml.json_form, line) for line in text.split("\n"))
 
 
 def json_text(members: Mapping[str, Any]) -> str:
     """Return *members* as indented JSON in which nothing can steer a terminal."""
-    from mcpg.text.json_values import write_json  # noqa: PLC0415 - text does without
-
     return json_safe(write_json(members, indent=2))
 
 
@@ -203,13 +207,6 @@ def _columns(character: str) -> int:
     if unicodedata.combining(character) or character in "\u200c\u200d\ufe0f":
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def _json_escape(found: re.Match[str]) -> str:
-    from mcpg.text.safeyaml import json_form  # noqa: PLC0415 - as above
-
-    # Line feeds stand between members, where JSON itself puts them.
-    return "\n" if found.group() == "\n" else json_form(found)
 
 
 # Wording

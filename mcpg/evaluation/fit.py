@@ -18,14 +18,13 @@ from math import exp, fsum, log
 from operator import itemgetter, mul
 
 from mcpg.engine.loading import CONTEXTUAL, MOST_CONTEXT_WEIGHT, contextual_weights
-from mcpg.evaluation.judged import Judgements, ResolvedJudgements, ResolvedQuery
+from mcpg.evaluation.judged import Judgements, ResolvedJudgements
 from mcpg.evaluation.metrics import ndcg_at, recall_at
 from mcpg.evaluation.samples import (
     DEPTH,
     DISCOUNTS,
     RankingPair,
     Sample,
-    TopMatch,
     build_ranking_pairs,
     look,
     number_groups,
@@ -58,18 +57,14 @@ def ascend(
 ) -> tuple[float, ...]:
     """Return the fitted weights, in the order of *start*, that maximise what *contests* are worth.
 
-    Args:
-        contests: What is to be won.
-        start: The weights to begin with, and to stay near.
-        cost: What the square of a step away from them costs.
-        seed: Draws further weights to begin with.
-        grid: The values that a weight may have.
+    They have values of the *grid*; the square of a step away from *start* has a *cost*. Further
+    weights to begin with are drawn by *seed*.
     """
     draw = random.Random(seed)  # noqa: S311 - chance, not secrecy, is wanted
     starts = [list(start)]
     starts += [[draw.choice(grid) for _ in start] for _ in range(STARTS - 1)]
     climbs = [_Climb(contests, one, start, cost, grid) for one in starts]
-    return tuple(max(climbs, key=_Climb.top).weights)
+    return tuple(max(climbs, key=_Climb.climb).weights)
 
 
 def rate_contests(contests: Sequence[RankingPair], weights: Sequence[float]) -> float:
@@ -102,28 +97,27 @@ class _Climb:
         self._home, self._cost = home, cost
         self._leads = [_leads(contest, begin) for contest in contests]
 
-    def top(self) -> float:
+    def climb(self) -> float:
+        """Go up as far as it leads, and return how high that is."""
         reached = self._heights(0, [self.weights[0]])[0]
         for _ in range(_ROUNDS):
             before = reached
             for place in range(len(self.weights)):
-                reached = self._step(place, reached)
+                heights = self._heights(place, self._grid)
+                best = max(heights)
+                if best > reached + _LEAST_GAIN:
+                    self._move(place, self._grid[heights.index(best)])
+                    reached = best
             if reached == before:
                 break
         return reached
 
-    def _step(self, place: int, reached: float) -> float:
-        heights = self._heights(place, self._grid)
-        best = max(heights)
-        if best <= reached + _LEAST_GAIN:
-            return reached
-        value = self._grid[heights.index(best)]
+    def _move(self, place: int, value: float) -> None:
         delta = value - self.weights[place]
         for contest, leads in zip(self._contests, self._leads, strict=True):
             column = contest.columns[place]
             leads[:] = [lead + delta * more for lead, more in zip(leads, column, strict=True)]
         self.weights[place] = value
-        return best
 
     def _heights(self, place: int, values: Sequence[float]) -> list[float]:
         """Return the objective at each of the *values* of one weight."""
@@ -186,22 +180,17 @@ def logistic(
     found = list(prior)
     loss = fit.loss(found)
     for _ in range(_MOST_ROUNDS):
-        step = _downhill(fit, found, loss)
-        found = [one - by for one, by in zip(found, step, strict=True)]
-        loss = fit.loss(found)
+        step = solve(*fit.slope_and_curvature(found))
+        ahead = [one - by for one, by in zip(found, step, strict=True)]
+        for _ in range(_HALVINGS):
+            if fit.loss(ahead) <= loss:
+                break
+            step = [by / 2 for by in step]
+            ahead = [one - by for one, by in zip(found, step, strict=True)]
+        found, loss = ahead, fit.loss(ahead)
         if max(map(abs, step)) < _CLOSE:
             break
     return tuple(found)
-
-
-def _downhill(fit: _Fit, found: Sequence[float], loss: float) -> list[float]:
-    """Return Newton's step from *found*, halved until it does not lead above *loss*."""
-    step = solve(*fit.slope_and_curvature(found))
-    for _ in range(_HALVINGS):
-        if fit.loss([one - by for one, by in zip(found, step, strict=True)]) <= loss:
-            break
-        step = [by / 2 for by in step]
-    return step
 
 
 class _Fit:
@@ -224,12 +213,10 @@ class _Fit:
     def _probabilities(self, coefficients: Sequence[float]) -> list[float]:
         return [sigmoid(fsum(map(mul, row, coefficients))) for row in self._rows]
 
-    def _distances(self, coefficients: Sequence[float]) -> list[float]:
-        return [one - prior for one, prior in zip(coefficients, self._prior, strict=True)]
-
     def loss(self, coefficients: Sequence[float]) -> float:
         losses = map(log_loss, self._probabilities(coefficients), self._right)
-        squares = fsum(one * one for one in self._distances(coefficients))
+        pairs = zip(coefficients, self._prior, strict=True)
+        squares = fsum((one - prior) * (one - prior) for one, prior in pairs)
         return fsum(map(mul, self._shares, losses)) + self._ridge * squares / 2
 
     def slope_and_curvature(
@@ -241,8 +228,8 @@ class _Fit:
             for share, one, hit in zip(self._shares, sure, self._right, strict=True)
         ]
         slope = [
-            fsum(map(mul, errors, column)) + self._ridge * distance
-            for column, distance in zip(self._columns, self._distances(coefficients), strict=True)
+            fsum(map(mul, errors, column)) + self._ridge * (one - prior)
+            for column, one, prior in zip(self._columns, coefficients, self._prior, strict=True)
         ]
         doubt = [share * one * (1 - one) for share, one in zip(self._shares, sure, strict=True)]
         weighed = [list(map(mul, doubt, column)) for column in self._columns]
@@ -350,6 +337,11 @@ class Case:
     def is_answerable(self) -> bool:
         return self.sample.count > 0
 
+    def list_samples(self) -> list[tuple[str, Sample]]:
+        """Return what was seen of it, by whether the answers were there or hidden."""
+        hidden = [(_HIDDEN, self.hidden)] if self.hidden else []
+        return [(_JUDGED, self.sample), *hidden]
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredMatch:
@@ -390,33 +382,25 @@ def build_cases(
 
     Its answers are hidden rather than taken out, so words that stand in them alone are still known.
     """
-    looking = partial(look, index=index, uses_lexicon=uses_lexicon)
-    groups = number_groups([_keys(one) for one in resolved.queries])
-    return [
-        _case(one, group, index, disabled, looking)
-        for one, group in zip(resolved.queries, groups, strict=True)
-    ]
-
-
-def _keys(query: ResolvedQuery) -> list[tuple[str, ...]]:
-    asked = " ".join(query.judged.query.casefold().split())
-    tools = tuple(sorted({*query.relevant, *query.unknown}))
-    return [("query", asked), *([("tools", *tools)] if tools else [])]
-
-
-def _case(
-    query: ResolvedQuery,
-    group: int,
-    index: Index,
-    disabled: frozenset[int],
-    looking: Callable[..., Sample],
-) -> Case:
-    text, right = query.judged.query, frozenset(map(index.find_tool, query.relevant))
-    looking = partial(looking, context_tools=query.context_tools)
-    sample = looking(text, right=right, count=query.relevant_count, hidden=disabled)
-    if not right:
-        return Case(group, sample)
-    return Case(group, sample, looking(text, right=frozenset(), hidden=disabled | right))
+    groups = number_groups(
+        [
+            [
+                ("query", " ".join(one.judged.query.casefold().split())),
+                *([("tools", *tools)] if (tools := sorted({*one.relevant, *one.unknown})) else []),
+            ]
+            for one in resolved.queries
+        ]
+    )
+    cases = []
+    for query, group in zip(resolved.queries, groups, strict=True):
+        text, right = query.judged.query, frozenset(map(index.find_tool, query.relevant))
+        looking = partial(
+            look, text, index, uses_lexicon=uses_lexicon, context_tools=query.context_tools
+        )
+        sample = looking(right, count=query.relevant_count, hidden=disabled)
+        hidden = looking(frozenset[int](), hidden=disabled | right) if right else None
+        cases.append(Case(group, sample, hidden))
+    return cases
 
 
 def fit_weights(
@@ -467,11 +451,10 @@ def fit_calibration(cases: Sequence[Case], model: Model, *, belief: float) -> tu
     found = [
         (kind, top)
         for case in cases
-        for kind, sample in _samples(case)
+        for kind, sample in case.list_samples()
         for top in tops(sample, model)
     ]
-    mass = _masses(cases)
-    shares = evenly([(kind, top.rank) for kind, top in found], lambda key: mass[key])
+    shares = evenly([(kind, top.rank) for kind, top in found], _masses(cases).__getitem__)
     return logistic(
         [top.inputs for _, top in found],
         [top.is_right for _, top in found],
@@ -492,28 +475,18 @@ def _masses(cases: Sequence[Case]) -> dict[object, float]:
     }
 
 
-def _samples(case: Case) -> list[tuple[str, Sample]]:
-    hidden = [(_HIDDEN, case.hidden)] if case.hidden else []
-    return [(_JUDGED, case.sample), *hidden]
-
-
 def best_scored(case: Case, model: Model) -> list[ScoredMatch]:
     """Return the best match of a case as it is, and with its answers hidden; none scores 0."""
-    return [_best(kind, tops(sample, model, 1)) for kind, sample in _samples(case)]
-
-
-def _best(kind: str, found: Sequence[TopMatch]) -> ScoredMatch:
-    return (
-        ScoredMatch(kind, found[0].score, found[0].is_right)
-        if found
-        else ScoredMatch(kind, 0.0, False)
-    )
+    found = []
+    for kind, sample in case.list_samples():
+        best = [(top.score, top.is_right) for top in tops(sample, model, 1)]
+        found.append(ScoredMatch(kind, *(best or [(0.0, False)])[0]))
+    return found
 
 
 def compute_shares(scored: Sequence[ScoredMatch], cases: Sequence[Case]) -> list[float]:
     """Return what each of the best matches of *cases* counts for."""
-    mass = _masses(cases)
-    return evenly([(one.kind, 0) for one in scored], lambda key: mass[key])
+    return evenly([(one.kind, 0) for one in scored], _masses(cases).__getitem__)
 
 
 def ranked_figures(case: Case, model: Model) -> tuple[float, float]:

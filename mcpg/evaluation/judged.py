@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,7 @@ LAYOUT = '{"query": "where is my parcel", "relevant": ["shipment_status"]}'
 """A judged query as it stands on a line, for messages."""
 
 _SEE_LAYOUT = f": {LAYOUT}"
+_SEE_EMPTY = "; write [] when no tool answers the query"
 _YAML_SUFFIXES = (".yaml", ".yml")
 _LINES_SUFFIXES = (".jsonl", ".ndjson")
 _CONTAINERS = {list: "list", dict: "mapping"}
@@ -102,12 +103,21 @@ def parse_judged(data: bytes, place: str) -> Judgements:
         InputError: As for `read_judged`.
     """
     text = decode(data, place)
-    reading = _JudgementReader(place)
-    for entry, line in _lines(text, reading) if _has_lines(text, place) else _yaml(text, reading):
+    name, reading = place.casefold(), _JudgementReader(place)
+    is_yaml = name.endswith(_YAML_SUFFIXES)
+    has_lines = name.endswith(_LINES_SUFFIXES) or (not is_yaml and text.lstrip()[:1] == "{")
+    for entry, line in _lines(text, reading) if has_lines else _yaml(text, reading):
         reading.take(entry, line)
-    if not reading.queries:
-        raise reading.nothing()
-    return Judgements(tuple(reading.queries), tuple(reading.diagnostics), place)
+    if reading.queries:
+        return Judgements(tuple(reading.queries), tuple(reading.diagnostics), place)
+    remedy = f"write one judged query a line: {LAYOUT}"
+    broken = [one for one in reading.diagnostics if one.code == Code.JUDGED_INVALID]
+    if not broken:
+        raise InputError("holds no judged query", place=place, remedy=remedy)
+    reason = broken[0].message.removesuffix(_SEE_LAYOUT)
+    more = f" (and {len(broken) - 1} more like it)" if len(broken) > 1 else ""
+    message = f"no judged query can be used: {reason}{more}"
+    raise InputError(message, place=broken[0].place, remedy=remedy)
 
 
 @dataclass(slots=True)
@@ -127,11 +137,15 @@ class _JudgementReader:
         except _UnusableError as fault:
             self.invalid(str(fault), line)
             return
-        relevant, in_use = (
-            tuple(dict.fromkeys(map(_whole, names)))
-            for names in (found.relevant, found.context_tools)
+        clean = replace(
+            found,
+            id=_HALF.sub("\ufffd", found.id),
+            query=_HALF.sub("\ufffd", found.query),
+            relevant=tuple(dict.fromkeys(_HALF.sub("\ufffd", one) for one in found.relevant)),
+            context_tools=tuple(
+                dict.fromkeys(_HALF.sub("\ufffd", one) for one in found.context_tools)
+            ),
         )
-        clean = JudgedQuery(_whole(found.id), _whole(found.query), relevant, found.line, in_use)
         if clean != found:
             self.note(Code.TEXT_REPAIRED, "a text held half a character, now U+FFFD", line)
         self.keep(clean)
@@ -141,7 +155,11 @@ class _JudgementReader:
         if found.id in self.ids:
             message = f"the id {found.id[:_SHOWN]!r} stands on line {self.ids[found.id]}, too"
             self.note(Code.JUDGED_REPEATED, f"{message}; give each query its own", found.line)
-            found = replace(found, id=self._free(found.id))
+            number = self.tried.get(found.id, 1) + 1
+            while f"{found.id}#{number}" in self.ids:
+                number += 1
+            self.tried[found.id] = number
+            found = replace(found, id=f"{found.id}#{number}")
         wish = found.query, frozenset(found.context_tools)
         same = self.wishes.get(wish)
         if same is not None:
@@ -152,40 +170,15 @@ class _JudgementReader:
         self.wishes.setdefault(wish, found)
         self.queries.append(found)
 
-    def _free(self, name: str) -> str:
-        number = self.tried.get(name, 1) + 1
-        while f"{name}#{number}" in self.ids:
-            number += 1
-        self.tried[name] = number
-        return f"{name}#{number}"
-
     def invalid(self, message: str, line: int) -> None:
         self.diagnostics.append(error(Code.JUDGED_INVALID, message, f"{self.place}:{line}"))
 
     def note(self, code: str, message: str, line: int) -> None:
         self.diagnostics.append(warning(code, message, f"{self.place}:{line}"))
 
-    def nothing(self) -> InputError:
-        remedy = f"write one judged query a line: {LAYOUT}"
-        broken = [one for one in self.diagnostics if one.code == Code.JUDGED_INVALID]
-        if not broken:
-            return InputError("holds no judged query", place=self.place, remedy=remedy)
-        more = f" (and {len(broken) - 1} more like it)" if len(broken) > 1 else ""
-        message = (
-            f"no judged query can be used: {broken[0].message.removesuffix(_SEE_LAYOUT)}{more}"
-        )
-        return InputError(message, place=broken[0].place, remedy=remedy)
-
 
 class _UnusableError(Exception):
     """An entry is no judged query; says why."""
-
-
-def _has_lines(text: str, place: str) -> bool:
-    name = place.casefold()
-    if name.endswith(_YAML_SUFFIXES):
-        return False
-    return name.endswith(_LINES_SUFFIXES) or text.lstrip()[:1] == "{"
 
 
 def _lines(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int]]:
@@ -214,7 +207,7 @@ def _lines(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, in
 def _yaml(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int]]:
     """Return the entries of a YAML list, or of a mapping from wishes to tools, with their lines."""
     # A JSON array may cut characters in halves, which YAML does not know.
-    whole = _ESCAPED.sub(_decode_escape, text) if text.lstrip()[:1] == "[" else text
+    whole = _ESCAPED.sub(_join_halves, text) if text.lstrip()[:1] == "[" else text
     value, lines = load_yaml_with_lines(whole, reading.place)
     if isinstance(value, dict) and not {"query", "relevant"} <= value.keys():
         for wish, tools in value.items():
@@ -226,7 +219,7 @@ def _yaml(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int
         yield value, 1
 
 
-def _decode_escape(found: re.Match[str]) -> str:
+def _join_halves(found: re.Match[str]) -> str:
     if found[1]:
         return chr(0x10000 + ((int(found[1], 16) - 0xD800) << 10) + int(found[2], 16) - 0xDC00)
     return found[0] if found[0] == "\\\\" else "\ufffd"
@@ -240,51 +233,35 @@ def _parse_query(entry: JsonValue, line: int) -> JudgedQuery:
     """
     if not isinstance(entry, dict):
         raise _UnusableError(f"is {_kind(entry)} where a judged query is needed{_SEE_LAYOUT}")
-    query = _parse_text(entry, "query")
-    name, in_use = entry.get("id"), _in_use(entry)
+    query, name = _require(entry, "query", _SEE_LAYOUT), entry.get("id")
+    if not isinstance(query, str):
+        raise _UnusableError(f"its 'query' is {_kind(query)} where a text is needed")
+    query = query.strip()
+    if not query:
+        raise _UnusableError("its 'query' is empty")
+    in_use = () if entry.get("contextTools") is None else _tools(entry, "contextTools")
     if name is None:
         text = "\n".join((query, *sorted(in_use)))
         name = f"q-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:_DIGITS]}"
     elif not _is_name(name):
         raise _UnusableError(f"its 'id' is {_kind(name)} where a text is needed")
-    return JudgedQuery(str(name).strip(), query, _relevant(entry), line, in_use)
+    if _require(entry, "relevant", _SEE_EMPTY) is None:
+        raise _UnusableError(f"its 'relevant' is null where tools are needed{_SEE_EMPTY}")
+    return JudgedQuery(str(name).strip(), query, _tools(entry, "relevant"), line, in_use)
+
+
+def _require(entry: JsonObject, key: str, advice: str) -> JsonValue:
+    if key not in entry:
+        near = suggest(key, entry)
+        reason = f"; rename {near[0][:_SHOWN]!r}" if near else advice
+        raise _UnusableError(f"has no {key!r}{reason}")
+    return entry[key]
 
 
 def _is_name(value: JsonValue) -> bool:
     """Return whether a value can name something: a text, or a number that YAML made of one."""
     is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
     return is_scalar and bool(str(value).strip())
-
-
-def _parse_text(entry: JsonObject, key: str) -> str:
-    if key not in entry:
-        raise _UnusableError(_missing(entry, key) or f"has no {key!r}{_SEE_LAYOUT}")
-    value = entry[key]
-    if not isinstance(value, str):
-        raise _UnusableError(f"its {key!r} is {_kind(value)} where a text is needed")
-    if not value.strip():
-        raise _UnusableError(f"its {key!r} is empty")
-    return value.strip()
-
-
-def _relevant(entry: JsonObject) -> tuple[str, ...]:
-    if "relevant" not in entry:
-        advice = "write [] when no tool answers the query"
-        raise _UnusableError(_missing(entry, "relevant") or f"has no 'relevant'; {advice}")
-    if entry["relevant"] is None:
-        advice = "write [] when no tool answers the query"
-        raise _UnusableError(f"its 'relevant' is null where tools are needed; {advice}")
-    return _tools(entry, "relevant")
-
-
-def _missing(entry: JsonObject, key: str) -> str:
-    """Return that *key* is misspelt in *entry*, "" where it is not."""
-    near = suggest(key, entry)
-    return f"has no {key!r}; rename {near[0][:_SHOWN]!r}" if near else ""
-
-
-def _in_use(entry: JsonObject) -> tuple[str, ...]:
-    return () if entry.get("contextTools") is None else _tools(entry, "contextTools")
 
 
 def _tools(entry: JsonObject, key: str) -> tuple[str, ...]:
@@ -306,10 +283,6 @@ def _kind(value: JsonValue) -> str:
     if isinstance(value, int | float):
         return "a number"
     return "a text" if isinstance(value, str) else f"a {_CONTAINERS[type(value)]}"
-
-
-def _whole(text: str) -> str:
-    return _HALF.sub("\ufffd", text)
 
 
 _NAMED = 3
@@ -360,9 +333,31 @@ class ResolvedJudgements:
 
 def resolve(judgements: Judgements, catalog: Catalog) -> ResolvedJudgements:
     """Look up in *catalog* every tool that *judgements* name; of an engine, `engine.catalog`."""
-    resolver = _Resolver(catalog, judgements.place)
-    queries = tuple(map(resolver.query, judgements.queries))
-    return ResolvedJudgements(queries, tuple(resolver.diagnostics))
+    known: dict[str, str | None] = {}
+    diagnostics: list[Diagnostic] = []
+
+    def find(names: Iterable[str], line: int) -> dict[str, str | None]:
+        """Look up names, each once, and tell of unknown ones where they stand first."""
+        for name in names:
+            if name not in known:
+                tools = _match_tool_names(name, catalog.matching(name))
+                known[name] = tools[0].id if len(tools) == 1 else None
+                if len(tools) != 1:
+                    suggests = len(diagnostics) < _MOST_SUGGESTED
+                    near = catalog.suggest(name) if suggests and not tools else ()
+                    place = f"{judgements.place}:{line}"
+                    diagnostics.append(_describe_unresolved(name, tools, near, place))
+        return {name: known[name] for name in names}
+
+    queries = []
+    for judged in judgements.queries:
+        found = find(judged.relevant, judged.line)
+        relevant = dict.fromkeys(one for one in found.values() if one is not None)
+        unknown = tuple(name for name, tool_id in found.items() if tool_id is None)
+        named = find(judged.context_tools, judged.line).values()
+        in_use = dict.fromkeys(one for one in named if one is not None)
+        queries.append(ResolvedQuery(judged, tuple(relevant), unknown, tuple(in_use)))
+    return ResolvedJudgements(tuple(queries), tuple(diagnostics))
 
 
 def disabled_tools(
@@ -384,42 +379,17 @@ def disabled_tools(
     ]
 
 
-class _Resolver:
-    """Looks up names, each once, and tells of those that it does not know at their first line."""
-
-    def __init__(self, catalog: Catalog, place: str) -> None:
-        self._catalog = catalog
-        self._place = place
-        self._known: dict[str, str | None] = {}
-        self.diagnostics: list[Diagnostic] = []
-
-    def query(self, judged: JudgedQuery) -> ResolvedQuery:
-        found = {name: self._tool_id(name, judged.line) for name in judged.relevant}
-        known = dict.fromkeys(tool_id for tool_id in found.values() if tool_id is not None)
-        unknown = tuple(name for name, tool_id in found.items() if tool_id is None)
-        named = (self._tool_id(name, judged.line) for name in judged.context_tools)
-        in_use = dict.fromkeys(tool_id for tool_id in named if tool_id is not None)
-        return ResolvedQuery(judged, tuple(known), unknown, tuple(in_use))
-
-    def _tool_id(self, name: str, line: int) -> str | None:
-        if name not in self._known:
-            tools = _match_tool_names(name, self._catalog.matching(name))
-            self._known[name] = tools[0].id if len(tools) == 1 else None
-            if len(tools) != 1:
-                self._tell(name, tools, f"{self._place}:{line}")
-        return self._known[name]
-
-    def _tell(self, name: str, tools: list[Tool], place: str) -> None:
-        shown = repr(name[:_EXAMPLES_SHOWN])
-        if tools:
-            one_of = _either(tool.id for tool in tools[:_NAMED])
-            message = f"{shown} is the name of {len(tools)} tools: use {one_of}"
-            self.diagnostics.append(warning(Code.JUDGED_TOOL_AMBIGUOUS, message, place))
-            return
-        near = self._catalog.suggest(name) if len(self.diagnostics) < _MOST_SUGGESTED else ()
-        advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
-        message = f"no tool is called {shown}: {advice}"
-        self.diagnostics.append(warning(Code.JUDGED_TOOL_UNKNOWN, message, place))
+def _describe_unresolved(
+    name: str, tools: Sequence[Tool], near: Sequence[str], place: str
+) -> Diagnostic:
+    """Return that *name* means several *tools*, or none but is *near* the names of some."""
+    shown = repr(name[:_EXAMPLES_SHOWN])
+    if tools:
+        ids = _either(tool.id for tool in tools[:_NAMED])
+        message = f"{shown} is the name of {len(tools)} tools: use {ids}"
+        return warning(Code.JUDGED_TOOL_AMBIGUOUS, message, place)
+    advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
+    return warning(Code.JUDGED_TOOL_UNKNOWN, f"no tool is called {shown}: {advice}", place)
 
 
 def _match_tool_names(name: str, tools: Iterable[Tool]) -> list[Tool]:
@@ -470,7 +440,7 @@ def missed_queries(
         DocumentError: With the aliases, the tool's document becomes too long to be written.
     """
 
-    def ids(searched: Engine, asked: ResolvedQuery, limit: int) -> list[str]:
+    def find(searched: Engine, asked: ResolvedQuery, limit: int = MAX_LIMIT) -> list[str]:
         result = searched.search(
             asked.judged.query,
             limit=limit,
@@ -479,24 +449,22 @@ def missed_queries(
         )
         return [match.tool_id for match in result.matches]
 
-    def rank(searched: Engine, asked: ResolvedQuery) -> int | None:
-        found = ids(searched, asked, MAX_LIMIT)
-        return found.index(tool) + 1 if tool in found else None
-
-    missed = [
-        (one, alias, rank(engine, one))
-        for one in resolve(judgements, engine.catalog).queries
-        if tool in one.relevant and not {*one.relevant}.intersection(ids(engine, one, 1))
-        if (alias := engine.consult(partial(find_alias, one.judged.query))) is not None
-    ]
+    missed = []
+    for one in resolve(judgements, engine.catalog).queries:
+        if tool not in one.relevant or {*one.relevant}.intersection(find(engine, one, 1)):
+            continue
+        alias = engine.consult(partial(find_alias, one.judged.query))
+        if alias is not None:
+            before = find(engine, one)
+            missed.append((one, alias, before.index(tool) + 1 if tool in before else None))
     if not missed:
         return ()
     aliases = tuple(dict.fromkeys(alias for _, alias, _ in missed))
     changed = engine.with_hints(tool, Hints(aliases=aliases))
-    found = (
-        MissedQuery(one.judged.query, alias, before, rank(changed, one))
-        for one, alias, before in missed
-    )
-    return tuple(
-        one for one in found if one.rank_after and (one.rank is None or one.rank_after < one.rank)
-    )
+    improved = []
+    for one, alias, rank_before in missed:
+        after = find(changed, one)
+        rank = after.index(tool) + 1 if tool in after else None
+        if rank and (rank_before is None or rank < rank_before):
+            improved.append(MissedQuery(one.judged.query, alias, rank_before, rank))
+    return tuple(improved)

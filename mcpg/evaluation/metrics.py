@@ -9,11 +9,10 @@ from __future__ import annotations
 import math
 import random
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby, product
-from operator import itemgetter
+from itertools import compress, groupby, product
+from operator import itemgetter, mul
 from typing import TypeAlias
 
 from mcpg.search.confidence import LOW_CONFIDENCE
@@ -26,8 +25,8 @@ def ndcg_at(hits: Sequence[bool], relevant: int, k: int) -> float:
     Source: Järvelin, Kekäläinen: Cumulated gain-based evaluation of IR techniques. ACM TOIS 20(4),
     2002; with the discount 1 / log2(rank + 1) that is usual since.
     """
-    ideal = _gain([True] * min(k, relevant))
-    return _gain(hits[:k]) / ideal
+    discounts = [1 / math.log2(rank + 1) for rank in range(1, k + 1)]
+    return math.fsum(compress(discounts, hits)) / math.fsum(discounts[:relevant])
 
 
 def recall_at(hits: Sequence[bool], relevant: int, k: int) -> float:
@@ -35,23 +34,12 @@ def recall_at(hits: Sequence[bool], relevant: int, k: int) -> float:
     return sum(hits[:k]) / relevant
 
 
-def hit_at(hits: Sequence[bool], k: int) -> float:
-    """Return 1 when a relevant tool is among the first *k* matches, else 0 (success at k)."""
-    return float(any(hits[:k]))
-
-
 def reciprocal_rank(hits: Sequence[bool]) -> float:
     """Return 1 / rank of the first relevant match, 0 when there is none.
 
     Source: Voorhees: The TREC-8 question answering track report. TREC-8, 1999.
     """
-    rank = first_rank(hits)
-    return 1 / rank if rank else 0.0
-
-
-def first_rank(hits: Sequence[bool]) -> int | None:
-    """Return the rank of the first relevant match, counted from 1."""
-    return next((rank for rank, hit in enumerate(hits, start=1) if hit), None)
+    return next((1 / rank for rank, hit in enumerate(hits, start=1) if hit), 0.0)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -62,10 +50,6 @@ def percentile(values: Sequence[float], share: float) -> float:
     """
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
-
-
-def _gain(hits: Sequence[bool]) -> float:
-    return math.fsum(1 / math.log2(rank + 1) for rank, hit in enumerate(hits, start=1) if hit)
 
 
 Scored: TypeAlias = "tuple[float, bool]"
@@ -127,7 +111,12 @@ def reliability_bins(scored: Sequence[Scored], bins: int = BINS) -> tuple[Bin, .
         tied = list(alike)
         parts[bisect_right(starts, passed + len(tied) / 2) - 1] += tied
         passed += len(tied)
-    return tuple(map(_bin, filter(None, parts)))
+    found = []
+    for part in filter(None, parts):
+        scores, size = [score for score, _ in part], len(part)
+        right = sum(hit for _, hit in part)
+        found.append(Bin(scores[0], scores[-1], math.fsum(scores) / size, right / size, size))
+    return tuple(found)
 
 
 def expected_calibration_error(bins: Sequence[Bin]) -> float:
@@ -177,20 +166,13 @@ def precision_coverage(scored: Sequence[Scored]) -> tuple[CurvePoint, ...]:
     Source: El-Yaniv, Wiener: On the foundations of noise-free selective classification. JMLR 11,
     2010, where precision is 1 - risk.
     """
-    points = (_point(scored, step / _CURVE_STEPS) for step in range(_CURVE_STEPS + 1))
-    return tuple(point for point in points if point.coverage)
-
-
-def _bin(part: Sequence[Scored]) -> Bin:
-    scores = [score for score, _ in part]
-    right = sum(hit for _, hit in part)
-    return Bin(scores[0], scores[-1], math.fsum(scores) / len(part), right / len(part), len(part))
-
-
-def _point(scored: Sequence[Scored], threshold: float) -> CurvePoint:
-    answered = [right for score, right in scored if score >= threshold]
-    precision = sum(answered) / len(answered) if answered else 0.0
-    return CurvePoint(threshold, len(answered) / len(scored), precision)
+    points = []
+    for threshold in (step / _CURVE_STEPS for step in range(_CURVE_STEPS + 1)):
+        answered = [right for score, right in scored if score >= threshold]
+        if answered:
+            coverage, precision = len(answered) / len(scored), sum(answered) / len(answered)
+            points.append(CurvePoint(threshold, coverage, precision))
+    return tuple(points)
 
 
 DEPTH = 10
@@ -250,7 +232,8 @@ class QueryOutcome:
 
     @property
     def rank(self) -> int | None:
-        return first_rank(self.hits)
+        """The rank of the first relevant match, counted from 1."""
+        return next((rank for rank, hit in enumerate(self.hits, start=1) if hit), None)
 
     @property
     def ndcg(self) -> float | None:
@@ -274,8 +257,8 @@ RANKING: Mapping[str, Callable[[QueryOutcome], float]] = {
     "recall@1": lambda one: recall_at(one.hits, one.relevant_count, 1),
     "recall@5": lambda one: recall_at(one.hits, one.relevant_count, 5),
     "mrr": lambda one: reciprocal_rank(one.hits),
-    "hit@1": lambda one: hit_at(one.hits, 1),
-    "hit@5": lambda one: hit_at(one.hits, 5),
+    "hit@1": lambda one: float(any(one.hits[:1])),
+    "hit@5": lambda one: float(any(one.hits[:5])),
 }
 """The figures of a ranking: means over the queries that a tool answers; more is better."""
 
@@ -303,17 +286,15 @@ def figures(outcomes: Sequence[QueryOutcome]) -> dict[str, float | None]:
 
 def split_scores(outcomes: Sequence[QueryOutcome]) -> tuple[list[float], list[float]]:
     """Return the best scores of the queries whose best match was right, and of all others."""
-    pick = partial(_select_scores, [one.best_score for one in outcomes])
-    return pick(is_right=True), pick(is_right=False)
+    scores: dict[bool, list[float]] = {True: [], False: []}
+    for score, is_right in (one.best_score for one in outcomes):
+        scores[is_right].append(score)
+    return scores[True], scores[False]
 
 
 def is_abstaining(outcome: QueryOutcome) -> bool:
     """Return whether the search said that it is not sure, or said nothing."""
     return outcome.top_score < LOW_CONFIDENCE
-
-
-def _select_scores(scored: Sequence[Scored], *, is_right: bool) -> list[float]:
-    return [score for score, right in scored if right is is_right]
 
 
 def _mean(values: Sequence[float]) -> float | None:
@@ -358,21 +339,14 @@ def paired_randomisation(differences: Sequence[float]) -> Significance:
     changed = [abs(one) for one in differences if one]
     total = math.fsum(differences)
     is_exact = len(changed) <= _MOST_EXACT
-    sums = list(_all_sums(changed) if is_exact else _random_sums(changed))
+    if is_exact:
+        every = product((1, -1), repeat=len(changed))
+        sums = [math.fsum(map(mul, signs, changed)) for signs in every]
+    else:
+        draw, size = random.Random(0), len(changed)  # noqa: S311 - chance, not secrecy, is wanted
+        whole = math.fsum(changed)
+        masks = (f"{draw.getrandbits(size):0{size}b}" for _ in range(RESAMPLES))
+        sums = [whole - 2 * math.fsum(compress(changed, map(int, mask))) for mask in masks]
     extreme = sum(abs(one) >= abs(total) - _TOLERANCE for one in sums)
     p = extreme / len(sums) if is_exact else (extreme + 1) / (len(sums) + 1)
     return Significance(total / len(differences), p, len(differences), len(changed))
-
-
-def _all_sums(sizes: Sequence[float]) -> Iterator[float]:
-    for signs in product((1, -1), repeat=len(sizes)):
-        yield math.fsum(sign * size for sign, size in zip(signs, sizes, strict=True))
-
-
-def _random_sums(sizes: Sequence[float]) -> Iterator[float]:
-    draw = random.Random(0)  # noqa: S311 - chance, not secrecy, is wanted
-    total = math.fsum(sizes)
-    for _ in range(RESAMPLES):
-        signs = f"{draw.getrandbits(len(sizes)):0{len(sizes)}b}"
-        negative = math.fsum(size for sign, size in zip(signs, sizes, strict=True) if sign == "1")
-        yield total - 2 * negative

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.json_text import parse_json_documents
@@ -131,10 +131,9 @@ def evaluate(  # noqa: PLR0913 - each is one thing that a run may ask
     off = [] if include_disabled else disabled_tools(judgements, resolved, catalog)
     asked = {"limit": depth, "strategy": strategy, "fusion": fusion, "normalize": normalize}
     asked |= {"lexicon": lexicon, "include_disabled": include_disabled}
-    search = _searcher(engine, asked)
-    if resolved.queries:
-        search(resolved.queries[0])  # the first search of an engine pays for what all later share
-    searched = [search(one) for one in resolved.queries]
+    if resolved.queries:  # the first search of an engine pays for what all later share
+        _search_for(resolved.queries[0], engine, asked)
+    searched = [_search_for(one, engine, asked) for one in resolved.queries]
     outcomes = tuple(outcome for outcome, _, _ in searched)
     found = _search_diagnostics([one for _, _, one in searched])
     return EvaluationReport(
@@ -162,6 +161,8 @@ def report_json(report: EvaluationReport, *, timings: bool = False) -> JsonObjec
             name: round(report.latency(share), TIME_DECIMALS)
             for name, share in (("p50", 0.5), ("p95", 0.95))
         }
+    answerless = report.answerless
+    answerable = (one for one in report.outcomes if not one.is_answerless)
     return {
         "schema": SCHEMA,
         "queries": len(report.outcomes),
@@ -173,7 +174,15 @@ def report_json(report: EvaluationReport, *, timings: bool = False) -> JsonObjec
         "limit": report.limit,
         "metrics": {name: report.figures[name] for name in RANKING},
         "calibration": _calibration(report),
-        "abstention": _abstention(report),
+        "abstention": {
+            "threshold": LOW_CONFIDENCE,
+            "queries": len(answerless),
+            "right": sum(map(is_abstaining, answerless)),
+            "share": report.figures["abstention"],
+            "answerableBelow": sum(is_abstaining(one) for one in answerable),
+        }
+        if answerless
+        else None,
         "unknownTools": list(report.unknown_tools),
         "latencyMs": latency,
         "baseline": report.baseline.json() if report.baseline else None,
@@ -181,47 +190,34 @@ def report_json(report: EvaluationReport, *, timings: bool = False) -> JsonObjec
         "diagnostics": [
             to_json(one) | {"remedy": find_remedy(one.code)} for one in report.diagnostics
         ],
-        "perQuery": [outcome_json(one) for one in report.outcomes],
+        "perQuery": [
+            {
+                **to_json(one, without=["matches"]),
+                "ndcg@5": one.ndcg,
+                "rank": one.rank,
+                "topScore": one.top_score,
+                "matches": [to_json(match) for match in one.matches],
+            }
+            for one in report.outcomes
+        ],
     }
 
 
-def outcome_json(one: QueryOutcome) -> JsonObject:
-    """Return what a search made of one query as a JSON object."""
-    return {
-        **to_json(one, without=["matches"]),
-        "ndcg@5": one.ndcg,
-        "rank": one.rank,
-        "topScore": one.top_score,
-        "matches": [to_json(match) for match in one.matches],
-    }
-
-
-def _searcher(
-    engine: Engine, asked: Mapping[str, Any]
-) -> Callable[[ResolvedQuery], tuple[QueryOutcome, float, tuple[Diagnostic, ...]]]:
-    def search(one: ResolvedQuery) -> tuple[QueryOutcome, float, tuple[Diagnostic, ...]]:
-        begin = perf_counter()
-        result = engine.search(one.judged.query, context_tools=one.context_tools, **asked)
-        duration = (perf_counter() - begin) * 1e3
-        judged, relevant = one.judged, frozenset(one.relevant)
-        matches = tuple(
-            JudgedMatch(
-                match.tool_id, round(match.score, SHOWN_DECIMALS), match.tool_id in relevant
-            )
-            for match in result.matches
-        )
-        outcome = QueryOutcome(
-            judged.id,
-            judged.query,
-            judged.relevant,
-            one.relevant,
-            one.unknown,
-            matches,
-            one.context_tools,
-        )
-        return outcome, duration, result.diagnostics
-
-    return search
+def _search_for(
+    one: ResolvedQuery, engine: Engine, asked: Mapping[str, Any]
+) -> tuple[QueryOutcome, float, tuple[Diagnostic, ...]]:
+    """Return what a search for one query finds, how long it takes in ms, and what it tells."""
+    begin = perf_counter()
+    result = engine.search(one.judged.query, context_tools=one.context_tools, **asked)
+    duration = (perf_counter() - begin) * 1e3
+    judged, relevant = one.judged, frozenset(one.relevant)
+    matches = tuple(
+        JudgedMatch(match.tool_id, round(match.score, SHOWN_DECIMALS), match.tool_id in relevant)
+        for match in result.matches
+    )
+    named = judged.id, judged.query, judged.relevant, one.relevant, one.unknown
+    outcome = QueryOutcome(*named, matches, one.context_tools)
+    return outcome, duration, result.diagnostics
 
 
 def _search_diagnostics(searches: Sequence[tuple[Diagnostic, ...]]) -> list[Diagnostic]:
@@ -263,21 +259,6 @@ def _calibration(report: EvaluationReport) -> JsonObject:
             | {"coverage": _round_figure(one.coverage), "precision": _round_figure(one.precision)}
             for one in precision_coverage(scored)
         ],
-    }
-
-
-def _abstention(report: EvaluationReport) -> JsonObject | None:
-    """Return how many of the unanswerable queries were recognised, `None` without any."""
-    answerless = report.answerless
-    if not answerless:
-        return None
-    answerable = [one for one in report.outcomes if not one.is_answerless]
-    return {
-        "threshold": LOW_CONFIDENCE,
-        "queries": len(answerless),
-        "right": sum(map(is_abstaining, answerless)),
-        "share": report.figures["abstention"],
-        "answerableBelow": sum(map(is_abstaining, answerable)),
     }
 
 
@@ -336,42 +317,40 @@ def parse_bounds(kind: str, text: str) -> tuple[Bound, ...]:
         UsageError: The figure is unknown or cannot be bounded so, or the value is no number.
     """
     name, sign, value = text.rpartition("=")
-    if not sign and kind != MAX_DROP:
+    metrics = tuple(RANKING)
+    if sign:
+        known, name = _MORE_IS_BETTER if kind == MAX_DROP else METRICS, name.strip()
+        if name.casefold() not in known:
+            near = suggest(name, known)
+            advice = f"did you mean {near[0]}? " if near else ""
+            remedy = f"{advice}known: {', '.join(known)}"
+            raise _fault(kind, f"no metric is called {name!r}", remedy)
+        metrics = (name.casefold(),)
+    elif kind != MAX_DROP:
         raise _fault(kind, f"{text!r} has no metric or no value", "write it as ndcg@5=0.8")
-    if not sign:
-        return tuple(Bound(kind, metric, _number(kind, metric, value)) for metric in RANKING)
-    metric = _metric(kind, name.strip())
-    return (Bound(kind, metric, _number(kind, metric, value)),)
+    return tuple(Bound(kind, metric, _number(kind, metric, value)) for metric in metrics)
 
 
 def judge(report: EvaluationReport, bounds: tuple[Bound, ...]) -> tuple[Gate, ...]:
     """Hold *report* to *bounds*; those about a drop need its comparison with a baseline."""
-    return tuple(_gate(bound, _value(report, bound)) for bound in bounds)
-
-
-def _gate(bound: Bound, value: float | None) -> Gate:
-    if value is None:
-        return Gate(bound, None, passed=False)
-    passed = value >= bound.limit if bound.kind == MIN else value <= bound.limit
-    return Gate(bound, value, passed)
-
-
-def _value(report: EvaluationReport, bound: Bound) -> float | None:
-    if bound.kind == MAX_DROP:
-        delta = report.baseline.delta(bound.metric) if report.baseline else None
-        return None if delta is None else round(0 - delta, SHOWN_DECIMALS)
-    if bound.metric in LATENCY:
-        return round(report.latency(LATENCY[bound.metric]), TIME_DECIMALS)
-    return report.figures[bound.metric]
-
-
-def _metric(kind: str, name: str) -> str:
-    known = _MORE_IS_BETTER if kind == MAX_DROP else METRICS
-    if name.casefold() in known:
-        return name.casefold()
-    near = suggest(name, known)
-    advice = f"did you mean {near[0]}? " if near else ""
-    raise _fault(kind, f"no metric is called {name!r}", f"{advice}known: {', '.join(known)}")
+    gates = []
+    for bound in bounds:
+        value: float | None
+        if bound.kind == MAX_DROP:
+            delta = report.baseline.delta(bound.metric) if report.baseline else None
+            value = None if delta is None else round(0 - delta, SHOWN_DECIMALS)
+        elif bound.metric in LATENCY:
+            value = round(report.latency(LATENCY[bound.metric]), TIME_DECIMALS)
+        else:
+            value = report.figures[bound.metric]
+        if value is None:
+            passed = False
+        elif bound.kind == MIN:
+            passed = value >= bound.limit
+        else:
+            passed = value <= bound.limit
+        gates.append(Gate(bound, value, passed))
+    return tuple(gates)
 
 
 def _number(kind: str, metric: str, text: str) -> float:
@@ -453,13 +432,18 @@ class RunComparison:
         return None if before is None or now is None else round(now - before, SHOWN_DECIMALS)
 
     def json(self) -> JsonObject:
+        found, significance = self.significance, None
+        if found:
+            significance = {"test": "paired randomisation", "metric": TESTED, **to_json(found)}
+            significance["difference"] = round(found.difference, SHOWN_DECIMALS)
+            significance["p"] = round(found.p, SHOWN_DECIMALS)
         return {
             "common": self.common,
             "metrics": {
                 name: {"before": self.before[name], "now": now, "delta": self.delta(name)}
                 for name, now in self.now.items()
             },
-            "significance": _significance_json(self.significance),
+            "significance": significance,
             "better": [one.json() for one in self.better],
             "worse": [one.json() for one in self.worse],
             "added": list(self.added),
@@ -474,29 +458,38 @@ def compare(
     """Compare the outcomes of two evaluations in their first *depth* matches, `None` for all."""
     then = {one.id: one for one in before}
     pairs = [
-        QueryChange(_cut(then[one.id], depth), _cut(one, depth)) for one in now if one.id in then
+        QueryChange(
+            replace(then[one.id], matches=then[one.id].matches[:depth]),
+            replace(one, matches=one.matches[:depth]),
+        )
+        for one in now
+        if one.id in then
     ]
-    same = [pair for pair in pairs if _is_judged_alike(pair)]
+    same, rejudged, gains = [], [], []
+    for pair in pairs:
+        if set(pair.before.judged) != set(pair.now.judged):
+            rejudged.append(pair.now.id)
+            continue
+        same.append(pair)
+        (after, rank_after), (prior, rank_prior) = _goodness(pair.now), _goodness(pair.before)
+        gains.append((pair, (after - prior, rank_after - rank_prior)))
+    gains.sort(key=lambda one: tuple(map(abs, one[1])), reverse=True)
+    measure = RANKING[TESTED]
+    differences = [
+        measure(pair.now) - measure(pair.before) for pair in same if not pair.now.is_answerless
+    ]
     ids = {one.id for one in now}
     return RunComparison(
         common=len(same),
         before=figures([pair.before for pair in same]),
         now=figures([pair.now for pair in same]),
-        better=_sort_changes(pair for pair in same if _goodness(pair.now) > _goodness(pair.before)),
-        worse=_sort_changes(pair for pair in same if _goodness(pair.now) < _goodness(pair.before)),
+        better=tuple(pair for pair, gain in gains if gain > (0, 0)),
+        worse=tuple(pair for pair, gain in gains if gain < (0, 0)),
         added=tuple(one.id for one in now if one.id not in then),
         removed=tuple(one.id for one in before if one.id not in ids),
-        rejudged=tuple(pair.now.id for pair in pairs if not _is_judged_alike(pair)),
-        significance=_test_difference(same),
+        rejudged=tuple(rejudged),
+        significance=paired_randomisation(differences) if differences else None,
     )
-
-
-def _cut(one: QueryOutcome, depth: int | None) -> QueryOutcome:
-    return replace(one, matches=one.matches[:depth])
-
-
-def _is_judged_alike(pair: QueryChange) -> bool:
-    return set(pair.before.judged) == set(pair.now.judged)
 
 
 def _goodness(one: QueryOutcome) -> tuple[float, float]:
@@ -504,29 +497,6 @@ def _goodness(one: QueryOutcome) -> tuple[float, float]:
     if one.ndcg is None:
         return float(is_abstaining(one)), 0.0
     return one.ndcg, reciprocal_rank(one.hits)
-
-
-def _sort_changes(pairs: Iterable[QueryChange]) -> tuple[QueryChange, ...]:
-    def size(pair: QueryChange) -> tuple[float, float]:
-        now, before = _goodness(pair.now), _goodness(pair.before)
-        return abs(now[0] - before[0]), abs(now[1] - before[1])
-
-    return tuple(sorted(pairs, key=size, reverse=True))
-
-
-def _test_difference(pairs: Sequence[QueryChange]) -> Significance | None:
-    measure = RANKING[TESTED]
-    differences = [
-        measure(pair.now) - measure(pair.before) for pair in pairs if not pair.now.is_answerless
-    ]
-    return paired_randomisation(differences) if differences else None
-
-
-def _significance_json(found: Significance | None) -> JsonObject | None:
-    if found is None:
-        return None
-    rounded = {name: round(getattr(found, name), SHOWN_DECIMALS) for name in ("difference", "p")}
-    return {"test": "paired randomisation", "metric": TESTED} | to_json(found) | rounded
 
 
 def compare_hints(
@@ -578,66 +548,49 @@ def read_baseline(path: Path | str) -> Baseline:
     place = text_of_path(path)
     text = decode(read_bytes(path, MAX_BYTES), place)
     values = parse_json_documents(text, place) if text.strip() else []
-    return _ReportReader(place).baseline(values[0] if len(values) == 1 else None)
+    report = values[0] if len(values) == 1 else None
+    message = f"is no report of `mcpg eval` (its schema is not {SCHEMA!r})"
+    if isinstance(report, dict) and report.get("schema") == SCHEMA:
+        try:
+            outcomes = tuple(map(_read_outcome, _get(report, "perQuery", list)))
+            limit = _get(report, "limit", int)
+            if not isinstance(limit, bool) and limit >= 1:
+                return Baseline(outcomes, limit)
+            message = "is a damaged report: a 'limit' is no number of matches"
+        except _DamagedReportError as fault:
+            message = f"is a damaged report: {fault}"
+    raise InputError(message, place=place, remedy=_REMEDY)
 
 
-class _ReportReader:
-    """Takes a report apart; whatever is not as `mcpg eval` writes it is an error."""
+class _DamagedReportError(Exception):
+    """Something is not as `mcpg eval` writes it."""
 
-    def __init__(self, place: str) -> None:
-        self._place = place
 
-    def baseline(self, report: JsonValue) -> Baseline:
-        if not isinstance(report, dict) or report.get("schema") != SCHEMA:
-            self._refuse(f"is no report of `mcpg eval` (its schema is not {SCHEMA!r})")
-        outcomes = tuple(map(self._outcome, self._list(report, "perQuery")))
-        limit = self._get(report, "limit", int)
-        if isinstance(limit, bool) or limit < 1:
-            self._refuse("is a damaged report: a 'limit' is no number of matches")
-        return Baseline(outcomes, limit)
+def _read_outcome(entry: JsonValue) -> QueryOutcome:
+    name, query = _get(entry, "id", str), _get(entry, "query", str)
+    judged, relevant, unknown = (
+        tuple(_get({key: one}, key, str) for one in _get(entry, key, list))
+        for key in ("judged", "relevant", "unknown")
+    )
+    matches = tuple(map(_read_match, _get(entry, "matches", list)))
+    if judged and not relevant and not unknown:
+        raise _DamagedReportError("a judged query has neither 'relevant' nor 'unknown'")
+    return QueryOutcome(name, query, judged, relevant, unknown, matches)
 
-    def _outcome(self, entry: JsonValue) -> QueryOutcome:
-        members = self._object(entry)
-        outcome = QueryOutcome(
-            self._get(members, "id", str),
-            self._get(members, "query", str),
-            self._texts(members, "judged"),
-            self._texts(members, "relevant"),
-            self._texts(members, "unknown"),
-            tuple(map(self._read_match, self._list(members, "matches"))),
-        )
-        if outcome.judged and not outcome.relevant_count:
-            self._refuse("is a damaged report: a judged query has neither 'relevant' nor 'unknown'")
-        return outcome
 
-    def _read_match(self, entry: JsonValue) -> JudgedMatch:
-        members = self._object(entry)
-        score = members.get("score")
-        if isinstance(score, bool) or not isinstance(score, int | float):
-            self._refuse("is a damaged report: a 'score' is missing or of the wrong kind")
-        if not 0 <= score <= 1:
-            self._refuse("is a damaged report: a 'score' is not between 0 and 1")
-        return JudgedMatch(
-            self._get(members, "toolId", str), float(score), self._get(members, "isRelevant", bool)
-        )
+def _read_match(entry: JsonValue) -> JudgedMatch:
+    score = _get(entry, "score", object)
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        raise _DamagedReportError("a 'score' is missing or of the wrong kind")
+    if not 0 <= score <= 1:
+        raise _DamagedReportError("a 'score' is not between 0 and 1")
+    return JudgedMatch(_get(entry, "toolId", str), float(score), _get(entry, "isRelevant", bool))
 
-    def _object(self, entry: JsonValue) -> JsonObject:
-        if not isinstance(entry, dict):
-            self._refuse("is a damaged report: an entry is no object")
-        return entry
 
-    def _list(self, members: JsonObject, key: str) -> list[JsonValue]:
-        found: list[JsonValue] = self._get(members, key, list)
-        return found
-
-    def _texts(self, members: JsonObject, key: str) -> tuple[str, ...]:
-        return tuple(self._get({key: one}, key, str) for one in self._list(members, key))
-
-    def _get(self, members: JsonObject, key: str, kind: type[Kind]) -> Kind:
-        value = members.get(key)
-        if not isinstance(value, kind):
-            self._refuse(f"is a damaged report: a {key!r} is missing or of the wrong kind")
-        return value
-
-    def _refuse(self, message: str) -> NoReturn:
-        raise InputError(message, place=self._place, remedy=_REMEDY)
+def _get(entry: JsonValue, key: str, kind: type[Kind]) -> Kind:
+    if not isinstance(entry, dict):
+        raise _DamagedReportError("an entry is no object")
+    value = entry.get(key)
+    if not isinstance(value, kind):
+        raise _DamagedReportError(f"a {key!r} is missing or of the wrong kind")
+    return value

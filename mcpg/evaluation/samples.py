@@ -135,12 +135,8 @@ def build_ranking_pairs(
 ) -> Iterator[RankingPair]:
     """Return the contests of the relevant tools that can be among the first `DEPTH`.
 
-    Args:
-        sample: The query.
-        given: All weights; those that are not fitted count.
-        share: What the query counts for in the objective.
-        fitted: The features whose weights are fitted.
-        most: The greatest weight that a fit gives them.
+    *given* are all weights, of which those that are not *fitted* count; *share* is what the query
+    counts for in the objective, *most* the greatest weight that a fit gives.
     """
     places = [FEATURES.index(name) for name in fitted]
     own = [

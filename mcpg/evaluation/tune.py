@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 from pathlib import PurePath
-from statistics import pstdev
+from statistics import fmean, pstdev
 from typing import TypeVar
 
 from mcpg.engine.loading import (
@@ -166,8 +166,8 @@ def tune(cases: Sequence[Case], shipped: Model, *, folds: int = 5, seed: int = 0
         seed: Draws the folds and where fits begin; the same seed gives the same model.
     """
     trial = _TuningTrial(cases, shipped, folds, seed)
-    weights = trial.weights()
-    calibration = trial.calibration(weights)
+    weights = trial.try_weights()
+    calibration = trial.try_calibration(weights)
     model = shipped
     if weights.is_kept:
         model = trial.with_weights(cases, shipped)
@@ -208,91 +208,88 @@ class _TuningTrial:
         intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in found)
         return Model(model.weights, intercept, tuple(coefficients))
 
-    def weights(self) -> TunedPart:
+    def try_weights(self) -> TunedPart:
         self._fitted = [self.with_weights(rest, self._shipped) for rest in self._rest]
         asked = [[case for case in held if case.is_answerable] for held in self._held]
-        before = [[ranked_figures(case, self._shipped) for case in held] for held in asked]
-        after = [
-            [ranked_figures(case, model) for case in held]
-            for held, model in zip(asked, self._fitted, strict=True)
-        ]
-        figures = {
-            name: _figure(_column(before, place), _column(after, place))
-            for place, name in enumerate(("ndcg@5", "recall@5"))
-        }
-        gains = zip(_flatten(_column(before, 0)), _flatten(_column(after, 0)), strict=True)
-        significance = _test_gains(_flatten(asked), [now - then for then, now in gains])
-        return _part(figures, significance)
+        shipped = [self._shipped] * len(asked)
+        before, after = (
+            [
+                [ranked_figures(case, model) for case in held]
+                for held, model in zip(asked, models, strict=True)
+            ]
+            for models in (shipped, self._fitted)
+        )
+        figures = {}
+        for place, name in enumerate(("ndcg@5", "recall@5")):
+            then, now = (
+                [[one[place] for one in fold] for fold in rows] for rows in (before, after)
+            )
+            figures[name] = _measure_figure(then, now, asked, lambda values, _: fmean(values))
+        gains = zip(_flatten(before), _flatten(after), strict=True)
+        return _judge_part(figures, _flatten(asked), [one[0] - was[0] for was, one in gains])
 
-    def calibration(self, weights: TunedPart) -> TunedPart:
-        folds = len(self._held)
-        bases = self._fitted if weights.is_kept else [self._shipped] * folds
+    def try_calibration(self, weights: TunedPart) -> TunedPart:
+        shipped = [self._shipped] * len(self._held)
+        bases = self._fitted if weights.is_kept else shipped
         pairs = zip(self._rest, bases, strict=True)
         fitted = [self.with_calibration(rest, model) for rest, model in pairs]
-        before, after = self._score_models([self._shipped] * folds), self._score_models(fitted)
-        figures = {
-            "ece": _measure_figure(before, after, self._held, _calibration_error),
-            "logLoss": _measure_figure(before, after, self._held, _mean_loss),
-        }
         # With weights of its own, a model is to be calibrated as such, unless that is worse.
-        bar = self._score_models(bases)
-        cases = _flatten(self._held)
-        losses = [_losses(_flatten(found), cases) for found in (bar, after)]
-        significance = _test_gains(cases, [then - now for then, now in zip(*losses, strict=True)])
-        return _part(figures, significance, CHANCE if not weights.is_kept else 0.5)
+        before, after, bar = (
+            [
+                [best_scored(case, model) for case in held]
+                for held, model in zip(self._held, models, strict=True)
+            ]
+            for models in (shipped, fitted, bases)
+        )
+        figures = {
+            name: _measure_figure(
+                [_flatten(fold) for fold in before],
+                [_flatten(fold) for fold in after],
+                self._held,
+                measure,
+            )
+            for name, measure in (("ece", _measure_calibration_error), ("logLoss", _mean_loss))
+        }
+        cases, losses = _flatten(self._held), []
+        for found in (_flatten(bar), _flatten(after)):
+            shares = iter(compute_shares(_flatten(found), cases))
+            losses.append(
+                [len(cases) * fsum(one.loss * next(shares) for one in scored) for scored in found]
+            )
+        gains = [then - now for then, now in zip(*losses, strict=True)]
+        return _judge_part(figures, cases, gains, CHANCE if not weights.is_kept else 0.5)
 
-    def _score_models(self, models: Iterable[Model]) -> list[list[list[ScoredMatch]]]:
-        return [
-            [best_scored(case, model) for case in held]
-            for held, model in zip(self._held, models, strict=True)
-        ]
 
-
-def _losses(found: Sequence[Sequence[ScoredMatch]], cases: Sequence[Case]) -> list[float]:
-    shares = iter(compute_shares(_flatten(found), cases))
-    return [len(cases) * fsum(one.loss * next(shares) for one in scored) for scored in found]
-
-
-def _test_gains(cases: Sequence[Case], gains: Sequence[float]) -> Significance:
+def _judge_part(
+    figures: dict[str, HeldOutFigure],
+    cases: Sequence[Case],
+    gains: Sequence[float],
+    chance: float = CHANCE,
+) -> TunedPart:
     """Test *gains* by group, for queries of one group are not independent."""
     by_group: dict[int, list[float]] = {}
     for case, gain in zip(cases, gains, strict=True):
         by_group.setdefault(case.group, []).append(gain)
-    return paired_randomisation([fsum(one) for one in by_group.values()])
-
-
-def _part(
-    figures: dict[str, HeldOutFigure], found: Significance, chance: float = CHANCE
-) -> TunedPart:
+    found = paired_randomisation([fsum(one) for one in by_group.values()])
     part = TunedPart(True, figures, found)
     return part if part.p < chance else replace(part, is_kept=False)
 
 
-def _column(folds: Sequence[Sequence[tuple[float, float]]], place: int) -> list[list[float]]:
-    return [[one[place] for one in fold] for fold in folds]
-
-
-def _figure(before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> HeldOutFigure:
-    means = [_mean(_flatten(one)) for one in (before, after)]
-    spreads = [pstdev([_mean(fold) for fold in one if fold]) for one in (before, after)]
-    return HeldOutFigure(means[0], means[1], spreads[0], spreads[1])
-
-
 def _measure_figure(
-    before: Sequence[Sequence[Sequence[ScoredMatch]]],
-    after: Sequence[Sequence[Sequence[ScoredMatch]]],
+    before: Sequence[Sequence[Item]],
+    after: Sequence[Sequence[Item]],
     held: Sequence[Sequence[Case]],
-    measure: Callable[[Sequence[ScoredMatch], Sequence[Case]], float],
+    measure: Callable[[Sequence[Item], Sequence[Case]], float],
 ) -> HeldOutFigure:
     means, spreads = [], []
     for found in (before, after):
-        means.append(measure(_flatten(_flatten(found)), _flatten(held)))
+        means.append(measure(_flatten(found), _flatten(held)))
         pairs = zip(found, held, strict=True)
-        spreads.append(pstdev([measure(_flatten(fold), cases) for fold, cases in pairs if cases]))
+        spreads.append(pstdev([measure(fold, cases) for fold, cases in pairs if cases]))
     return HeldOutFigure(means[0], means[1], spreads[0], spreads[1])
 
 
-def _calibration_error(found: Sequence[ScoredMatch], cases: Sequence[Case]) -> float:
+def _measure_calibration_error(found: Sequence[ScoredMatch], cases: Sequence[Case]) -> float:
     scores, right = [one.score for one in found], [one.is_right for one in found]
     return weighted_calibration_error(scores, right, compute_shares(found, cases))
 
@@ -305,10 +302,6 @@ def _mean_loss(found: Sequence[ScoredMatch], cases: Sequence[Case]) -> float:
 
 def _flatten(parts: Iterable[Sequence[Item]]) -> list[Item]:
     return [one for part in parts for one in part]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return fsum(values) / len(values)
 
 
 SCHEMA = "mcpg/tune/1"
@@ -339,31 +332,24 @@ def provenance_of_tuning(tuning: Tuning, judgements: Judgements) -> ModelProvena
     """Name a tuned model, and say how it was fitted."""
     printable = "".join(filter(str.isprintable, PurePath(judgements.place).name))
     name = printable[:_LONGEST_NAME].strip() or "queries"
-    return ModelProvenance(f"tuned on {name}", _provenance(tuning, judgements, name))
-
-
-def _provenance(tuning: Tuning, judgements: Judgements, name: str) -> str:
-    kept = {"weights": tuning.weights, "calibration": tuning.calibration}
-    parts = " and ".join(what for what, part in kept.items() if part.is_kept)
-    figures = ", ".join(
-        f"{name} {figure.before:.4f} before, {figure.after:.4f} after"
-        for part in kept.values()
-        if part.is_kept
-        for name, figure in part.figures.items()
-    )
-    return (
-        f"mcpg tune on {name} ({_digest(judgements)}): {tuning.answerable} queries with an answer"
-        f" and {tuning.answerless} without; {tuning.folds} folds, seed {tuning.seed}; {parts}"
-        f" fitted; held out: {figures}"
-    )
-
-
-def _digest(judgements: Judgements) -> str:
     lines = sorted(
         json.dumps([one.query, sorted(one.relevant), *filter(None, [sorted(one.context_tools)])])
         for one in judgements.queries
     )
-    return f"sha256:{hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:_DIGITS]}"
+    digest = hashlib.sha256(json.dumps(lines).encode()).hexdigest()[:_DIGITS]
+    kept = {"weights": tuning.weights, "calibration": tuning.calibration}
+    kept = {what: part for what, part in kept.items() if part.is_kept}
+    figures = ", ".join(
+        f"{figure} {values.before:.4f} before, {values.after:.4f} after"
+        for part in kept.values()
+        for figure, values in part.figures.items()
+    )
+    provenance = (
+        f"mcpg tune on {name} (sha256:{digest}): {tuning.answerable} queries with an answer"
+        f" and {tuning.answerless} without; {tuning.folds} folds, seed {tuning.seed};"
+        f" {' and '.join(kept)} fitted; held out: {figures}"
+    )
+    return ModelProvenance(f"tuned on {name}", provenance)
 
 
 def tune_json(report: TuneReport, path: str, *, is_written: bool) -> JsonObject:

@@ -6,10 +6,11 @@ All of it is put together afterwards from what the search left behind; a plain s
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
 from math import fsum
-from operator import mul
+from operator import attrgetter, mul, or_
 from typing import TYPE_CHECKING
 
 from mcpg.errors import Diagnostic
@@ -19,7 +20,7 @@ from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, occurrence_weight
 from mcpg.search.confidence import LOW_CONFIDENCE, Calibration, logistic
 from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
-from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, Scheme, rank
+from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, HybridDetails, Scheme, rank
 from mcpg.search.model import FEATURES, INPUTS, Model, read_provenance
 from mcpg.search.pipeline import RankedList
 from mcpg.search.query import Analysis
@@ -64,20 +65,31 @@ def advice_on(
     """
     if result.matches and result.matches[0].score >= LOW_CONFIDENCE:
         return ()
-    from mcpg.explain.hint_words import RequestWords  # noqa: PLC0415 - a sure answer needs none
-
     analysis = rankings[0].analysis
     language = analysis.language or index.language
+    from mcpg.explain.hint_words import RequestWords  # noqa: PLC0415 - a sure answer needs none
+
     request_words = RequestWords(result.query, analysis, language, index)
-    better = (one for ranking in rankings for one in find_better_disabled(ranking, index, disabled))
-    return (
-        *_about_unknown_words(words, request_words),
-        *_about_missing_words(result, words, request_words),
-        *_about_disabled_tools(list(dict.fromkeys(better))),
-    )
+    advice = [*_advise_on_unknown_words(words, request_words)]
+    known = {word.text for word in words if word.repairs or word.related}
+    known -= request_words.arguments
+    lacking = result.matches[0].evidence.missing if result.matches else ()
+    missing = [text for text in lacking if text in known and request_words.is_telling(text)]
+    if missing:
+        advice.append(
+            f"the best match has no {_quote_texts(missing)}: if it is the right tool all the same, "
+            "give it these as keywords in a hints file"
+        )
+    better = [one for ranking in rankings for one in find_better_disabled(ranking, index, disabled)]
+    if better:
+        tools = _quote_texts(list(dict.fromkeys(better)))
+        advice.append(f"{tools} has more of the query but is off by default: include it")
+    return tuple(advice)
 
 
-def _about_unknown_words(words: Iterable[QueryWord], request_words: RequestWords) -> Iterator[str]:
+def _advise_on_unknown_words(
+    words: Iterable[QueryWord], request_words: RequestWords
+) -> Iterator[str]:
     lacked = [word.text for word in words if word.role == "unknown" and not word.related]
     unknown = [text for text in dict.fromkeys(lacked) if text not in request_words.arguments]
     listed = [text for text in unknown if not request_words.is_strange(text)]
@@ -91,29 +103,6 @@ def _about_unknown_words(words: Iterable[QueryWord], request_words: RequestWords
     unlisted = [text for text in unknown if text not in listed]
     if unlisted:
         yield f"no tool and no word list has {_quote_texts(unlisted)}: check the spelling"
-
-
-def _about_missing_words(
-    result: SearchResult, words: Iterable[QueryWord], request_words: RequestWords
-) -> Iterator[str]:
-    """Advise keywords that the best match lacks and others have."""
-    known = {word.text for word in words if word.repairs or word.related}
-    lacking = result.matches[0].evidence.missing if result.matches else ()
-    missing = [
-        text
-        for text in lacking
-        if text in known and text not in request_words.arguments and request_words.is_telling(text)
-    ]
-    if missing:
-        yield (
-            f"the best match has no {_quote_texts(missing)}: if it is the right tool all the same, "
-            "give it these as keywords in a hints file"
-        )
-
-
-def _about_disabled_tools(tools: Sequence[str]) -> Iterator[str]:
-    if tools:
-        yield f"{_quote_texts(tools)} has more of the query but is off by default: include it"
 
 
 def _quote_texts(texts: Sequence[str]) -> str:
@@ -149,121 +138,109 @@ def found_documents(ranking: RankedList, index: Index) -> set[int]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
 class StageDetails:
-    """Details of the stages of one search, as JSON values."""
+    """Details of the stages of one search, as JSON values; *disabled* are those by their hints."""
 
-    def __init__(
-        self,
-        ranking: RankedList,
-        result: SearchResult,
-        reading: QueryRewrite,
-        request: SearchRequest,
-        searcher: Searcher,
-    ) -> None:
-        self._outcome = ranking
-        self._result = result
-        self._reading = reading
-        self._index = searcher.index
-        self._model = searcher.model
-        self._limit = request.limit
-        self._disabled = searcher.disabled_by_hints(request)
-        self._excluded = searcher.excluded_tools(request)
+    ranking: RankedList
+    result: SearchResult
+    reading: QueryRewrite
+    request: SearchRequest
+    searcher: Searcher
+    disabled: frozenset[int]
 
-    def of(self, stage: str) -> JsonObject:
+    def describe(self, stage: str) -> JsonObject:
         """Return what the stage called *stage* found; nothing for a stage that is not known."""
-        details = {
-            "analyse": self._describe_analysis,
-            "retrieve": self._describe_retrieval,
-            "fuse": self._describe_fusion,
-            "calibrate": self._describe_calibration,
-            "expand": self._describe_expansion,
-            "embed": self._describe_embedding,
-            "compare": self._describe_comparison,
-        }.get(stage)
-        return details() if details else {}
+        semantic = self.ranking.semantic
+        details: JsonObject = {}
+        match stage:
+            case "analyse":
+                details = self._describe_analysis()
+            case "retrieve":
+                details = self._describe_retrieval()
+            case "fuse":
+                details = self._describe_fusion()
+            case "calibrate":
+                scores = self.ranking.calibrations
+                best = scores[0].score if scores else None
+                is_low = best is None or best < LOW_CONFIDENCE
+                details = {"best": best, "lowConfidence": LOW_CONFIDENCE, "isLow": is_low}
+            case "expand":
+                details = describe_expansion(self.result, self.searcher.index, self.disabled)
+            case "embed" if semantic is not None:
+                details = {
+                    "provider": semantic.vector_scores.fingerprint,
+                    "text": semantic.text,
+                    "corrected": semantic.corrected,
+                }
+            case "compare" if semantic is not None:
+                details = self._describe_comparison(semantic)
+        return details
 
     def _describe_analysis(self) -> JsonObject:
-        analysis = self._outcome.analysis
-        reading = self._reading
-        kept = {clause.text for clause in analysis.clauses}
+        analysis, reading = self.ranking.analysis, self.reading
+        clauses = analysis.clauses
+        kept = {clause.text for clause in clauses}
+        unrepaired = {None, "exact", "translation"}
         return {
             "normalized": reading.normalized,
             "tokens": list(reading.tokens),
             "language": analysis.language,
             "catalogueLanguage": reading.catalogue_language,
             "dropped": [word for word in analysis.words if word not in kept],
-            "repaired": self._with(
-                lambda clause: clause.kind not in {None, "exact", "translation"}
-            ),
-            "translated": self._with(lambda clause: clause.kind == "translation"),
-            "unknown": self._with(lambda clause: clause.role == "unknown"),
+            "repaired": [one.text for one in clauses if one.kind not in unrepaired],
+            "translated": [one.text for one in clauses if one.kind == "translation"],
+            "unknown": [one.text for one in clauses if one.role == "unknown"],
             "literals": [{"text": one.text, "kind": one.kind} for one in analysis.literals],
             "identifiers": list(reading.identifiers),
             "sentences": [list(sentence) for sentence in reading.sentences],
-            "intents": [
-                [analysis.clauses[place].text for place in intent] for intent in analysis.intents
-            ],
+            "intents": [[clauses[place].text for place in intent] for intent in analysis.intents],
             "names": list(reading.names),
         }
 
-    def _with(self, condition: Callable[[QueryTerm], bool]) -> list[JsonValue]:
-        return [clause.text for clause in self._outcome.analysis.clauses if condition(clause)]
-
     def _describe_retrieval(self) -> JsonObject:
-        ranking = self._outcome
-        found = found_documents(ranking, self._index)
-        exact = named_exactly(ranking.analysis, self._index)
+        ranking, index = self.ranking, self.searcher.index
+        found, excluded = (
+            found_documents(ranking, index),
+            self.searcher.excluded_tools(self.request),
+        )
+        exact = named_exactly(ranking.analysis, index).keys() - excluded
+        wide = widen_analysis(ranking.analysis).clauses
+        pairs = zip(ranking.analysis.clauses, wide, strict=True)
         return {
             "lists": [
-                row
-                for clause, wide in zip(
-                    ranking.analysis.clauses,
-                    widen_analysis(ranking.analysis).clauses,
-                    strict=True,
-                )
-                for row in self._lists(clause, dict(wide.variants))
+                row for clause, one in pairs for row in self._list_postings(clause, one.variants)
             ],
-            "found": len(found - self._excluded),
-            "disabled": len(found & self._disabled),
+            "found": len(found - excluded),
+            "disabled": len(found & self.disabled),
             "pool": len(ranking.candidates),
             "bestLexical": best_lexical(ranking),
-            "exactNames": [
-                self._index.tool_id(document) for document in sorted(exact.keys() - self._excluded)
-            ],
+            "exactNames": [index.tool_id(document) for document in sorted(exact)],
         }
 
-    def _lists(self, clause: QueryTerm, looked_up: Collection[int]) -> Iterator[JsonObject]:
-        """Describe each list of postings, of the terms *looked_up*, that the clause has."""
-        share = clause.weight / self._outcome.analysis.total_weight
-        near = [one for one in related_words(clause, self._index) if one.term in looked_up]
+    def _list_postings(
+        self, clause: QueryTerm, variants: Iterable[tuple[int, float]]
+    ) -> Iterator[JsonObject]:
+        """Describe each list of postings that the clause has, of its *variants* if related."""
+        index = self.searcher.index
+        share = clause.weight / self.ranking.analysis.total_weight
+        looked_up = dict(variants)
+        near = [one for one in related_words(clause, index) if one.term in looked_up]
         for repair in (*clause.repairs, *near):
             credit = RELATED_CREDIT if repair.kind == "related" else 1.0
-            impact = self._index.max_impact(repair.term) / IMPACT_SCALE
+            impact = index.max_impact(repair.term) / IMPACT_SCALE
             yield {
                 "query": clause.text,
                 "matched": repair.word,
-                "term": self._index.term(repair.term),
+                "term": index.term(repair.term),
                 "kind": repair.kind,
-                "tools": len(self._index.postings(repair.term)[0]),
+                "tools": len(index.postings(repair.term)[0]),
                 "most": share * impact * credit * repair.similarity,
             }
 
-    def _describe_embedding(self) -> JsonObject:
-        semantic = self._outcome.semantic
-        if semantic is None:
-            return {}
-        return {
-            "provider": semantic.vector_scores.fingerprint,
-            "text": semantic.text,
-            "corrected": semantic.corrected,
-        }
-
-    def _describe_comparison(self) -> JsonObject:
-        semantic = self._outcome.semantic
-        if semantic is None:
-            return {}
-        near, name = semantic.vector_scores, self._index.tool_id
-        window = semantic.window(self._limit)
+    def _describe_comparison(self, semantic: HybridDetails) -> JsonObject:
+        near, name = semantic.vector_scores, self.searcher.index.tool_id
+        window = semantic.window(self.request.limit)
         return {
             "meanCosine": near.mean,
             "deviation": near.deviation,
@@ -284,69 +261,34 @@ class StageDetails:
         everything, features, weights = self._rank_everything()
         columns = zip(*(one.values for one in everything), strict=True)
         tools = [one.candidate.document for one in everything]
-        rows = zip(features, weights, columns, strict=bool(everything))
-        return {
-            "candidates": len(everything),
-            "channels": [
-                self._channel(feature, weight, values, tools) for feature, weight, values in rows
-            ],
-            **self._describe_closeness(),
-        }
-
-    def _describe_closeness(self) -> JsonObject:
-        """Describe what closeness weighs in the query, and why."""
-        semantic = self._outcome.semantic
-        weight = semantic.weight if semantic else None
-        if weight is None:
-            return {}
-        rows = zip(WEIGHT_INPUTS, weight.inputs, weight.coefficients, strict=True)
-        inputs: list[JsonValue] = [
-            {"input": name, "value": one, "coefficient": coefficient}
-            for name, one, coefficient in rows
-        ]
-        return {
-            "closenessWeight": {
-                "weight": weight.weight,
-                "intercept": weight.intercept,
-                "inputs": inputs,
-            }
-        }
+        channels: list[JsonValue] = []
+        for feature, weight, values in zip(features, weights, columns, strict=bool(everything)):
+            best, found = max(values), len(values) - values.count(0.0)
+            tool = self.searcher.index.tool_id(tools[values.index(best)]) if found else None
+            seen = {"tools": found, "best": best, "bestTool": tool}
+            channels.append({"feature": feature, "weight": weight, **seen})
+        details: JsonObject = {"candidates": len(everything), "channels": channels}
+        semantic = self.ranking.semantic
+        closeness = semantic.weight if semantic else None
+        if closeness is not None:  # what it weighs in the query, and why
+            rows = zip(WEIGHT_INPUTS, closeness.inputs, closeness.coefficients, strict=True)
+            inputs: list[JsonValue] = [
+                {"input": name, "value": one, "coefficient": coefficient}
+                for name, one, coefficient in rows
+            ]
+            fitted = {"weight": closeness.weight, "intercept": closeness.intercept}
+            details["closenessWeight"] = {**fitted, "inputs": inputs}
+        return details
 
     def _rank_everything(self) -> tuple[list[RankedCandidate], tuple[str, ...], tuple[float, ...]]:
         """Return all candidates, best first, and the names and weights of their features."""
-        semantic, candidates = self._outcome.semantic, self._outcome.candidates
+        semantic, candidates = self.ranking.semantic, self.ranking.candidates
         if semantic is None:
-            weights = self._model.weights
-            ends = self._outcome.ends
-            return fuse(candidates, weights, len(candidates), ends), FEATURES, weights
+            weights = self.searcher.model.weights
+            return fuse(candidates, weights, len(candidates), self.ranking.ends), FEATURES, weights
         scheme = semantic.scheme
         ranked = rank(scheme, semantic.pool, semantic.vector_scores, len(candidates))
         return ranked, scheme.features, scheme.weights
-
-    def _channel(
-        self, feature: str, weight: float, values: Sequence[float], tools: Sequence[int]
-    ) -> JsonObject:
-        """Describe one feature in how many tools it is seen, and in which most."""
-        best = max(values)
-        found = len(values) - values.count(0.0)
-        return {
-            "feature": feature,
-            "weight": weight,
-            "tools": found,
-            "best": best,
-            "bestTool": self._index.tool_id(tools[values.index(best)]) if found else None,
-        }
-
-    def _describe_calibration(self) -> JsonObject:
-        best = self._outcome.calibrations[0].score if self._outcome.calibrations else None
-        return {
-            "best": best,
-            "lowConfidence": LOW_CONFIDENCE,
-            "isLow": best is None or best < LOW_CONFIDENCE,
-        }
-
-    def _describe_expansion(self) -> JsonObject:
-        return describe_expansion(self._result, self._index, self._disabled)
 
 
 def describe_expansion(result: SearchResult, index: Index, disabled: frozenset[int]) -> JsonObject:
@@ -390,25 +332,28 @@ def compose_explanation(
     """Put together what *result* was made of; browsing has nothing to explain but itself."""
     if ranking is None:
         return Explanation(result, None, None, (), None, (), (), ())
-    index, model = searcher.index, searcher.model
-    reading = _reading(request.query or request.context, ranking.analysis, index)
-    stage_details = StageDetails(ranking, result, reading, request, searcher)
-    words = tuple(_words(ranking.analysis, index))
+    index, numbers = searcher.index, fitted_numbers(ranking, searcher.model)
+    reading = _read_query(request.query or request.context, ranking.analysis, index)
+    disabled = searcher.disabled_by_hints(request)
+    stage_details = StageDetails(ranking, result, reading, request, searcher, disabled)
+    words = tuple(_explain_words(ranking.analysis, index))
     return Explanation(
         result=result,
         normalized_query=None,
         reading=reading,
         words=words,
         language=ranking.analysis.language,
-        stages=tuple(replace(one, details=stage_details.of(one.name)) for one in trace.stages),
-        matches=tuple(_matches(result, ranking, index, model)),
+        stages=tuple(
+            replace(one, details=stage_details.describe(one.name)) for one in trace.stages
+        ),
+        matches=tuple(_explain_matches(result, ranking, index, numbers)),
         expansions=tuple(explain_expansions(result)),
-        model=_model(index, fitted_numbers(ranking, model)),
-        advice=advice_on(result, words, (ranking,), index, searcher.disabled_by_hints(request)),
+        model=_explain_model(index, numbers),
+        advice=advice_on(result, words, (ranking,), index, disabled),
     )
 
 
-def _reading(query: str, analysis: Analysis, index: Index) -> QueryRewrite:
+def _read_query(query: str, analysis: Analysis, index: Index) -> QueryRewrite:
     words = list(iter_words(query))
     sentences = [
         tuple(analysis.clauses[place].text for place in sentence) for sentence in analysis.sentences
@@ -430,7 +375,7 @@ def fitted_numbers(ranking: RankedList, model: Model) -> Scheme:
     return Scheme("", "", FEATURES, model.weights, INPUTS, model.intercept, model.coefficients)
 
 
-def _model(index: Index, numbers: Scheme) -> ModelExplanation:
+def _explain_model(index: Index, numbers: Scheme) -> ModelExplanation:
     origin = read_provenance(index)
     with_vectors = f"; with vectors: {numbers.provenance}" if numbers.name else ""
     return ModelExplanation(
@@ -453,20 +398,20 @@ def explain_expansions(result: SearchResult) -> Iterator[ExpansionExplanation]:
             yield ExpansionExplanation(match.tool_id, match.score, match.via, from_score)
 
 
-def _words(analysis: Analysis, index: Index) -> Iterator[QueryWord]:
+def _explain_words(analysis: Analysis, index: Index) -> Iterator[QueryWord]:
     """Explain the words of the query, its literals and what these add, and the context's words."""
     asked = {clause.text: clause for clause in analysis.clauses if clause.origin == "query"}
     added = (clause for clause in analysis.clauses if clause.origin != "query")
     for word in analysis.words:
-        yield _word(word, asked.get(word), analysis.total_weight, index)
+        yield _explain_word(word, asked.get(word), analysis.total_weight, index)
     for one in analysis.literals:
         if fold(one.text) not in asked:
             yield QueryWord(one.text, one.text, "literal", literal=one.kind)
     for clause in added:
-        yield _word(clause.text, clause, analysis.total_weight, index)
+        yield _explain_word(clause.text, clause, analysis.total_weight, index)
 
 
-def _word(text: str, clause: QueryTerm | None, total: float, index: Index) -> QueryWord:
+def _explain_word(text: str, clause: QueryTerm | None, total: float, index: Index) -> QueryWord:
     if clause is None:
         return QueryWord(text, stem(text), "function word")
     return QueryWord(
@@ -481,19 +426,17 @@ def _word(text: str, clause: QueryTerm | None, total: float, index: Index) -> Qu
     )
 
 
-def _matches(
-    result: SearchResult, ranking: RankedList, index: Index, model: Model
+def _explain_matches(
+    result: SearchResult, ranking: RankedList, index: Index, numbers: Scheme
 ) -> Iterator[MatchExplanation]:
-    numbers = fitted_numbers(ranking, model)
     rows = zip(result.matches, ranking.ranked, ranking.calibrations, strict=True)
     for place, (match, fused, calibration) in enumerate(rows, start=1):
         # Scores never rise down the ranks: the first of this score is the one that set it.
         first = next(one for one in result.matches if one.score == match.score)
+        values = zip(numbers.features, fused.values, numbers.weights, strict=True)
         parts = (
             Contribution(_STAGE_OF.get(name, "fuse"), name, one, weight, one * weight)
-            for name, one, weight in zip(
-                numbers.features, fused.values, numbers.weights, strict=True
-            )
+            for name, one, weight in values
         )
         yield MatchExplanation(
             tool_id=match.tool_id,
@@ -501,18 +444,16 @@ def _matches(
             score=match.score,
             fused_score=fused.score,
             contributions=tuple(sorted(parts, key=lambda part: -part.contribution)),
-            terms=_terms(fused, ranking.analysis, index, numbers),
-            calibration=_calibration(calibration, first.tool_id, numbers),
+            terms=_explain_terms(fused, ranking.analysis, index, numbers),
+            calibration=_explain_calibration(calibration, first.tool_id, numbers),
         )
 
 
-def _calibration(calibration: Calibration, first: str, model: Scheme) -> CalibrationExplanation:
-    inputs = tuple(
-        CalibrationInput(name, one, coefficient, one * coefficient)
-        for name, one, coefficient in zip(
-            model.inputs, calibration.inputs, model.coefficients, strict=True
-        )
-    )
+def _explain_calibration(
+    calibration: Calibration, first: str, model: Scheme
+) -> CalibrationExplanation:
+    values = zip(model.inputs, calibration.inputs, model.coefficients, strict=True)
+    inputs = tuple(CalibrationInput(name, one, by, one * by) for name, one, by in values)
     alone = logistic(calibration.inputs, model.intercept, model.coefficients)
     return CalibrationExplanation(
         inputs,
@@ -523,7 +464,7 @@ def _calibration(calibration: Calibration, first: str, model: Scheme) -> Calibra
     )
 
 
-def _terms(
+def _explain_terms(
     fused: RankedCandidate, analysis: Analysis, index: Index, model: Scheme
 ) -> tuple[TermMatch, ...]:
     """Return which words matched where.
@@ -535,10 +476,8 @@ def _terms(
         *_lexical_terms(fused, analysis, index, model),
         *_related_terms(fused, analysis, index, model),
     )
-    ordered = sorted(
-        matches, key=lambda match: (-match.contribution, match.query, match.field, match.matched)
-    )
-    return tuple(ordered)
+    order = attrgetter("query", "field", "matched")
+    return tuple(sorted(matches, key=lambda match: (-match.contribution, order(match))))
 
 
 def _lexical_terms(
@@ -551,17 +490,21 @@ def _lexical_terms(
     unit = (
         is_lexical * fused.values[0] * model.weights[0] / candidate.lexical / analysis.total_weight
     )
+    document = candidate.document
     found = [
-        (clause, _best(clause.repairs, candidate.document, index), unit * clause.weight * impact)
+        (clause, _find_best(clause.repairs, document, index), unit * clause.weight * impact)
         for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
         if impact
     ]
-    shares = field_shares(index, candidate.document, {repair.term for _, repair, _ in found})
-    return [
-        _term(clause, repair, field, contribution * share)
-        for clause, repair, contribution in found
-        for field, share in shares[repair.term].items()
-    ]
+    shares = field_shares(index, document, {repair.term for _, repair, _ in found})
+    terms = []
+    for clause, repair, contribution in found:
+        for field, share in shares[repair.term].items():
+            is_alias = field == "aliases" and repair.kind == "exact"
+            kind, near = "alias" if is_alias else repair.kind, repair.similarity
+            size = contribution * share
+            terms.append(TermMatch(clause.text, repair.word, kind, near, field, size))
+    return terms
 
 
 def _related_terms(
@@ -577,7 +520,8 @@ def _related_terms(
         parts = dict(candidate.gains)
         unit = sums.get("related", 0.0) / fsum(parts.values())
         near = {
-            place: _best(related_words(clauses[place], index), document, index) for place in parts
+            place: _find_best(related_words(clauses[place], index), document, index)
+            for place in parts
         }
         shares = field_shares(index, document, {one.term for one in near.values()})
         for place, one in near.items():
@@ -587,13 +531,15 @@ def _related_terms(
         gains = NameMatcher(analysis, index).gains_by_related(document)
         unit = sums.get("relatedName", 0.0) / fsum(gains.values())
         for term, gain in gains.items():
-            text, one = _nearest(term, clauses, index)
+            text, one = _find_nearest(term, clauses, index)
             found[text, one, "name"] += unit * gain
     for (text, one, field), contribution in found.items():
         yield TermMatch(text, one.word, one.kind, one.similarity, field, contribution)
 
 
-def _nearest(term: int, clauses: Iterable[QueryTerm], index: Index) -> tuple[str, TermExpansion]:
+def _find_nearest(
+    term: int, clauses: Iterable[QueryTerm], index: Index
+) -> tuple[str, TermExpansion]:
     """Return the word of the query that *term* is most related to."""
     found = [
         (clause.text, one)
@@ -605,14 +551,8 @@ def _nearest(term: int, clauses: Iterable[QueryTerm], index: Index) -> tuple[str
     return max(found, key=lambda pair: pair[1].similarity)
 
 
-def _best(meant: Sequence[TermExpansion], document: int, index: Index) -> TermExpansion:
+def _find_best(meant: Sequence[TermExpansion], document: int, index: Index) -> TermExpansion:
     return max(meant, key=lambda one: index.find_posting(one.term, document)[0] * one.similarity)
-
-
-def _term(clause: QueryTerm, repair: TermExpansion, field: str, contribution: float) -> TermMatch:
-    is_alias = field == "aliases" and repair.kind == "exact"
-    kind = "alias" if is_alias else repair.kind
-    return TermMatch(clause.text, repair.word, kind, repair.similarity, field, contribution)
 
 
 def field_shares(index: Index, document: int, terms: Iterable[int]) -> dict[int, dict[str, float]]:
@@ -635,16 +575,12 @@ def _count_terms(
     index: Index, document: int, masks: Mapping[int, int]
 ) -> dict[int, dict[str, float]]:
     """Count the terms of *masks* in the fields that any of them names."""
-    wanted = 0
-    for mask in masks.values():
-        wanted |= mask
+    wanted = reduce(or_, masks.values())
     terms = {index.term(term): term for term in masks}
     counts: dict[int, Counter[int]] = {term: Counter() for term in masks}
     lengths: Counter[int] = Counter()
-    document_texts = field_texts(
-        index.record(document), with_parameters=bool(wanted & _MASK_OF_PARAMETERS)
-    )
-    for field, content in document_texts:
+    has_parameters = bool(wanted & _MASK_OF_PARAMETERS)
+    for field, content in field_texts(index.record(document), with_parameters=has_parameters):
         if not wanted >> field & 1:
             continue
         for word in iter_words(content):
@@ -653,14 +589,12 @@ def _count_terms(
             if term is not None:
                 counts[term][field] += 1
     means = index.field_means()
-    weights = {
-        field: occurrence_weight(lengths[field], means[field], BY_NUMBER[field])
-        for field in lengths
-    }
-    return {term: _shares(found, weights) for term, found in counts.items()}
-
-
-def _shares(counts: Mapping[int, int], weights: Mapping[int, float]) -> dict[str, float]:
-    parts = {FIELDS[field]: count * weights[field] for field, count in sorted(counts.items())}
-    total = fsum(parts.values())
-    return {name: part / total for name, part in parts.items()}
+    shares = {}
+    for term, found in counts.items():
+        parts = {
+            FIELDS[field]: count * occurrence_weight(lengths[field], means[field], BY_NUMBER[field])
+            for field, count in sorted(found.items())
+        }
+        total = fsum(parts.values())
+        shares[term] = {name: part / total for name, part in parts.items()}
+    return shares

@@ -6,6 +6,7 @@ names of individual places, persons and days. What remains of a short request is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile, groupby
@@ -36,11 +37,11 @@ _CAPITALISING = ("german",)
 _OF_NAMES = 1 << FIELDS.index("name") | 1 << FIELDS.index("source")
 # Scripts without spaces between words: a number within is no part of the words around it.
 _UNSPACED = (
-    *(("\u0e00", "\u0eff"), ("\u1000", "\u109f"), ("\u1780", "\u17ff"), ("\u3000", "\u9fff")),
-    *(("\uac00", "\ud7af"), ("\uf900", "\ufaff"), ("\uff00", "\uffef")),
-    ("\U00020000", "\U0003ffff"),
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef"
+    "\U00020000-\U0003ffff"
 )
-_SPACE, _WITH_SPACES, _WITHOUT_SPACES = range(3)
+# What stands between spaces, cut at the ends of these scripts.
+_RUN = re.compile(rf"[{_UNSPACED}]+|[^\s{_UNSPACED}]+")
 _PUNCTUATION = "()[]{}<>*_-,;:!?.\"'…“”«»\u3002\uff0c\uff1f\uff01"
 _SENTENCE_END = (".", "!", "?", ":", ";")
 
@@ -103,18 +104,15 @@ class RequestWords:
 
     def __init__(self, query: str, analysis: Analysis, language: str | None, index: Index) -> None:
         self._query = query
-        self._set_aside = analysis.literals
         # A request of nothing else is ranked by its literals, but they remain arguments.
         formal = [one for one in analysis.literals if one.kind != QUOTED]
-        self._text = blank_literals(
-            without_literals(query, analysis.literals, index.language)[0], formal
-        )
+        text, _ = without_literals(query, analysis.literals, index.language)
+        self._literals = analysis.literals
+        self._text = blank_literals(text, formal)
         self._clauses = analysis.clauses
         self._index = index
         self._language = language
-        self._stop_words = (
-            stop_words_of(self._language) if self._language in LANGUAGES else frozenset()
-        )
+        self._stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
         self._unknown = {one.text for one in self._clauses if one.role in ("unknown", "literal")}
         self._tokens = self._mark_individuals(list(self._read()))
 
@@ -156,21 +154,23 @@ class RequestWords:
         """
         spoken = self._words(is_argument=False)
         has = {word.casefold() for word in present}
-        found = [
-            self._hint_word(text, place, is_lacking=not is_held[place])
-            for place, clause in enumerate(self._clauses)
-            if _is_sayable(clause) and clause.text in spoken
-            for text in self._texts(clause)
-            if text.casefold() not in has
-        ]
+        found: list[HintWord] = []
+        for place, clause in enumerate(self._clauses):
+            if not _is_sayable(clause) or clause.text not in spoken:
+                continue
+            # A word of the language is taken as it stands, for it may well be meant, whatever the
+            # catalogue's nearest word is.
+            texts: Iterable[str] = (clause.text,)
+            if self._is_respelt(clause):
+                texts = dict.fromkeys(one.word for one in clause.repairs[:_REPAIRS_TRIED])
+            for text in texts:
+                if text.casefold() not in has:
+                    is_doubtful = self.is_strange(text) or not self.is_telling(text)
+                    is_common, is_lacking = self._share(text) > _COMMON, not is_held[place]
+                    traits = is_lacking, is_doubtful, is_common
+                    found.append(HintWord(text, place, clause.weight, *traits))
         heaviest = sorted(found, key=lambda one: (-one.weight, one.place, one.text))[:MOST_WORDS]
         return sorted(heaviest, key=lambda one: preference([one]))
-
-    def _hint_word(self, text: str, place: int, *, is_lacking: bool) -> HintWord:
-        clause = self._clauses[place]
-        is_doubtful = self.is_strange(text) or not self.is_telling(text)
-        is_common = self._share(text) > _COMMON
-        return HintWord(text, place, clause.weight, is_lacking, is_doubtful, is_common)
 
     def alias(self) -> str | None:
         """Return what describes the request as an alias, `None` where there is too little or much.
@@ -185,7 +185,11 @@ class RequestWords:
             and len(text.strip()) <= LONGEST_ALIAS
             and text.isprintable()
         )
-        return text.strip() if is_name and any(map(self._says_something, tokens)) else None
+        says_something = any(
+            not self._is_stop_word(one) and not all(map(self._is_small_talk, one.words))
+            for one in tokens
+        )
+        return text.strip() if is_name and says_something else None
 
     def _parts(self) -> Iterator[list[RequestToken]]:
         """Yield what stands between names: what comes before one may end in another sentence.
@@ -198,7 +202,7 @@ class RequestWords:
         part: list[RequestToken] = []
         for place, (kind, tokens) in enumerate(groups):
             if kind is None and not (len(groups) > 1 and all(map(self._is_stop_word, tokens))):
-                part += tokens if part or not place else self._skip_stop_words(tokens)
+                part += tokens if part or not place else dropwhile(self._is_stop_word, tokens)
             is_last = place == len(groups) - 1
             if part and (kind in ends or is_last):
                 if kind is not None and self._is_stop_word(part[-1]):
@@ -206,15 +210,8 @@ class RequestWords:
                 yield part
                 part = []
 
-    def _skip_stop_words(self, tokens: list[RequestToken]) -> list[RequestToken]:
-        """Return *tokens* without the stop words that they begin with."""
-        return list(dropwhile(self._is_stop_word, tokens))
-
     def _is_stop_word(self, token: RequestToken) -> bool:
         return self._stop_words.issuperset(token.words)
-
-    def _says_something(self, token: RequestToken) -> bool:
-        return not self._is_stop_word(token) and not all(map(self._is_small_talk, token.words))
 
     def _spell_token(self, token: RequestToken) -> str:
         """Return a token as typed, or as the catalogue has it where that repairs a misspelling."""
@@ -223,22 +220,14 @@ class RequestWords:
                 return clause.repairs[0].word
         return token.text
 
-    def _texts(self, clause: QueryTerm) -> list[str]:
-        """Return the words to write down for a clause.
-
-        A word of the language is taken as it stands, for it may well be meant, whatever the
-        catalogue's nearest word is.
-        """
-        if self._is_respelt(clause):
-            return list(dict.fromkeys(one.word for one in clause.repairs[:_REPAIRS_TRIED]))
-        return [clause.text]
-
     def _is_respelt(self, clause: QueryTerm) -> bool:
         return clause.kind in _RESPELT and not self._is_listed(clause.text)
 
     def _is_small_talk(self, word: str) -> bool:
         """Return whether *word* is in any request, and no tool is called after it."""
-        is_usual = _is_short(word) or self._share(word) > _SMALL_TALK
+        # Only scripts with small letters write words of several letters; in others two are a word.
+        shortest = _SHORTEST if word.islower() else _SHORTEST - 1
+        is_usual = len(word) < shortest or self._share(word) > _SMALL_TALK
         return is_usual and not self._is_in_a_name(word)
 
     def _share(self, word: str) -> float:
@@ -252,12 +241,17 @@ class RequestWords:
 
     def _read(self) -> Iterator[RequestToken]:
         """Yield the tokens of the request; names are not looked for."""
+        set_aside = (
+            (one.start, self._query[one.start : one.end], True)
+            for one in self._literals
+            if not self._text[one.start : one.end].strip()
+        )
         begins, last_end = True, -1
-        for start, run, is_literal in sorted((*self._literals(), *self._runs())):
+        for start, run, is_literal in sorted((*set_aside, *self._runs())):
             text = run.strip(_PUNCTUATION)
             words = tuple(word.text for word in iter_words(text) if not word.is_compound)
             if words or is_literal:
-                is_code = any(map(self._is_code, words))
+                is_code = any(one in self._unknown and any(map(str.isdigit, one)) for one in words)
                 is_attached = start == last_end and is_unspaced(run[0])
                 is_capitalised = text[:1].isupper() and not begins
                 kind = LITERAL if is_literal or is_code else None
@@ -265,32 +259,18 @@ class RequestWords:
             begins = run.endswith(_SENTENCE_END)
             last_end = start + len(run)
 
-    def _literals(self) -> Iterator[tuple[int, str, bool]]:
-        """Yield the place and the text of each literal that the analysis sets aside."""
-        for one in self._set_aside:
-            if not self._text[one.start : one.end].strip():
-                yield one.start, self._query[one.start : one.end], True
-
     def _runs(self) -> Iterator[tuple[int, str, bool]]:
         """Yield what stands between spaces, and in scripts without these what is not a name."""
-        for start, run in _between_spaces(self._text):
-            place = start
-            is_cut = self._language in lexicon.UNSPACED and is_unspaced(run[0])
-            for part in self._without_names(run) if is_cut else (run,):
+        for found in _RUN.finditer(self._text):
+            run, place = found.group(), found.start()
+            parts = [run]
+            if self._language in lexicon.UNSPACED and is_unspaced(run[0]):
+                words = groupby(lexicon.segment(fold(run), self._language), lexicon.is_name)
+                names = [[*part] if is_name else ["".join(part)] for is_name, part in words]
+                parts = [part for group in names for part in group]
+            for part in parts:
                 yield place, part, False
                 place += len(part)
-
-    def _without_names(self, run: str) -> Iterator[str]:
-        """Yield the names in *run*, and what is between them."""
-        cut = lexicon.segment(fold(run), str(self._language))
-        for is_name, words in groupby(cut, lexicon.is_name):
-            if is_name:
-                yield from words
-            else:
-                yield "".join(words)
-
-    def _is_code(self, word: str) -> bool:
-        return word in self._unknown and any(map(str.isdigit, word))
 
     def _mark_individuals(self, tokens: Sequence[RequestToken]) -> list[RequestToken]:
         """Return *tokens*, with those marked that name an individual."""
@@ -300,13 +280,13 @@ class RequestWords:
                 part = tokens[place : place + length]
                 if len(part) == length and self._is_name(part):
                     named.update(range(place, place + length))
-        return [
-            replace(one, kind=one.kind or (NAME if place in named else self._kind(one)))
-            for place, one in enumerate(tokens)
-        ]
-
-    def _kind(self, token: RequestToken) -> str | None:
-        return STRANGE if token.words and all(map(self.is_strange, token.words)) else None
+        marked = []
+        for place, one in enumerate(tokens):
+            kind = one.kind or (NAME if place in named else None)
+            if not kind and one.words and all(map(self.is_strange, one.words)):
+                kind = STRANGE
+            marked.append(replace(one, kind=kind))
+        return marked
 
     def _is_name(self, tokens: Sequence[RequestToken]) -> bool:
         """Return whether *tokens* name an individual place, person or day.
@@ -329,22 +309,6 @@ class RequestWords:
     def _is_in_a_name(self, word: str) -> bool:
         term = self._index.find_stem(stem(word))
         return term >= 0 and any(mask & _OF_NAMES for mask in self._index.postings(term)[2])
-
-
-def _between_spaces(text: str) -> Iterator[tuple[int, str]]:
-    """Yield what stands between spaces, cut at the ends of `_UNSPACED` scripts, with its place."""
-    start = 0
-    for kind, signs in groupby(text, _sign_kind):
-        run = "".join(signs)
-        if kind != _SPACE:
-            yield start, run
-        start += len(run)
-
-
-def _sign_kind(sign: str) -> int:
-    if any(first <= sign <= last for first, last in _UNSPACED):
-        return _WITHOUT_SPACES
-    return _SPACE if sign.isspace() else _WITH_SPACES
 
 
 def as_keywords(chosen: Iterable[HintWord]) -> Hints:
@@ -376,11 +340,6 @@ def _is_sayable(clause: QueryTerm) -> bool:
     letters = sum(map(str.isalpha, clause.text))
     is_code = any(map(str.isdigit, clause.text)) and clause.role == "unknown"
     return 2 * letters > len(clause.text) and not is_code
-
-
-def _is_short(word: str) -> bool:
-    # Only scripts with small letters write words of several letters; in others two are a word.
-    return len(word) < (_SHORTEST if word.islower() else _SHORTEST - 1)
 
 
 def find_alias(query: str, index: Index) -> str | None:

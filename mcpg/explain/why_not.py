@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import combinations, takewhile
 
 from mcpg.catalog.model import Hints, SourceDocument
-from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info
@@ -18,13 +17,7 @@ from mcpg.index.hint_overlay import HintOverlay
 from mcpg.index.packing import Section
 from mcpg.index.reader import Index
 from mcpg.search.confidence import calibrate
-from mcpg.search.features import (
-    RankedCandidate,
-    extract_features,
-    find_lacking_clauses,
-    fuse,
-    named_exactly,
-)
+from mcpg.search.features import extract_features, find_lacking_clauses, fuse, named_exactly
 from mcpg.search.model import FEATURES, PROVENANCE
 from mcpg.search.pipeline import Search, gather
 from mcpg.search.query import Analysis
@@ -32,14 +25,7 @@ from mcpg.search.results import MAX_LIMIT, SearchRequest, SearchResult
 from mcpg.search.retrieval import POOL
 from mcpg.search.scope import find_unmet
 from mcpg.search.searcher import Searcher
-from mcpg.search.trace import (
-    FeatureGap,
-    HintSuggestion,
-    RankExplanation,
-    Retrieval,
-    Rival,
-    WordGap,
-)
+from mcpg.search.trace import FeatureGap, HintSuggestion, RankExplanation, Retrieval, Rival, WordGap
 from mcpg.text import joined, lexicon
 from mcpg.values import DECIMALS
 
@@ -53,17 +39,14 @@ def recompile_with_hints(index: Index, tool: int, hints: Hints) -> Index:
         DocumentError: Its document becomes too long to be written.
     """
     documents = [index.record(number) for number in range(len(index))]
-    document = _add_hints(documents[tool], hints)
+    document = documents[tool]
+    hints = Hints.merge(hints, document.tool.hints)
+    document = replace(document, tool=replace(document.tool, hints=hints))
     source = SourceDocument(document.path, write_document(document), document.uri)
     documents[tool] = parse_document(source)[0]
     origin = Section(PROVENANCE, "B", bytes(index.section(PROVENANCE)))
     model, pages = index.section("model"), index.pages()
     return Index(compile_index(documents, model=model, pages=pages, extra=[origin]))
-
-
-def _add_hints(document: ToolDocument, hints: Hints) -> ToolDocument:
-    tool = document.tool
-    return replace(document, tool=replace(tool, hints=Hints.merge(hints, tool.hints)))
 
 
 MOST_TOOLS_COMPILED = 20_000
@@ -100,10 +83,6 @@ class HintTrial:
     lead: float
     score: float
 
-    @property
-    def is_first(self) -> bool:
-        return self.rank == 1
-
 
 class HintSearch:
     """Tries edits to the hints of one tool for one request."""
@@ -132,22 +111,32 @@ class HintSearch:
             known = self._tried[added] = self._look(hints, replace(self._search, index=index))
         return known
 
-    def prove(self, trial: HintTrial) -> HintTrial:
-        """Return where the hints of *trial* really put the tool, by compiling the catalogue."""
-        try:
-            index = recompile_with_hints(self._search.index, self._tool, trial.hints)
-        except DocumentError:
-            return replace(trial, rank=None)
-        return self._look(trial.hints, replace(self._search, index=index))
+    def prove(self, trial: HintTrial) -> HintSuggestion:
+        """Return where the hints of *trial* really put the tool, by compiling the catalogue.
 
-    @property
-    def is_provable(self) -> bool:
-        """Whether the catalogue is small enough to be compiled while somebody waits."""
-        return len(self._search.index) <= MOST_TOOLS_COMPILED
+        One that is too large to be compiled while somebody waits is not.
+        """
+        is_provable = len(self._search.index) <= MOST_TOOLS_COMPILED
+        found = trial
+        if is_provable:
+            try:
+                index = recompile_with_hints(self._search.index, self._tool, trial.hints)
+                found = self._look(trial.hints, replace(self._search, index=index))
+            except DocumentError:
+                found = replace(trial, rank=None)
+        return HintSuggestion(trial.hints, found.rank or 0, found.score, is_provable)
 
+    @cached_property
     def hint_words(self) -> list[HintWord]:
-        """Return the words of the request that may be added, the preferred first."""
-        return self._words.hint_words(self._is_held, self._own.keywords)
+        """The words of the request that may be added, the preferred first."""
+        index, (analysis, _) = self._search.index, self._analysis
+        (candidate,) = extract_features([self._tool], analysis, index)
+        is_held = [
+            bool(impact)
+            or any(index.find_posting(term, self._tool)[0] for term, _ in clause.related_variants)
+            for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
+        ]
+        return self._words.hint_words(is_held, self._own.keywords)
 
     def alias(self) -> Hints | None:
         """Return hints with the request as an alias, `None` where it is none or a tool's name."""
@@ -175,18 +164,6 @@ class HintSearch:
         text = request.query or request.context
         return RequestWords(text, *self._analysis, self._search.index)
 
-    @cached_property
-    def _is_held(self) -> list[bool]:
-        """Whether the tool has each word of the request, or a word that is related to it."""
-        index, (analysis, _) = self._search.index, self._analysis
-        tool = self._tool
-        (candidate,) = extract_features([tool], analysis, index)
-        return [
-            bool(impact)
-            or any(index.find_posting(term, tool)[0] for term, _ in clause.related_variants)
-            for clause, impact in zip(analysis.clauses, candidate.impacts, strict=True)
-        ]
-
     def _look(self, added: Hints, search: Search) -> HintTrial:
         index, model = search.index, search.model
         analysis, pool = gather(search, POOL)
@@ -203,61 +180,91 @@ class HintSearch:
         scores = calibrate(ranked, candidates, analysis, model, len(index))
         return HintTrial(added, place + 1, lead, scores[place].score)
 
+    def best_change(self) -> HintSuggestion | None:
+        """Find the change that makes the tool first, or else the one that lifts it most.
 
-def best_change(hint_search: HintSearch) -> HintSuggestion | None:
-    """Find the change that makes the tool first, or else the one that lifts it most.
+        An alias of the request comes first: it is about this request alone. Otherwise the fewest
+        words are added, keywords before an alias, words that the tool lacks before others, words of
+        a subject before common ones, short ones before long ones. All single words and pairs are
+        tried, of more words those that go on from the best, within `MOST_READ`. What is proposed
+        has been proved.
+        """
+        for trial in self._find_edits():
+            change = self.prove(trial)
+            if change.rank_after == 1:
+                return change
+        alias = self.alias()
+        ranked = [
+            (
+                one.rank,
+                one.hints != alias,
+                sum(len(text.split()) for text in (*one.hints.keywords, *one.hints.aliases)),
+                -one.lead,
+                n,
+                one,
+            )
+            for n, one in enumerate(self._tried.values())
+            if one.rank
+        ]
+        best = min(ranked, default=None)
+        # A tool that is disabled needs to be enabled wherever it would stand then.
+        if best is None or best[-1].hints == Hints():
+            return None
+        change = self.prove(best[-1])
+        return change if change.rank_after else None
 
-    An alias of the request comes first: it is about this request alone. Otherwise the fewest words
-    are added, keywords before an alias, words that the tool lacks before others, words of a subject
-    before common ones, short ones before long ones. All single words and pairs are tried, of more
-    words those that go on from the best, within `MOST_READ`. What is proposed has been proved.
-    """
-    tried: list[HintTrial] = [hint_search.trial(Hints())]
-    for trial in _edits(hint_search, tried):
-        change = _prove_trial(hint_search, trial)
-        if change.rank_after == 1:
-            return change
-    return _best(hint_search, tried)
+    def _find_edits(self) -> Iterator[HintTrial]:
+        """Return the edits that make the tool first, the best first."""
+        self.trial(Hints())
+        if (alias := self.alias()) is not None:
+            self.trial(alias)
+        yield from [trial for trial in self._tried.values() if trial.rank == 1]
+        telling = [word for word in self.hint_words if not word.is_doubtful]
+        proved = 0
+        for source, most in ((telling, MOST_TELLING), (self.hint_words, MOST_ADDED)):
+            for trial in self._search_edits(source, most):
+                yield trial
+                proved += 1
+                if proved == _MOST_PROVED:
+                    return
+        yield from self._try_last_resorts()
 
-
-def _edits(hint_search: HintSearch, tried: list[HintTrial]) -> Iterator[HintTrial]:
-    """Return the edits that make the tool first, the best first; *tried* takes all."""
-    alias = hint_search.alias()
-    if alias is not None:
-        tried.append(hint_search.trial(alias))
-    yield from (trial for trial in tried if trial.is_first)
-    words = hint_search.hint_words()
-    telling = [word for word in words if not word.is_doubtful]
-    proved = 0
-    for source, most in ((telling, MOST_TELLING), (words, MOST_ADDED)):
-        for trial in _search_edits(hint_search, source, most, tried):
-            yield trial
-            proved += 1
-            if proved == _MOST_PROVED:
+    def _search_edits(self, words: Sequence[HintWord], most: int) -> Iterator[HintTrial]:
+        beam: list[tuple[HintWord, ...]] = [()]
+        for size in range(1, most + 1):
+            sets = sorted(_grow_beam(beam, words, size), key=preference)
+            unspent = takewhile(lambda _: not self.is_spent, sets)
+            trials = [(self.trial(as_keywords(chosen)), chosen) for chosen in unspent]
+            yield from (trial for trial, _ in trials if trial.rank == 1)
+            trials.sort(key=lambda entry: -entry[0].lead)
+            beam = [chosen for _, chosen in trials[:_BEAM]]
+            if size > 1:
+                edits = map(as_alias, beam)
+                free = [hints for hints in edits if not any(map(self.is_name, hints.aliases))]
+                aliases = [self.trial(hints) for hints in free]
+                yield from (trial for trial in aliases if trial.rank == 1)
+            if self.is_spent:
                 return
-    yield from _last_resorts(hint_search, words, tried)
 
+    def _try_last_resorts(self) -> Iterator[HintTrial]:
+        """Return an alias with keywords beside it that make the tool first.
 
-def _search_edits(
-    hint_search: HintSearch, words: Sequence[HintWord], most: int, tried: list[HintTrial]
-) -> Iterator[HintTrial]:
-    beam: list[tuple[HintWord, ...]] = [()]
-    for size in range(1, most + 1):
-        sets = sorted(_grow_beam(beam, words, size), key=preference)
-        unspent = takewhile(lambda _: not hint_search.is_spent, sets)
-        trials = [(hint_search.trial(as_keywords(chosen)), chosen) for chosen in unspent]
-        tried.extend(trial for trial, _ in trials)
-        yield from (trial for trial, _ in trials if trial.is_first)
-        trials.sort(key=lambda entry: -entry[0].lead)
-        beam = [chosen for _, chosen in trials[:_BEAM]]
-        if size > 1:
-            edits = map(as_alias, beam)
-            free = [hints for hints in edits if not any(map(hint_search.is_name, hints.aliases))]
-            aliases = [hint_search.trial(hints) for hints in free]
-            tried.extend(aliases)
-            yield from (trial for trial in aliases if trial.is_first)
-        if hint_search.is_spent:
-            return
+        The alias is that of the request, where there is one, or the best that there was of some
+        words.
+        """
+        ordered = sorted(self._tried.values(), key=lambda trial: -trial.lead)
+        alone = [trial.hints for trial in ordered if trial.hints.aliases][:1]
+        alias, words = self.alias(), self.hint_words
+        edits = [] if alias is None else [alias]
+        edits += [
+            Hints.merge(hints, as_keywords([word])) for hints in (*edits, *alone) for word in words
+        ]
+        edits += [Hints.merge(hints, as_keywords(words)) for hints in alone]
+        for added in edits:
+            if self.is_spent:
+                return
+            if (trial := self.trial(added)).rank == 1:
+                yield trial
 
 
 def _grow_beam(
@@ -273,57 +280,6 @@ def _grow_beam(
             if len(grown) == size and grown not in known:
                 known.add(grown)
                 yield tuple(one for one in words if one in grown)
-
-
-def _last_resorts(
-    hint_search: HintSearch, words: Sequence[HintWord], tried: list[HintTrial]
-) -> Iterator[HintTrial]:
-    """Return an alias with keywords beside it that make the tool first.
-
-    The alias is that of the request, where there is one, or the best that there was of some words.
-    """
-    alone = [
-        trial.hints for trial in sorted(tried, key=lambda trial: -trial.lead) if trial.hints.aliases
-    ]
-    alias = hint_search.alias()
-    edits = [] if alias is None else [alias]
-    edits += [
-        Hints.merge(hints, as_keywords([word])) for hints in (*edits, *alone[:1]) for word in words
-    ]
-    edits += [Hints.merge(hints, as_keywords(words)) for hints in alone[:1]]
-    for added in edits:
-        if hint_search.is_spent:
-            return
-        trial = hint_search.trial(added)
-        tried.append(trial)
-        if trial.is_first:
-            yield trial
-
-
-def _prove_trial(hint_search: HintSearch, trial: HintTrial) -> HintSuggestion:
-    found = hint_search.prove(trial) if hint_search.is_provable else trial
-    return HintSuggestion(trial.hints, found.rank or 0, found.score, hint_search.is_provable)
-
-
-def _best(hint_search: HintSearch, tried: Iterable[HintTrial]) -> HintSuggestion | None:
-    ranked = [
-        (
-            one.rank,
-            one.hints != hint_search.alias(),
-            sum(len(text.split()) for text in (*one.hints.keywords, *one.hints.aliases)),
-            -one.lead,
-            n,
-            one,
-        )
-        for n, one in enumerate(tried)
-        if one.rank
-    ]
-    best = min(ranked, default=None)
-    # A tool that is disabled needs to be enabled wherever it would stand then.
-    if best is None or best[-1].hints == Hints():
-        return None
-    change = _prove_trial(hint_search, best[-1])
-    return change if change.rank_after else None
 
 
 _SHOWN = 3
@@ -369,12 +325,17 @@ def reasons(
         if one.difference >= _NEGLIGIBLE
     ]
     filtered = [f"the filter leaves this tool out: {one}" for one in unmet]
-    outside = _outside(retrieval, is_hidden=is_hidden)
-    found = [*filtered, *outside, *ahead[:_SHOWN], *_words(words)]
-    return tuple(found) or ("the two are level, and the smaller tool id goes first",)
+    outside = _explain_retrieval(retrieval, is_hidden=is_hidden)
+    alone = sorted(
+        (word for word in words if word.other and not word.own), key=lambda word: -word.share
+    )
+    names = ", ".join(f"{word.query!r} ({word.share:.0%} of the query)" for word in alone)
+    only = [f"only it holds {names}"] if alone else []
+    found = (*filtered, *outside, *ahead[:_SHOWN], *only)
+    return found or ("the two are level, and the smaller tool id goes first",)
 
 
-def _outside(retrieval: Retrieval, *, is_hidden: bool) -> Iterator[str]:
+def _explain_retrieval(retrieval: Retrieval, *, is_hidden: bool) -> Iterator[str]:
     if is_hidden:
         yield "this tool is disabled by default, so a search leaves it out"
     if retrieval.is_pooled:
@@ -387,16 +348,6 @@ def _outside(retrieval: Retrieval, *, is_hidden: bool) -> Iterator[str]:
             f"by its words alone this tool comes to {place}: only the first {retrieval.pool} are"
             " looked at closely"
         )
-
-
-def _words(words: Sequence[WordGap]) -> Iterator[str]:
-    """Name the words that only the tool above holds, the weightiest first."""
-    alone = sorted(
-        (word for word in words if word.other and not word.own), key=lambda word: -word.share
-    )
-    if alone:
-        names = ", ".join(f"{word.query!r} ({word.share:.0%} of the query)" for word in alone)
-        yield f"only it holds {names}"
 
 
 MOST_RANKED = 10_000
@@ -460,8 +411,8 @@ def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> Ra
     field = RankedField(replace(search, selection=searcher.selection(request)), tool, unmet)
     hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place
-    change = None if is_first or unmet else best_change(hint_search)
-    retrieval = _retrieval(field)
+    change = None if is_first or unmet else hint_search.best_change()
+    retrieval = _describe_retrieval(field)
     lacking = [
         field.analysis.clauses[place]
         for place in find_lacking_clauses(field.own.candidate, field.analysis)
@@ -477,16 +428,16 @@ def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> Ra
         retrieval=retrieval,
         missing=tuple(clause.text for clause in sorted(lacking, key=lambda clause: -clause.weight)),
         above=tuple(
-            _rival(field, place, retrieval)
+            _describe_rival(field, place, retrieval)
             for place in sorted({0, field.place - 1} if field.place else ())
         ),
         change=change,
-        remark=_remark(change, hint_search, field),
+        remark=_explain_change(change, hint_search, field),
         unmet=unmet,
     )
 
 
-def _retrieval(field: RankedField) -> Retrieval:
+def _describe_retrieval(field: RankedField) -> Retrieval:
     """Describe how the tool came through retrieval; its place counts those of single intents."""
     lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
     own, by_words = lexical[field.tool], field.pool.by_words
@@ -502,12 +453,18 @@ def _retrieval(field: RankedField) -> Retrieval:
     )
 
 
-def _rival(field: RankedField, place: int, retrieval: Retrieval) -> Rival:
+def _describe_rival(field: RankedField, place: int, retrieval: Retrieval) -> Rival:
     own, other = field.own, field.others[place]
     rows = zip(FEATURES, own.values, other.values, field.model.weights, strict=True)
     gaps = [FeatureGap(name, weight * one, weight * two) for name, one, two, weight in rows]
     features = tuple(sorted(gaps, key=lambda gap: -abs(gap.difference)))
-    words = _word_gaps(own, other, field.analysis)
+    analysis = field.analysis
+    impacts = zip(analysis.clauses, own.candidate.impacts, other.candidate.impacts, strict=True)
+    words = tuple(
+        WordGap(clause.text, share, share * one, share * two)
+        for clause, one, two in impacts
+        for share in (clause.weight / analysis.total_weight,)
+    )
     return Rival(
         tool_id=field.index.tool_id(other.candidate.document),
         rank=place + 1,
@@ -520,41 +477,26 @@ def _rival(field: RankedField, place: int, retrieval: Retrieval) -> Rival:
     )
 
 
-def _word_gaps(
-    own: RankedCandidate, other: RankedCandidate, analysis: Analysis
-) -> tuple[WordGap, ...]:
-    rows = zip(analysis.clauses, own.candidate.impacts, other.candidate.impacts, strict=True)
-    shares = (
-        (clause, clause.weight / analysis.total_weight, one, two) for clause, one, two in rows
-    )
-    return tuple(
-        WordGap(clause.text, share, share * one, share * two) for clause, share, one, two in shares
-    )
-
-
-def _remark(change: HintSuggestion | None, hint_search: HintSearch, field: RankedField) -> str:
+def _explain_change(
+    change: HintSuggestion | None, hint_search: HintSearch, field: RankedField
+) -> str:
     """Return why there is no change, or why it does not make the tool first; "" else."""
     if field.is_ranked and not field.place:
         return "it is first already"
     if field.unmet:
         return "the filter leaves it out: search without that condition"
-    return _remark_on(change, hint_search, field)
-
-
-def _remark_on(change: HintSuggestion | None, hint_search: HintSearch, field: RankedField) -> str:
+    is_lifted = change is not None and change.rank_after == 1
     first = field.others[0].candidate if field.others else None
-    if first and first.exact and (change is None or change.rank_after > 1):
+    if first and first.exact and not is_lifted:
         name = field.index.tool_id(first.document)
         named = f"the query contains the name or an alias of {name}"
         return f"{named}, and nothing drawn from it weighs as much"
     if change is None:
-        if not hint_search.hint_words() and hint_search.alias() is None:
-            return "the query holds no word that one would write down as a keyword"
-        return "no keyword or alias drawn from the query lifts it: reword its description"
+        if hint_search.hint_words or hint_search.alias() is not None:
+            return "no keyword or alias drawn from the query lifts it: reword its description"
+        return "the query holds no word that one would write down as a keyword"
+    remark = "no keyword or alias drawn from the query makes it first; this lifts it most"
     if not change.is_verified:
-        return (
-            f"the catalogue has more than {MOST_TOOLS_COMPILED:,} tools: bundle and search to see"
-        )
-    if change.rank_after > 1:
-        return "no keyword or alias drawn from the query makes it first; this lifts it most"
-    return ""
+        most = f"{MOST_TOOLS_COMPILED:,}"
+        remark = f"the catalogue has more than {most} tools: bundle and search to see"
+    return remark if not (change.is_verified and is_lifted) else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import traceback
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,6 @@ from mcpg.cli.parameters import (
 )
 from mcpg.cli.query import Question, make_search_arguments
 from mcpg.cli.settings import Settings
-from mcpg.engine import Engine
 from mcpg.explore.explorer import Explorer, LiveEngine, PageSettings, shown_path
 from mcpg.explore.files import DEFAULT_HINTS, DEFAULT_JUDGED, HintsFile, JudgedFile
 from mcpg.explore.server import ExploreServer
@@ -102,10 +102,10 @@ def run(
     def settings() -> Settings:  # read anew, as configuration files may change
         return read_settings(**question.settings.flags)
 
-    def opening() -> Engine:
-        return open_engine(settings(), output, is_cached=False)
-
-    live = LiveEngine(opening, lambda: settings().watched_paths())
+    live = LiveEngine(
+        lambda: open_engine(settings(), output, is_cached=False),
+        lambda: settings().watched_paths(),
+    )
     names = tuple(shown_path(one.value) for one in question.settings.bundles())
     begun = PageSettings(query or "", arguments, names)
     answering = Explorer(live, begun, hints_file, judged_file)
@@ -113,24 +113,18 @@ def run(
         output.note_opening(live.current.engine.diagnostics)
         output.text(server.address)
         output.flush()
-        output.note(f"{format_count(live.current.tools, 'tool')}; Ctrl-C ends this")
+        output.note(f"{format_count(len(live.current.engine.index), 'tool')}; Ctrl-C ends this")
         if not stays and not _open_browser(server.address):
             output.note("no browser can be opened: open the address above")
-        _serve(server, live)
+        stop = threading.Event()
+        threading.Thread(target=live.follow, args=(stop,), name="mcpg-follow", daemon=True).start()
+        try:
+            server.serve_forever(poll_interval=0.1)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            stop.set()
     return ExitCode.DONE
-
-
-def _serve(server: ExploreServer, live: LiveEngine) -> None:
-    """Serve the page and follow the bundle, until the user ends it."""
-    stop = threading.Event()
-    follower = threading.Thread(target=live.follow, args=(stop,), name="mcpg-follow", daemon=True)
-    follower.start()
-    try:
-        server.serve_forever(poll_interval=0.1)
-    except KeyboardInterrupt:
-        pass
-    finally:
-        stop.set()
 
 
 def _open_browser(address: str) -> bool:
@@ -143,6 +137,4 @@ def _open_browser(address: str) -> bool:
 def _report(fault: Exception, output: Output) -> None:
     output.error(f"a request failed unexpectedly: {type(fault).__name__}: {fault}")
     if output.debug:
-        import traceback  # noqa: PLC0415 - only for errors
-
         output.raw_error("".join(traceback.format_exception(fault)))

@@ -8,23 +8,24 @@ from __future__ import annotations
 import os
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.hints import hints_from
 from mcpg.catalog.model import Hints, Tool
 from mcpg.engine import Engine
 from mcpg.errors import InputError, McpgError, UsageError
-from mcpg.evaluation.judged import Judgements, resolve
-from mcpg.evaluation.report import EvaluationReport, evaluate, report_json
+from mcpg.evaluation.judged import resolve
 from mcpg.evaluation.report import compare as compare_runs
-from mcpg.explore.files import QueryVerdict
+from mcpg.evaluation.report import evaluate, report_json
+from mcpg.explore.files import HintsFile, JudgedFile, QueryVerdict
+from mcpg.graph.map import framed_map, graph_page
 from mcpg.graph.triples import distinct_documents
 from mcpg.index import Index
 from mcpg.index.hint_overlay import HintOverlay
@@ -34,10 +35,6 @@ from mcpg.search.results import Strategy
 from mcpg.show.json import ComparedCatalogue, compare_json, diagnostics_json, result_json
 from mcpg.sources.file_changes import Stamp, watched_files
 from mcpg.text.json_values import JsonObject, JsonValue
-
-if TYPE_CHECKING:
-    from mcpg.explore.files import HintsEdit, HintsFile, JudgedFile
-
 
 POLL_SECONDS = 0.5
 """Time between two looks at the files."""
@@ -53,13 +50,11 @@ class LoadedEngine:
     Attributes:
         engine: The engine.
         number: How often one was opened, counted from 1.
-        tools: How many tools it has.
         secret: A name for what is shown of this generation only.
     """
 
     engine: Engine
     number: int
-    tools: int
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
 
     @cached_property
@@ -90,7 +85,7 @@ class LiveEngine:
         self._watched = watched
         self._paths: Sequence[str] = ()
         self._files = self._look()
-        self.current = self._load_engine(1)
+        self.current = LoadedEngine(opening(), 1)
         self.fault: McpgError | None = None
 
     def follow(self, stop: threading.Event) -> None:
@@ -104,20 +99,13 @@ class LiveEngine:
                 if files == settled:
                     break
             self._files = files
-            self._load_again()
-
-    def _load_again(self) -> None:
-        try:
-            self.current = self._load_engine(self.current.number + 1)
-            self.fault = None
-        except McpgError as fault:
-            self.fault = fault
-        except Exception as fault:  # noqa: BLE001 - what a source raises must not end the watch
-            self.fault = InputError(f"cannot be opened: {fault}")
-
-    def _load_engine(self, number: int) -> LoadedEngine:
-        engine = self._opening()
-        return LoadedEngine(engine, number, len(engine.index))
+            try:
+                self.current = LoadedEngine(self._opening(), self.current.number + 1)
+                self.fault = None
+            except McpgError as fault:
+                self.fault = fault
+            except Exception as fault:  # noqa: BLE001 - what a source raises must not end the watch
+                self.fault = InputError(f"cannot be opened: {fault}")
 
     def _look(self) -> Mapping[str, Stamp]:
         try:
@@ -147,24 +135,18 @@ def compare_with_hints(
         UsageError: See `Engine.explain`.
         DocumentError: The tool's document becomes too long to be written.
     """
-    trial = engine_with_hints(engine, tool, hints)
-    plain = {**asked, "strategy": Strategy.GRAPH, "fusion": "", "normalize": False}
-    return trial, compare(engine, trial, query, **plain)
 
-
-def engine_with_hints(engine: Engine, tool: Tool, hints: Hints) -> Engine:
-    """Return an engine whose matches are those of `Engine.with_hints`.
-
-    Aliases and keywords alone are tried without compiling the index, within milliseconds.
-    """
-    if hints != replace(Hints(), aliases=hints.aliases, keywords=hints.keywords):
-        return engine.with_hints(tool.id, hints)
-
-    def what_if(index: Index) -> Index:
+    def overlay(index: Index) -> Index:
         number = next(n for n in range(len(index)) if index.tool_id(n) == tool.id)
         return HintOverlay(index, number).with_hints(Hints.merge(hints, tool.hints))
 
-    return Engine(engine.consult(what_if))
+    if hints == Hints(aliases=hints.aliases, keywords=hints.keywords):
+        # These are tried without compiling the index, within milliseconds.
+        trial = Engine(engine.consult(overlay))
+    else:
+        trial = engine.with_hints(tool.id, hints)
+    plain = {**asked, "strategy": Strategy.GRAPH, "fusion": "", "normalize": False}
+    return trial, compare(engine, trial, query, **plain)
 
 
 MOST_TOOL_NAME = 1_000
@@ -213,13 +195,13 @@ class Explorer:
         self._changing = threading.Lock()
         self.answers: Mapping[str, Callable[[JsonObject], JsonObject]] = {
             "state": self._state,
-            "tool": self._one_tool,
-            "tools": self._tools,
+            "tool": lambda body: _find_tool(self._live.current, body).to_dict(),
+            "tools": self._find_tools,
             "explain": self._explain,
             "try": self._try,
-            "hints": self._hints_shown,
-            "save": self._hints_saved,
-            "judged": self._judged_queries,
+            "hints": partial(self._edit_hints, is_saving=False),
+            "save": partial(self._edit_hints, is_saving=True),
+            "judged": lambda _: self._list_judged(),
             "judge": self._judge,
             "forget": self._forget,
         }
@@ -229,8 +211,6 @@ class Explorer:
 
         With `/frame` behind the secret it is made to be shown within the page.
         """
-        from mcpg.graph.map import framed_map, graph_page  # noqa: PLC0415 - seldom looked at
-
         generation = self._live.current
         secret, _, form = name.partition("/")
         if secret != generation.secret or form not in ("", "frame"):
@@ -243,7 +223,7 @@ class Explorer:
         generation, fault = self._live.current, self._live.fault
         return {
             "generation": generation.number,
-            "tools": generation.tools,
+            "tools": len(generation.engine.index),
             "bundle": list(self._settings.bundle),
             "query": self._settings.query,
             "limit": self._settings.asked["limit"],
@@ -258,14 +238,12 @@ class Explorer:
             and {"message": fault.message, "place": fault.place, "remedy": fault.remedy},
         }
 
-    def _one_tool(self, body: JsonObject) -> JsonObject:
-        return _tool(self._live.current, body).to_dict()
-
-    def _tools(self, body: JsonObject) -> JsonObject:
+    def _find_tools(self, body: JsonObject) -> JsonObject:
         """Return the first tools whose names have all parts of a text, in order of id."""
         parts = _text(body, "text", MOST_TOOL_NAME).casefold().replace("_", " ").split()
         tools = self._live.current.catalog.tools if parts else ()
-        found = (tool for tool in tools if _has_all(parts, f"{tool.id} {tool.display_name}"))
+        named = ((tool, f"{tool.id} {tool.display_name}".casefold()) for tool in tools)
+        found = (tool for tool, name in named if all(part in name for part in parts))
         return {"tools": [tool.to_dict() for tool in islice(found, MOST_NAMED)]}
 
     def _explain(self, body: JsonObject) -> JsonObject:
@@ -281,7 +259,7 @@ class Explorer:
 
     def _try(self, body: JsonObject) -> JsonObject:
         generation, asked = self._live.current, self._search_options(body)
-        engine, tool, hints = generation.engine, _tool(generation, body), _hints(body)
+        engine, tool, hints = generation.engine, _find_tool(generation, body), _hints(body)
         query = _text(body, "query", MOST_QUERY)
         if not query:
             raise UsageError("without a query there are no ranks", remedy="type a query")
@@ -314,16 +292,14 @@ class Explorer:
         before, now = (evaluate(one, judgements, **options) for one in (generation.engine, trial))
         return compare_runs(before.outcomes, now.outcomes).json()
 
-    def _hints_shown(self, body: JsonObject) -> JsonObject:
-        tool = _tool(self._live.current, body)
-        return self._edit_json(self._hints.edit(tool.id, _hints(body)))
-
-    def _hints_saved(self, body: JsonObject) -> JsonObject:
-        tool = _tool(self._live.current, body)
-        version = _text(body, "version", MOST_TOOL_NAME)
-        return self._edit_json(self._hints.save(tool.id, _hints(body), version))
-
-    def _edit_json(self, edit: HintsEdit) -> JsonObject:
+    def _edit_hints(self, body: JsonObject, *, is_saving: bool) -> JsonObject:
+        """Return what saving the tried hints would write, or save them."""
+        tool = _find_tool(self._live.current, body)
+        if is_saving:
+            version = _text(body, "version", MOST_TOOL_NAME)
+            edit = self._hints.save(tool.id, _hints(body), version)
+        else:
+            edit = self._hints.edit(tool.id, _hints(body))
         return {
             "file": shown_path(edit.path),
             "isNew": edit.before is None,
@@ -331,26 +307,27 @@ class Explorer:
             "diff": edit.diff,
         }
 
-    def _judged_queries(self, _: JsonObject) -> JsonObject:
+    def _list_judged(self) -> JsonObject:
+        """Return every judged query with the ids of its tools, and how well they are found."""
         judgements = self._judged.read()
         generation = self._live.current
         file = shown_path(self._judged.path)
         if judgements is None:
             return {"file": file, "judgements": [], "report": None}
-        is_measured = len(judgements.queries) <= MOST_LISTED
-        return {
-            "file": file,
-            "judgements": _judgements_json(generation, judgements),
-            "report": report_json(self._measure_queries(generation, judgements))
-            if is_measured
-            else None,
-        }
-
-    def _measure_queries(
-        self, generation: LoadedEngine, judgements: Judgements
-    ) -> EvaluationReport:
+        listed: list[JsonValue] = [
+            {
+                "query": one.judged.query,
+                "relevant": list(one.relevant),
+                "isAnswerless": one.is_answerless,
+                "contextTools": list(one.judged.context_tools),
+            }
+            for one in resolve(judgements, generation.catalog).queries
+        ]
+        if len(judgements.queries) > MOST_LISTED:
+            return {"file": file, "judgements": listed, "report": None}
         options = {key: self._settings.asked[key] for key in _OF_RUNS}
-        return evaluate(generation.engine, judgements, catalog=generation.catalog, **options)
+        measured = evaluate(generation.engine, judgements, catalog=generation.catalog, **options)
+        return {"file": file, "judgements": listed, "report": report_json(measured)}
 
     def _judge(self, body: JsonObject) -> JsonObject:
         query = _text(body, "query", MOST_QUERY)
@@ -360,14 +337,14 @@ class Explorer:
         if body.get("tool") is None:
             self._judged.record(QueryVerdict(query, None, holds=holds))
         else:
-            tool = _tool(self._live.current, body)
+            tool = _find_tool(self._live.current, body)
             names = frozenset({tool.id, tool.name, f"{tool.source_id}::{tool.name}"})
             self._judged.record(QueryVerdict(query, tool.id, names, holds))
-        return self._judged_queries({})
+        return self._list_judged()
 
     def _forget(self, body: JsonObject) -> JsonObject:
         self._judged.forget(_text(body, "query", MOST_QUERY))
-        return self._judged_queries({})
+        return self._list_judged()
 
     def _search_options(self, body: JsonObject) -> dict[str, Any]:
         limit = body.get("limit")
@@ -377,26 +354,8 @@ class Explorer:
         return asked
 
 
-def _judgements_json(generation: LoadedEngine, judgements: Judgements) -> list[JsonValue]:
-    """Return every judged query with the ids of its tools."""
-    return [
-        {
-            "query": one.judged.query,
-            "relevant": list(one.relevant),
-            "isAnswerless": one.is_answerless,
-            "contextTools": list(one.judged.context_tools),
-        }
-        for one in resolve(judgements, generation.catalog).queries
-    ]
-
-
-def _tool(generation: LoadedEngine, body: JsonObject) -> Tool:
+def _find_tool(generation: LoadedEngine, body: JsonObject) -> Tool:
     return generation.catalog.find_named(_text(body, "tool", MOST_TOOL_NAME))
-
-
-def _has_all(parts: Iterable[str], name: str) -> bool:
-    folded = name.casefold()
-    return all(part in folded for part in parts)
 
 
 def _text(body: JsonObject, key: str, most: int) -> str:

@@ -67,7 +67,7 @@ class YamlText:
             parent[key] = value
         else:
             expected = {key: value}
-        return self._check_edit(self._member_added(path, key, value), expected)
+        return self._check_edit(self._write_member(path, key, value), expected)
 
     def with_items(self, path: YamlPath, items: Sequence[JsonValue]) -> YamlText:
         """Return the text with *items* at the end of the list at *path*; one value becomes a list.
@@ -79,10 +79,21 @@ class YamlText:
         old = _at(expected, path)
         whole = [*(old if isinstance(old, list) else [] if old is None else [old]), *items]
         if not path:
-            return self._check_edit(self._items_added(path, items, whole), whole)
-        parent: Any = _at(expected, path[:-1])
-        parent[path[-1]] = whole
-        return self._check_edit(self._items_added(path, items, whole), expected)
+            expected = whole
+        else:
+            parent: Any = _at(expected, path[:-1])
+            parent[path[-1]] = whole
+        node = self._node(path)[1]
+        if not isinstance(node, yaml.SequenceNode) or not node.value:
+            text = self._replace_value(path, whole)
+        elif node.flow_style:
+            more = "".join(f", {flow(item)}" for item in items)
+            text = self.text[: (end := _end(node))] + more + self.text[end:]
+        else:
+            margin = " " * node.start_mark.column
+            lines = (f"{margin}- {flow(item)}{self._line_end}" for item in items)
+            text = self._insert_lines(self._line_after(_end(node)), "".join(lines))
+        return self._check_edit(text, expected)
 
     def with_value(self, path: YamlPath, value: JsonValue) -> YamlText:
         """Return the text with another value at *path*.
@@ -107,7 +118,9 @@ class YamlText:
         if not self._node(path[:-1])[1].flow_style and parent:
             key, node = self._node(path)
             start = self.text.rfind("\n", 0, (key or node).start_mark.index) + 1
-            return self._check_edit(self.text[:start] + self.text[self._after(node) :], expected)
+            return self._check_edit(
+                self.text[:start] + self.text[self._line_after(_end(node)) :], expected
+            )
         if path[:-1]:
             return self._check_edit(self._replace_value(path[:-1], parent), expected)
         return self._check_edit(flow(parent) + self._line_end, expected)
@@ -135,7 +148,7 @@ class YamlText:
                 key, node = next(pair for pair in node.value if pair[0].value == step)
         return key, node
 
-    def _member_added(self, path: YamlPath, key: str, value: JsonValue) -> str:
+    def _write_member(self, path: YamlPath, key: str, value: JsonValue) -> str:
         holder, node = self._node(path)
         if node is None or (isinstance(node, yaml.ScalarNode) and not path and not node.value):
             # Nothing but comments.
@@ -143,25 +156,14 @@ class YamlText:
             return self.text + gap + self._block(key, value, 0)
         if isinstance(node, yaml.MappingNode) and node.value:
             if node.flow_style:
-                return self._insert_text(_end(node), f", {quote_scalar(key)}: {flow(value)}")
+                end, more = _end(node), f", {quote_scalar(key)}: {flow(value)}"
+                return self.text[:end] + more + self.text[end:]
             column = node.value[0][0].start_mark.column
-            return self._inserted_line(self._after(node), self._block(key, value, column))
+            return self._insert_lines(self._line_after(_end(node)), self._block(key, value, column))
         if node.start_mark.index == node.end_mark.index and holder is not None:
             block = self._block(key, value, holder.start_mark.column + _STEP)
-            return self._inserted_line(self._line_after(holder.end_mark.index), block)
+            return self._insert_lines(self._line_after(holder.end_mark.index), block)
         return self._replace_value(path, {key: value})
-
-    def _items_added(
-        self, path: YamlPath, items: Sequence[JsonValue], whole: Sequence[JsonValue]
-    ) -> str:
-        node = self._node(path)[1]
-        if not isinstance(node, yaml.SequenceNode) or not node.value:
-            return self._replace_value(path, list(whole))
-        if node.flow_style:
-            return self._insert_text(_end(node), "".join(f", {flow(item)}" for item in items))
-        margin = " " * node.start_mark.column
-        lines = (f"{margin}- {flow(item)}{self._line_end}" for item in items)
-        return self._inserted_line(self._after(node), "".join(lines))
 
     def _replace_value(self, path: YamlPath, value: JsonValue) -> str:
         node = self._node(path)[1]
@@ -171,13 +173,10 @@ class YamlText:
         gap = " " if start == end else ""
         return f"{self.text[:start]}{gap}{flow(value)}{self.text[end:]}"
 
-    def _insert_text(self, place: int, text: str) -> str:
-        return self.text[:place] + text + self.text[place:]
-
-    def _inserted_line(self, place: int, lines: str) -> str:
+    def _insert_lines(self, place: int, lines: str) -> str:
         """Insert *lines* at the beginning of a line, or below a last line without an end."""
         gap = "" if not place or self.text[place - 1] == "\n" else self._line_end
-        return self._insert_text(place, gap + lines)
+        return self.text[:place] + gap + lines + self.text[place:]
 
     def _block(self, key: str, value: JsonValue, column: int) -> str:
         """Return a member as lines: a mapping with a line for each member, the rest on one."""
@@ -187,10 +186,6 @@ class YamlText:
             return f"{margin}{name}: {flow(value)}{self._line_end}"
         parts = (self._block(one, part, column + _STEP) for one, part in value.items())
         return f"{margin}{name}:{self._line_end}{''.join(parts)}"
-
-    def _after(self, node: Any) -> int:
-        """Return the beginning of the line after *node*."""
-        return self._line_after(_end(node))
 
     def _line_after(self, place: int) -> int:
         if place and self.text[place - 1] == "\n":  # behind a block scalar
@@ -210,11 +205,8 @@ def _end(node: Any) -> int:
         last = node.value[-1]
     else:
         return int(node.end_mark.index)
-    return int(last.end_mark.index) if _is_closed(last) else _end(last)
-
-
-def _is_closed(node: Any) -> bool:
-    return not isinstance(node, yaml.CollectionNode) or bool(node.flow_style)
+    is_block = isinstance(last, yaml.CollectionNode) and not last.flow_style
+    return _end(last) if is_block else int(last.end_mark.index)
 
 
 def _at(value: JsonValue, path: YamlPath) -> Any:
@@ -249,7 +241,7 @@ class HintsEdit:
     @property
     def version(self) -> str:
         """What the file must still be when it is saved."""
-        return _version(self.before)
+        return "" if self.before is None else hashlib.sha256(self.before).hexdigest()
 
     @property
     def diff(self) -> str:
@@ -285,11 +277,11 @@ class HintsFile:
         Raises:
             McpgError: The file cannot be read or is no hints file, or its layout cannot be edited.
         """
-        before = read_bytes(self.path, MAX_BYTES) if exists(self.path) else None
+        before = _read_content(self.path)
         text = decode(before, str(self.path)) if before else ""
         if text.strip():
             read_hint_rules(text, str(self.path))
-        write = _json_with if self.path.suffix.casefold() == ".json" else _yaml_with
+        write = _add_to_json if self.path.suffix.casefold() == ".json" else _add_to_yaml
         after = write(text, str(self.path), tool_id, hints).encode("utf-8")
         return HintsEdit(self.path, before, after)
 
@@ -322,16 +314,12 @@ class ChangedFileError(OutputError):
     """A file is not what it was when its changes were shown."""
 
 
-def _version(content: bytes | None) -> str:
-    return "" if content is None else hashlib.sha256(content).hexdigest()
-
-
-def _yaml_with(text: str, place: str, tool_id: str, hints: Hints) -> str:
+def _add_to_yaml(text: str, place: str, tool_id: str, hints: Hints) -> str:
     document = YamlText(text, place)
     value: Any = document.value
     tools = (value or {}).get("tools") or {}
-    entry = _entry(tools, tool_id, place)
-    members = _members(entry, hints)
+    entry = _find_entry(tools, tool_id, place)
+    members = _missing_members(entry, hints)
     if not members:
         return text
     if value is None:
@@ -349,11 +337,11 @@ def _yaml_with(text: str, place: str, tool_id: str, hints: Hints) -> str:
     return document.text
 
 
-def _json_with(text: str, place: str, tool_id: str, hints: Hints) -> str:
+def _add_to_json(text: str, place: str, tool_id: str, hints: Hints) -> str:
     whole: Any = (parse_json_documents(text, place)[0] if text.strip() else None) or {}
     whole["tools"] = tools = whole.get("tools") or {}
-    tools[tool_id] = entry = _entry(tools, tool_id, place)
-    members = _members(entry, hints)
+    tools[tool_id] = entry = _find_entry(tools, tool_id, place)
+    members = _missing_members(entry, hints)
     if not members:
         return text
     for key, value in members.items():
@@ -364,7 +352,7 @@ def _json_with(text: str, place: str, tool_id: str, hints: Hints) -> str:
     return json.dumps(whole, ensure_ascii=has_surrogate_escapes(text), indent=2) + "\n"
 
 
-def _entry(tools: JsonObject, tool_id: str, place: str) -> JsonObject:
+def _find_entry(tools: JsonObject, tool_id: str, place: str) -> JsonObject:
     entry = tools.get(tool_id)
     if entry is None:
         return {}
@@ -377,14 +365,16 @@ def _entry(tools: JsonObject, tool_id: str, place: str) -> JsonObject:
     return entry
 
 
-def _members(entry: JsonObject, hints: Hints) -> JsonObject:
+def _missing_members(entry: JsonObject, hints: Hints) -> JsonObject:
     """Return what *entry* lacks of *hints*, by the keys that it uses."""
     missing: JsonObject = {}
     for name in _LISTS:
-        texts = [one.input for one in hints.examples] if name == "examples" else None
-        wanted = texts if texts is not None else getattr(hints, name)
+        texts = [one.input for one in hints.examples]
+        wanted = texts if name == "examples" else getattr(hints, name)
         key = _field_key(entry, name)
-        known = {text.casefold() for text in _read_entry_texts(entry.get(key))}
+        items = value if isinstance(value := entry.get(key), list) else [value]
+        inputs = [one.get("input") if isinstance(one, dict) else one for one in items]
+        known = {text.casefold() for one in inputs for text in read_texts(one) or ()}
         added: Sequence[JsonValue] = [text for text in wanted if text.casefold() not in known]
         if added:
             missing[key] = list(added)
@@ -400,12 +390,6 @@ def _field_key(entry: JsonObject, name: str) -> str:
     field = HINT_FIELDS[name]
     plain = {"enabled_by_default": "enabledByDefault"}.get(name, name)
     return next((key for key in field.keys if field.find({key: entry.get(key)}) is not None), plain)
-
-
-def _read_entry_texts(value: JsonValue) -> list[str]:
-    items = value if isinstance(value, list) else [value]
-    inputs = [one.get("input") if isinstance(one, dict) else one for one in items]
-    return [text for one in inputs for text in read_texts(one) or ()]
 
 
 _Tools: TypeAlias = list[JsonValue] | None
@@ -453,6 +437,7 @@ class JudgedFile:
                 remedy="give it a name that ends with .jsonl or .yaml",
             )
         self.path = path
+        self._is_yaml = path.suffix.casefold() in _YAML
 
     def read(self) -> Judgements | None:
         """Return the judged queries, `None` where there are none yet.
@@ -460,7 +445,7 @@ class JudgedFile:
         Raises:
             InputError: The file cannot be read.
         """
-        data = self._content()
+        data = _read_content(self.path) or b""
         place = str(self.path)
         if not data.strip() or (self._is_yaml and not load_yaml(decode(data, place), place)):
             return None
@@ -484,40 +469,40 @@ class JudgedFile:
 
     def _change(self, query: str, change: _Change) -> bool:
         with locked_folder(self.path.parent):
-            before = self._content()
+            before = _read_content(self.path)
             text = decode(before, str(self.path)) if before else ""
-            edit = _in_yaml if self._is_yaml else _in_lines
+            edit = _edit_yaml if self._is_yaml else _edit_lines
             after = edit(text, str(self.path), query, change)
             if after == text:
                 return False
             atomic_write(self.path, after.encode("utf-8"), special=False)
             return True
 
-    @property
-    def _is_yaml(self) -> bool:
-        return self.path.suffix.casefold() in _YAML
 
-    def _content(self) -> bytes:
-        return read_bytes(self.path, MAX_BYTES) if exists(self.path) else b""
+def _read_content(path: Path) -> bytes | None:
+    return read_bytes(path, MAX_BYTES) if exists(path) else None
 
 
-def _in_lines(text: str, place: str, query: str, change: _Change) -> str:
+def _edit_lines(text: str, place: str, query: str, change: _Change) -> str:
     lines = text.split("\n")
     entries = {number: _parse_entry(line, place) for number, line in enumerate(lines)}
     about = {number: entry for number, entry in entries.items() if _is_about(entry, query)}
     for number, entry in reversed(about.items()):
-        known = _names(entry["relevant"])
+        known = _as_tools(entry["relevant"])
         changed = change(known)
         if changed is None:
             del lines[number]
         elif changed != known:
-            end = "\r" if lines[number].endswith("\r") else ""
-            lines[number] = _line(entry | {"relevant": changed}, lines[number]) + end
+            # The halves of characters that the line has as escapes can only be written so.
+            line, end = lines[number], "\r" if lines[number].endswith("\r") else ""
+            edited = entry | {"relevant": changed}
+            lines[number] = json.dumps(edited, ensure_ascii=has_surrogate_escapes(line)) + end
     tools = None if about else change(None)
     if tools is None:
         return "\n".join(lines)
     gap = "" if not text or text.endswith("\n") else "\n"
-    return f"{text}{gap}{_line({'query': query, 'relevant': tools})}\n"
+    entry = {"query": query, "relevant": tools}
+    return f"{text}{gap}{json.dumps(entry, ensure_ascii=False)}\n"
 
 
 def _parse_entry(line: str, place: str) -> JsonValue:
@@ -529,12 +514,7 @@ def _parse_entry(line: str, place: str) -> JsonValue:
     return values[0] if len(values) == 1 else None
 
 
-def _line(entry: JsonObject, before: str = "") -> str:
-    """Write *entry*, with the halves of characters that *before* has as escapes."""
-    return json.dumps(entry, ensure_ascii=has_surrogate_escapes(before))
-
-
-def _in_yaml(text: str, place: str, query: str, change: _Change) -> str:
+def _edit_yaml(text: str, place: str, query: str, change: _Change) -> str:
     document = YamlText(text, place)
     value: Any = document.value
     if isinstance(value, dict) and not {"query", "relevant"} <= value.keys():
@@ -568,7 +548,7 @@ def _edit_entry(document: YamlText, entry: YamlPath, path: YamlPath, change: _Ch
     found: Any = document.value
     for step in path:
         found = found[step]
-    known = _names(found)
+    known = _as_tools(found)
     changed = change(known)
     if changed is None:
         return document.without(entry)
@@ -591,7 +571,7 @@ def _apply_verdict(known: _Tools, verdict: QueryVerdict) -> _Tools:
     return others or None if is_known else known
 
 
-def _names(value: JsonValue) -> _Tools:
+def _as_tools(value: JsonValue) -> _Tools:
     return value if isinstance(value, list) or value is None else [value]
 
 

@@ -22,15 +22,13 @@ from functools import cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.errors import McpgError, NotFoundError, UsageError
+from mcpg.explore.explorer import Explorer
 from mcpg.explore.files import ChangedFileError
 from mcpg.net.addresses import split_address
-
-if TYPE_CHECKING:
-    from mcpg.explore.explorer import Explorer
 
 HOST = "127.0.0.1"
 
@@ -66,6 +64,11 @@ _POLICY = "; ".join(
         "trusted-types 'none'",
     )
 )
+_STATUSES: dict[type[McpgError], HTTPStatus] = {
+    ChangedFileError: HTTPStatus.CONFLICT,
+    NotFoundError: HTTPStatus.NOT_FOUND,
+    McpgError: HTTPStatus.BAD_REQUEST,
+}
 _SAFETY = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -83,14 +86,7 @@ def _asset(name: str) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class _Response:
-    """An answer to a request.
-
-    Attributes:
-        status: Its status.
-        kind: Type of its content.
-        content: Its content.
-        headers: Further headers.
-    """
+    """An answer to a request; *kind* is the type of its content."""
 
     status: int
     kind: str
@@ -236,12 +232,9 @@ class _PageHandler(BaseHTTPRequestHandler):
             # What is left of the request is not read.
             self.close_connection = True
             response = _refusal(fault.status, str(fault))
-        except ChangedFileError as fault:
-            response = _fault(HTTPStatus.CONFLICT, fault)
-        except NotFoundError as fault:
-            response = _fault(HTTPStatus.NOT_FOUND, fault)
         except McpgError as fault:
-            response = _fault(HTTPStatus.BAD_REQUEST, fault)
+            status = next(status for kind, status in _STATUSES.items() if isinstance(fault, kind))
+            response = _refusal(status, fault.message, fault.place, fault.remedy)
         except Exception as fault:  # noqa: BLE001 - one request must not end the server
             self.server.failing(fault)
             message = f"mcpg failed unexpectedly: {type(fault).__name__}"
@@ -289,29 +282,26 @@ class _PageHandler(BaseHTTPRequestHandler):
         raise _BadRequestError(HTTPStatus.NOT_FOUND, "there is nothing here")
 
     def _answer(self) -> _Response:
-        self._check_origin()
-        self._check_token()
-        body = self._body()
+        self._check_caller()
+        body = self._read_body()
         answer = self.server.explorer.answers.get(self.path.removeprefix(_API))
         if answer is None or not self.path.startswith(_API):
             raise _BadRequestError(HTTPStatus.NOT_FOUND, "there is no such answer")
         return _json(200, answer(body))
 
-    def _check_origin(self) -> None:
-        """Refuse what a page of another origin sends; browsers always say which one."""
+    def _check_caller(self) -> None:
+        """Refuse what a page of another origin sends, or whoever has no token."""
         origin = self.headers.get("Origin")
         if origin is not None and origin != f"http://{self.headers['Host']}":
             raise _BadRequestError(HTTPStatus.FORBIDDEN, "this origin is not served")
         if self.headers.get("Sec-Fetch-Site", "same-origin") not in ("same-origin", "none"):
             raise _BadRequestError(HTTPStatus.FORBIDDEN, "this site is not served")
-
-    def _check_token(self) -> None:
         scheme, _, token = self.headers.get("Authorization", "").partition(" ")
         given, wanted = token.strip().encode("latin-1", "replace"), self.server.token.encode()
         if not (hmac.compare_digest(given, wanted) and scheme.lower() == "bearer"):
             raise _BadRequestError(HTTPStatus.UNAUTHORIZED, "the token is missing or wrong")
 
-    def _body(self) -> dict[str, Any]:
+    def _read_body(self) -> dict[str, Any]:
         kind = self.headers.get_content_type()
         if kind != _JSON:
             raise _BadRequestError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the body must be {_JSON}")
@@ -322,36 +312,28 @@ class _PageHandler(BaseHTTPRequestHandler):
         if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
             message = f"the body is larger than {MOST_BYTES:,} bytes"
             raise _BadRequestError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+        self._arriving.allow(self.timeout)
+        content = b""
+        with suppress(TimeoutError):
+            content = self.rfile.read(int(length))
+        if len(content) < int(length):
+            raise _BadRequestError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive")
         try:
             # Half a character can neither be written to a file nor be shown.
-            body = repair_surrogates(json.loads(self._read(int(length))), "", [])
+            body = repair_surrogates(json.loads(content), "", [])
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
             raise _BadRequestError(HTTPStatus.BAD_REQUEST, "the body is no JSON object")
         return body
 
-    def _read(self, length: int) -> bytes:
-        """Read the body, which must arrive in time."""
-        self._arriving.allow(self.timeout)
-        body = b""
-        with suppress(TimeoutError):
-            body = self.rfile.read(length)
-        if len(body) < length:
-            raise _BadRequestError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive")
-        return body
-
 
 def _json(status: int, members: Mapping[str, Any]) -> _Response:
-    return _Response(
-        status, _JSON, json.dumps(members, ensure_ascii=False).encode("utf-8", "replace")
-    )
+    text = json.dumps(members, ensure_ascii=False)
+    return _Response(status, _JSON, text.encode("utf-8", "replace"))
 
 
-def _refusal(status: int, message: str) -> _Response:
-    return _json(status, {"error": {"message": message, "place": None, "remedy": None}})
-
-
-def _fault(status: int, fault: McpgError) -> _Response:
-    told = {"message": fault.message, "place": fault.place, "remedy": fault.remedy}
-    return _json(status, {"error": told})
+def _refusal(
+    status: int, message: str, place: str | None = None, remedy: str | None = None
+) -> _Response:
+    return _json(status, {"error": {"message": message, "place": place, "remedy": remedy}})

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.text import Text
 
 from mcpg.catalog.model import resolve
 from mcpg.cli import options
@@ -26,7 +27,7 @@ from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.library_errors import json_reason
 
 if TYPE_CHECKING:
-    from mcpg.gateway import Gateway
+    from mcpg.gateway.gateway import Gateway
     from mcpg.sources.live.requests import Progress
 
 EXAMPLES = """\
@@ -128,8 +129,7 @@ def invoke_text(invoked: Invoked) -> str:
         return ""  # what a tool says of its failure is an error, not data
     shown = [_show_block(block) for block in invoked.content]
     if not shown and invoked.structured is not None:
-        text = json.dumps(invoked.structured, ensure_ascii=False, indent=2)
-        return json_safe(text)
+        return json_safe(json.dumps(invoked.structured, ensure_ascii=False, indent=2))
     return "\n".join(shown)
 
 
@@ -262,7 +262,13 @@ def invoke_tool(
         McpgError: An option or a setting makes no sense, or a file that is named cannot be used.
     """
     given = _read_arguments(call)
-    pairs = [_split_pair(one) for one in call.each]
+    pairs: dict[str, str] = {}
+    for one in call.each:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            message = f"{one!r} is no argument"
+            raise UsageError(message, place="--arg", remedy="write it as NAME=VALUE")
+        pairs[name] = value
     try:
         import anyio  # noqa: PLC0415 - an extra
 
@@ -289,7 +295,7 @@ async def _run(
     gateway: Gateway,
     call: CallRequest,
     given: JsonObject,
-    pairs: list[tuple[str, str]],
+    pairs: Mapping[str, str],
     output: Output,
 ) -> Invoked:
     with output.progress(f"invoking {progress_line(call.tool)}") as shown:
@@ -303,7 +309,8 @@ async def _run(
             found = snapshot.find(call.tool)
             if isinstance(found, Fault):
                 return Invoked("", faults=(found,))
-            named = {name: parse_argument(found.input_schema, name, text) for name, text in pairs}
+            schema = found.input_schema
+            named = {name: parse_argument(schema, name, text) for name, text in pairs.items()}
             return await gateway.invoke(
                 found.id,
                 {**given, **named},
@@ -319,8 +326,6 @@ def _make_progress(shown: Any) -> Progress | None:
         return None
 
     async def tell(done: float, total: float | None, message: str | None) -> None:
-        from rich.text import Text  # noqa: PLC0415 - only where somebody looks
-
         of = f" of {total:g}" if total is not None else ""
         shown.update(Text(f"{done:g}{of} {progress_line(message or '')}".rstrip()))
 
@@ -350,10 +355,3 @@ def _read_arguments(call: CallRequest) -> JsonObject:
     if not isinstance(found, dict):
         raise UsageError("expected a JSON object", place=_PLACE, remedy=_REMEDY)
     return found
-
-
-def _split_pair(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name:
-        raise UsageError(f"{text!r} is no argument", place="--arg", remedy="write it as NAME=VALUE")
-    return name, value

@@ -5,14 +5,14 @@ from __future__ import annotations
 import base64
 import codecs
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from pathlib import Path
 
 import anyio
 import anyio.to_thread
@@ -119,11 +119,9 @@ class OperationCaller:
     def _read(self, path: str) -> _OpenFile:
         """Read the document at *path*, unless that was done and it has not changed."""
         signature: tuple[int, ...] = ()
-        try:
-            stat = os.stat(path)  # noqa: PTH116 - the path may be one that `Path` refuses
+        with suppress(OSError, ValueError):
+            stat = Path(path).stat()
             signature = (stat.st_mtime_ns, stat.st_size, stat.st_ino, stat.st_dev)
-        except (OSError, ValueError):
-            pass
         known = self._files.get(path)
         if known is not None and known.signature == signature:
             return known

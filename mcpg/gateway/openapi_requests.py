@@ -135,43 +135,59 @@ def write_request(
     return HttpRequest(operation.method, writer.url(base), dict(merged.values()), content, parts)
 
 
+@dataclass(frozen=True, slots=True)
 class _RequestWriter:
     """Writes the arguments of one call to their places."""
 
-    def __init__(self, operation: ApiOperation, arguments: JsonObject) -> None:
-        self._operation = operation
-        self._arguments = arguments
+    operation: ApiOperation
+    arguments: JsonObject
 
     def url(self, base: str) -> str:
         """Return the whole address."""
         parts = urlsplit(base)
         own = (*self.query("query"), *self.query("querystring"))
         query = "&".join(part for part in (parts.query, *own) if part)
-        path = parts.path.rstrip("/") + self._path()
+        path = parts.path.rstrip("/") + self._write_path()
         return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
 
     def query(self, place: str) -> Iterator[str]:
         """Write what goes into the query or into cookies."""
-        for name, parameter, value in self._arguments_in(place):
+        for name, parameter, value in self._find_arguments(place):
             if value is None:
                 continue
             try:
                 if place == "querystring":
-                    yield from _write_query(parameter, value)
+                    if parameter.media == JSON or not isinstance(value, dict):
+                        yield _encode_scalar(_render_content(parameter, value))
+                        continue
+                    for member, one in value.items():  # the fields of a form
+                        if one is not None:
+                            yield from _write_form_field(member, one, None)
                     continue
                 style = Style() if parameter.media else parameter.style
-                yield from _in_query(parameter.name, _content(parameter, value), style)
+                yield from _write_query_parts(
+                    parameter.name, _render_content(parameter, value), style
+                )
             except _StyleError as fault:
                 raise _make_argument_refusal(name, str(fault)) from None
 
     def headers(self) -> Iterator[tuple[str, str]]:
         """Write what goes into headers."""
-        for name, parameter, value in self._arguments_in("header"):
+        for name, parameter, value in self._find_arguments("header"):
             key = parameter.name
             if not is_header_name(key) or key.casefold() in _OF_THE_CONNECTION:
                 raise _make_argument_refusal(name, "is a header that arguments cannot set")
             try:
-                text = _in_header(_content(parameter, value), parameter.style)
+                given = _render_content(parameter, value)
+                if isinstance(given, dict):
+                    sign = "=" if parameter.style.is_exploded else ","
+                    text = ",".join(
+                        f"{member}{sign}{_render_scalar(one)}" for member, one in given.items()
+                    )
+                else:
+                    text = ",".join(
+                        map(_render_scalar, given if isinstance(given, list) else [given])
+                    )
             except _StyleError as fault:
                 raise _make_argument_refusal(name, str(fault)) from None
             if has_control(text):
@@ -180,13 +196,13 @@ class _RequestWriter:
 
     def body(self) -> tuple[bytes | None, tuple[Part, ...], str]:
         """Return the body, or its parts, and the `Content-Type` to be set."""
-        name, body = self._operation.body_name, self._operation.body
-        if body is None or name not in self._arguments:
+        name, body = self.operation.body_name, self.operation.body
+        if body is None or name not in self.arguments:
             return None, (), ""
-        value = self._arguments[name]
+        value = self.arguments[name]
         try:
             if kind_of_media(body.media) == MULTIPART:
-                parts, media = tuple(_multipart(body, _fields(value))), ""
+                parts, media = tuple(_write_parts(body, _check_fields(value))), ""
                 sizes = [len(content) for _, (_, content, _) in parts]
                 content = None
             else:
@@ -199,44 +215,44 @@ class _RequestWriter:
             raise _make_argument_refusal(name, f"is larger than {_MAX_BODY >> 20} MB")
         return content, parts, media
 
-    def _arguments_in(self, place: str) -> Iterator[tuple[str, ApiParameter, JsonValue]]:
-        for name, parameter in self._operation.parameters.items():
-            if parameter.place == place and name in self._arguments:
-                yield name, parameter, self._arguments[name]
+    def _find_arguments(self, place: str) -> Iterator[tuple[str, ApiParameter, JsonValue]]:
+        for name, parameter in self.operation.parameters.items():
+            if parameter.place == place and name in self.arguments:
+                yield name, parameter, self.arguments[name]
 
-    def _path(self) -> str:
+    def _write_path(self) -> str:
         names = {
-            one.name: name
-            for name, one in self._operation.parameters.items()
-            if one.place == "path"
+            one.name: name for name, one in self.operation.parameters.items() if one.place == "path"
         }
         pieces: list[str] = []
-        for number, piece in enumerate(_TEMPLATE.split(self._operation.path)):
+        for number, piece in enumerate(_TEMPLATE.split(self.operation.path)):
             if number % 2 == 0:
                 pieces.append(quote(piece, safe=_LITERAL))
             elif piece not in names:
                 message = f"its path has a part {piece[:60]!r} without an argument"
                 raise CallError(FaultCode.NOT_INVOKABLE, message)
-            elif names[piece] not in self._arguments:
+            elif names[piece] not in self.arguments:
                 raise _make_argument_refusal(piece, "is missing")
             else:
-                pieces.append(self._step(names[piece]))
+                pieces.append(self._write_step(names[piece]))
         path = "".join(pieces)
         # A part may be harmless by itself, and lead out together with its neighbours.
-        if any(_leads_out(text) for text in _decodings(path)):
+        if any(_leads_out(text) for text in _decode_repeatedly(path)):
             raise CallError(FaultCode.ARGUMENTS_INVALID, "the arguments lead out of its path")
         return path
 
-    def _step(self, name: str) -> str:
+    def _write_step(self, name: str) -> str:
         """Write a part of the path, which stays one however often it is decoded later."""
-        parameter, value = self._operation.parameters[name], self._arguments[name]
+        parameter, value = self.operation.parameters[name], self.arguments[name]
         try:
-            text = _in_path(parameter.name, _content(parameter, value), parameter.style)
+            text = _write_path_part(
+                parameter.name, _render_content(parameter, value), parameter.style
+            )
         except _StyleError as fault:
             raise _make_argument_refusal(name, str(fault)) from None
         if not text:
             raise _make_argument_refusal(name, "is empty, where it is a part of the path")
-        for decoded in _decodings(text):
+        for decoded in _decode_repeatedly(text):
             if _CONTROL.search(decoded):
                 raise _make_argument_refusal(name, "holds a control character")
             if _leads_out(decoded):
@@ -244,7 +260,7 @@ class _RequestWriter:
         return text
 
 
-def _decodings(text: str) -> Iterator[str]:
+def _decode_repeatedly(text: str) -> Iterator[str]:
     for _ in range(_DECODINGS):
         text = unquote(text)
         yield text
@@ -268,22 +284,22 @@ def _write_body(body: Body, value: JsonValue) -> tuple[bytes, str]:
     kind = kind_of_media(body.media)
     if is_json(kind) or kind in ANY:
         media = body.media if is_json(kind) else JSON
-        return json.dumps(value, ensure_ascii=False).encode(), _safe(media)
+        return json.dumps(value, ensure_ascii=False).encode(), _check_media(media)
     if kind == FORM:
         parts = (
             part
-            for name, one in _fields(value).items()
+            for name, one in _check_fields(value).items()
             if one is not None
-            for part in _form_field(name, one, body.encoding.get(name, FormEncoding()).style)
+            for part in _write_form_field(name, one, body.encoding.get(name, FormEncoding()).style)
         )
         return "&".join(parts).encode(), FORM
     if is_binary(kind):
         data, stated = _decode_base64(value)
-        return data, _safe(stated or _UNKNOWN if "*" in kind else kind)
+        return data, _check_media(stated or _UNKNOWN if "*" in kind else kind)
     media = "text/plain" if kind == "text/*" else kind
     if not kind.startswith("text/") and not isinstance(value, str):
         raise _StyleError(f"must be a text, the whole {kind[:60]!r}")
-    return _scalar(value).encode(), f"{_safe(media)}; charset=utf-8"
+    return _render_scalar(value).encode(), f"{_check_media(media)}; charset=utf-8"
 
 
 def _decode_base64(value: JsonValue) -> tuple[bytes, str]:
@@ -299,73 +315,63 @@ def _decode_base64(value: JsonValue) -> tuple[bytes, str]:
     raise _StyleError("must be binary content as base64, or as a data: URL in base64")
 
 
-def _safe(media: str) -> str:
+def _check_media(media: str) -> str:
     if not _MEDIA.fullmatch(media.strip()):
         raise CallError(FaultCode.NOT_INVOKABLE, "its document states no valid media type")
     return media.strip()
 
 
-def _fields(value: JsonValue) -> JsonObject:
+def _check_fields(value: JsonValue) -> JsonObject:
     if not isinstance(value, dict):
         raise _StyleError("must be an object, because the body is a form")
     return value
 
 
-def _form_field(name: str, value: JsonValue, style: Style | None) -> list[str]:
+def _write_form_field(name: str, value: JsonValue, style: Style | None) -> list[str]:
     if isinstance(value, dict) and style is None:
         value = json.dumps(value, ensure_ascii=False)
-    return _in_query(name, value, style or Style())
+    return _write_query_parts(name, value, style or Style())
 
 
-def _multipart(body: Body, fields: JsonObject) -> Iterator[Part]:
+def _write_parts(body: Body, fields: JsonObject) -> Iterator[Part]:
     for name, value in fields.items():
         stated = body.encoding.get(name, FormEncoding()).media
         is_file = name in body.files
         for one in value if isinstance(value, list) else [value]:
             if one is None:
                 continue
-            content, default = _part(one, is_file=is_file)
+            content, default = _write_part(one, is_file=is_file)
             media = stated if _MEDIA.fullmatch(stated) and "*" not in stated else default
             yield name, (name if is_file else None, content, media)
 
 
-def _part(value: JsonValue, *, is_file: bool) -> tuple[bytes, str | None]:
+def _write_part(value: JsonValue, *, is_file: bool) -> tuple[bytes, str | None]:
     """Write a part of a form; return it with its usual media type. A file may be a `data:` URL."""
     if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False).encode(), JSON
     if not is_file:
-        return _scalar(value).encode(), None
+        return _render_scalar(value).encode(), None
     if isinstance(value, str) and _DATA.fullmatch(value):
         data, stated = _decode_base64(value)
         return data, stated if _MEDIA.fullmatch(stated) else _UNKNOWN
-    return _scalar(value).encode(), _UNKNOWN
+    return _render_scalar(value).encode(), _UNKNOWN
 
 
 # Values. All but headers are percent-encoded, so that a value stays the value that it is.
 
 
-def _content(parameter: ApiParameter, value: JsonValue) -> JsonValue:
+def _render_content(parameter: ApiParameter, value: JsonValue) -> JsonValue:
     """Write the value of a parameter by its media type, if it has one."""
     if parameter.media == JSON:
         return json.dumps(value, ensure_ascii=False)
-    return _scalar(value) if parameter.media else value
+    return _render_scalar(value) if parameter.media else value
 
 
-def _write_query(parameter: ApiParameter, value: JsonValue) -> Iterator[str]:
-    """Write a value as a whole query: the fields of a form, or else one text."""
-    if parameter.media == JSON or not isinstance(value, dict):
-        yield _encode_scalar(_content(parameter, value))
-        return
-    for name, one in value.items():
-        if one is not None:
-            yield from _form_field(name, one, None)
-
-
-def _in_query(name: str, value: JsonValue, style: Style) -> list[str]:
+def _write_query_parts(name: str, value: JsonValue, style: Style) -> list[str]:
     """Write a value as the parts of a query, of a form, or of cookies, each `name=value`."""
     key = _percent_encode(name)
     if style.name == "deepObject":
-        return list(_deep(key, value))
+        return list(_write_deep(key, value))
     if style.name not in _SEPARATORS:
         raise _StyleError(_UNKNOWN_STYLE.format(style.name[:40]))
     between = _SEPARATORS[style.name]
@@ -374,15 +380,15 @@ def _in_query(name: str, value: JsonValue, style: Style) -> list[str]:
             return [
                 f"{_percent_encode(member)}={_encode_scalar(one)}" for member, one in value.items()
             ]
-        return [f"{key}={between.join(_flat(value))}"]
+        return [f"{key}={between.join(_flatten(value))}"]
     if not isinstance(value, list):
         return [f"{key}={_encode_scalar(value)}"]
     if style.is_exploded:
         return [f"{key}={_encode_scalar(one)}" for one in value]
-    return [f"{key}={between.join(_flat(value))}"] if value else []
+    return [f"{key}={between.join(_flatten(value))}"] if value else []
 
 
-def _in_path(name: str, value: JsonValue, style: Style) -> str:
+def _write_path_part(name: str, value: JsonValue, style: Style) -> str:
     """Write a value into a path, in the styles `simple`, `label` and `matrix`."""
     if style.name not in _PATH_STYLES:
         raise _StyleError(_UNKNOWN_STYLE.format(style.name[:40]))
@@ -391,7 +397,7 @@ def _in_path(name: str, value: JsonValue, style: Style) -> str:
     if not isinstance(value, dict | list):
         return f"{start}{key}{_encode_scalar(value)}"
     if not style.is_exploded:
-        return f"{start}{key}{','.join(_flat(value))}"
+        return f"{start}{key}{','.join(_flatten(value))}"
     if isinstance(value, dict):
         members = (
             f"{_percent_encode(member)}={_encode_scalar(one)}" for member, one in value.items()
@@ -401,19 +407,11 @@ def _in_path(name: str, value: JsonValue, style: Style) -> str:
     return start + between.join(members)
 
 
-def _in_header(value: JsonValue, style: Style) -> str:
-    """Write a value as that of a header, in the style `simple`; nothing is encoded."""
-    if isinstance(value, dict):
-        sign = "=" if style.is_exploded else ","
-        return ",".join(f"{name}{sign}{_scalar(one)}" for name, one in value.items())
-    return ",".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
-
-
-def _deep(key: str, value: JsonValue) -> Iterator[str]:
+def _write_deep(key: str, value: JsonValue) -> Iterator[str]:
     """Write an object as `key[member]=value`; a list in it repeats its member."""
     if isinstance(value, dict):
         for member, one in value.items():
-            yield from _deep(f"{key}%5B{_percent_encode(member)}%5D", one)
+            yield from _write_deep(f"{key}%5B{_percent_encode(member)}%5D", one)
     elif isinstance(value, list):
         for one in value:
             yield f"{key}={_encode_scalar(one)}"
@@ -421,7 +419,7 @@ def _deep(key: str, value: JsonValue) -> Iterator[str]:
         yield f"{key}={_encode_scalar(value)}"
 
 
-def _flat(value: JsonObject | list[JsonValue]) -> Iterator[str]:
+def _flatten(value: JsonObject | list[JsonValue]) -> Iterator[str]:
     if isinstance(value, list):
         yield from map(_encode_scalar, value)
         return
@@ -429,7 +427,7 @@ def _flat(value: JsonObject | list[JsonValue]) -> Iterator[str]:
         yield from (_percent_encode(name), _encode_scalar(one))
 
 
-def _scalar(value: JsonValue) -> str:
+def _render_scalar(value: JsonValue) -> str:
     """Write one plain value."""
     if isinstance(value, str):
         return value
@@ -441,7 +439,7 @@ def _scalar(value: JsonValue) -> str:
 
 
 def _encode_scalar(value: JsonValue) -> str:
-    return _percent_encode(_scalar(value))
+    return _percent_encode(_render_scalar(value))
 
 
 def _percent_encode(text: str) -> str:

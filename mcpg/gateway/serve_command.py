@@ -7,9 +7,8 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -25,11 +24,14 @@ from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
 from mcpg.gateway.from_settings import GatewayRequest, make_gateway
-from mcpg.gateway.serve import ServingOptions
+from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
+from mcpg.review.live_tools import OnChange
+from mcpg.sources.registry import ServerSource
+from mcpg.sources.session_scope import decide_scope
 from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
-    from mcpg.gateway import Gateway
+    from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.serve.http import HttpOptions
 
 EXAMPLES = """\
@@ -41,22 +43,6 @@ mcpg serve mcp.json --locked       # tools as approved in mcpg.lock
 mcpg serve -b graph.mdld           # search and describe; nothing is called
 mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
 MCPG_SERVE_TOKEN=... mcpg serve mcp.json --http 0.0.0.0:8080 --allow-host tools.example"""
-
-
-class ExposedTools(StrEnum):
-    """What clients see."""
-
-    META = "meta"
-    FOUND = "found"
-    ALL = "all"
-
-
-class ChangeReaction(StrEnum):
-    """What becomes of tools that changed since the review of a bundle."""
-
-    WARN = "warn"
-    HIDE = "hide"
-    ACCEPT = "accept"
 
 
 Sources = Annotated[
@@ -88,8 +74,8 @@ Graph = Annotated[
         "other sources, what is served.",
     ),
 ]
-OnChange = Annotated[
-    ChangeReaction | None,
+Reaction = Annotated[
+    OnChange | None,
     typer.Option(
         "--on-change",
         metavar="warn|hide|accept",
@@ -123,7 +109,7 @@ AllowHost = Annotated[
     ),
 ]
 Expose = Annotated[
-    ExposedTools | None,
+    Exposure | None,
     typer.Option(
         "--expose",
         metavar="meta|found|all",
@@ -218,7 +204,7 @@ def serve(
     sources: Sources = None,
     bundle: Bundle = None,
     graph: Graph = None,
-    on_change: OnChange = None,
+    on_change: Reaction = None,
     locked: options.Locked = None,
     http: HttpAddress = None,
     stdio: Stdio = False,
@@ -271,12 +257,12 @@ def serve(
         answer_timeout=answer_timeout,
         record_calls=record_calls,
     )
-    served = served_by(settings, tuple(endpoint or ()))
-    address = address_by(settings, is_stdio=stdio)
+    shown = find_given(settings, SERVING_SETTINGS) | {"endpoints": tuple(endpoint or ())}
+    address = find_address(settings, is_stdio=stdio)
     wanted = GatewayRequest(
         tuple(sources or ()), graph, source_id, header, server_timeout, allow_private
     )
-    return serve_gateway(wanted, settings, served, address, output)
+    return serve_gateway(wanted, settings, shown, address, output)
 
 
 # The command `serve`: from options to a server that runs until it is told to end.
@@ -287,16 +273,14 @@ _PORTS = 65_535
 _PATIENCE = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class ServeOptions:
-    """What clients see; see `mcpg.gateway.serve.answers.Serving`. `None` is what is usual."""
-
-    expose: str | None
-    graph_tools: bool | None
-    endpoints: tuple[str, ...]
-    answer_bytes: int | None
-    result_bytes: int | None
-    ask_seconds: float | None
+SERVING_SETTINGS = {
+    "expose": "serve.expose",
+    "graph_tools": "serve.graph_tools",
+    "answer_bytes": "serve.max_bytes",
+    "result_bytes": "serve.max_result_bytes",
+    "ask_seconds": "serve.answer_timeout",
+}
+"""Settings of what clients see, by attributes of `ServingOptions`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,36 +289,27 @@ class ListenAddress:
 
     Attributes:
         text: `[HOST:]PORT`.
-        hosts: Names by which clients may ask.
-        requests: The most requests at once, `None` for what is usual.
-        sessions: The most sessions at once, likewise.
+        given: What is set of `hosts`, `requests` and `sessions`, as `AccessRules` and
+            `HttpOptions` have them.
         place: Who says it.
     """
 
     text: str
-    hosts: tuple[str, ...] = ()
-    requests: int | None = None
-    sessions: int | None = None
+    given: Mapping[str, Any] = field(default_factory=dict)
     place: str = "--http"
 
 
-def served_by(settings: Settings, endpoints: tuple[str, ...]) -> ServeOptions:
-    """Return what clients see by *settings*, and the *endpoints* that they may have asked.
+def find_given(settings: Settings, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of those of *names* that are set, so that else the usual ones hold.
 
     Raises:
         UsageError: A setting makes no sense.
     """
-    return ServeOptions(
-        _find_value(settings, "serve.expose"),
-        _find_value(settings, "serve.graph_tools"),
-        endpoints,
-        _find_value(settings, "serve.max_bytes"),
-        _find_value(settings, "serve.max_result_bytes"),
-        _find_value(settings, "serve.answer_timeout"),
-    )
+    found = {to: settings.find(name) for to, name in names.items()}
+    return {to: one.value for to, one in found.items() if one is not None}
 
 
-def address_by(settings: Settings, *, is_stdio: bool = False) -> ListenAddress | None:
+def find_address(settings: Settings, *, is_stdio: bool = False) -> ListenAddress | None:
     """Return where the server is reached by *settings*, `None` for standard input and output.
 
     Args:
@@ -350,29 +325,15 @@ def address_by(settings: Settings, *, is_stdio: bool = False) -> ListenAddress |
         raise UsageError(message, place="--stdio", remedy="leave out --stdio or --http")
     if found is None or is_stdio:
         return None
-    return ListenAddress(
-        found.value,
-        tuple(_find_value(settings, "serve.allow_hosts") or ()),
-        _find_value(settings, "serve.requests"),
-        _find_value(settings, "serve.sessions"),
-        found.origin,
-    )
-
-
-def _find_value(settings: Settings, name: str) -> Any:
-    found = settings.find(name)
-    return None if found is None else found.value
-
-
-def _drop_unset(**arguments: Any) -> dict[str, Any]:
-    """Leave out what nobody said, so that the defaults hold of where it goes."""
-    return {name: value for name, value in arguments.items() if value is not None}
+    names = {"hosts": "serve.allow_hosts", "requests": "serve.requests"}
+    given = find_given(settings, {**names, "sessions": "serve.sessions"})
+    return ListenAddress(found.value, given, found.origin)
 
 
 def serve_gateway(
     wanted: GatewayRequest,
     settings: Settings,
-    served: ServeOptions,
+    shown: Mapping[str, Any],
     address: ListenAddress | None,
     output: Output,
 ) -> int:
@@ -384,22 +345,21 @@ def serve_gateway(
     try:
         import anyio  # noqa: PLC0415 - an extra
 
-        from mcpg.gateway.serve import META_TOOLS  # noqa: PLC0415
-
         http = make_http(address) if address is not None else None
-        serving = _serving(served, settings, output)
+        serving = _make_serving_options(shown, settings, output)
         reserved = (*META_TOOLS, *(one.item.name for one in serving.plugin_tools))
     except ModuleNotFoundError as fault:
         raise UsageError(
             f"nothing can be served without the MCP SDK: {fault.name} is not installed",
             remedy=install_command("mcp"),
         ) from None
-    recorded = _find_value(settings, "serve.record_calls")
+    recorded = find_given(settings, {"file": "serve.record_calls"}).get("file")
     if recorded == "-":
         message = "standard output belongs to the protocol"
         raise UsageError(message, place="--record-calls", remedy="name a file")
     gateway = make_gateway(wanted, settings, reserved=reserved, record_calls=recorded)
-    _hush(output)
+    if not output.debug:  # libraries may log what was asked, or what is secret
+        logging.getLogger().addHandler(logging.NullHandler())
     if http is None and is_terminal(sys.stdin):
         output.note("a client speaks here, over standard input; --http serves at an address")
     anyio.run(_run, gateway, serving, http, output)
@@ -412,10 +372,7 @@ def make_http(address: ListenAddress) -> HttpOptions:
     Raises:
         UsageError: It is no address, or it would be open to others without protection.
     """
-    from mcpg.gateway.serve.http import (  # noqa: PLC0415 - an extra
-        AccessRules,
-        HttpOptions,
-    )
+    from mcpg.gateway.serve.http import AccessRules, HttpOptions  # noqa: PLC0415 - an extra
 
     found = _ADDRESS.fullmatch(address.text)
     if found is None or int(found[2]) > _PORTS:
@@ -426,17 +383,19 @@ def make_http(address: ListenAddress) -> HttpOptions:
         )
     host = (found[1] or "127.0.0.1").strip("[]")
     token = os.environ.get(TOKEN_VARIABLE, "")
-    rules = AccessRules(token, address.hosts, **_drop_unset(requests=address.requests))
-    return HttpOptions(host, int(found[2]), rules, **_drop_unset(sessions=address.sessions))
+    given = {**address.given}
+    hosts = tuple(given.pop("hosts", ()))
+    sessions = {"sessions": given.pop("sessions")} if "sessions" in given else {}
+    return HttpOptions(host, int(found[2]), AccessRules(token, hosts, **given), **sessions)
 
 
-def _serving(served: ServeOptions, settings: Settings, output: Output) -> ServingOptions:
-    from mcpg.gateway.serve import Exposure, ServingOptions  # noqa: PLC0415 - an extra
-    from mcpg.gateway.serve.plugin_tools import find_plugin_tools  # noqa: PLC0415 - as above
+def _make_serving_options(
+    shown: Mapping[str, Any], settings: Settings, output: Output
+) -> ServingOptions:
+    from mcpg.gateway.serve.plugin_tools import find_plugin_tools  # noqa: PLC0415 - an extra
 
     plugin_tools, noticed = find_plugin_tools()
     output.diagnostics(noticed)
-
     strategy = find_strategy(settings)
     asked: dict[str, Any] = {
         "strategy": strategy,
@@ -444,20 +403,29 @@ def _serving(served: ServeOptions, settings: Settings, output: Output) -> Servin
         "normalize": ServiceFactory(settings).is_normalizing,
         "lexicon": uses_lexicon(settings),
     }
+    reported: set[Diagnostic] = set()
+
+    def report(diagnostics: Iterable[Diagnostic]) -> None:
+        """Report each diagnostic once: errors and changed tools, and with `--verbose` all."""
+        unseen = [one for one in dict.fromkeys(diagnostics) if one not in reported]
+        news = [one for one in unseen if output.verbose or _matters(one)]
+        reported.update(news)
+        output.diagnostics(news)
+
     return ServingOptions(
-        expose=Exposure(served.expose or Exposure.META),
-        endpoints=served.endpoints,
+        **{**shown, "expose": Exposure(shown.get("expose") or Exposure.META)},
         search=asked,
         route=asked,
         log=output.note if output.verbose else None,
         plugin_tools=plugin_tools,
-        on_diagnostics=_DiagnosticReporter(output),
-        **_drop_unset(
-            graph_tools=served.graph_tools,
-            answer_bytes=served.answer_bytes,
-            result_bytes=served.result_bytes,
-            ask_seconds=served.ask_seconds,
-        ),
+        on_diagnostics=report,
+    )
+
+
+def _matters(diagnostic: Diagnostic) -> bool:
+    is_of_review = diagnostic.code in (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
+    return diagnostic.severity == Severity.ERROR or (
+        is_of_review and diagnostic.severity != Severity.INFO
     )
 
 
@@ -467,8 +435,9 @@ async def _run(
     from mcpg.gateway.serve.server import GatewayServer  # noqa: PLC0415 - an extra
     from mcpg.gateway.serve.stdio import serve_stdio  # noqa: PLC0415 - as above
 
-    if output.verbose:
-        _note_sessions(gateway, output)
+    for source in gateway.sources if output.verbose else ():
+        if isinstance(source, ServerSource) and (found := decide_scope(source.server)).description:
+            output.note(f"connections to {source.id}: {found.description}")
     async with gateway:
         server = GatewayServer(gateway, serving)
         if http is None:
@@ -479,46 +448,6 @@ async def _run(
             await serve_http(server, http, lambda url: output.note(f"serving at {url}"))
     if serving.on_diagnostics is not None:
         serving.on_diagnostics(gateway.diagnostics)
-
-
-def _note_sessions(gateway: Gateway, output: Output) -> None:
-    """Report which servers clients share, other than usual."""
-    from mcpg.sources.registry import ServerSource  # noqa: PLC0415 - help needs none of it
-    from mcpg.sources.session_scope import decide_scope  # noqa: PLC0415 - as above
-
-    for source in gateway.sources:
-        if isinstance(source, ServerSource) and (found := decide_scope(source.server)).description:
-            output.note(f"connections to {source.id}: {found.description}")
-
-
-class _DiagnosticReporter:
-    """Reports each diagnostic once: errors and changed tools, and with `--verbose` all."""
-
-    def __init__(self, output: Output) -> None:
-        self._output = output
-        self._told: set[Diagnostic] = set()
-
-    def __call__(self, diagnostics: Iterable[Diagnostic]) -> None:
-        news = [
-            one
-            for one in dict.fromkeys(diagnostics)
-            if one not in self._told and (self._output.verbose or _matters(one))
-        ]
-        self._told.update(news)
-        self._output.diagnostics(news)
-
-
-def _matters(diagnostic: Diagnostic) -> bool:
-    is_of_review = diagnostic.code in (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
-    return diagnostic.severity == Severity.ERROR or (
-        is_of_review and diagnostic.severity != Severity.INFO
-    )
-
-
-def _hush(output: Output) -> None:
-    """Keep libraries from logging: they may repeat what was asked, or what is secret."""
-    if not output.debug:
-        logging.getLogger().addHandler(logging.NullHandler())
 
 
 def _wait_for_threads(output: Output) -> int:

@@ -18,7 +18,7 @@ from mcpg.cli.query import uses_lexicon
 from mcpg.cli.render import RecordListing, make_table, write_listing
 from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import UNLIMITED, cut, either, one_line, standard_input
+from mcpg.cli.terminal import UNLIMITED, Screen, cut, either, one_line, standard_input
 from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
 from mcpg.errors import Code, InputError, UsageError, warning
@@ -270,18 +270,15 @@ def write_answer(
     else:
         listing = _list_rows(answer)
         if is_wide and form == "text":
-            output.text(text_of([make_table(listing)], _WholeRows(output)))
+            output.text(text_of([make_table(listing)], _WholeRows(output.color)))
         else:
             write_listing(listing, form, output)
 
 
-class _WholeRows:
+class _WholeRows(Screen):
     """A view in which rows are as long as they are, on a terminal as in a pipe."""
 
     columns = row_columns = UNLIMITED
-
-    def __init__(self, output: Output) -> None:
-        self.is_colored, self.paint = output.is_colored, output.paint
 
 
 def _list_rows(answer: SparqlAnswer) -> RecordListing:

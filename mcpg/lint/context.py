@@ -1,10 +1,10 @@
-"""Words that stand in the description of any tool, and so tell none from another."""
+"""What rules look at: the tools of a catalogue, their words, and the findings they yield."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from mcpg.bundle import Assembly
@@ -14,7 +14,6 @@ from mcpg.engine.loading import compile_assembly
 from mcpg.index import Index
 from mcpg.index.layout import NO_KEY
 from mcpg.lint.model import Finding, Location, RelatedTool, Selection
-from mcpg.relations.edges import Relations
 from mcpg.text import split_words
 from mcpg.text.words import stem, stop_words_of
 from mcpg.values import format_count
@@ -24,8 +23,27 @@ _USUAL = 0.25
 
 _FEWEST_USUAL = 4
 _MOST_TEXTS = 1 << 16
-_HINT_FIELDS = ("aliases", "keywords", "categories", "tags", "data_sources")
+HINT_NAMES = ("aliases", "keywords", "categories", "tags", "data_sources")
 _NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStems:
+    """The stems of the words of a tool, without stop words.
+
+    Attributes:
+        name: Those of its name.
+        label: Those of its name and its title.
+        full_name: Those of its name, its title and its source.
+        words: Those of its description, in their order.
+        description: The same, each once.
+    """
+
+    name: frozenset[str]
+    label: frozenset[str]
+    full_name: frozenset[str]
+    words: tuple[str, ...]
+    description: frozenset[str]
 
 
 class LintContext:
@@ -34,6 +52,8 @@ class LintContext:
     Attributes:
         assembly: What the sources hold, put together.
         tools: Its tools, sorted by id.
+        by_id: The same by their ids.
+        sources: The tools of each source.
         rules: The rules of its hints files.
         chosen: The rules that are checked. What others find is left out, and need not be looked
             for where that takes long.
@@ -48,95 +68,60 @@ class LintContext:
     ) -> None:
         self.assembly = assembly
         self.chosen = chosen
-        self._index = index or (lambda one: Index(compile_reach_index(one)))
-        self.tools: Sequence[Tool] = assembly.catalog.tools
         self.rules = rules
-
-    @cached_property
-    def by_id(self) -> Mapping[str, Tool]:
-        return {tool.id: tool for tool in self.tools}
-
-    @cached_property
-    def sources(self) -> Mapping[str, Sequence[Tool]]:
-        """The tools of each source."""
-        found: defaultdict[str, list[Tool]] = defaultdict(list)
+        self.tools: Sequence[Tool] = assembly.catalog.tools
+        self.by_id = {tool.id: tool for tool in self.tools}
+        self.sources: defaultdict[str, list[Tool]] = defaultdict(list)
         for tool in self.tools:
-            found[tool.source_id].append(tool)
-        return found
-
-    @cached_property
-    def _rules_by_hint(self) -> Mapping[tuple[str, str], Sequence[HintRule]]:
-        """The rules of hints files by the field and the text of each hint."""
-        found: defaultdict[tuple[str, str], list[HintRule]] = defaultdict(list)
-        for rule in self.rules:
-            for field in _HINT_FIELDS:
+            self.sources[tool.source_id].append(tool)
+        self._index = index or (lambda one: Index(compile_reach_index(one)))
+        self._find_matching = lru_cache(maxsize=1024)(assembly.catalog.matching)
+        self._rules_by_hint: defaultdict[tuple[str, str], list[HintRule]] = defaultdict(list)
+        for rule in rules:
+            for field in HINT_NAMES:
                 for text in getattr(rule.hints, field):
-                    found[field, text].append(rule)
-        return found
+                    self._rules_by_hint[field, text].append(rule)
 
     def spot(self, spot: Location, tool_id: str) -> Location:
         """Return where *spot* of a tool is: of a hint that a hints file states, the entry there."""
         field = str(spot.member[0]) if spot.member else ""
         for rule in self._rules_by_hint.get((field, spot.text), ()):
-            if any(tool.id == tool_id for tool in self._matching(rule.pattern)):
+            if any(tool.id == tool_id for tool in self._find_matching(rule.pattern)):
                 member = (field, getattr(rule.hints, field).index(spot.text))
                 return Location(rule.place, member, spot.start, spot.size, spot.text)
         return spot
-
-    @cached_property
-    def _matching(self) -> Callable[[str], tuple[Tool, ...]]:
-        return lru_cache(maxsize=1024)(self.assembly.catalog.matching)
 
     @cached_property
     def parameters(self) -> Mapping[str, tuple[Parameter, ...]]:
         """The parameters of each tool, nested ones included, by its id."""
         return {tool.id: walk_parameters(tool.input_schema) for tool in self.tools}
 
-    @cached_property
-    def tool_name_stems(self) -> Mapping[str, frozenset[str]]:
-        """The stems of the name of each tool, by its id."""
-        return {tool.id: stems(tool.name) for tool in self.tools}
+    def join_parameters(self, tool: Tool) -> str:
+        """Return the paths and the descriptions of all parameters of *tool*."""
+        return " ".join(f"{one.path} {one.description}" for one in self.parameters[tool.id])
 
     @cached_property
-    def label_stems(self) -> Mapping[str, frozenset[str]]:
-        """The stems of the name and the title of each tool, by its id."""
-        return {
-            tool.id: self.tool_name_stems[tool.id] | stems(tool.display_name) for tool in self.tools
-        }
-
-    @cached_property
-    def full_name_stems(self) -> Mapping[str, frozenset[str]]:
-        """The stems of the name, the title and the source of each tool, by its id."""
-        return {tool.id: self.label_stems[tool.id] | stems(tool.source_id) for tool in self.tools}
-
-    @cached_property
-    def words(self) -> Mapping[str, tuple[str, ...]]:
-        """The stems of the words of the description of each tool, in their order, by its id."""
-        return {tool.id: content_words(tool.description) for tool in self.tools}
-
-    @cached_property
-    def description_stems(self) -> Mapping[str, frozenset[str]]:
-        """The stems of the description of each tool, without stop words, by its id."""
-        return {tool_id: frozenset(words) for tool_id, words in self.words.items()}
+    def stems(self) -> Mapping[str, ToolStems]:
+        """The stems of each tool by its id."""
+        found: dict[str, ToolStems] = {}
+        for tool in self.tools:
+            name, words = stems(tool.name), content_words(tool.description)
+            label = name | stems(tool.display_name)
+            full_name = label | stems(tool.source_id)
+            found[tool.id] = ToolStems(name, label, full_name, words, frozenset(words))
+        return found
 
     @cached_property
     def frequencies(self) -> Counter[str]:
         """In how many tools each stem of descriptions and names stands."""
         return Counter(
-            word
-            for tool in self.tools
-            for word in self.description_stems[tool.id] | self.full_name_stems[tool.id]
+            word for one in self.stems.values() for word in one.description | one.full_name
         )
 
     @cached_property
     def engine(self) -> Engine:
         """An engine over the catalogue."""
         return Engine(self._index(self.assembly))
-
-    @cached_property
-    def relations(self) -> Relations:
-        """The relations that documents state, and those that were inferred."""
-        return self.assembly.relations
 
 
 def compile_reach_index(assembly: Assembly, key: bytes = NO_KEY) -> bytes:
@@ -165,13 +150,6 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple([stem(word) for word in split_words(text) if word not in stops])
 
 
-def locate_member(
-    tool: Tool, *member: str | int, start: int = 0, size: int = 0, text: str = ""
-) -> Location:
-    """Return where a *member* of a tool is, or the part of its *text* from *start* on."""
-    return Location(tool.place, member, start, size, text)
-
-
 def make_finding(  # noqa: PLR0913 - each is a part of what is reported
     code: str,
     tool: Tool,
@@ -196,7 +174,7 @@ def make_finding(  # noqa: PLR0913 - each is a part of what is reported
         suggestion,
         words,
         others,
-        spot=locate_member(tool, *member, start=start, size=size, text=text),
+        spot=Location(tool.place, member, start, size, text),
     )
 
 

@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -62,18 +62,16 @@ class Locator:
     def place(self, spot: Location) -> Place | None:
         """Return where *spot* is, `None` for what stands in no file."""
         path, inner = split_place(spot.place)
-        text = self._open(path) if path else None
-        if text is None:
-            return Place(path) if path else None
-        span = text.span(inner, spot)
-        return text.place(span) if span else Place(path)
+        if not path:
+            return None
+        text = self._open(path)
+        span = text.span(inner, spot) if text else None
+        return text.place(span) if text and span else Place(path)
 
     def lines(self, place: Place | None) -> Sequence[str]:
         """Return the lines that *place* is on, none where they are not known."""
-        if place is None or place.line is None:
-            return ()
-        text = self._open(place.file)
-        if text is None:
+        text = self._open(place.file) if place and place.line else None
+        if place is None or place.line is None or text is None:
             return ()
         last = place.end_line or place.line
         return [text.line(number) for number in range(place.line, last + 1)]
@@ -83,24 +81,18 @@ class Locator:
 
         As many findings as there are tools would otherwise quote all tools each.
         """
-        if place is None or place.line is None:
+        text = self._open(place.file) if place and place.line else None
+        if place is None or place.line is None or text is None:
             return ""
-        text = self._open(place.file)
-        last = place.end_line or place.line
-        if text is None or text.measure_lines(place.line, last) > _LONGEST_SNIPPET:
-            return ""
-        return "\n".join(self.lines(place))
+        size = text.start(place.end_line or place.line, after=True) - text.start(place.line)
+        return "" if size > _LONGEST_SNIPPET else "\n".join(self.lines(place))
 
-    def text(self, path: str) -> FileText | None:
-        """Return the text of the file at *path*, `None` where it cannot be read."""
-        return self._open(path)
-
-    def find_range(self, spot: Location) -> tuple[str, int, int] | None:
+    def find_range(self, spot: Location) -> tuple[FileText, int, int] | None:
         """Return the file of *spot*, and where in it the text begins and ends."""
         path, inner = split_place(spot.place)
         text = self._open(path) if path else None
         span = text.span(inner, spot) if text else None
-        return (path, *span) if span else None
+        return (text, *span) if text and span else None
 
 
 @lru_cache(maxsize=4096)
@@ -134,22 +126,19 @@ class FileText:
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text = path, text
         self._starts = [0, *(found.end() for found in re.finditer("\n", text))]
-        self._is_json = text.lstrip()[:1] in ("{", "[")
-        self._json = JsonSpans(text) if self._is_json else None
-        self._lines: Mapping[tuple[Step, ...], int] | None = None
+        self._json = JsonSpans(text) if text.lstrip()[:1] in ("{", "[") else None
 
     def line(self, number: int) -> str:
         """Return a line, counted from 1, without its end; "" for one that is not there."""
         if not 0 < number <= len(self._starts):
             return ""
-        start = self._starts[number - 1]
-        end = self._starts[number] if number < len(self._starts) else len(self.text)
-        return self.text[start:end].rstrip("\r\n")
+        return self.text[self.start(number) : self.start(number, after=True)].rstrip("\r\n")
 
-    def measure_lines(self, first: int, last: int) -> int:
-        """Return how many characters the lines from *first* to *last* have."""
-        end = self._starts[last] if last < len(self._starts) else len(self.text)
-        return end - self._start(first)
+    def start(self, line: int, *, after: bool = False) -> int:
+        """Return where a *line* begins, or where the one *after* it would."""
+        if after and line >= len(self._starts):
+            return len(self.text)
+        return self._starts[min(max(line, 1), len(self._starts)) - (not after)]
 
     def place(self, span: Span) -> Place:
         """Return the place of a range of characters."""
@@ -166,42 +155,38 @@ class FileText:
     def span(self, inner: str, spot: Location) -> Span | None:
         """Return the range of *spot*, whose place in the file is *inner*."""
         if inner.isdigit():
-            return self._find_text(self._start(self._line_in_entry(int(inner), spot)), spot)
+            return self._find_text(self.start(self._find_line_in_entry(int(inner), spot)), spot)
         if self._json is not None:
-            entry = parse_steps(inner)
-            return self._in_entry(entry, spot) if self._json.value(entry) else None
+            return self._find_in_json(self._json, parse_steps(inner), spot)
         if _FRONT_MATTER.match(self.text) is None and inner:
-            line = self._yaml_lines().get(tuple(parse_steps(inner)))
-            return self._find_text(self._start(line or 1), spot)
-        return self._in_document(spot)
+            line = self._yaml_lines.get(parse_steps(inner))
+            return self._find_text(self.start(line or 1), spot)
+        return self._find_in_document(spot)
 
-    def _line_in_entry(self, line: int, spot: Location) -> int:
+    def _find_line_in_entry(self, line: int, spot: Location) -> int:
         """Return the line of a member of the entry on *line* of a hints file."""
-        lines = self._yaml_lines() if spot.member else {}
+        lines = self._yaml_lines if spot.member else {}
         entries = [way for way, at in lines.items() if at == line]
-        for way in _ways(spot.member):
+        for way in _iter_ways(spot.member):
             for entry in entries:
                 found = lines.get((*entry, *way)) or lines.get((*entry, *way[:-1]))
                 if found is not None:
                     return found
         return line
 
-    def _start(self, line: int) -> int:
-        return self._starts[min(max(line, 1), len(self._starts)) - 1]
-
-    def _in_entry(self, entry: tuple[Step, ...], spot: Location) -> Span | None:
-        spans = self._json
-        if spans is None:
+    def _find_in_json(
+        self, spans: JsonSpans, entry: tuple[Step, ...], spot: Location
+    ) -> Span | None:
+        whole = spans.value(entry)
+        if not whole:
             return None
-        for way in _ways(spot.member):
+        for way in _iter_ways(spot.member):
             if (span := spans.value((*entry, *way))) is not None:
-                return self._within(span, spot)
-        for way in _ways(("name",)):
-            if (span := spans.value((*entry, *way))) is not None:
-                return span
-        return spans.value(entry)
+                return self._narrow(span, spot)
+        names = (spans.value((*entry, *way)) for way in _iter_ways(("name",)))
+        return next((span for span in names if span is not None), whole)
 
-    def _within(self, span: Span, spot: Location) -> Span:
+    def _narrow(self, span: Span, spot: Location) -> Span:
         """Return the part of the string at *span* that *spot* covers, or the whole value."""
         start, end = span
         if self.text[start] != '"':
@@ -216,40 +201,35 @@ class FileText:
         last = len(places) - 1
         return places[min(spot.start, last)], places[min(spot.start + spot.size, last)]
 
-    def _in_document(self, spot: Location) -> Span:
+    def _find_in_document(self, spot: Location) -> Span:
         """Return the range in a Markdown document: by the key of its front matter, or by text."""
-        if spot.member and spot.member[0] in ("inputSchema", "outputSchema"):
-            found = self._in_schema(spot)
-            if found is not None:
-                return found
-        for way in _ways(spot.member):
-            line = self._yaml_lines().get(way)
+        first, *inner = spot.member or ("",)
+        heading = {"inputSchema": "Input Schema", "outputSchema": "Output Schema"}.get(str(first))
+        fence = rf"^##[ \t]+{heading}\s+(?:```|~~~)\w*\s*"
+        block = re.search(fence, self.text, re.MULTILINE) if heading else None
+        if block:
+            span = JsonSpans(self.text, block.end()).value(inner)
+            if span:
+                return self._narrow(span, spot)
+        for way in _iter_ways(spot.member):
+            line = self._yaml_lines.get(way)
             if line is not None:
-                return self._find_text(self._start(line), spot)
+                return self._find_text(self.start(line), spot)
         return self._find_text(0, spot)
 
-    def _in_schema(self, spot: Location) -> Span | None:
-        heading = "Input Schema" if spot.member[0] == "inputSchema" else "Output Schema"
-        block = re.search(rf"^##[ \t]+{heading}\s+(?:```|~~~)\w*\s*", self.text, re.MULTILINE)
-        if block is None:
-            return None
-        span = JsonSpans(self.text, block.end()).value(spot.member[1:])
-        return self._within(span, spot) if span else None
-
+    @cached_property
     def _yaml_lines(self) -> Mapping[tuple[Step, ...], int]:
-        if self._lines is None:
-            matter = _FRONT_MATTER.match(self.text.replace("\r\n", "\n"))
-            text, first = (matter[1], 2) if matter else (self.text, 1)
-            try:
-                self._lines = load_yaml_with_lines(text, self.path, first_line=first)[1]
-            except McpgError:  # a document without front matter
-                self._lines = {}
-        return self._lines
+        matter = _FRONT_MATTER.match(self.text.replace("\r\n", "\n"))
+        text, first = (matter[1], 2) if matter else (self.text, 1)
+        try:
+            return load_yaml_with_lines(text, self.path, first_line=first)[1]
+        except McpgError:  # a document without front matter
+            return {}
 
     def _find_text(self, start: int, spot: Location) -> Span:
         """Return where the text of *spot* stands from *start* on, or else the line there."""
         whole = spot.text[spot.start : spot.start + spot.size] if spot.size else spot.text
-        at = self._in_context(start, spot) if spot.size else None
+        at = self._find_in_context(start, spot) if spot.size else None
         if at is not None:
             return at, at + spot.size
         needle = whole.split("\n", 1)[0][:_LONGEST_NEEDLE].strip()
@@ -264,7 +244,7 @@ class FileText:
         indent = len(line) - len(line.lstrip())
         return start + indent, start + max(len(line), indent)
 
-    def _in_context(self, start: int, spot: Location) -> int | None:
+    def _find_in_context(self, start: int, spot: Location) -> int | None:
         """Return where the part of *spot* stands from *start* on, known by what is around it."""
         text, end = spot.text, spot.start + spot.size
         for width in _WIDTHS:
@@ -277,23 +257,7 @@ class FileText:
         return None
 
 
-def parse_values(text: str) -> JsonValue:
-    """Return the values of a text of JSON or YAML, or of the front matter of a document.
-
-    Raises:
-        McpgError: It is neither.
-    """
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            found: JsonValue = json.loads(text, strict=False)
-        except (ValueError, RecursionError) as fault:
-            raise SourceError(f"is no JSON: {fault}") from fault
-        return found
-    matter = _FRONT_MATTER.match(text.replace("\r\n", "\n"))
-    return load_yaml(matter[1] if matter else text, "")
-
-
-def _ways(member: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
+def _iter_ways(member: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     """Yield the ways that may lead to a *member* of a tool in the entry of a manifest."""
     if not member:
         return
@@ -322,85 +286,73 @@ class JsonSpans:
         self._text = text
         self._start = start
         self._members: dict[int, dict[Step, Span]] = {}
-        self._documents: list[Span] | None = None
 
     def value(self, steps: Sequence[Step]) -> Span | None:
         """Return the range of the value to which *steps* lead, `None` where there is none."""
-        documents = self._all_documents()
-        if not documents:
-            return None
         rest = list(steps)
-        if len(documents) > 1:
+        if len(self._documents) > 1:
             first = rest.pop(0) if rest else None
-            if not isinstance(first, int) or first >= len(documents):
+            if not isinstance(first, int) or first >= len(self._documents):
                 return None
-            span = documents[first]
+            span = self._documents[first]
+        elif self._documents:
+            span = self._documents[0]
         else:
-            span = documents[0]
+            return None
         while rest:
-            members = self._get_members(span)
+            if span[0] not in self._members:
+                self._members[span[0]] = self._read_members(span[0])
+            members = self._members[span[0]]
             # A name with dots in it, such as a path of OpenAPI, was cut at these.
-            size = next((n for n in range(1, len(rest) + 1) if _key(rest[:n]) in members), 0)
+            keys = [rest[0], *(".".join(map(str, rest[:n])) for n in range(2, len(rest) + 1))]
+            size = next((n for n, key in enumerate(keys, 1) if key in members), 0)
             if not size:
                 return None
-            span = members[_key(rest[:size])]
+            span = members[keys[size - 1]]
             del rest[:size]
         return span
 
-    def _all_documents(self) -> list[Span]:
-        if self._documents is None:
-            self._documents = []
-            at = self._after_blank(self._start)
-            while at < len(self._text):
-                end = self._end(at)
-                if end is None:
-                    break
-                self._documents.append((at, end))
-                at = self._after_blank(end)
-                if self._start:  # a block within another text
-                    break
-        return self._documents
+    @cached_property
+    def _documents(self) -> list[Span]:
+        found: list[Span] = []
+        at = self._skip_blank(self._start)
+        while at < len(self._text) and (end := self._find_end(at)) is not None:
+            found.append((at, end))
+            at = self._skip_blank(end)
+            if self._start:  # a block within another text
+                break
+        return found
 
-    def _after_blank(self, at: int) -> int:
+    def _skip_blank(self, at: int) -> int:
         found = _BLANK.match(self._text, at)
         return found.end() if found else at
 
-    def _end(self, at: int) -> int | None:
+    def _find_end(self, at: int) -> int | None:
         try:
             return _DECODER.raw_decode(self._text, at)[1]
         except (ValueError, RecursionError):
             return None
-
-    def _get_members(self, span: Span) -> dict[Step, Span]:
-        known = self._members.get(span[0])
-        if known is None:
-            known = self._members[span[0]] = self._read_members(span[0])
-        return known
 
     def _read_members(self, start: int) -> dict[Step, Span]:
         opening = self._text[start]
         found: dict[Step, Span] = {}
         if opening not in "{[":
             return found
-        at = self._after_blank(start + 1)
+        at = self._skip_blank(start + 1)
         while at < len(self._text) and self._text[at] not in "}]":
             key: Step = len(found)
             if opening == "{":
                 name, at = _DECODER.raw_decode(self._text, at)
                 key = str(name)
-                at = self._after_blank(self._after_blank(at) + 1)
-            end = self._end(at)
+                at = self._skip_blank(self._skip_blank(at) + 1)
+            end = self._find_end(at)
             if end is None:
                 break
             found[key] = (at, end)
-            at = self._after_blank(end)
+            at = self._skip_blank(end)
             if self._text[at : at + 1] == ",":
-                at = self._after_blank(at + 1)
+                at = self._skip_blank(at + 1)
         return found
-
-
-def _key(parts: Sequence[Step]) -> Step:
-    return parts[0] if len(parts) == 1 else ".".join(map(str, parts))
 
 
 # What stands in JSON and in YAML, quoted or not, as it is.
@@ -444,7 +396,7 @@ class FileFix:
             OutputError: It has changed, or cannot be written.
         """
         data = read_bytes(self.path, MAX_BYTES)
-        mark = _detect_byte_order_mark(data)
+        mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
         if data != mark + self.before.encode("utf-8"):
             raise OutputError(
                 "the file has changed since it was read, or is not UTF-8",
@@ -454,85 +406,100 @@ class FileFix:
         atomic_write(Path(self.path), mark + self.after.encode("utf-8"), special=False)
 
 
-def _detect_byte_order_mark(data: bytes) -> bytes:
-    return codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
-
-
-def _is_utf8(path: str) -> bool:
-    try:
-        read_bytes(path, MAX_BYTES).decode("utf-8")
-    except (McpgError, UnicodeDecodeError):
-        return False
-    return True
+_Edit = tuple[FileText, Span, str]
+"""The file, the range and the new text of what fixes a finding."""
 
 
 def fixes(findings: Iterable[Finding], locator: Locator) -> list[FileFix]:
     """Return the fixed files of those *findings* that can be fixed."""
-    edits: defaultdict[str, dict[tuple[int, int], str]] = defaultdict(dict)
+    files: dict[str, FileText] = {}
+    edits: defaultdict[str, dict[Span, str]] = defaultdict(dict)
     for one in findings:
         if one.is_fixable:
-            made = (
-                _edits(one, locator),
-                *(_list_respellings(part, locator) for part in one.respellings),
-            )
-            for path, span, text in chain.from_iterable(made):
-                edits[path][span] = text
-    return [
-        fix for path, spans in sorted(edits.items()) if (fix := _fix_file(path, spans, locator))
-    ]
+            respelt = (_list_respellings(part, locator) for part in one.respellings)
+            removed = () if one.respellings else _list_removals(one.spot, locator)
+            for file, span, text in chain(removed, *respelt):
+                files[file.path] = file
+                edits[file.path][span] = text
+    found: list[FileFix] = []
+    for path, spans in sorted(edits.items()):
+        try:
+            read_bytes(path, MAX_BYTES).decode("utf-8")
+        except (McpgError, UnicodeDecodeError):
+            continue
+        before = files[path].text
+        parts: list[str] = []
+        end = 0
+        for (start, stop), new in sorted(spans.items()):
+            if start >= end:
+                parts += (before[end:start], new)
+                end = stop
+        found.append(FileFix(path, before, "".join((*parts, before[end:])), len(spans)))
+    return found
 
 
-def _edits(one: Finding, locator: Locator) -> Iterable[tuple[str, tuple[int, int], str]]:
-    """Yield the file, the range and the new text of each edit that fixes a finding."""
-    if one.respellings or _is_bundled(one.spot):
+def _list_removals(spot: Location, locator: Locator) -> Iterator[_Edit]:
+    """Yield the edits that remove what nobody sees from the text of *spot*."""
+    if _BUNDLED.fullmatch(split_place(spot.place)[1]):
         return
-    for start, end in find_removable(one.spot.text):
-        spot = replace(one.spot, start=start, size=end - start)
-        found = locator.find_range(spot)
+    for start, end in find_removable(spot.text):
+        found = locator.find_range(replace(spot, start=start, size=end - start))
         if found is None:
             continue
-        path, *span = found
-        text = locator.text(path)
-        wanted = one.spot.text[start:end]
-        raw = text.text[span[0] : span[1]] if text else ""
+        file, *span = found
+        wanted, raw = spot.text[start:end], file.text[span[0] : span[1]]
         if raw == wanted or (raw.startswith("\\") and _unescape(raw) == wanted):
-            yield path, (span[0], span[1]), ""
+            yield file, (span[0], span[1]), ""
 
 
-def _is_bundled(spot: Location) -> bool:
-    return _BUNDLED.fullmatch(split_place(spot.place)[1]) is not None
+def _unescape(raw: str) -> str:
+    try:
+        escaped = raw.encode("ascii").decode("unicode-escape")
+        return escaped.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeError:
+        return ""
 
 
-def _list_respellings(
-    part: Respelling, locator: Locator
-) -> Iterable[tuple[str, tuple[int, int], str]]:
+def _list_respellings(part: Respelling, locator: Locator) -> Iterator[_Edit]:
     """Yield the edit that writes a label as it is meant, if nothing else in the file changes."""
-    if _is_bundled(part.spot) or not _PLAIN_LABEL.fullmatch(part.text):
+    if _BUNDLED.fullmatch(split_place(part.spot.place)[1]) or not _PLAIN_LABEL.fullmatch(part.text):
         return
     found = locator.find_range(part.spot)
-    text = locator.text(found[0]) if found else None
-    if found is None or text is None:
+    if found is None:
         return
-    path, start, end = found
-    after = f"{text.text[:start]}{part.text}{text.text[end:]}"
-    if text.text[start:end] == part.spot.text and _is_exact(text.text, after, part):
-        yield path, (start, end), part.text
-
-
-def _is_exact(before: str, after: str, part: Respelling) -> bool:
-    """Return whether two texts of a file hold the same values, but for one label."""
+    file, start, end = found
+    if file.text[start:end] != part.spot.text:
+        return
+    after = f"{file.text[:start]}{part.text}{file.text[end:]}"
     try:
-        changes = [*_changes(parse_values(before), parse_values(after))]
+        changes = [*_find_changes(_parse_values(file.text), _parse_values(after))]
     except McpgError:
-        return False
+        return
     keys = HINT_FIELDS[part.field].keys
-    return len(changes) == 1 and all(
-        (one, other) == (part.spot.text, part.text) and not set(keys).isdisjoint(way)
-        for way, one, other in changes
-    )
+    wanted = (part.spot.text, part.text)
+    if len(changes) == 1 and changes[0][1:] == wanted and not set(keys).isdisjoint(changes[0][0]):
+        yield file, (start, end), part.text
 
 
-def _changes(before: JsonValue, after: JsonValue) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+def _parse_values(text: str) -> JsonValue:
+    """Return the values of a text of JSON or YAML, or of the front matter of a document.
+
+    Raises:
+        McpgError: It is neither.
+    """
+    if text.lstrip()[:1] in ("{", "["):
+        try:
+            found: JsonValue = json.loads(text, strict=False)
+        except (ValueError, RecursionError) as fault:
+            raise SourceError(f"is no JSON: {fault}") from fault
+        return found
+    matter = _FRONT_MATTER.match(text.replace("\r\n", "\n"))
+    return load_yaml(matter[1] if matter else text, "")
+
+
+def _find_changes(
+    before: JsonValue, after: JsonValue
+) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
     """Yield the ways to values that differ, and both of each."""
     waiting: list[tuple[tuple[str, ...], Any, Any]] = [((), before, after)]
     while waiting:
@@ -543,28 +510,3 @@ def _changes(before: JsonValue, after: JsonValue) -> Iterator[tuple[tuple[str, .
             waiting += [(way, *pair) for pair in zip(one, other, strict=True)]
         elif type(one) is not type(other) or one != other:
             yield way, one, other
-
-
-def _unescape(raw: str) -> str:
-    try:
-        return (
-            raw.encode("ascii")
-            .decode("unicode-escape")
-            .encode("utf-16", "surrogatepass")
-            .decode("utf-16")
-        )
-    except UnicodeError:
-        return ""
-
-
-def _fix_file(path: str, spans: Mapping[tuple[int, int], str], locator: Locator) -> FileFix | None:
-    text = locator.text(path)
-    if text is None or not _is_utf8(path):
-        return None
-    parts: list[str] = []
-    end = 0
-    for (start, stop), new in sorted(spans.items()):
-        if start >= end:
-            parts += (text.text[end:start], new)
-            end = stop
-    return FileFix(path, text.text, "".join((*parts, text.text[end:])), len(spans))

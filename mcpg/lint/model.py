@@ -221,7 +221,7 @@ RULES: Mapping[str, Rule] = _read()
 """Every rule by its code, in the order of their page."""
 
 
-def rule_of(name: str) -> Rule:
+def find_rule(name: str) -> Rule:
     """Return the rule with a code or a name, in any case.
 
     Raises:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from mcpg.bundle import Assembly
 from mcpg.catalog.hints import LINT_IGNORE, read_texts
@@ -29,46 +28,44 @@ from mcpg.lint.model import (
 from mcpg.lint.wording import RESPELT
 
 
-class Suppressions:
+class _Suppressions:
     """What is suppressed for which tool; notes what has suppressed something."""
 
-    def __init__(self, stated: Sequence[tuple[Suppression, Sequence[str]]]) -> None:
-        """Take what is *stated*, each with the ids of the tools that it is for."""
-        self._stated = [one for one, _ in stated]
-        self._by_tool: defaultdict[str, list[tuple[int, frozenset[str]]]] = defaultdict(list)
-        for number, (one, ids) in enumerate(stated):
-            codes = frozenset(code for pattern in one.codes for code in find_codes(pattern))
-            for tool_id in ids:
-                self._by_tool[tool_id].append((number, codes))
-        self._used: set[int] = set()
-
-    @classmethod
-    def of(cls, catalogue: LintContext, further: Iterable[Suppression]) -> Suppressions:
-        """Return what hints files and documents of *catalogue* suppress, and *further* ones."""
-        matching = catalogue.assembly.catalog.matching
-        hinted = (
+    def __init__(self, catalogue: LintContext, further: Iterable[Suppression]) -> None:
+        """Take what hints files and documents of *catalogue* suppress, and *further* ones."""
+        hinted = [
             Suppression(rule.pattern, rule.lint_ignore, rule.place)
             for rule in catalogue.rules
             if rule.lint_ignore
-        )
-        stated = [(one, [tool.id for tool in matching(one.pattern)]) for one in (*hinted, *further)]
-        return cls([*stated, *_of_documents(catalogue)])
+        ]
+        matching = catalogue.assembly.catalog.matching
+        found = [(one, [tool.id for tool in matching(one.pattern)]) for one in (*hinted, *further)]
+        for document in catalogue.assembly.documents:
+            tool = document.tool
+            for key in LINT_IGNORE:
+                codes = read_texts(document.further[key]) if key in document.further else None
+                if codes:
+                    found.append((Suppression(tool.id, codes, tool.place), [tool.id]))
+        self._stated = [one for one, _ in found]
+        self._by_tool: defaultdict[str, list[tuple[int, frozenset[str]]]] = defaultdict(list)
+        for number, (one, ids) in enumerate(found):
+            meant = frozenset(code for pattern in one.codes for code in find_codes(pattern))
+            for tool_id in ids:
+                self._by_tool[tool_id].append((number, meant))
+        self._used: set[int] = set()
 
-    def has(self, finding: Finding) -> bool:
+    def suppresses(self, finding: Finding) -> bool:
         """Return whether *finding* is suppressed for its tool, or for all tools it stands for."""
         ids = finding.tool_ids or ((finding.tool_id,) if finding.tool_id else ())
-        return bool(ids) and all([*map(partial(self._covers, finding.code), ids)])
+        by_tool = [
+            {number for number, codes in self._by_tool.get(one, ()) if finding.code in codes}
+            for one in ids
+        ]
+        self._used.update(*by_tool)
+        return bool(by_tool) and all(by_tool)
 
-    def _covers(self, code: str, tool_id: str) -> bool:
-        covering = [number for number, codes in self._by_tool.get(tool_id, ()) if code in codes]
-        self._used.update(covering)
-        return bool(covering)
-
-    def findings(self) -> Sequence[Finding]:
-        """Return what is wrong with the suppressions; call it after all others."""
-        return [*self._unknown(), *self._find_unused()]
-
-    def _unknown(self) -> Iterator[Finding]:
+    def check(self) -> Iterator[Finding]:
+        """Yield what is wrong with the suppressions; call it after all others."""
         for one in self._stated:
             for code in one.codes:
                 if not find_codes(code):
@@ -78,8 +75,6 @@ class Suppressions:
                         suggestion="see `mcpg rule`",
                         spot=Location(one.place, text=code),
                     )
-
-    def _find_unused(self) -> Iterator[Finding]:
         for number, one in enumerate(self._stated):
             if number not in self._used and any(map(find_codes, one.codes)):
                 codes = ", ".join(one.codes)
@@ -89,15 +84,6 @@ class Suppressions:
                     suggestion="remove it",
                     spot=Location(one.place, text=one.codes[0]),
                 )
-
-
-def _of_documents(catalogue: LintContext) -> Iterator[tuple[Suppression, Sequence[str]]]:
-    for document in catalogue.assembly.documents:
-        for key in LINT_IGNORE:
-            codes = read_texts(document.further[key]) if key in document.further else None
-            if codes:
-                tool = document.tool
-                yield Suppression(tool.id, codes, tool.place), (tool.id,)
 
 
 Tell = Callable[[str, int, int], None]
@@ -182,14 +168,14 @@ def lint(
     """
     chosen = selection or Selection.of()
     catalogue = LintContext(assembly, rules, chosen, index)
-    suppressions = Suppressions.of(catalogue, suppressed)
+    suppressions = _Suppressions(catalogue, suppressed)
     found = [one for one in _run_checks(catalogue, chosen, tell) if one.code in chosen]
-    kept = [one for one in found if not suppressions.has(one)]
-    of_suppressions = [one for one in suppressions.findings() if one.code in chosen]
+    kept = [one for one in found if not suppressions.suppresses(one)]
+    of_suppressions = [one for one in suppressions.check() if one.code in chosen]
     locator = Locator()
     placed = [_place_finding(one, catalogue, locator) for one in (*kept, *of_suppressions)]
     return Report(
-        sorted(placed, key=_order),
+        sorted(placed, key=_sort_key),
         len(catalogue.tools),
         len(found) - len(kept),
         tuple(one for one in assembly.diagnostics if not findability.is_reported_here(one)),
@@ -229,7 +215,7 @@ def _place_finding(one: Finding, catalogue: LintContext, locator: Locator) -> Fi
     )
 
 
-def _order(one: Finding) -> tuple[str, int, int, str, str]:
+def _sort_key(one: Finding) -> tuple[str, int, int, str, str]:
     place = one.place
     file = place.file if place else ""
     line, column = (place.line or 0, place.column or 0) if place else (0, 0)

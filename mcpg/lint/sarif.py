@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
 from mcpg.errors import Diagnostic, Severity
 from mcpg.lint.locate import split_place
-from mcpg.lint.model import RULES, Finding, Place, RelatedTool
+from mcpg.lint.model import RULES, Finding, Place, Rule
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -29,30 +29,19 @@ def sarif_log(version: str, diagnostics: Sequence[Diagnostic] = ()) -> dict[str,
         version: The version of mcpg.
         diagnostics: What no rule reports, such as documents that cannot be read.
     """
-    is_whole = not any(one.severity == Severity.ERROR for one in diagnostics)
-    return {
-        "$schema": SCHEMA,
-        "version": VERSION,
-        "runs": [
+    rules = [*map(_describe_rule, RULES.values())]
+    run = {
+        "tool": {"driver": {"name": "mcpg", "version": version, "rules": rules}},
+        "invocations": [
             {
-                "tool": {
-                    "driver": {
-                        "name": "mcpg",
-                        "version": version,
-                        "rules": [*_rules()],
-                    }
-                },
-                "invocations": [
-                    {
-                        "executionSuccessful": is_whole,
-                        "toolExecutionNotifications": [*map(_make_notification, diagnostics)],
-                    }
-                ],
-                "columnKind": "unicodeCodePoints",
-                "results": [],
+                "executionSuccessful": all(one.severity != Severity.ERROR for one in diagnostics),
+                "toolExecutionNotifications": [*map(_make_notification, diagnostics)],
             }
         ],
+        "columnKind": "unicodeCodePoints",
+        "results": [],
     }
+    return {"$schema": SCHEMA, "version": VERSION, "runs": [run]}
 
 
 def _make_notification(one: Diagnostic) -> dict[str, Any]:
@@ -68,28 +57,26 @@ def _make_notification(one: Diagnostic) -> dict[str, Any]:
     else:
         place = Place(path or (one.place or "").partition(": ")[0])
     if place.file:
-        notification["locations"] = [{"physicalLocation": _physical(place)}]
+        notification["locations"] = [{"physicalLocation": _locate(place)}]
     return notification
 
 
-def _rules() -> Iterator[dict[str, Any]]:
-    for rule in RULES.values():
-        is_security = rule.code.startswith(_SECURITY)
-        properties: dict[str, Any] = {"tags": ["security"] if is_security else ["maintainability"]}
-        if is_security:
-            properties["security-severity"] = _SECURITY_SEVERITY
-        yield {
-            "id": rule.code,
-            "name": "".join(word.capitalize() for word in rule.name.split("-")),
-            "shortDescription": {"text": rule.summary},
-            "fullDescription": {"text": rule.why},
-            "help": {
-                "text": rule.remedy,
-                "markdown": "\n\n".join(filter(None, (rule.why, rule.remedy, rule.example))),
-            },
-            "defaultConfiguration": {"level": _LEVELS[rule.severity]},
-            "properties": properties,
-        }
+def _describe_rule(rule: Rule) -> dict[str, Any]:
+    properties: dict[str, Any] = {"tags": ["maintainability"]}
+    if rule.code.startswith(_SECURITY):
+        properties = {"tags": ["security"], "security-severity": _SECURITY_SEVERITY}
+    return {
+        "id": rule.code,
+        "name": "".join(word.capitalize() for word in rule.name.split("-")),
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.why},
+        "help": {
+            "text": rule.remedy,
+            "markdown": "\n\n".join(filter(None, (rule.why, rule.remedy, rule.example))),
+        },
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": properties,
+    }
 
 
 def sarif_result(finding: Finding, snippet: str = "") -> dict[str, Any]:
@@ -97,30 +84,35 @@ def sarif_result(finding: Finding, snippet: str = "") -> dict[str, Any]:
     # GitHub refuses a log with a location that has no file, or at least the name of a source.
     origin = finding.spot.place.partition(": ")[0] or finding.source_id or "tools"
     place = finding.place or Place(origin)
+    location: dict[str, Any] = {"physicalLocation": _locate(place, snippet)}
+    if names := finding.tool_ids or tuple(filter(None, [finding.tool_id])):
+        location["logicalLocations"] = [{"name": name, "kind": "function"} for name in names]
     advice = f" ({finding.suggestion})" if finding.suggestion else ""
+    # What stays the same when lines move.
+    lasting = (finding.code, finding.source_id, finding.tool_id, finding.member, finding.excerpt)
+    fingerprint = hashlib.sha256("\0".join(lasting).encode("utf-8", "replace")).hexdigest()[:32]
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": _NUMBERS[finding.code],
         "level": _LEVELS[finding.severity],
         "message": {"text": f"{finding.message}{advice}"},
-        "locations": [_location(finding, place, snippet)],
-        "partialFingerprints": {"mcpg/v1": _fingerprint(finding)},
+        "locations": [location],
+        "partialFingerprints": {"mcpg/v1": fingerprint},
     }
-    related = [*_list_related_locations(finding.others, place)]
-    if related:
-        result["relatedLocations"] = related
+    if finding.others:
+        result["relatedLocations"] = [
+            {
+                "id": number,
+                "message": {"text": f"{one.tool_id} {one.note}"},
+                "physicalLocation": _locate(one.place or place),
+                "logicalLocations": [{"name": one.tool_id, "kind": "function"}],
+            }
+            for number, one in enumerate(finding.others)
+        ]
     return result
 
 
-def _location(finding: Finding, place: Place, snippet: str) -> dict[str, Any]:
-    location: dict[str, Any] = {"physicalLocation": _physical(place, snippet)}
-    names = finding.tool_ids or tuple(filter(None, [finding.tool_id]))
-    if names:
-        location["logicalLocations"] = [{"name": name, "kind": "function"} for name in names]
-    return location
-
-
-def _physical(place: Place, snippet: str = "") -> dict[str, Any]:
+def _locate(place: Place, snippet: str = "") -> dict[str, Any]:
     physical: dict[str, Any] = {"artifactLocation": {"uri": make_uri(place.file)}}
     if place.line is not None:
         region: dict[str, Any] = {
@@ -135,27 +127,8 @@ def _physical(place: Place, snippet: str = "") -> dict[str, Any]:
     return physical
 
 
-def _list_related_locations(
-    others: Sequence[RelatedTool], place: Place
-) -> Iterator[dict[str, Any]]:
-    for number, one in enumerate(others):
-        location: dict[str, Any] = {
-            "id": number,
-            "message": {"text": f"{one.tool_id} {one.note}"},
-            "physicalLocation": _physical(one.place or place),
-            "logicalLocations": [{"name": one.tool_id, "kind": "function"}],
-        }
-        yield location
-
-
 def make_uri(path: str) -> str:
     """Return the URI of a file: a relative reference for a relative path."""
     if Path(path).is_absolute():
         return Path(path).as_uri()
     return quote(PurePath(path).as_posix(), safe="/", errors="surrogateescape")
-
-
-def _fingerprint(finding: Finding) -> str:
-    """Return what stays the same when lines move."""
-    parts = (finding.code, finding.source_id, finding.tool_id, finding.member, finding.excerpt)
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()[:32]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mcpg.lint.context import LintContext, make_finding
@@ -33,17 +32,9 @@ _PYTHON: Mapping[str, type | tuple[type, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Subschema:
-    """A schema within one.
-
-    Attributes:
-        way: The way to it.
-        schema: The schema.
-    """
-
-    way: tuple[str | int, ...]
-    schema: dict[str, Any]
+_Way = tuple[str | int, ...]
+_Faults = Iterator[tuple[str, tuple[str, ...], str]]
+"""The code, the key and the message of each fault of one schema."""
 
 
 def check_tool_schemas(catalogue: LintContext) -> Iterator[Finding]:
@@ -53,38 +44,38 @@ def check_tool_schemas(catalogue: LintContext) -> Iterator[Finding]:
             ("inputSchema", tool.input_schema),
             ("outputSchema", tool.output_schema),
         ):
-            if root is None:
-                continue
             seen: set[str] = set()
-            for code, way, message in _faults(name, root):
+            for code, way, message in _find_faults(name, root) if root is not None else ():
                 if code not in seen:
                     seen.add(code)
                     yield make_finding(code, tool, f"{tool.id!r}: {message}", *way)
 
 
-def _faults(name: str, root: dict[str, Any]) -> Iterator[tuple[str, tuple[str | int, ...], str]]:
+def _find_faults(name: str, root: dict[str, Any]) -> Iterator[tuple[str, _Way, str]]:
     if root.get("type", "object") != "object":
         yield "S101", (name, "type"), f"the type of {name} is {root.get('type')!r}, not 'object'"
-    for part in _parts(name, root):
-        for code, key, message in _find_faults_in(part.schema, root):
-            yield code, (*part.way, *key), f"{_format_way(part.way)} {message}"
+    for way, schema in _walk_schemas(name, root):
+        names = [str(step) for step in way[1:] if step not in _MAPS]
+        where = f"the parameter {'.'.join(names)!r}" if names else str(way[0])
+        for check in (_check_types, _check_required, _check_values, _check_bounds):
+            for code, key, message in check(schema):
+                yield code, (*way, *key), f"{where} {message}"
+        reference = schema.get("$ref")
+        if isinstance(reference, str) and not _leads(reference, root):
+            message = f"has a reference that leads nowhere: {reference!r}"
+            yield "S105", (*way, "$ref"), f"{where} {message}"
 
 
-def _format_way(way: tuple[str | int, ...]) -> str:
-    names = [str(step) for step in way[1:] if step not in _MAPS]
-    return f"the parameter {'.'.join(names)!r}" if names else str(way[0])
-
-
-def _parts(name: str, root: dict[str, Any]) -> Iterator[_Subschema]:
+def _walk_schemas(name: str, root: dict[str, Any]) -> Iterator[tuple[_Way, dict[str, Any]]]:
     """Yield the schemas in *root*, without recursion: they may nest deeply."""
-    waiting: list[tuple[tuple[str | int, ...], Any]] = [((name,), root)]
+    waiting: list[tuple[_Way, Any]] = [((name,), root)]
     for _ in range(_MOST_SCHEMAS):
         if not waiting:
             return
         way, schema = waiting.pop()
         if not isinstance(schema, dict):
             continue
-        yield _Subschema(way, schema)
+        yield way, schema
         inner = [((*way, key), schema[key]) for key in _INNER if key in schema]
         for key in _LISTS:
             if isinstance(schema.get(key), list):
@@ -95,19 +86,7 @@ def _parts(name: str, root: dict[str, Any]) -> Iterator[_Subschema]:
         waiting += reversed(inner)
 
 
-def _find_faults_in(
-    schema: dict[str, Any], root: dict[str, Any]
-) -> Iterator[tuple[str, tuple[str, ...], str]]:
-    yield from _faulty_types(schema)
-    yield from _faulty_required(schema)
-    yield from _faulty_values(schema)
-    yield from _faulty_bounds(schema)
-    reference = schema.get("$ref")
-    if isinstance(reference, str) and reference.startswith("#") and not _leads(reference, root):
-        yield "S105", ("$ref",), f"has a reference that leads nowhere: {reference!r}"
-
-
-def _faulty_types(schema: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+def _check_types(schema: dict[str, Any]) -> _Faults:
     if "type" in schema:
         stated = schema["type"]
         names = stated if isinstance(stated, list) else [stated]
@@ -121,7 +100,7 @@ def _faulty_types(schema: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...]
             yield "S102", (key,), f"has `{key}` that is not an object"
 
 
-def _faulty_required(schema: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+def _check_required(schema: dict[str, Any]) -> _Faults:
     required = schema.get("required")
     if required is None:
         return
@@ -137,7 +116,7 @@ def _faulty_required(schema: dict[str, Any]) -> Iterator[tuple[str, tuple[str, .
             yield "S103", ("required",), message
 
 
-def _faulty_values(schema: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+def _check_values(schema: dict[str, Any]) -> _Faults:
     choices = schema.get("enum")
     if "enum" in schema and (not isinstance(choices, list) or not choices):
         yield "S104", ("enum",), "has an `enum` without values"
@@ -159,7 +138,7 @@ def _faulty_values(schema: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...
         yield "S104", ("default",), message
 
 
-def _faulty_bounds(schema: dict[str, Any]) -> Iterator[tuple[str, tuple[str, ...], str]]:
+def _check_bounds(schema: dict[str, Any]) -> _Faults:
     for low, high in _BOUNDS:
         least, most = schema.get(low), schema.get(high)
         if isinstance(least, int | float) and isinstance(most, int | float) and least > most:
@@ -181,9 +160,8 @@ def _is_broken(pattern: str) -> bool:
 
 
 def _leads(reference: str, root: dict[str, Any]) -> bool:
-    """Return whether a reference into the same schema leads to something there."""
     if not reference.startswith("#/"):
-        return True  # the whole, or an anchor
+        return True  # the whole, an anchor, or another schema
     part: Any = root
     for step in reference[2:].split("/"):
         key = step.replace("~1", "/").replace("~0", "~")

@@ -23,15 +23,10 @@ def acyclic(
     edges: Mapping[tuple[Node, Node], float],
     rank: Callable[[Node], Any],
 ) -> tuple[dict[tuple[Node, Node], float], list[tuple[Node, Node]]]:
-    """Return the *edges* without those that close cycles, and these.
+    """Return the weighed *edges* without those that close cycles, and these.
 
     Of each strongly connected component the weakest edge goes, until there is none of several
-    nodes. Of equally weak edges the one goes whose nodes rank last.
-
-    Args:
-        nodes: All nodes.
-        edges: The weight of each edge, from its first node to the one that comes after it.
-        rank: What orders the nodes; no two have the same rank.
+    nodes. Of equally weak edges the one goes whose nodes *rank* last; no two have the same rank.
     """
     kept = {pair: weight for pair, weight in edges.items() if pair[0] != pair[1]}
     broken: list[tuple[Node, Node]] = []
@@ -269,8 +264,11 @@ def _all_links(
         *_iter_stated_links(tools, surroundings),
         *_iter_handle_links(tools, surroundings, used),
     ):
-        held = links.get(pair)
-        links[pair] = link if held is None else _join_links(held, link)
+        # The link with more standing counts, with the fields of both.
+        held = links.get(pair, link)
+        filled = {argument for _, argument in held.fields}
+        further = [field for field in link.fields if field[1] not in filled]
+        links[pair] = replace(max(held, link, key=_standing), fields=(*held.fields, *further))
     return links
 
 
@@ -304,14 +302,6 @@ def _one_giver_each(
 
 def _standing(link: TaskLink) -> float:
     return round(AUTHORITY.index(link.origin) + link.weight, DECIMALS)
-
-
-def _join_links(one: TaskLink, other: TaskLink) -> TaskLink:
-    """Return the link with more standing, and the fields of both."""
-    chosen = max(one, other, key=_standing)
-    filled = {argument for _, argument in one.fields}
-    further = [field for field in other.fields if field[1] not in filled]
-    return replace(chosen, fields=(*one.fields, *further))
 
 
 def _iter_stated_links(

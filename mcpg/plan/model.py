@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcpg.catalog.model import Tool
 from mcpg.errors import Diagnostic
 from mcpg.search.results import StrategyName
 from mcpg.text.json_values import JsonValue
+from mcpg.text.notebook import plan_html
 from mcpg.values import empty_as_null, round_shown_score, score_text, to_json
 
 DEFAULT_STEPS = 8
@@ -109,20 +110,20 @@ class Task:
 
     id: str
     tool_id: str
-    source_id: str
-    tool_name: str
-    display_name: str
-    summary: str
+    source_id: str = field(compare=False)
+    tool_name: str = field(compare=False)
+    display_name: str = field(compare=False)
+    summary: str = field(compare=False)
     layer: int
-    is_prerequisite: bool
-    is_destructive: bool
-    score: float
+    is_prerequisite: bool = field(compare=False)
+    is_destructive: bool = field(compare=False)
+    score: float = field(compare=False)
     confidence: float
     depends_on: tuple[Dependency, ...]
-    provided: tuple[ProvidedInput, ...]
-    alternatives: tuple[Alternative, ...]
+    provided: tuple[ProvidedInput, ...] = field(compare=False)
+    alternatives: tuple[Alternative, ...] = field(compare=False)
     rationale: str
-    _load: Callable[[], Tool]
+    _load: Callable[[], Tool] = field(compare=False)
 
     @property
     def descriptor(self) -> Tool:
@@ -159,15 +160,6 @@ class Task:
             "filled": [],
             "rationale": self.rationale,
         }
-
-    def _shown_values(self) -> tuple[object, ...]:
-        return (self.id, self.tool_id, self.layer, self.confidence, self.depends_on, self.rationale)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, type(self)) and self._shown_values() == other._shown_values()
-
-    def __hash__(self) -> int:
-        return hash(self._shown_values())
 
     def __repr__(self) -> str:
         return f"Task({self.id!r}, {self.tool_id!r}, confidence={self.confidence:.6f})"
@@ -273,17 +265,15 @@ class Plan:
         }
 
     def __repr__(self) -> str:
-        tasks = " -> ".join(", ".join(self._layer_tools(layer)) for layer in self.layers)
+        tasks = " -> ".join(
+            ", ".join([task.tool_id for task in self.tasks if task.id in layer])
+            for layer in self.layers
+        )
         return (
             f"<Plan {self.goal!r}: {tasks or 'no task'}, confidence {score_text(self.confidence)}>"
         )
 
-    def _layer_tools(self, layer: tuple[str, ...]) -> list[str]:
-        return [task.tool_id for task in self.tasks if task.id in layer]
-
     def _repr_html_(self) -> str:
-        from mcpg.text.notebook import plan_html  # noqa: PLC0415 - only notebooks show HTML
-
         return plan_html(self.to_dict())
 
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from operator import itemgetter
 
-from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.index import Index
-from mcpg.plan.dependencies import TaskLink, TaskOrder, dependencies, needless, split_layers
+from mcpg.plan.dependencies import TaskOrder, dependencies, needless, split_layers
 from mcpg.plan.model import (
     Alternative,
     Dependency,
     DroppedDependency,
     FilledInput,
     Intent,
-    Mapping,
     MissingInput,
     Plan,
     ProvidedInput,
     Task,
 )
+from mcpg.plan.model import Mapping as FieldMapping
 from mcpg.plan.selection import (
     Choice,
     PlanContext,
@@ -39,11 +37,11 @@ from mcpg.search.prerequisites import (
     GOAL_SHARE,
     Closure,
     NeedCache,
-    Prerequisite,
     fields_filled_by,
     prerequisites,
 )
 from mcpg.search.results import SearchRequest
+from mcpg.search.searcher import Searcher
 from mcpg.text.literals import TextLiteral
 from mcpg.values import format_below, format_count, score_text
 
@@ -68,44 +66,22 @@ def find_inputs(
         for name in left:
             if name not in by_goal:
                 missing.setdefault(name, []).append(task)
-    return tuple(filled), tuple([_missing(name, held) for name, held in missing.items()])
-
-
-def _missing(name: str, tasks: Sequence[Task]) -> MissingInput:
-    schema = _properties(tasks[0]).get(name)
-    schema = schema if isinstance(schema, dict) else {}
-    kind, described = schema.get("type"), schema.get("description")
-    return MissingInput(
-        name,
-        tuple([task.id for task in tasks]),
-        kind if isinstance(kind, str) else "",
-        " ".join(described.split())[:_LONGEST_DESCRIPTION] if isinstance(described, str) else "",
-    )
-
-
-def _properties(task: Task) -> dict[str, Any]:
-    held = task.descriptor.input_schema.get("properties")
-    return held if isinstance(held, dict) else {}
-
-
-class PlanSearcher(Protocol):
-    """What searches an index."""
-
-    @property
-    def index(self) -> Index:
-        """What is searched."""
-
-    def rank_request(self, request: SearchRequest) -> tuple[RankedList, tuple[Diagnostic, ...]]:
-        """Rank tools by the query of *request*; return the diagnostics as well."""
-
-    def excluded_tools(self, request: SearchRequest) -> frozenset[int]:
-        """Return the numbers of the tools that are left out."""
-
-    def has_tools(self, request: SearchRequest) -> bool:
-        """Return whether there are others."""
-
-    def tool(self, tool_id: str) -> Tool:
-        """Return a tool by its id."""
+    needed = []
+    for name, held in missing.items():
+        properties = held[0].descriptor.input_schema.get("properties")
+        schema = properties.get(name) if isinstance(properties, dict) else None
+        schema = schema if isinstance(schema, dict) else {}
+        kind, described = schema.get("type"), schema.get("description")
+        text = " ".join(described.split()) if isinstance(described, str) else ""
+        needed.append(
+            MissingInput(
+                name,
+                tuple([task.id for task in held]),
+                kind if isinstance(kind, str) else "",
+                text[:_LONGEST_DESCRIPTION],
+            )
+        )
+    return tuple(filled), tuple(needed)
 
 
 # Matches that are looked at; steps beside them are reached by edges.
@@ -138,12 +114,21 @@ class _PlanDraft:
     names: dict[int, str]
 
 
+_NOTHING_FOUND = "no tool matches any word of the goal"
+_NOTHING_SAFE = "only tools that delete something match, and the goal does not ask for that"
+_NOTHING_LEFT = "every tool that matches is in use already"
+
+
+def _doubt(message: str) -> Diagnostic:
+    return warning(Code.LOW_CONFIDENCE, message)
+
+
 class Planner:
     """Plans over one index; what it answers never changes."""
 
     def __init__(
         self,
-        searcher: PlanSearcher,
+        searcher: Searcher,
         surroundings: PlanContext | None = None,
         model: PlanModel | None = None,
     ) -> None:
@@ -163,17 +148,18 @@ class Planner:
         """
         nothing = Plan(request.query, request.strategy, diagnostics=diagnostics)
         if not self._searcher.has_tools(request):
-            doubts = () if request.is_filtered else (_nothing_found(),)
+            doubts = () if request.is_filtered else (_doubt(_NOTHING_FOUND),)
             return replace(nothing, diagnostics=(*diagnostics, *doubts))
         ranking, found = self._searcher.rank_request(replace(request, limit=_MATCHES))
         diagnostics = (*diagnostics, *found)
         if not ranking.primaries:
-            return replace(nothing, diagnostics=(*diagnostics, _nothing_found()))
+            return replace(nothing, diagnostics=(*diagnostics, _doubt(_NOTHING_FOUND)))
         draft = self._draft(request, ranking)
         if not draft.order:
-            doubt = _nothing_safe() if draft.chosen.others else _nothing_left()
+            doubt = _doubt(_NOTHING_SAFE if draft.chosen.others else _NOTHING_LEFT)
             return replace(nothing, diagnostics=(*diagnostics, doubt))
-        tasks = self._tasks(draft)
+        layers = {tool: place for place, layer in enumerate(draft.layers) for tool in layer}
+        tasks = tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
         filled, missing = find_inputs(tasks, ranking.analysis.literals)
         sure = sum(task.confidence for task in tasks) / len(tasks)
         return Plan(
@@ -206,24 +192,21 @@ class Planner:
             limit=request.limit,
         )
         if used:
-            chosen = self._without_needless(chosen, used)
+            # Steps that only give what the tools in use give already are left out.
+            tools = [one.tool for one in chosen.steps]
+            asked = [one.tool for one in chosen.steps if _is_found(one, chosen)]
+            idle = needless(tools, self._surroundings, used, asked=asked)
+            steps = tuple([one for one in chosen.steps if one.tool not in idle])
+            chosen = replace(chosen, steps=steps)
         closure = self._closure(ranking, chosen, excluded, used)
         tools = [one.tool for one in chosen.steps]
         tools += [one.tool for one in closure.found]
         found = dependencies(tools, self._surroundings, used)
-        layers = split_layers(tools, found.links, self._standing(chosen))
+        chances = {one.tool: one.chance for one in chosen.steps}
+        layers = split_layers(tools, found.links, lambda tool: self._standing(tool, chances))
         order = tuple([tool for layer in layers for tool in layer])
         names = {tool: f"t{place}" for place, tool in enumerate(order, 1)}
         return _PlanDraft(chosen, closure, order, tuple(map(tuple, layers)), found, names)
-
-    def _without_needless(self, chosen: ToolSelection, used: Sequence[int]) -> ToolSelection:
-        """Return *chosen* without the steps that only give what the tools in use give already."""
-        tools = [one.tool for one in chosen.steps]
-        asked = [one.tool for one in chosen.steps if _is_found(one, chosen)]
-        left_out = needless(tools, self._surroundings, used, asked=asked)
-        return replace(
-            chosen, steps=tuple([one for one in chosen.steps if one.tool not in left_out])
-        )
 
     def _closure(
         self,
@@ -252,72 +235,40 @@ class Planner:
         for one in closure.found:
             if one.need.before not in known or one.need.origin == _INFERRED:
                 continue
-            if self._is_no_need(one) or (not asked and self._destroys(one.tool)):
+            first, goal = self._surroundings.profile(one.tool), self._surroundings.profile(one.goal)
+            if (first.changes > CHANGES >= goal.changes) or (
+                not asked and self._surroundings.profile(one.tool).is_destructive
+            ):
                 continue
             if one.tool not in known:
                 kept.append(one)
             known.add(one.tool)
         return Closure(tuple(kept), closure.needs)
 
-    def _is_no_need(self, one: Prerequisite) -> bool:
-        """Return whether a tool that changes something stands before a goal that only reads.
-
-        A request to read something takes for granted that it exists.
-        """
-        first, goal = self._surroundings.profile(one.tool), self._surroundings.profile(one.goal)
-        return first.changes > CHANGES >= goal.changes
-
-    def _destroys(self, tool: int) -> bool:
-        return self._surroundings.profile(tool).is_destructive
-
-    def _standing(self, chosen: ToolSelection) -> Any:
+    def _standing(self, tool: int, chances: Mapping[int, float]) -> tuple[bool, float, float, str]:
         """Return what orders tools that may run side by side: by kind of work, then likelihood."""
-        chances = {one.tool: one.chance for one in chosen.steps}
-        index, surroundings = self._searcher.index, self._surroundings
-
-        def standing(tool: int) -> tuple[bool, float, float, str]:
-            profile = surroundings.profile(tool)
-            return (
-                profile.is_destructive,
-                round(profile.stage, 6),
-                -chances.get(tool, 0.0),
-                index.tool_id(tool),
-            )
-
-        return standing
-
-    def _tasks(self, draft: _PlanDraft) -> tuple[Task, ...]:
-        layers = {tool: place for place, layer in enumerate(draft.layers) for tool in layer}
-        return tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
+        profile = self._surroundings.profile(tool)
+        stage, chance = round(profile.stage, 6), chances.get(tool, 0.0)
+        return profile.is_destructive, stage, -chance, self._searcher.index.tool_id(tool)
 
     def _task(self, tool: int, layer: int, draft: _PlanDraft) -> Task:
         index = self._searcher.index
         choice = next((one for one in draft.chosen.steps if one.tool == tool), None)
-        needed = next((one for one in draft.closure.found if one.tool == tool), None)
-        before = sorted(
-            (
-                (draft.order.index(first), link)
-                for (first, then), link in draft.found.links.items()
-                if then == tool
-            ),
-            key=lambda one: one[0],
-        )
-        tool_id = index.tool_id(tool)
-        model = self._model
-        if choice is not None:
-            sure = confidence(choice.chance, model)
-        else:
-            goal = next(
-                (one for one in draft.chosen.steps if needed and one.tool == needed.goal), None
+        tool_id, place_of = index.tool_id(tool), draft.order.index
+        links = draft.found.links.items()
+        before = [(place_of(first), link) for (first, then), link in links if then == tool]
+        depends_on = [
+            Dependency(
+                draft.names[draft.order[place]],
+                link.kind,
+                link.origin,
+                link.weight,
+                link.reason,
+                tuple([FieldMapping(draft.names[draft.order[place]], *one) for one in link.fields]),
             )
-            sure = (
-                confidence(goal.chance, model) * (needed.score / goal.chance)
-                if goal and needed and goal.chance
-                else 0.0
-            )
-        others = (
-            [] if choice is None else alternatives(choice, draft.chosen.others, self._surroundings)
-        )
+            for place, link in sorted(before, key=itemgetter(0))
+        ]
+        is_first = any(first == tool for first, _ in draft.found.links)
         return Task(
             draft.names[tool],
             tool_id,
@@ -326,36 +277,41 @@ class Planner:
             index.display_name(tool),
             index.summary(tool),
             layer,
-            choice is None or self._is_prerequisite(tool, choice, draft),
+            choice is None or (is_first and not _is_found(choice, draft.chosen)),
             self._surroundings.profile(tool).is_destructive,
             choice.score if choice else 0.0,
-            min(1.0, sure),
-            tuple([_dependency(draft.names[draft.order[place]], link) for place, link in before]),
-            self._list_provided_inputs(tool, draft),
-            tuple([self._alternative(one) for one in others]),
+            min(1.0, self._weigh_task(tool, choice, draft)),
+            tuple(depends_on),
+            tuple(
+                [
+                    ProvidedInput(index.tool_id(first), field, argument)
+                    for (first, then), link in draft.found.given.items()
+                    for field, argument in link.fields
+                    if then == tool
+                ]
+            ),
+            self._list_alternatives(choice, draft) if choice else (),
             self._reason(tool, choice, draft),
             lambda: self._searcher.tool(tool_id),
         )
 
-    def _is_prerequisite(self, tool: int, choice: Choice, draft: _PlanDraft) -> bool:
-        is_first = any(first == tool for first, _ in draft.found.links)
-        return is_first and not _is_found(choice, draft.chosen)
+    def _weigh_task(self, tool: int, choice: Choice | None, draft: _PlanDraft) -> float:
+        """Return the confidence in a task; of a prerequisite that is its share of its goal's."""
+        if choice is not None:
+            return confidence(choice.chance, self._model)
+        needed = next((one for one in draft.closure.found if one.tool == tool), None)
+        for goal in draft.chosen.steps if needed else ():
+            if needed and goal.tool == needed.goal:
+                share = needed.score / goal.chance if goal.chance else 0.0
+                return confidence(goal.chance, self._model) * share
+        return 0.0
 
-    def _list_provided_inputs(self, tool: int, draft: _PlanDraft) -> tuple[ProvidedInput, ...]:
-        """Return what tools in use provide to *tool*."""
-        return tuple(
-            [
-                ProvidedInput(self._searcher.index.tool_id(first), field, argument)
-                for (first, then), link in draft.found.given.items()
-                for field, argument in link.fields
-                if then == tool
-            ]
-        )
-
-    def _alternative(self, one: Choice) -> Alternative:
-        index = self._searcher.index
-        sure = confidence(one.chance, self._model) if one.chance else one.score
-        return Alternative(index.tool_id(one.tool), one.source, sure)
+    def _list_alternatives(self, choice: Choice, draft: _PlanDraft) -> tuple[Alternative, ...]:
+        index, found = self._searcher.index, []
+        for one in alternatives(choice, draft.chosen.others, self._surroundings):
+            sure = confidence(one.chance, self._model) if one.chance else one.score
+            found.append(Alternative(index.tool_id(one.tool), one.source, sure))
+        return tuple(found)
 
     def _reason(self, tool: int, choice: Choice | None, draft: _PlanDraft) -> str:
         """Return for people why *tool* is a step."""
@@ -393,11 +349,6 @@ def _is_found(choice: Choice, chosen: ToolSelection) -> bool:
     return choice.score >= GOAL_SHARE * best > 0
 
 
-def _dependency(name: str, link: TaskLink) -> Dependency:
-    mappings = tuple([Mapping(name, field, argument) for field, argument in link.fields])
-    return Dependency(name, link.kind, link.origin, link.weight, link.reason, mappings)
-
-
 def _intents(ranking: RankedList, draft: _PlanDraft) -> tuple[Intent, ...]:
     """Return the parts of the goal and the tasks that answer each best."""
     analysis = ranking.analysis
@@ -417,19 +368,6 @@ def _intents(ranking: RankedList, draft: _PlanDraft) -> tuple[Intent, ...]:
         texts = tuple([clauses[one] for one in words])
         intents.append(Intent(texts, tuple([draft.names[tool] for tool in answering])))
     return tuple(intents)
-
-
-def _nothing_found() -> Diagnostic:
-    return warning(Code.LOW_CONFIDENCE, "no tool matches any word of the goal")
-
-
-def _nothing_safe() -> Diagnostic:
-    message = "only tools that delete something match, and the goal does not ask for that"
-    return warning(Code.LOW_CONFIDENCE, message)
-
-
-def _nothing_left() -> Diagnostic:
-    return warning(Code.LOW_CONFIDENCE, "every tool that matches is in use already")
 
 
 def _doubts(sure: float) -> Iterable[Diagnostic]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import fsum, log, log1p
+from pathlib import Path
 from typing import TypeAlias
 
 from mcpg.index import Index
@@ -24,7 +25,7 @@ from mcpg.values import DECIMALS
 Links: TypeAlias = Mapping[int, Mapping[int, float]]
 """How likely a tool is followed by others, by number."""
 
-_FILE = os.path.join(os.path.dirname(__file__), "data", "plan.json")  # noqa: PTH118, PTH120 - as for the model of the ranking
+_FILE = Path(__file__).parent / "data" / "plan.json"
 
 SOURCE_INPUTS = ("anyScore", "lead", "share")
 STEP_INPUTS = (
@@ -69,25 +70,18 @@ class PlanModel:
     source: float
 
 
-_model: list[PlanModel] = []
-
-
+@cache
 def plan_model() -> PlanModel:
     """Return the model of `data/plan.json`."""
-    if not _model:
-        with open(_FILE, "rb") as file:  # noqa: PTH123 - as above
-            members = json.loads(file.read())
-        _model.append(
-            PlanModel(
-                (members["sources"]["bias"], *(members["sources"][one] for one in SOURCE_INPUTS)),
-                (members["steps"]["bias"], *(members["steps"][one] for one in STEP_INPUTS)),
-                (members["calibration"]["intercept"], members["calibration"]["slope"]),
-                members["thresholds"]["reading"],
-                members["thresholds"]["changing"],
-                members["thresholds"]["source"],
-            )
-        )
-    return _model[0]
+    members = json.loads(_FILE.read_bytes())
+    return PlanModel(
+        (members["sources"]["bias"], *(members["sources"][one] for one in SOURCE_INPUTS)),
+        (members["steps"]["bias"], *(members["steps"][one] for one in STEP_INPUTS)),
+        (members["calibration"]["intercept"], members["calibration"]["slope"]),
+        members["thresholds"]["reading"],
+        members["thresholds"]["changing"],
+        members["thresholds"]["source"],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +153,10 @@ def logit(probability: float) -> float:
 
 
 def source_inputs(scores: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
-    """Return the evidence for each source: what each of `SOURCE_INPUTS` is.
+    """Return what each of `SOURCE_INPUTS` is, by source, from the *scores* of its matches.
 
-    Args:
-        scores: The scores of the matches of each source, best first.
-
-    Returns:
-        The logit of the probability that any of its matches is wanted, how far that of its best
-        leads the best of all others, and its share of the matches.
+    That is the logit of the probability that any of them is wanted, how far that of the best leads
+    the best of all others, and the share of the matches.
     """
     best = {source: logit(held[0]) for source, held in scores.items()}
     count = sum(map(len, scores.values()))
@@ -187,19 +177,13 @@ def step_inputs(
     profiles: Mapping[int, Profile],
     links: Links,
 ) -> dict[int, tuple[float, ...]]:
-    """Return the evidence for each of the *tools* of one server: what each of `STEP_INPUTS` is.
+    """Return what each of `STEP_INPUTS` is for each of the *tools* of one server.
 
-    Args:
-        tools: The tools that may be steps.
-        scores: The scores of those that a search finds, best first.
-        profiles: What each tool does and needs.
-        links: What leads from each to others.
-
-    Returns:
-        The logit of the score; the inverse of the rank among the server's matches; how surely a
-        relevant tool follows it, times the probability that it lists, and that it reads; how
-        relevant a tool is which asks for what it lists; how telling what it asks for is; and the
-        logarithm of one more than the number of its required arguments.
+    *scores* are those of the tools that a search finds, best first; *links* lead from each tool to
+    others. The inputs are the logit of the score; the inverse of the rank among the server's
+    matches; how surely a relevant tool follows it, times the probability that it lists, and that it
+    reads; how relevant a tool is which asks for what it lists; how telling what it asks for is; and
+    the logarithm of one more than the number of its required arguments.
     """
     ranks = {
         tool: place for place, tool in enumerate((one for one in scores if one in profiles), 1)
@@ -507,13 +491,11 @@ def _steps(
             continue
         least = model.reading + (model.changing - model.reading) * profile.changes
         is_likely = one.chance >= least or not steps
-        if is_likely and not _repeats(profile, steps, surroundings):
+        if is_likely and not any(
+            likeness(profile, surroundings.profile(other.tool)) > _SAME_WORK for other in steps
+        ):
             steps.append(one)
     return steps
-
-
-def _repeats(profile: Profile, steps: Iterable[Choice], surroundings: PlanContext) -> bool:
-    return any(likeness(profile, surroundings.profile(other.tool)) > _SAME_WORK for other in steps)
 
 
 def likeness(one: Profile, other: Profile) -> float:

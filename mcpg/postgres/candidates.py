@@ -13,24 +13,19 @@ interpretation of term specificity", Journal of Documentation 28(1), 1972 (why r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
-from typing import TYPE_CHECKING, Any, LiteralString
+from typing import LiteralString
 
+import numpy as np
+from numpy.typing import NDArray
 from pgvector import HalfVector
 from psycopg import sql
 
 from mcpg.errors import PostgresError
 from mcpg.index.recipe import RULES
-from mcpg.postgres.connection import Database, compute_lock_number, ensure_extension
+from mcpg.postgres.connection import Connection, Database, compute_lock_number, ensure_extension
 from mcpg.text import iter_words
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from mcpg.postgres.connection import Connection
-
 
 READS = 2_000
 """Rows that the terms of a query may choose together: more find little more, and take longer."""
@@ -75,49 +70,39 @@ class _Publication:
     rules: str | None
 
 
+@dataclass(frozen=True, eq=False)
 class PostgresCandidates:
     """Chooses candidates in a database that many processes share.
 
     May be shared between threads.
+
+    Attributes:
+        database: Where catalogues are published.
+        key: The publication to choose from, as it was published; `None` for that of the bundle
+            that an engine searches, or the newest.
+        reads: Rows that the terms of a query may choose together.
+        maker: The fingerprint of who makes the vectors of queries; they are refused where those
+            of another are published. "" where that is not known.
+        is_offering: Whether to pass over tools that are published as not offered.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        key: str | None = None,
-        reads: int = READS,
-        *,
-        maker: str = "",
-        is_offering: bool = False,
-    ) -> None:
-        """Prepare to use *database*.
-
-        Args:
-            database: Where catalogues are published.
-            key: The publication to choose from, as it was published; `None` for that of the bundle
-                that an engine searches, or the newest.
-            reads: Rows that the terms of a query may choose together.
-            maker: The fingerprint of who makes the vectors of queries; they are refused where those
-                of another are published. "" where that is not known.
-            is_offering: Whether to pass over tools that are published as not offered.
-        """
-        self._database = database
-        self._key = key
-        self._reads = reads
-        self._maker = maker
-        self._is_offering = is_offering
+    database: Database
+    key: str | None = None
+    reads: int = READS
+    maker: str = field(default="", kw_only=True)
+    is_offering: bool = field(default=False, kw_only=True)
 
     def of(self, key: str) -> PostgresCandidates:
         """Return what chooses from the publication called *key*, unless another was named."""
-        return self._with(key=self._key or key)
+        return replace(self, key=self.key or key)
 
     def by(self, maker: str) -> PostgresCandidates:
         """Return what refuses vectors of the fingerprint *maker* where others are published."""
-        return self._with(maker=maker)
+        return replace(self, maker=maker)
 
-    def restrict_to_offered(self) -> PostgresCandidates:
+    def offered(self) -> PostgresCandidates:
         """Return what passes over tools that are published as not offered."""
-        return self._with(is_offering=True)
+        return replace(self, is_offering=True)
 
     @property
     def fingerprint(self) -> str:
@@ -126,9 +111,9 @@ class PostgresCandidates:
         Raises:
             PostgresError: Nothing is published, or the database cannot be reached or refuses.
         """
-        found = self._database.run(self._publication, attempts=2)
+        found = self.database.run(self._find_publication, attempts=2)
         which = f"{found.key}:{found.number}:{found.fingerprint}"
-        return f"postgres:{which}:{self._reads}:{self._is_offering}"
+        return f"postgres:{which}:{self.reads}:{self.is_offering}"
 
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
         """Return the ids of up to *count* tools, those by terms and by vector in turns, best first.
@@ -144,22 +129,30 @@ class PostgresCandidates:
                 refuses.
         """
         count = min(count, MOST_CANDIDATES)
-        terms = _terms(query)
+        terms = _read_terms(query)
 
         def choose(connection: Connection) -> list[str]:
-            publication = self._publication(connection)
-            is_offering = self._is_offering and publication.tells_offered
-            worded = _by_terms(
-                connection, publication, terms, self._reads, count, is_offering=is_offering
-            )
+            publication = self._find_publication(connection)
+            is_offering = self.is_offering and publication.tells_offered
+            worded: list[str] = []
             near: list[str] = []
+            if terms:
+                asked = {"terms": terms, "size": publication.tools, "reads": self.reads}
+                by_terms = _BY_TERMS_OFFERED if is_offering else _BY_TERMS
+                query = _format_query(by_terms, publication.number)
+                worded = _read_ids(connection.execute(query, {**asked, "count": count}))
             if vector is not None and publication.dimensions:
-                _check_vector(publication, vector, self._maker)
-                near = _by_vector(connection, publication, vector, count, is_offering=is_offering)
+                _check_vector(publication, vector, self.maker)
+                connection.execute("select set_config('hnsw.ef_search', %s, true)", (str(count),))
+                is_divided = publication.tells_offered and not is_offering
+                by_vector = _BY_VECTOR_HIDDEN if is_divided else _BY_VECTOR
+                query = _format_query(by_vector, publication.number)
+                asked = {"vector": HalfVector(vector), "count": count}
+                near = _read_ids(connection.execute(query, asked))
             turns = chain(*zip_longest(worded, near))
             return list(dict.fromkeys(one for one in turns if one is not None))[:count]
 
-        return self._database.run(choose, attempts=2, retried=_REPLACED)
+        return self.database.run(choose, attempts=2, retried=_REPLACED)
 
     def publish(
         self, tools: Iterable[PublishedTool], key: str, fingerprint: str = "", keep: int = 1
@@ -184,11 +177,15 @@ class PostgresCandidates:
 
         def write(connection: Connection) -> bool:
             connection.execute("set local statement_timeout to 0")
-            lock = compute_lock_number(self._database.settings.schema, "publish")
+            lock = compute_lock_number(self.database.settings.schema, "publish")
             connection.execute("select pg_advisory_xact_lock(%s)", (lock,))
-            if _is_published(connection, key, fingerprint):
-                return False
-            ensure_extension(connection, "pg_trgm", self._database.address)
+            newest = connection.execute(_NEWEST, {"key": None}).fetchone()
+            if newest is not None:
+                found = _Publication(*newest)
+                is_of_now = found.tells_offered and found.rules == str(RULES)
+                if is_of_now and (found.key, found.fingerprint) == (key, fingerprint):
+                    return False
+            ensure_extension(connection, "pg_trgm", self.database.address)
             _fill(connection, rows, key, fingerprint)
             old = connection.execute(
                 "delete from publications where number in "
@@ -201,46 +198,27 @@ class PostgresCandidates:
                 )
             return True
 
-        return self._database.run(write)
+        return self.database.run(write)
 
     def close(self) -> None:
         """Free the connections; what is published stays."""
-        self._database.close()
+        self.database.close()
 
-    def _with(self, **changed: Any) -> PostgresCandidates:
-        kept = {"key": self._key, "reads": self._reads, "maker": self._maker}
-        given = {**kept, "is_offering": self._is_offering, **changed}
-        return PostgresCandidates(self._database, **given)
-
-    def _publication(self, connection: Connection) -> _Publication:
-        found = connection.execute(_NEWEST, {"key": self._key}).fetchone()
+    def _find_publication(self, connection: Connection) -> _Publication:
+        found = connection.execute(_NEWEST, {"key": self.key}).fetchone()
         if found is None:
-            what = "this catalogue is" if self._key else "no catalogue is"
-            negation = " not" if self._key else ""
+            what = "this catalogue is" if self.key else "no catalogue is"
+            negation = " not" if self.key else ""
             raise PostgresError(
                 f"{what}{negation} published",
-                place=self._database.address,
+                place=self.database.address,
                 remedy="publish it with `mcpg publish`",
             )
         return _Publication(*found)
 
 
-def _terms(text: str) -> list[str]:
+def _read_terms(text: str) -> list[str]:
     return sorted({word.term for word in iter_words(text)})
-
-
-def _by_terms(
-    connection: Connection,
-    publication: _Publication,
-    terms: Sequence[str],
-    reads: int,
-    count: int,
-    *,
-    is_offering: bool,
-) -> list[str]:
-    asked = {"terms": terms, "size": publication.tools, "reads": reads, "count": count}
-    query = _format_query(_BY_TERMS_OFFERED if is_offering else _BY_TERMS, publication.number)
-    return _ids(connection.execute(query, asked)) if terms else []
 
 
 def _check_vector(publication: _Publication, vector: NDArray[np.float32], maker: str) -> None:
@@ -264,22 +242,7 @@ def _check_vector(publication: _Publication, vector: NDArray[np.float32], maker:
         raise PostgresError(message, remedy=remedy)
 
 
-def _by_vector(
-    connection: Connection,
-    publication: _Publication,
-    vector: NDArray[np.float32],
-    count: int,
-    *,
-    is_offering: bool,
-) -> list[str]:
-    connection.execute("select set_config('hnsw.ef_search', %s, true)", (str(count),))
-    is_divided = publication.tells_offered and not is_offering
-    query = _format_query(_BY_VECTOR_HIDDEN if is_divided else _BY_VECTOR, publication.number)
-    asked = {"vector": HalfVector(vector), "count": count}
-    return _ids(connection.execute(query, asked))
-
-
-def _ids(rows: Iterable[tuple[bytes, ...]]) -> list[str]:
+def _read_ids(rows: Iterable[tuple[bytes, ...]]) -> list[str]:
     return [bytes(row[0]).decode("utf-8", "surrogatepass") for row in rows]
 
 
@@ -294,20 +257,11 @@ def _format_query(
     )
 
 
-def _is_published(connection: Connection, key: str, fingerprint: str) -> bool:
-    newest = connection.execute(_NEWEST, {"key": None}).fetchone()
-    if newest is None:
-        return False
-    found = _Publication(*newest)
-    is_of_now = found.tells_offered and found.rules == str(RULES)
-    return is_of_now and (found.key, found.fingerprint) == (key, fingerprint)
-
-
 def _fill(
     connection: Connection, rows: Sequence[PublishedTool], key: str, fingerprint: str
 ) -> None:
     """Make the tables of a publication; indexes come last, for they are made faster at once."""
-    dimensions = _dimensions(rows)
+    dimensions = _count_dimensions(rows)
     values = (key, fingerprint, dimensions, len(rows))
     number, *_ = connection.execute(_ANNOUNCE, values).fetchone() or ()
     kind = sql.SQL("halfvec({})").format(dimensions) if dimensions else _ANY_LENGTH
@@ -317,13 +271,13 @@ def _fill(
     connection.execute(rules.format(table, sql.Literal(str(RULES))))
     with connection.cursor().copy(_format_query(_COPY, number)) as copy:
         copy.set_types(["int4", "bytea", "text[]", "text[]", "bool", "halfvec", "halfvec"])
-        for row in _table(rows):
+        for row in _make_rows(rows):
             copy.write_row(row)
     for statement in (*_FINISH, *(_INDEX_VECTORS if dimensions else ())):
         connection.execute(_format_query(statement, number))
 
 
-def _dimensions(rows: Iterable[PublishedTool]) -> int:
+def _count_dimensions(rows: Iterable[PublishedTool]) -> int:
     """Return the dimensions of the vectors, 0 when there are none.
 
     Raises:
@@ -338,13 +292,13 @@ def _dimensions(rows: Iterable[PublishedTool]) -> int:
     return max(lengths, default=0)
 
 
-def _table(rows: Iterable[PublishedTool]) -> Iterator[tuple[object, ...]]:
+def _make_rows(rows: Iterable[PublishedTool]) -> Iterator[tuple[object, ...]]:
     for place, row in enumerate(rows):
-        named = _terms(row.name)
+        named = _read_terms(row.name)
         vector = None if row.vector is None else HalfVector(row.vector)
         tool_id = row.tool_id.encode("utf-8", "surrogatepass")
         vectors = (vector, None) if row.is_offered else (None, vector)
-        terms = sorted({*named, *_terms(row.text)})
+        terms = sorted({*named, *_read_terms(row.text)})
         yield place, tool_id, named, terms, row.is_offered, *vectors
 
 

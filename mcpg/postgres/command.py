@@ -16,6 +16,9 @@ from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.engine import Engine
 from mcpg.errors import UsageError
+from mcpg.index.field_texts import field_texts
+from mcpg.index.layout import NO_KEY
+from mcpg.index.scoring import FIELDS
 from mcpg.postgres.services import find_database, make_candidates
 from mcpg.show.json import diagnostics_json
 from mcpg.values import format_count
@@ -59,8 +62,6 @@ def publish(
     Searches with --candidates postgres then take their candidates from the database in
     MCPG_POSTGRES. Vectors are those of `mcpg bundle --embed`.
     """
-    from mcpg.index.layout import NO_KEY  # noqa: PLC0415 - help needs no index
-
     settings = read_settings(bundle=bundle)
     factory = ServiceFactory(settings)
     database = find_database(factory.request)
@@ -71,10 +72,10 @@ def publish(
             "only a single bundle can be published",
             remedy="make one with `mcpg bundle`, and name it with --bundle",
         )
-    vectors = _vectors(str(settings.bundles()[0].value), engine)
+    vectors = _find_vectors(str(settings.bundles()[0].value), engine)
     maker = vectors.fingerprint if vectors else ""
     with closing(make_candidates(factory.request)) as source, output.progress("publishing"):
-        is_new = source.publish(_tools(engine, vectors), key.hex(), maker, keep)
+        is_new = source.publish(_describe_tools(engine, vectors), key.hex(), maker, keep)
     if form is OutputFormat.JSON:
         found = {"diagnostics": diagnostics_json(engine.diagnostics)}
         facts = {"published": is_new, "tools": tools, "key": key.hex()}
@@ -88,9 +89,9 @@ def publish(
     return ExitCode.DONE
 
 
-def _vectors(path: str, engine: Engine) -> VectorFile | None:
+def _find_vectors(path: str, engine: Engine) -> VectorFile | None:
     """Return the vectors of the bundle at *path*, where a file of them fits it."""
-    from mcpg.cli.embedding import VectorTarget  # noqa: PLC0415 - as above
+    from mcpg.cli.embedding import VectorTarget  # noqa: PLC0415 - an extra
     from mcpg.vectors.file import UnusableVectorsError, open_vectors  # noqa: PLC0415
 
     key, tools = engine.index.header.key, len(engine.index)
@@ -104,11 +105,9 @@ def _vectors(path: str, engine: Engine) -> VectorFile | None:
     return None
 
 
-def _tools(engine: Engine, vectors: VectorFile | None) -> Iterator[PublishedTool]:
+def _describe_tools(engine: Engine, vectors: VectorFile | None) -> Iterator[PublishedTool]:
     """Yield the tools with their names, and all their texts, as they are indexed."""
-    from mcpg.index.field_texts import field_texts  # noqa: PLC0415 - as above
-    from mcpg.index.scoring import FIELDS  # noqa: PLC0415 - as above
-    from mcpg.postgres import PublishedTool  # noqa: PLC0415
+    from mcpg.postgres import PublishedTool  # noqa: PLC0415 - as above
 
     for number, document in enumerate(engine.documents.values()):
         fields = list(field_texts(document))

@@ -12,11 +12,11 @@ import os
 import random
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
 from types import TracebackType
-from typing import Any, Self, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from pgvector.psycopg import register_vector
@@ -92,7 +92,7 @@ def migrate(connection: Connection, schema: str, place: str) -> int:
         PostgresError: pgvector is missing, or the tables were made by a newer mcpg.
         psycopg.Error: The database cannot be reached, or refuses.
     """
-    version = _version(connection, schema)
+    version = _read_version(connection, schema)
     if version < len(STEPS):
         with connection.transaction():
             connection.execute("select set_config('lock_timeout', %s, true)", (_LONGEST_WAIT,))
@@ -113,7 +113,7 @@ def _advance(connection: Connection, schema: str, place: str) -> int:
     found = connection.execute("select 1 from pg_catalog.pg_namespace where nspname = %s", [schema])
     if found.fetchone() is None:
         connection.execute(sql.SQL("create schema if not exists {}").format(name))
-    version = _version(connection, schema)
+    version = _read_version(connection, schema)
     home = connection.execute(_HOME).fetchone()
     path = sql.SQL("set local search_path to {}, {}").format(name, sql.Identifier(*(home or ())))
     connection.execute(path)
@@ -131,14 +131,12 @@ join pg_catalog.pg_namespace n on n.oid = extnamespace where extname = 'vector'
 """
 
 
-def _version(connection: Connection, schema: str) -> int:
-    table = sql.Identifier(schema, "migrations").as_string(connection)
-    found = connection.execute("select pg_catalog.to_regclass(%s)", (table,)).fetchone()
-    if found is None or found[0] is None:
+def _read_version(connection: Connection, schema: str) -> int:
+    table = sql.Identifier(schema, "migrations")
+    found = connection.execute("select pg_catalog.to_regclass(%s)", (table.as_string(connection),))
+    if (found.fetchone() or (None,))[0] is None:
         return 0
-    query = sql.SQL("select coalesce(max(version), 0) from {}").format(
-        sql.Identifier(schema, "migrations")
-    )
+    query = sql.SQL("select coalesce(max(version), 0) from {}").format(table)
     newest = connection.execute(query).fetchone()
     return int(newest[0]) if newest else 0
 
@@ -224,7 +222,7 @@ class PostgresSettings:
     attempts: int = 4
 
 
-class Database:
+class Database(AbstractContextManager["Database"]):
     """One database for everything that mcpg keeps in PostgreSQL.
 
     May be shared between threads, and by a store, a cache and candidates. Closing frees its
@@ -317,10 +315,10 @@ class Database:
         message = text or type(fault).__name__
         if self._password:
             message = message.replace(self._password, "***")
-        return PostgresError(message, place=self.address, remedy=_suggest_remedy(fault))
-
-    def __enter__(self) -> Self:
-        return self
+        remedy = "check that the server runs, and the connection string" if is_lost(fault) else None
+        if isinstance(fault, errors.InsufficientPrivilege):
+            remedy = "see what the role needs in docs/how-to/postgres.md"
+        return PostgresError(message, place=self.address, remedy=remedy)
 
     def __exit__(
         self,
@@ -353,20 +351,18 @@ class Database:
                     min_size=1,
                     max_size=self.settings.connections,
                     timeout=self.settings.connect_timeout,
-                    configure=self._configure_for_pool,
+                    configure=self._configure,
                     open=True,
                 )
             return self._pool
-
-    def _configure_for_pool(self, connection: Connection) -> None:
-        self._configure(connection)
-        connection.commit()
 
     def _configure(self, connection: Connection) -> None:
         """Let statements find tables and operators by their plain names, and come to an end."""
         timeout = str(int(self.settings.statement_timeout * 1000))
         connection.execute(_CONFIGURE, (self.settings.schema, timeout))
         register_vector(connection)
+        if not connection.autocommit:
+            connection.commit()
 
     def _discard(self, pool: ConnectionPool[Connection] | None) -> None:
         with self._lock:
@@ -434,16 +430,10 @@ def _check_settings(settings: PostgresSettings) -> tuple[str, str, str]:
     return make_conninfo("", **stated), address, str(parts.get("password") or "")
 
 
-def _suggest_remedy(fault: psycopg.Error) -> str | None:
-    if isinstance(fault, psycopg.errors.InsufficientPrivilege):
-        return "see what the role needs in docs/how-to/postgres.md"
-    if is_lost(fault):
-        return "check that the server runs, and the connection string"
-    return None
-
-
 LONGEST_WAIT = 600.0
 """Seconds after which a builder no longer waits for another."""
+
+_WAIT = "select set_config('lock_timeout', %s, false), set_config('statement_timeout', '0', false)"
 
 
 @contextmanager
@@ -466,32 +456,20 @@ def building(database: Database, key: str, wait: float = LONGEST_WAIT) -> Iterat
         PostgresError: The database cannot be reached, or refuses.
     """
     connection = database.connect()
-    try:
+    with closing(connection):
         try:
-            held = _acquire_lock(
-                connection, compute_lock_number(database.settings.schema, key), wait
-            )
+            connection.execute(_WAIT, (str(max(1, round(wait * 1000))),))
+            number = compute_lock_number(database.settings.schema, key)
+            connection.execute("select pg_advisory_lock(%s)", (number,))
+            is_held = True
+        except errors.LockNotAvailable:
+            is_held = False
         except psycopg.Error as fault:
             raise database.error(fault) from fault
-        yield held
-    finally:
-        connection.close()
+        yield is_held
 
 
 def compute_lock_number(schema: str, key: str) -> int:
     """Return the number of the advisory lock of *key*: 64 bits, signed."""
     text = f"{schema}\0{key}".encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big", signed=True)
-
-
-def _acquire_lock(connection: Connection, number: int, wait: float) -> bool:
-    longest = str(max(1, round(wait * 1000)))
-    settings = (
-        "select set_config('lock_timeout', %s, false), set_config('statement_timeout', '0', false)"
-    )
-    connection.execute(settings, (longest,))
-    try:
-        connection.execute("select pg_advisory_lock(%s)", (number,))
-    except psycopg.errors.LockNotAvailable:
-        return False
-    return True

@@ -20,5 +20,5 @@ PLUGIN = Plugin(
         Service("cache", "postgres", f"{_SERVICES}:make_cache"),
         Service("candidates", "postgres", f"{_SERVICES}:make_candidates"),
     ),
-    checks=(DoctorCheck("postgres", "mcpg.postgres.check:check_postgres"),),
+    checks=(DoctorCheck("postgres", f"{_SERVICES}:check_postgres"),),
 )

@@ -5,20 +5,16 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, LiteralString, TypeVar
+from typing import LiteralString, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from pgvector import Vector
 
 from mcpg.embeddings.provider import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
 from mcpg.errors import PostgresError
-from mcpg.postgres.connection import LONGEST_WAIT, Database, building
+from mcpg.postgres.connection import LONGEST_WAIT, Connection, Database, building
 from mcpg.search.caches import ABSOLUTE, SLIDING, check_bounds
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from mcpg.postgres.connection import Connection
 
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
@@ -81,7 +77,7 @@ class PostgresCache:
         Raises:
             PostgresError: The database cannot be reached, or refuses.
         """
-        asked = self._parameters(kind, key)
+        asked = self._make_parameters(kind, key)
 
         def read(connection: Connection) -> bytes | None:
             found = connection.execute(_GET, asked, binary=True).fetchone()
@@ -102,7 +98,7 @@ class PostgresCache:
         """
         if len(value) > LARGEST_VALUE:
             return
-        kept = {**self._parameters(kind, key), "value": value, "most": self._most}
+        kept = {**self._make_parameters(kind, key), "value": value, "most": self._most}
         self._writes += 1
         is_to_sweep = self._writes % self._every == 0
 
@@ -117,7 +113,7 @@ class PostgresCache:
         """Free the connections; what is kept stays."""
         self._database.close()
 
-    def _parameters(self, kind: str, key: str) -> dict[str, object]:
+    def _make_parameters(self, kind: str, key: str) -> dict[str, object]:
         sliding = self._sliding.get(kind, self._absolute)
         return {
             "kind": kind,
@@ -188,7 +184,6 @@ class PostgresStore:
     """
 
     def __init__(self, database: Database) -> None:
-        """Prepare to use *database*."""
         self._database = database
 
     def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
@@ -198,7 +193,10 @@ class PostgresStore:
             exact = {digest for key, digest in asked.items() if key.fingerprint is not None}
             latest = set(asked.values()) - exact
             return dict(
-                (*_rows(connection, _GET_EXACT, exact), *_rows(connection, _GET_LATEST, latest))
+                (
+                    *_fetch_vectors(connection, _GET_EXACT, exact),
+                    *_fetch_vectors(connection, _GET_LATEST, latest),
+                )
             )
 
         found = self._run(read) if asked else {}
@@ -207,14 +205,14 @@ class PostgresStore:
         }
 
     def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
-        made = (_row(place, *entry) for place, entry in enumerate(entries.items()))
+        made = (_make_row(place, *entry) for place, entry in enumerate(entries.items()))
         rows = {row[0]: row for row in made}
         # All writers go in one order, so that no two wait for each other.
         ordered = [rows[digest] for digest in sorted(rows)]
 
         def write(connection: Connection) -> None:
             number = connection.execute("select nextval('writings')").fetchone() or ()
-            for batch in _batches(ordered):
+            for batch in _split_batches(ordered):
                 columns = [list(column) for column in zip(*batch, strict=True)]
                 connection.execute(_PUT_VECTORS, (*number, *columns))
 
@@ -240,7 +238,7 @@ class PostgresStore:
             try:
                 turn = held.enter_context(building(self._database, f"embeddings {key}", wait))
             except PostgresError as fault:
-                raise _store_error(fault) from fault
+                raise _make_store_error(fault) from fault
             yield turn
 
     def close(self) -> None:
@@ -250,26 +248,26 @@ class PostgresStore:
         try:
             return self._database.run(work)
         except PostgresError as fault:
-            raise _store_error(fault) from fault
+            raise _make_store_error(fault) from fault
 
 
-def _store_error(fault: PostgresError) -> StoreError:
+def _make_store_error(fault: PostgresError) -> StoreError:
     return StoreError(fault.message, place=fault.place, remedy=fault.remedy)
 
 
-def _rows(
+def _fetch_vectors(
     connection: Connection, query: LiteralString, digests: Iterable[bytes]
 ) -> Iterator[tuple[bytes, Vector]]:
-    for batch in _batches(sorted(digests)):
+    for batch in _split_batches(sorted(digests)):
         for digest, vector in connection.execute(query, (batch,), binary=True):
             yield bytes(digest), vector
 
 
-def _batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+def _split_batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
 
 
-def _row(
+def _make_row(
     place: int, key: EmbeddingKey, vector: NDArray[np.float32]
 ) -> tuple[bytes, bytes, int, str, str, str, Vector]:
     """Return what the table keeps of an entry, in the order of its columns.

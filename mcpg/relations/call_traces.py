@@ -17,10 +17,11 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
+from sys import maxsize
 from typing import IO, Any, NamedTuple, cast
 
 from mcpg.errors import SourceError, os_reason
@@ -105,18 +106,9 @@ _FIELDS = (
 )
 
 
-def _plain(name: str) -> str:
+def _simplify(name: str) -> str:
     """Return the *name* of a member without case and punctuation."""
     return _PUNCTUATION.sub("", name).casefold()
-
-
-def detect_layout(names: Collection[str]) -> TraceLayout:
-    """Return the layout of a line whose members have these *names*."""
-    plain: dict[str, str] = {}
-    for name in names:
-        plain.setdefault(_plain(name), name)
-    found = (next((plain[one] for one in known if one in plain), "") for known in _FIELDS)
-    return TraceLayout(*found)
 
 
 @dataclass(slots=True)
@@ -153,13 +145,6 @@ class Tally:
     unknown_tools: Counter[str] = field(default_factory=Counter)
     cut: int = 0
 
-    def add_unknown(self, tool: str) -> None:
-        """Count a call of *tool*, which the catalogue does not have."""
-        self.unknown += 1
-        shown = tool[:_LONGEST_SHOWN]
-        if shown in self.unknown_tools or len(self.unknown_tools) < _MOST_UNKNOWN:
-            self.unknown_tools[shown] += 1
-
 
 class CallReader:
     """Reads traces line by line into a counter of sessions.
@@ -191,7 +176,7 @@ class CallReader:
             SourceError: The disk or the sender of the stream at *place* failed.
         """
         try:
-            for line in _lines(stream, self.tally):
+            for line in _iter_lines(stream, self.tally):
                 self._take(line)
         except _CUT:
             # A compressed file that is damaged, or still being written.
@@ -200,24 +185,25 @@ class CallReader:
             raise SourceError(f"cannot be read: {os_reason(fault)}", place=place) from fault
 
     def _take(self, line: bytes) -> None:
-        tally = self.tally
         if line.isspace():
             return
-        tally.lines += 1
-        record = _object(line)
+        self.tally.lines += 1
+        record = _decode_object(line)
         if record is None:
-            tally.broken += 1
+            self.tally.broken += 1
         elif "resourceSpans" in record:
-            for span in _spans(record):
+            for span in _iter_spans(record):
                 self._take_span(span)
         else:
-            self._call(record, self._layout(record))
+            self._take_call(record, self._detect_layout(record))
 
-    def _layout(self, record: dict[str, Any]) -> TraceLayout:
+    def _detect_layout(self, record: dict[str, Any]) -> TraceLayout:
         names = tuple(record)
         layout = self._layouts.get(names)
         if layout is None:
-            layout = detect_layout(names)
+            plain = {_simplify(name): name for name in reversed(names)}  # the first counts
+            found = (next((plain[one] for one in known if one in plain), "") for known in _FIELDS)
+            layout = TraceLayout(*found)
             if len(self._layouts) < _MOST_LAYOUTS and sum(map(len, names)) < _LONGEST_NAMES:
                 self._layouts[names] = layout
         return layout
@@ -225,7 +211,11 @@ class CallReader:
     def _take_span(self, span: dict[str, Any]) -> None:
         """Read a span as a line, if it is of the call of a tool."""
         self.tally.spans += 1
-        record = _attributes(span)
+        record = {
+            one["key"]: next(iter(one["value"].values()), None)
+            for one in _list_objects(span.get("attributes"))
+            if isinstance(one.get("key"), str) and isinstance(one.get("value"), dict)
+        }
         is_call = record.get("gen_ai.operation.name", "execute_tool") == "execute_tool"
         if "gen_ai.tool.name" not in record or not is_call:
             return
@@ -237,30 +227,32 @@ class CallReader:
             record["error.type"] = record.get("error.type") or "error"
         record["traceId"] = span.get("traceId")
         # Other attributes may bear common names, and are about something else.
-        layout = self._layout(record)._replace(**_OF_SPANS)
-        self._call(record, layout)
+        self._take_call(record, self._detect_layout(record)._replace(**_OF_SPANS))
 
-    def _call(self, record: dict[str, Any], layout: TraceLayout) -> None:
+    def _take_call(self, record: dict[str, Any], layout: TraceLayout) -> None:
         tally = self.tally
         name, session = record.get(layout.tool), record.get(layout.session)
         try:
             tool: str | None = self._tools[name, record.get(layout.server)]
         except (KeyError, TypeError):  # a name that is new, or no name at all
-            tool = self._tool(name, record.get(layout.server))
+            tool = self._find_tool(name, record.get(layout.server))
         if tool is None:
             return
         if not _is_session(session):
-            session = next(filter(_is_session, _sessions(record)), None)
+            # What the line states under any name of a session, the most telling first.
+            plain = {_simplify(one): one for one in reversed(record)}
+            stated = (record[plain[one]] for one in _SESSIONS if one in plain)
+            session = next(filter(_is_session, stated), None)
             if session is None:
                 tally.sessionless += 1
                 return
-        start, end = self._times(record, layout)
+        start, end = self._read_times(record, layout)
         has_succeeded = _is_success(record, layout)
         tally.calls += 1
         tally.failures += not has_succeeded
         self._counter.add(str(session), tool, start, end, succeeded=has_succeeded)
 
-    def _tool(self, name: object, server: object) -> str | None:
+    def _find_tool(self, name: object, server: object) -> str | None:
         """Return the id of a tool that is called for the first time, or unknown."""
         if not isinstance(name, str) or not usable_name(name):
             self.tally.nameless += 1
@@ -268,17 +260,31 @@ class CallReader:
         source = server if isinstance(server, str) and usable_name(server) else ""
         tool = self._name_of(name, source)
         if tool is None:
-            self.tally.add_unknown(_qualify_name(name, source))
+            self.tally.unknown += 1
+            shown, known = _qualify_name(name, source)[:_LONGEST_SHOWN], self.tally.unknown_tools
+            if shown in known or len(known) < _MOST_UNKNOWN:
+                known[shown] += 1
         elif len(self._tools) < _MOST_TOOLS and (server is None or source):
             self._tools[name, source or None] = tool
         return tool
 
-    def _times(self, record: dict[str, Any], layout: TraceLayout) -> tuple[float | None, float]:
+    def _read_times(
+        self, record: dict[str, Any], layout: TraceLayout
+    ) -> tuple[float | None, float]:
         start = parse_seconds(record.get(layout.start))
         if start is None:
             self.tally.timeless += 1
             return None, 0.0
-        took = _duration(record, layout, start)
+        end = parse_seconds(record.get(layout.end)) if layout.end else None
+        if end is not None:
+            took = end - start
+        else:
+            name, unit = (layout.seconds, 1.0) if layout.seconds else (layout.milliseconds, 1e3)
+            stated = record.get(name)
+            # NaN is not below anything, and a call takes no longer than a century.
+            took = 0.0
+            if isinstance(stated, int | float) and stated < _LATEST:
+                took = max(stated, -_LATEST) / unit
         if took < 0:
             self.tally.negative += 1
             return start, start
@@ -300,13 +306,13 @@ def parse_seconds(value: object) -> float | None:
     if type(value) is float and _EARLIEST <= value < _LATEST:
         return value
     if isinstance(value, str):
+        text = value
         try:
-            moment = datetime.fromisoformat(value)
+            moment = datetime.fromisoformat(text)
+            value = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
         except ValueError:
-            value = _number(value)
-        else:
-            utc = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-            value = utc.timestamp()
+            with suppress(ValueError):
+                value = int(text) if text.isdecimal() else float(text)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     # Compared first: what is too large for a float cannot be divided.
@@ -314,26 +320,6 @@ def parse_seconds(value: object) -> float | None:
         if _EARLIEST * unit <= value < _LATEST * unit:
             return value / unit
     return None
-
-
-def _number(text: str) -> float | int | None:
-    try:
-        return int(text) if text.isdecimal() else float(text)
-    except ValueError:
-        return None
-
-
-def _duration(record: dict[str, Any], layout: TraceLayout, start: float) -> float:
-    if layout.end:
-        end = parse_seconds(record.get(layout.end))
-        if end is not None:
-            return end - start
-    name, unit = (layout.seconds, 1.0) if layout.seconds else (layout.milliseconds, 1e3)
-    took = record.get(name)
-    # NaN is not below anything, and a call takes no longer than a century.
-    if not isinstance(took, int | float) or not took < _LATEST:
-        return 0.0
-    return max(took, -_LATEST) / unit
 
 
 def _is_success(record: dict[str, Any], layout: TraceLayout) -> bool:
@@ -348,7 +334,7 @@ def _is_success(record: dict[str, Any], layout: TraceLayout) -> bool:
     return not (has_failed or _is_true(record.get(layout.failure)))
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
+def _decode_object(line: bytes) -> dict[str, Any] | None:
     """Return the JSON object that *line* is, `None` where it is none."""
     try:
         text = line.decode().strip()
@@ -360,12 +346,6 @@ def _object(line: bytes) -> dict[str, Any] | None:
 
 def _is_session(value: object) -> bool:
     return isinstance(value, str | int) and value not in _NO_SESSION
-
-
-def _sessions(record: dict[str, Any]) -> Iterator[object]:
-    """Yield what a line states under any name of a session, the most telling first."""
-    plain = {_plain(name): name for name in reversed(record)}
-    return (record[plain[name]] for name in _SESSIONS if name in plain)
 
 
 def _is_true(value: object) -> bool:
@@ -383,29 +363,20 @@ def _is_good(value: object) -> bool:
     return not isinstance(value, int | float) or value < _FIRST_FAILURE
 
 
-def _spans(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _iter_spans(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the spans of an export, whatever of it is damaged left out."""
-    for resource in _objects(record.get("resourceSpans")):
+    for resource in _list_objects(record.get("resourceSpans")):
         # Exports from before 2022 call scopes instrumentation libraries.
         scopes = (resource.get(name) for name in ("scopeSpans", "instrumentationLibrarySpans"))
-        for scope in chain.from_iterable(map(_objects, scopes)):
-            yield from _objects(scope.get("spans"))
+        for scope in chain.from_iterable(map(_list_objects, scopes)):
+            yield from _list_objects(scope.get("spans"))
 
 
-def _attributes(span: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for attribute in _objects(span.get("attributes")):
-        key, value = attribute.get("key"), attribute.get("value")
-        if isinstance(key, str) and isinstance(value, dict):
-            found[key] = next(iter(value.values()), None)
-    return found
-
-
-def _objects(value: object) -> list[dict[str, Any]]:
+def _list_objects(value: object) -> list[dict[str, Any]]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _lines(stream: Contents, tally: Tally) -> Iterator[bytes]:
+def _iter_lines(stream: Contents, tally: Tally) -> Iterator[bytes]:
     """Yield the lines of *stream* up to `LONGEST_LINE`; what is longer is passed over."""
     while line := stream.readline(LONGEST_LINE):
         if len(line) == LONGEST_LINE and not line.endswith(b"\n"):
@@ -427,28 +398,31 @@ def decompress_stream(stream: IO[bytes] | io.RawIOBase, place: str) -> Contents:
         start = stream.read(2) or b""
     except OSError as fault:
         raise SourceError(f"cannot be read: {os_reason(fault)}", place=place) from fault
-    whole = io.BufferedReader(_RejoinedStream(start, stream), _BLOCK)
+    whole = io.BufferedReader(_StreamPart(stream, start), _BLOCK)
     return gzip.GzipFile(fileobj=cast("IO[bytes]", whole)) if start == _GZIP else whole
 
 
-class _RejoinedStream(io.RawIOBase):
-    """A stream whose *start* was read already."""
+class _StreamPart(io.RawIOBase):
+    """What was read of a stream already, and at most *size* bytes of what comes next."""
 
-    def __init__(self, start: bytes, stream: IO[bytes] | io.RawIOBase) -> None:
-        self._start = start
+    def __init__(
+        self, stream: IO[bytes] | io.RawIOBase, start: bytes = b"", size: int = maxsize
+    ) -> None:
         self._stream = stream
+        self._start = start
+        self._left = size
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._start or self._stream.read(len(buffer)) or b""
+        data = self._start
+        if not data:
+            data = self._stream.read(min(len(buffer), self._left)) or b""
+            self._left -= len(data)
         data, self._start = data[: len(buffer)], b""
         buffer[: len(data)] = data
         return len(data)
-
-
-# Which part of a file is new
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,9 +454,9 @@ class TraceFile:
             SourceError: It cannot be opened.
         """
         with _open_stream(self.path) as raw:
-            stream = decompress_stream(_BoundedStream(raw, self.end), self.path)
+            stream = decompress_stream(_StreamPart(raw, size=self.end), self.path)
             left = start
-            while left and (block := _block(stream, left)):
+            while left and (block := _read_block(stream, left)):
                 left -= len(block)
             yield stream
 
@@ -500,9 +474,9 @@ def find_beginnings(path: str, known: Collection[LearnedFile]) -> TraceFile:
     found = set[LearnedFile]()
     with _open_stream(path) as raw:
         end = os.fstat(raw.fileno()).st_size
-        stream = decompress_stream(_BoundedStream(raw, end), path)
+        stream = decompress_stream(_StreamPart(raw, size=end), path)
         for stop in (*sorted({file.size for file in known}), None):
-            while block := _block(stream, None if stop is None else stop - contents.size):
+            while block := _read_block(stream, maxsize if stop is None else stop - contents.size):
                 contents.add(block)
             if contents.size and contents.file in known:
                 found.add(contents.file)
@@ -541,7 +515,7 @@ class _Contents:
     def whole_lines(self) -> LearnedFile:
         """Return it without a last line that is still being written."""
         rest = bytes(self._rest)
-        is_whole = len(rest) >= LONGEST_LINE or not rest.strip() or _object(rest) is not None
+        is_whole = len(rest) >= LONGEST_LINE or not rest.strip() or _decode_object(rest) is not None
         return self.file if is_whole else self._lines
 
     def _take(self, data: bytes) -> None:
@@ -549,10 +523,10 @@ class _Contents:
         self.size += len(data)
 
 
-def _block(stream: Contents, most: int | None) -> bytes:
+def _read_block(stream: Contents, most: int) -> bytes:
     """Return the next bytes of *stream*, at most so many; none where it ends or is cut off."""
     try:
-        return stream.read1(_BLOCK if most is None else min(_BLOCK, most))
+        return stream.read1(min(_BLOCK, most))
     except _CUT:
         return b""
 
@@ -570,24 +544,3 @@ def _open_stream(path: str) -> io.BufferedReader:
         raise SourceError(
             f"cannot be read: {os_reason(fault)}", place=path, remedy="check the path"
         ) from fault
-
-
-class _BoundedStream(io.RawIOBase):
-    """The next bytes of a stream, so that what is appended meanwhile is left for the next run."""
-
-    def __init__(self, stream: io.BufferedReader, size: int) -> None:
-        self._stream = stream
-        self._left = size
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._stream.read(min(len(buffer), self._left))
-        self._left -= len(data)
-        buffer[: len(data)] = data
-        return len(data)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import chain
 from sys import intern
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from mcpg.relations.edges import (
     Edge,
     EdgeKind,
     EdgeOrigin,
+    FieldMapping,
     Relations,
     ToolRelations,
     compute_weight,
@@ -61,42 +62,32 @@ class RelatedPool:
         """Prepare to compare the tools at *positions*, whose terms are in *terms*."""
         self.positions = positions
         self._terms = terms
-        is_large = len(positions) > _MOST_COMPARED
-        self._postings = _postings(positions, terms) if is_large else None
+        # For each term, by the weight of its place, the positions of the tools that hold it.
+        self._postings: dict[str, dict[float, list[int]]] | None = None
+        if len(positions) > _MOST_COMPARED:
+            self._postings = {}
+            for position in positions:
+                for term, weight in terms[position].items():
+                    by_weight = self._postings.setdefault(term, {})
+                    by_weight.setdefault(weight, []).append(position)
 
     def sums(self, gains: Mapping[str, float]) -> Mapping[int, float]:
         """Return for each tool the sum of the *gains* of its terms times the terms' weights."""
-        if self._postings is None:
-            return self._compare_pairwise(gains)
         found: defaultdict[int, float] = defaultdict(float)
+        if self._postings is None:
+            for position in self.positions:
+                terms, total = self._terms[position], 0.0
+                for term, gain in gains.items():
+                    if term in terms:
+                        total += terms[term] * gain
+                found[position] = total
+            return found
         for term, gain in gains.items():
-            for weight, held in self._postings.get(term, ()):
+            for weight, held in self._postings.get(term, {}).items():
                 more = weight * gain
                 for position in held:
                     found[position] += more
         return found
-
-    def _compare_pairwise(self, gains: Mapping[str, float]) -> dict[int, float]:
-        found: dict[int, float] = {}
-        for position in self.positions:
-            terms, total = self._terms[position], 0.0
-            for term, gain in gains.items():
-                if term in terms:
-                    total += terms[term] * gain
-            found[position] = total
-        return found
-
-
-_Postings = Mapping[str, Sequence[tuple[float, Sequence[int]]]]
-"""For each term, by the weight of its place, the positions of the tools that hold it."""
-
-
-def _postings(positions: Iterable[int], terms: Sequence[Mapping[str, float]]) -> _Postings:
-    held: defaultdict[str, defaultdict[float, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for position in positions:
-        for term, weight in terms[position].items():
-            held[term][weight].append(position)
-    return {term: tuple(by_weight.items()) for term, by_weight in held.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +103,6 @@ class ToolAffinities:
     abroad: Mapping[int, float]
 
 
-@dataclass(frozen=True, slots=True)
 class AffinityIndex:
     """Finds what is close to a tool.
 
@@ -123,27 +113,29 @@ class AffinityIndex:
         vocabulary: Their terms.
         sizes: For each term that several tools hold, and not too many to look at, how many.
         homes: The positions of the tools of each source.
-        namesakes: For each tool whose name names what that of another names, all of these.
+        namesakes: For each tool whose name names what that of another names, all of these, where
+            they are of several servers.
     """
 
-    tools: Sequence[Tool]
-    ids: Sequence[str]
-    sources: Sequence[str]
-    vocabulary: Vocabulary
-    sizes: Mapping[str, int]
-    homes: Mapping[str, Sequence[int]]
-    namesakes: Mapping[int, RelatedPool]
-
-    def home(self, source: str) -> NeighbourFinder:
-        """Return the index of the tools of *source* among themselves."""
-        positions, terms = self.homes[source], self.vocabulary.terms
-        cohort, size = RelatedPool(positions, terms), len(positions)
-        if size == 1:
-            return NeighbourFinder(self, cohort, {})
-        counts = Counter(chain.from_iterable(terms[position] for position in positions))
-        return NeighbourFinder(
-            self, cohort, {term: rarity(count, size) for term, count in counts.items()}
-        )
+    def __init__(self, tools: Sequence[Tool], vocabulary: Vocabulary) -> None:
+        """Index *tools*, whose terms are in *vocabulary*."""
+        self.tools = tools
+        self.ids = [tool.id for tool in tools]
+        self.sources = [tool.source_id for tool in tools]
+        self.vocabulary = vocabulary
+        sizes = Counter(chain.from_iterable(vocabulary.terms))
+        self.sizes = {term: size for term, size in sizes.items() if 1 < size <= _BUDGET}
+        self.homes: defaultdict[str, list[int]] = defaultdict(list)
+        for position, source in enumerate(self.sources):
+            self.homes[source].append(position)
+        named: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
+        for position, subjects in enumerate(vocabulary.subjects):
+            if subjects:
+                named[subjects].append(position)
+        self.namesakes: dict[int, RelatedPool] = {}
+        for held in named.values():
+            if len({self.sources[position] for position in held}) > 1:
+                self.namesakes |= dict.fromkeys(held, RelatedPool(held, vocabulary.terms))
 
     def shared_words(self, one: int, other: int) -> list[str]:
         """Name what two tools share, the most telling first, in the forms that people read."""
@@ -163,19 +155,25 @@ class AffinityIndex:
         return [row[-1] for row in ranked[:count]]
 
 
-@dataclass(frozen=True, slots=True)
 class NeighbourFinder:
     """Finds what is close to a tool of one server.
 
     Attributes:
         index: The index of all tools.
-        cohort: The tools of the server.
-        local: How rare each term is among these.
+        positions: The tools of the server.
     """
 
-    index: AffinityIndex
-    cohort: RelatedPool
-    local: Mapping[str, float]
+    def __init__(self, index: AffinityIndex, source: str) -> None:
+        self.index = index
+        self.positions = index.homes[source]
+        terms = index.vocabulary.terms
+        self._pool = RelatedPool(self.positions, terms)
+        # How rare each term is in the server.
+        self._rarities: Mapping[str, float] = {}
+        if len(self.positions) > 1:
+            counts = Counter(chain.from_iterable(terms[position] for position in self.positions))
+            size = len(self.positions)
+            self._rarities = {term: rarity(count, size) for term, count in counts.items()}
 
     def near(self, position: int) -> ToolAffinities:
         """Return the affinity of the tools that share a term with the tool at *position*.
@@ -185,62 +183,33 @@ class NeighbourFinder:
         tools of one server, a term is no rarer than it is among that server's tools: what all of
         them hold tells only the server, which the bonus already counts.
         """
-        others = self.index.namesakes.get(position)
-        if others is None and len(self.cohort.positions) == 1:
+        index = self.index
+        others = index.namesakes.get(position)
+        if others is None and len(self.positions) == 1:
             return _NOTHING
-        own, holders = self.index.vocabulary.terms[position], self.index.vocabulary.holders
-        size = self.index.vocabulary.size
-        rare = {term: rarity(holders[term], size) for term in affordable(own, self.index.sizes)}
+        own, holders, size = (
+            index.vocabulary.terms[position],
+            index.vocabulary.holders,
+            index.vocabulary.size,
+        )
+        rare = {term: rarity(holders[term], size) for term in affordable(own, index.sizes)}
         home: dict[int, float] = {}
-        if len(self.cohort.positions) > 1:
-            local = self.local
+        if len(self.positions) > 1:
+            local = self._rarities
             gains = {term: own[term] * min(local[term], value) for term, value in rare.items()}
-            found = self.cohort.sums(gains)
+            found = self._pool.sums(gains)
             home = {at: one + SAME_SOURCE for at, one in found.items() if one >= _LEAST_AFFINITY}
             home.pop(position, None)
-        return ToolAffinities(home, self._abroad(position, others, rare) if others else {})
-
-    def _abroad(
-        self, position: int, others: RelatedPool, rare: Mapping[str, float]
-    ) -> dict[int, float]:
-        sources, own = self.index.sources, self.index.vocabulary.terms[position]
-        found = others.sums({term: own[term] * value for term, value in rare.items()})
-        return {
+        gains = {term: own[term] * value for term, value in rare.items()}
+        abroad = {
             at: one
-            for at, one in found.items()
-            if one >= _LEAST_AFFINITY and sources[at] != sources[position]
+            for at, one in (others.sums(gains) if others else {}).items()
+            if one >= _LEAST_AFFINITY and index.sources[at] != index.sources[position]
         }
+        return ToolAffinities(home, abroad)
 
 
 _NOTHING = ToolAffinities({}, {})
-
-
-def build_affinity(tools: Sequence[Tool], vocabulary: Vocabulary) -> AffinityIndex:
-    """Build the index over *tools*, whose terms are in *vocabulary*."""
-    sizes = Counter(chain.from_iterable(vocabulary.terms))
-    shared = {term: size for term, size in sizes.items() if 1 < size <= _BUDGET}
-    homes: defaultdict[str, list[int]] = defaultdict(list)
-    for position, tool in enumerate(tools):
-        homes[tool.source_id].append(position)
-    sources = [tool.source_id for tool in tools]
-    namesakes = _namesakes(sources, vocabulary)
-    ids = [tool.id for tool in tools]
-    return AffinityIndex(tools, ids, sources, vocabulary, shared, homes, namesakes)
-
-
-def _namesakes(sources: Sequence[str], vocabulary: Vocabulary) -> dict[int, RelatedPool]:
-    """Return for each tool those whose names name the same, where several servers have them."""
-    named: defaultdict[tuple[str, ...], list[int]] = defaultdict(list)
-    for position, subjects in enumerate(vocabulary.subjects):
-        if subjects:
-            named[subjects].append(position)
-    return {
-        position: cohort
-        for held in named.values()
-        if len(held) > 1 and len({sources[position] for position in held}) > 1
-        for cohort in [RelatedPool(held, vocabulary.terms)]
-        for position in held
-    }
 
 
 def affordable(keys: Iterable[str], sizes: Mapping[str, int]) -> list[str]:
@@ -268,24 +237,11 @@ _REASONS = {
 }
 
 
-class _OperationCache(dict[int, ToolOperation]):
-    """The kind of work of each tool that was looked at, by position."""
-
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        super().__init__()
-        self._tools = tools
-
-    def __missing__(self, position: int) -> ToolOperation:
-        found = self[position] = classify_operation(self._tools[position])
-        return found
-
-
 def saturate_evidence(evidence: float) -> float:
     """Bring *evidence* above 0 into (0, 1); saturating: each further bit of it adds less."""
     return evidence / (evidence + 1.0)
 
 
-@dataclass(frozen=True, slots=True)
 class NextStepIndex:
     """Finds what may follow a tool.
 
@@ -293,13 +249,14 @@ class NextStepIndex:
         affinity: What tools have in common.
         fields: What they give and take.
         provisions: What each provides to others.
-        operations: The kind of work of each tool.
     """
 
-    affinity: AffinityIndex
-    fields: FieldIndex
-    provisions: Sequence[Sequence[Provision]]
-    operations: Mapping[int, ToolOperation]
+    def __init__(self, affinity: AffinityIndex, fields: FieldIndex) -> None:
+        self.affinity = affinity
+        self.fields = fields
+        self.provisions = fields.provisions()
+        tools = affinity.tools
+        self._classify = cache(lambda position: classify_operation(tools[position]))
 
     def is_alone(self, position: int) -> bool:
         """Return whether nothing follows the tool, the only one of its server, or is like it."""
@@ -333,77 +290,63 @@ class NextStepIndex:
             for at, chance in chances.items()
             if chance >= LEAST_CHANCE
         }
-        akin = self._by_kind(position, near, steps)
+        akin = self._find_next_kind(position, near, steps)
         weights |= {
             at: compute_weight(kind, origin, saturate_evidence(one)) for at, one in akin.items()
         }
-        provided = {one.target: one for one in self._iter_provisions(position)}
+        # What meets a need, where nothing comes between.
+        provided = {
+            one.target: one
+            for one in self.provisions[position]
+            if one.coverage is not Coverage.OPTIONAL and not self.fields.skips_a_step(position, one)
+        }
         for at, provision in provided.items():
             weights[at] = max(provision.weight, weights.get(at, 0.0))
-        ids = self.affinity.ids
         return [
-            self._by_fields(position, provided[at], weights[at])
-            if at in provided
-            else Edge(
-                kind,
-                ids[position],
-                ids[at],
-                weights[at],
-                self._reason(position, at, steps if at not in akin else None),
-                origin,
+            self._make_edge(
+                position, at, weights[at], provided.get(at), None if at in akin else steps
             )
             for at in self.affinity.strongest(weights, count)
         ]
 
-    def _iter_provisions(self, position: int) -> Iterator[Provision]:
-        """Return what the tool provides of the needs of others, where nothing comes between."""
-        for provision in self.provisions[position]:
-            is_need = provision.coverage is not Coverage.OPTIONAL
-            if is_need and not self.fields.skips_a_step(position, provision):
-                yield provision
-
-    def _by_kind(
+    def _find_next_kind(
         self, position: int, near: ToolAffinities, steps: ServerSteps | None
     ) -> dict[int, float]:
         """Return what does the next kind of work, where arguments do not tell what follows."""
         if not (near.home or near.abroad):
             return {}
-        kind = FOLLOWED_BY.get(self.operations[position])
+        kind = FOLLOWED_BY.get(self._classify(position))
         if kind is None:
             return {}
         found = {at: one for at, one in near.abroad.items() if one >= _ACROSS_SOURCES}
         if steps and steps.is_silent(position):
             found |= {at: one for at, one in near.home.items() if steps.is_silent(at)}
-        return {at: one for at, one in found.items() if self.operations[at] is kind}
+        return {at: one for at, one in found.items() if self._classify(at) is kind}
 
-    def _reason(self, position: int, at: int, steps: ServerSteps | None) -> str:
-        if steps:
-            return steps.reason(position, at)
-        shared = quote_words(self.affinity.shared_words(position, at))
-        return f"{_REASONS[self.operations[at]]}: shares {shared}"
-
-    def _by_fields(self, position: int, provision: Provision, weight: float) -> Edge:
-        ids = self.affinity.ids
+    def _make_edge(
+        self,
+        position: int,
+        at: int,
+        weight: float,
+        provision: Provision | None,
+        steps: ServerSteps | None,
+    ) -> Edge:
+        ids, origin = self.affinity.ids, EdgeOrigin.INFERRED
+        fields: tuple[FieldMapping, ...] = ()
+        if provision is not None:
+            reason, origin, fields = provision.reason, EdgeOrigin.SCHEMA, provision.fields
+        elif steps:
+            reason = steps.reason(position, at)
+        else:
+            shared = quote_words(self.affinity.shared_words(position, at))
+            reason = f"{_REASONS[self._classify(at)]}: shares {shared}"
+        coverage = provision.coverage if provision else None
         return Edge(
-            EdgeKind.NEXT_STEP,
-            ids[position],
-            ids[provision.target],
-            weight,
-            provision.reason,
-            EdgeOrigin.SCHEMA,
-            provision.fields,
-            provision.coverage,
+            EdgeKind.NEXT_STEP, ids[position], ids[at], weight, reason, origin, fields, coverage
         )
 
 
-def build_next_steps(
-    affinity: AffinityIndex, fields: FieldIndex, provisions: Sequence[Sequence[Provision]]
-) -> NextStepIndex:
-    """Build the index of next steps over the tools of *affinity*."""
-    return NextStepIndex(affinity, fields, provisions, _OperationCache(affinity.tools))
-
-
-def _related_edges(
+def _make_related_edges(
     index: AffinityIndex, position: int, near: ToolAffinities, count: int
 ) -> list[Edge]:
     """Make edges from the tool at *position* to the *count* closest of those *near* it.
@@ -411,18 +354,15 @@ def _related_edges(
     Between servers a shared word, verb or file is no job in common: both names must name the same.
     """
     close = {**near.home, **near.abroad}
-    return [
-        _make_related_edge(index, position, other, close[other])
-        for other in index.strongest(close, count)
-    ]
-
-
-def _make_related_edge(index: AffinityIndex, position: int, other: int, affinity: float) -> Edge:
-    reason = f"shares {quote_words(index.shared_words(position, other))}"
-    if index.sources[position] == index.sources[other]:
-        reason += ", from the same server"
-    weight = compute_weight(EdgeKind.RELATED, EdgeOrigin.INFERRED, saturate_evidence(affinity))
-    return Edge(EdgeKind.RELATED, index.ids[position], index.ids[other], weight, reason)
+    edges: list[Edge] = []
+    for other in index.strongest(close, count):
+        reason = f"shares {quote_words(index.shared_words(position, other))}"
+        if index.sources[position] == index.sources[other]:
+            reason += ", from the same server"
+        strength = saturate_evidence(close[other])
+        weight = compute_weight(EdgeKind.RELATED, EdgeOrigin.INFERRED, strength)
+        edges.append(Edge(EdgeKind.RELATED, index.ids[position], index.ids[other], weight, reason))
+    return edges
 
 
 _DOMAINS_PER_TOOL = 4
@@ -501,21 +441,24 @@ def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelati
         memo: What is known from an earlier run; what comes out is the same without it.
     """
     tools = catalog.tools
-    affinity = build_affinity(tools, build_vocabulary(tools, memo))
-    fields = build_field_index(tools)
-    provisions = fields.provisions()
-    following = build_next_steps(affinity, fields, provisions)
+    affinity = AffinityIndex(tools, build_vocabulary(tools, memo))
+    following = NextStepIndex(affinity, build_field_index(tools))
     stated = authored_edges(catalog)
     found: dict[int, ToolRelations] = {}
     touched: set[str] = set()
     reserves: dict[int, Edge] = {}
     for source, positions in affinity.homes.items():
         if len(positions) == 1 and following.is_alone(positions[0]):
-            found[positions[0]] = alone = _alone(affinity, positions[0], stated)
-            for edge in alone.next_steps:
+            tool, edges = tools[positions[0]], stated[tools[positions[0]].id, EdgeKind.NEXT_STEP]
+            found[positions[0]] = ToolRelations(
+                name_groups(tool, positions[0], affinity.vocabulary),
+                tuple(stated[tool.id, EdgeKind.RELATED].values()),
+                tuple(edges.values()),
+            )
+            for edge in edges.values():
                 touched |= {edge.source, edge.target}
             continue
-        server = _ServerRelations(affinity.home(source), following, stated, memo)
+        server = _ServerRelations(NeighbourFinder(affinity, source), following, stated, memo)
         found |= server.relations()
         touched |= server.touched
         reserves |= server.reserves()
@@ -524,18 +467,10 @@ def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelati
         if edge.source not in touched:
             related = _with_stated(stated[edge.source, EdgeKind.RELATED], [edge])
             relations[edge.source] = replace(found[position], related=related)
-    return InferredRelations(Relations(relations), provisions)
+    return InferredRelations(Relations(relations), following.provisions)
 
 
 _Stated = Mapping[tuple[str, EdgeKind], Mapping[str, Edge]]
-
-
-def _alone(index: AffinityIndex, position: int, stated: _Stated) -> ToolRelations:
-    """Return the relations of a tool that nothing is inferred of, its groups excepted."""
-    tool = index.tools[position]
-    related, next_steps = stated[tool.id, EdgeKind.RELATED], stated[tool.id, EdgeKind.NEXT_STEP]
-    groups = name_groups(tool, position, index.vocabulary)
-    return ToolRelations(groups, tuple(related.values()), tuple(next_steps.values()))
 
 
 class _ServerRelations:
@@ -551,7 +486,7 @@ class _ServerRelations:
         self.touched: set[str] = set()
         self._home = home
         self._index = home.index
-        self._positions = home.cohort.positions
+        self._positions = home.positions
         self._following = following
         self._stated = stated
         self._steps: ServerSteps | None = None
@@ -564,35 +499,27 @@ class _ServerRelations:
 
     def relations(self) -> dict[int, ToolRelations]:
         """Return the groups and edges of each tool, by position."""
-        found = {position: self._of(position) for position in self._positions}
+        found = {position: self._relate(position) for position in self._positions}
         return {position: self._fill_related(position, one) for position, one in found.items()}
 
-    def _of(self, position: int) -> ToolRelations:
+    def _relate(self, position: int) -> ToolRelations:
         """Return the relations of a tool, its related tools those alone that are close to it."""
         index, tool = self._index, self._index.tools[position]
         near = self._home.near(position)
-        chances = self._chances(position, near)
-        following = self._following.edges(position, near, chances, self._steps, EDGES_PER_TOOL)
-        return ToolRelations(
-            name_groups(tool, position, index.vocabulary),
-            tuple(_related_edges(index, position, near, EDGES_PER_TOOL)),
-            _with_stated(self._stated[tool.id, EdgeKind.NEXT_STEP], following),
-        )
-
-    def _chances(self, position: int, near: ToolAffinities) -> dict[int, float]:
-        """Return how likely tools follow the one at *position*, where they belong beside it.
-
-        In a server of very many tools only those that are *near* it are weighed.
-        """
-        steps = self._steps
-        if steps is None:
-            return {}
-        nearest = self._index.strongest(near.home, MOST_NEAREST) if steps.is_large else ()
-        chances = steps.chances(position, nearest, LEAST_NOTED)
+        chances: dict[int, float] = {}
+        if steps := self._steps:
+            # In a server of very many tools only those that are near it are weighed.
+            nearest = index.strongest(near.home, MOST_NEAREST) if steps.is_large else ()
+            chances = steps.chances(position, nearest, LEAST_NOTED)
         for at, chance in chances.items():
             self._note(position, at, chance)
             self._note(at, position, chance)
-        return chances
+        following = self._following.edges(position, near, chances, self._steps, EDGES_PER_TOOL)
+        return ToolRelations(
+            name_groups(tool, position, index.vocabulary),
+            tuple(_make_related_edges(index, position, near, EDGES_PER_TOOL)),
+            _with_stated(self._stated[tool.id, EdgeKind.NEXT_STEP], following),
+        )
 
     def _note(self, position: int, other: int, chance: float) -> None:
         ranked = (-round(chance, 9), self._index.ids[other], -chance, other)

@@ -11,7 +11,6 @@ from mcpg.relations.call_traces import (
     LONGEST_LINE,
     CallReader,
     Tally,
-    TraceFile,
     decompress_stream,
     find_beginnings,
 )
@@ -77,16 +76,13 @@ class Learner:
             learned = file.count_learned(self._files)
             self._files |= {one for one in file.beginnings if one.size <= learned}
         for file in files:
-            self._read(file)
-
-    def _read(self, file: TraceFile) -> None:
-        if file.contents in self._files:
-            self._skipped.append(file.path)
-            return
-        with file.open(file.count_learned(self._files)) as stream:
-            self._reader.read(stream, file.path)
-        # What it began with stays known, for an older copy may be read later.
-        self._files |= {file.contents, *file.beginnings}
+            if file.contents in self._files:
+                self._skipped.append(file.path)
+                continue
+            with file.open(file.count_learned(self._files)) as stream:
+                self._reader.read(stream, file.path)
+            # What it began with stays known, for an older copy may be read later.
+            self._files |= {file.contents, *file.beginnings}
 
     def read_stream(self, stream: IO[bytes]) -> None:
         """Learn from *stream*, which is not remembered: the same bytes count again."""
@@ -97,12 +93,15 @@ class Learner:
         learned = self._counter.finish(frozenset(self._files))
         before = self._before
         kept = ObservedCalls(before.sessions, before.tools, before.pairs)
-        tally = self._reader.tally
-        found = [*_report_skipped(tally), *_report_repairs(tally, self._counter.noticed)]
+        known = "was learned from before: it is not counted again"
         return Lesson(
             merge([kept, learned]),
-            tally,
-            (*_report_known(self._skipped), *found, *_report_bounds(self._counter.noticed)),
+            self._reader.tally,
+            (
+                *[info(Code.TRACE_KNOWN, known, path) for path in self._skipped],
+                *_report_skipped(self._reader.tally),
+                *_report_noticed(self._reader.tally, self._counter.noticed),
+            ),
             tuple(self._skipped),
         )
 
@@ -127,11 +126,6 @@ def learn(
     return learner.finish()
 
 
-def _report_known(paths: Collection[str]) -> list[Diagnostic]:
-    message = "was learned from before: it is not counted again"
-    return [info(Code.TRACE_KNOWN, message, path) for path in paths]
-
-
 def _report_skipped(tally: Tally) -> Iterator[Diagnostic]:
     reasons = (
         (tally.broken, "line", "not a JSON object"),
@@ -154,25 +148,22 @@ def _report_skipped(tally: Tally) -> Iterator[Diagnostic]:
         yield warning(Code.TRACE_SKIPPED, f"{message}: {names}{more}")
 
 
-def _report_repairs(tally: Tally, noticed: SessionStatistics) -> Iterator[Diagnostic]:
-    reasons = (
+def _report_noticed(tally: Tally, noticed: SessionStatistics) -> Iterator[Diagnostic]:
+    repairs = (
         (tally.timeless, "no valid time, so the order of the lines counts"),
         (tally.negative, "an end before the start, so no time between them"),
         (noticed.backwards, "earlier than the call before, so sorted by time"),
         (noticed.repeated, "the same as another one, so counted once"),
         (noticed.overlapping, "at the same time as another one, so in no order"),
     )
-    for count, reason in reasons:
+    for count, reason in repairs:
         if count:
             yield info(Code.TRACE_REPAIRED, f"{format_count(count, 'call')}: {reason}")
-
-
-def _report_bounds(noticed: SessionStatistics) -> Iterator[Diagnostic]:
-    reasons = (
+    bounds = (
         (noticed.parted, "session", "counted in parts, as too many were open or one was too long"),
         (noticed.tools_left_out, "call", "left out: there are too many different tools"),
         (noticed.pairs_left_out, "pair", "left out: there are too many different pairs of tools"),
     )
-    for count, noun, reason in reasons:
+    for count, noun, reason in bounds:
         if count:
             yield warning(Code.TRACE_BOUNDED, f"{format_count(count, noun)} {reason}")

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
@@ -154,24 +154,23 @@ def merge(parts: Iterable[ObservedCalls]) -> ObservedCalls:
     sessions: Counter[str] = Counter()
     for part in parts:
         sessions.update(part.sessions)
+    tools: dict[str, dict[str, ToolCounts]] = {}
+    pairs: dict[Pair, dict[str, PairCounts]] = {}
+    for part in parts:
+        _add_counts(tools, part.tools, ToolCounts())
+        _add_counts(pairs, part.pairs, PairCounts())
     return ObservedCalls(
-        sessions,
-        _merge_counts([part.tools for part in parts], ToolCounts()),
-        _merge_counts([part.pairs for part in parts], PairCounts()),
-        frozenset(file for part in parts for file in part.files),
+        sessions, tools, pairs, frozenset(file for part in parts for file in part.files)
     )
 
 
-def _merge_counts(
-    parts: Iterable[Mapping[Key, Mapping[str, Counts]]], empty: Counts
-) -> dict[Key, dict[str, Counts]]:
-    found: dict[Key, dict[str, Counts]] = {}
-    for part in parts:
-        for key, days in part.items():
-            merged = found.setdefault(key, {})
-            for day, counts in days.items():
-                merged[day] = total((merged[day], counts), empty) if day in merged else counts
-    return found
+def _add_counts(
+    merged: dict[Key, dict[str, Counts]], more: Mapping[Key, Mapping[str, Counts]], empty: Counts
+) -> None:
+    for key, days in more.items():
+        known = merged.setdefault(key, {})
+        for day, counts in days.items():
+            known[day] = total((known[day], counts), empty) if day in known else counts
 
 
 def rename_tools(observed: ObservedCalls, name_of: Callable[[str], str | None]) -> ObservedCalls:
@@ -199,16 +198,8 @@ def rename_tools(observed: ObservedCalls, name_of: Callable[[str], str | None]) 
 
 def turn(counts: PairCounts) -> PairCounts:
     """Return *counts* seen from the second tool."""
-    forward, following, failed = counts.forward, counts.forward_next, counts.forward_failed
-    return PairCounts(
-        counts.together,
-        counts.backward,
-        counts.backward_next,
-        counts.backward_failed,
-        forward,
-        following,
-        failed,
-    )
+    together, *forward = numbers(counts)
+    return PairCounts(together, *forward[3:], *forward[:3])
 
 
 def list_tool_names(observed: ObservedCalls) -> set[str]:
@@ -248,24 +239,18 @@ def since(observed: ObservedCalls, day: str) -> ObservedCalls:
 
 def encode(observed: ObservedCalls) -> str:
     """Write *observed* as the text of a file: equal counts give equal texts."""
-    return "".join(
-        f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n"
-        for line in _lines(observed)
-    )
-
-
-def _lines(observed: ObservedCalls) -> Iterator[JsonObject]:
-    yield {"schema": SCHEMA, "sessions": dict(sorted(observed.sessions.items()))}
-    for file in sorted(observed.files):
-        yield {"file": file.digest, "bytes": file.size}
+    lines: list[JsonObject] = [
+        {"schema": SCHEMA, "sessions": dict(sorted(observed.sessions.items()))}
+    ]
+    lines += [{"file": file.digest, "bytes": file.size} for file in sorted(observed.files)]
     for name, days in sorted(observed.tools.items()):
-        yield {"tool": name, "days": _days_to_lists(days)}
-    for pair, pair_days in sorted(observed.pairs.items()):
-        yield {"pair": [*pair], "days": _days_to_lists(pair_days)}
-
-
-def _days_to_lists(days: Mapping[str, ToolCounts] | Mapping[str, PairCounts]) -> JsonObject:
-    return {day: [*numbers(days[day])] for day in sorted(days)}
+        lines.append({"tool": name, "days": {day: [*numbers(days[day])] for day in sorted(days)}})
+    for pair, counts in sorted(observed.pairs.items()):
+        by_day: JsonObject = {day: [*numbers(counts[day])] for day in sorted(counts)}
+        lines.append({"pair": [*pair], "days": by_day})
+    return "".join(
+        f"{json.dumps(line, ensure_ascii=False, separators=(',', ':'))}\n" for line in lines
+    )
 
 
 def decode(text: str, place: str) -> ObservedCalls:
@@ -274,72 +259,68 @@ def decode(text: str, place: str) -> ObservedCalls:
     Raises:
         SourceError: It is no such file, or damaged.
     """
-    reader = _ObservedLines()
+    sessions: dict[str, int] | None = None
+    tools: dict[str, dict[str, ToolCounts]] = {}
+    pairs: dict[Pair, dict[str, PairCounts]] = {}
+    files: set[LearnedFile] = set()
     # The lines of JSON Lines end with a line feed; other signs that end lines may stand in names.
     for number, line in enumerate(text.split("\n"), 1):
         try:
-            if line.strip():
-                reader.take(json.loads(line))
+            if not line.strip():
+                continue
+            members = json.loads(line)
+            if sessions is not None:
+                _read_line(members, tools, pairs, files)
+            else:
+                sessions = _read_header(members)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as fault:
             message = "is not a line of an observed file"
             raise SourceError(message, place=f"{place}:{number}", remedy=_REMEDY) from fault
-    if reader.sessions is None:
+    if sessions is None:
         raise SourceError("is not an observed file", place=place, remedy=_REMEDY)
-    return ObservedCalls(reader.sessions, reader.tools, reader.pairs, frozenset(reader.files))
+    return ObservedCalls(sessions, tools, pairs, frozenset(files))
 
 
-class _ObservedLines:
-    """Reads the lines of a file; what is wrong with one is an error of Python's own."""
-
-    def __init__(self) -> None:
-        self.sessions: dict[str, int] | None = None
-        self.tools: dict[str, dict[str, ToolCounts]] = {}
-        self.pairs: dict[Pair, dict[str, PairCounts]] = {}
-        self.files: set[LearnedFile] = set()
-
-    def take(self, members: JsonObject) -> None:
-        """Read one line."""
-        if self.sessions is None:
-            if members["schema"] != SCHEMA:
-                raise ValueError(members["schema"])
-            self.sessions = {_day(day): _count(n) for day, n in _mapping(members["sessions"])}
-        elif "pair" in members:
-            first, second = map(_name, _list(members["pair"]))
-            if not first < second:
-                raise ValueError(first)
-            _put(self.pairs, (first, second), _days(members["days"], PairCounts))
-        elif "tool" in members:
-            _put(self.tools, _name(members["tool"]), _days(members["days"], ToolCounts))
-        else:
-            digest = str(members["file"])
-            if not _DIGEST.fullmatch(digest):
-                raise ValueError(digest)
-            self.files.add(LearnedFile(digest, _count(members["bytes"])))
+def _read_header(members: Any) -> dict[str, int]:
+    if members["schema"] != SCHEMA:
+        raise ValueError(members["schema"])
+    return {_day(day): _count(number) for day, number in members["sessions"].items()}
 
 
-def _put(lines: dict[Key, dict[str, Counts]], key: Key, days: dict[str, Counts]) -> None:
-    if key in lines:
-        raise ValueError(key)
-    lines[key] = days
+def _read_line(
+    members: Any,
+    tools: dict[str, dict[str, ToolCounts]],
+    pairs: dict[Pair, dict[str, PairCounts]],
+    files: set[LearnedFile],
+) -> None:
+    """Read one line; what is wrong with it is an error of Python's own."""
+    if "pair" in members:
+        first, second = _list(members["pair"], 2)
+        if not (usable_name(first) and usable_name(second) and first < second):
+            raise ValueError(first)
+        if (first, second) in pairs:
+            raise ValueError(first)
+        pairs[first, second] = _read_days(members["days"], PairCounts)
+    elif "tool" in members:
+        name = members["tool"]
+        if not usable_name(name) or name in tools:
+            raise ValueError(name)
+        tools[name] = _read_days(members["days"], ToolCounts)
+    else:
+        digest = str(members["file"])
+        if not _DIGEST.fullmatch(digest):
+            raise ValueError(digest)
+        files.add(LearnedFile(digest, _count(members["bytes"])))
 
 
-def _days(value: Any, kind: type[Counts]) -> dict[str, Counts]:
-    found: dict[str, Counts] = {}
-    for day, counts in _mapping(value):
-        if len(_list(counts)) != len(kind.__match_args__):
-            raise ValueError(counts)
-        found[_day(day)] = kind(*map(_count, counts))
-    return found
+def _read_days(value: Any, kind: type[Counts]) -> dict[str, Counts]:
+    size = len(kind.__match_args__)
+    return {_day(day): kind(*map(_count, _list(one, size))) for day, one in value.items()}
 
 
-def _mapping(value: Any) -> Iterable[tuple[str, Any]]:
-    items: Iterable[tuple[str, Any]] = value.items()
-    return items
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise TypeError(value)
+def _list(value: Any, size: int) -> list[Any]:
+    if not isinstance(value, list) or len(value) != size:
+        raise ValueError(value)
     return value
 
 
@@ -351,12 +332,6 @@ def _count(value: Any) -> int:
 
 def _day(value: str) -> str:
     return value if value == UNDATED else date.fromisoformat(value).isoformat()
-
-
-def _name(value: Any) -> str:
-    if not usable_name(value):
-        raise ValueError(value)
-    return str(value)
 
 
 def usable_name(value: object) -> bool:
@@ -423,22 +398,23 @@ class _PairEvidence:
     counts: PairCounts
     last: str
 
-    @property
-    def follow_count(self) -> float:
-        """Sessions in which the target followed, by half where other tools came between."""
+    def count(self, kind: EdgeKind) -> float:
+        """Return in how many sessions an edge shows; one after other tools is half a next step."""
+        if kind is EdgeKind.RELATED:
+            return float(self.counts.together)
         return (self.counts.forward + self.counts.forward_next) / 2
 
-    @property
-    def is_ordered(self) -> bool:
-        """Whether the target follows mostly where both are used; one session less is certain."""
-        counts = self.counts
-        return counts.forward + 1 >= _LEAST_ORDER * (counts.together + 2)
+    def shows(self, kind: EdgeKind) -> bool:
+        """Return whether an edge shows; tools whose order is clear either way are not related.
 
-    @property
-    def success(self) -> float:
-        """The share of sessions in which the target succeeded, of those where it was tried."""
-        tried = self.counts.forward + self.counts.forward_failed
-        return self.counts.forward / tried if tried else 0.0
+        An order is clear where the one follows mostly where both are used; one session less is
+        certain.
+        """
+        counts = self.counts
+        clear = _LEAST_ORDER * (counts.together + 2)
+        if kind is EdgeKind.NEXT_STEP:
+            return counts.forward > 0 and counts.forward + 1 >= clear
+        return counts.together > 0 and max(counts.forward, counts.backward) + 1 < clear
 
 
 def learned_edges(observed: ObservedCalls) -> list[LearnedEdge]:
@@ -447,24 +423,22 @@ def learned_edges(observed: ObservedCalls) -> list[LearnedEdge]:
     Each tool has at most five next steps and four related tools. A pair whose order is clear makes
     a next step; another pair makes related tools, in both directions.
     """
-    tools = {name: total(days.values(), ToolCounts()) for name, days in observed.tools.items()}
-    succeeded = {name: counts.succeeded for name, counts in tools.items()}
-    by_tool = _evidence(observed)
+    succeeded = {
+        name: total(days.values(), ToolCounts()).succeeded for name, days in observed.tools.items()
+    }
+    by_tool = _gather_evidence(observed)
     sessions = sum(observed.sessions.values())
-    surprise = max(_LEAST_SURPRISE, log(sessions) if sessions else 0.0)
-    steps = _Surprise(succeeded, by_tool, surprise, lambda one: one.follow_count)
-    together = _Surprise(succeeded, by_tool, surprise, lambda one: float(one.counts.together))
-    newest = observed.newest
+    kinds = (
+        (_Surprise(succeeded, by_tool, sessions, EdgeKind.NEXT_STEP), NEXT_STEPS_PER_TOOL),
+        (_Surprise(succeeded, by_tool, sessions, EdgeKind.RELATED), RELATED_PER_TOOL),
+    )
     least = least_sessions(sessions)
     learned: list[LearnedEdge] = []
     for source in sorted(by_tool):
-        every = [
-            *_next_steps(source, by_tool[source], steps, succeeded[source], newest),
-            *_iter_related_edges(source, by_tool[source], together, succeeded[source], newest),
-        ]
-        found = [one for one in every if one.sessions >= least]
-        learned += _strongest(found, EdgeKind.NEXT_STEP, NEXT_STEPS_PER_TOOL)
-        learned += _strongest(found, EdgeKind.RELATED, RELATED_PER_TOOL)
+        for surprise, most in kinds:
+            edges = [_learn_edge(source, one, surprise, observed.newest) for one in by_tool[source]]
+            found = [one for one in edges if one is not None and one.sessions >= least]
+            learned += nsmallest(most, found, lambda one: (-one.edge.weight, one.edge.target))
     return learned
 
 
@@ -473,7 +447,7 @@ def least_sessions(number: int) -> int:
     return max(1, int(log10(max(number, 1) / _FEW)) + 1)
 
 
-def _evidence(observed: ObservedCalls) -> dict[str, list[_PairEvidence]]:
+def _gather_evidence(observed: ObservedCalls) -> dict[str, list[_PairEvidence]]:
     found: defaultdict[str, list[_PairEvidence]] = defaultdict(list)
     for (first, second), days in sorted(observed.pairs.items()):
         if first not in observed.tools or second not in observed.tools:
@@ -486,118 +460,85 @@ def _evidence(observed: ObservedCalls) -> dict[str, list[_PairEvidence]]:
 
 
 class _Surprise:
-    """How much more often two tools are seen together than is expected."""
+    """How much more often two tools are seen together than is expected.
+
+    Attributes:
+        kind: The kind of edge that shows it.
+        succeeded: For each tool, the sessions in which it succeeded.
+    """
 
     def __init__(
         self,
         succeeded: Mapping[str, int],
         by_tool: Mapping[str, Sequence[_PairEvidence]],
-        least: float,
-        number: Callable[[_PairEvidence], float],
+        sessions: int,
+        kind: EdgeKind,
     ) -> None:
-        """Prepare to compare.
-
-        Args:
-            succeeded: For each tool, the sessions in which it succeeded.
-            by_tool: What is known of each tool and others.
-            least: Likelihood ratio, twice its logarithm, below which all is chance.
-            number: Returns how often the target is seen with the source.
-        """
-        self._succeeded = succeeded
-        self._least = least
-        self._number = number
+        self.kind = kind
+        self.succeeded = succeeded
+        # Likelihood ratio, twice its logarithm, below which all is chance.
+        self._least = max(_LEAST_SURPRISE, log(sessions) if sessions else 0.0)
         self._all = sum(succeeded.values())
         self._seen: defaultdict[str, float] = defaultdict(float)
         for evidence in by_tool.values():
             for one in evidence:
-                self._seen[one.target] += number(one)
+                self._seen[one.target] += one.count(kind)
 
-    def strength(self, source: str, one: _PairEvidence) -> float:
+    def weigh(self, source: str, one: _PairEvidence) -> float:
         """Return how strong the evidence of an edge is, in [0, 1]; 0 for what chance explains.
 
         It is the geometric mean of the share of the source's sessions, and of the part of this
         share that is beyond what is expected.
         """
-        number, sessions = self._number(one), self._succeeded[source]
+        number, sessions = one.count(self.kind), self.succeeded[source]
         if not sessions:
             return 0.0
         share = min(1.0, number / sessions)
         elsewhere = max(0.0, self._seen[one.target] - number)
-        others = self._all - sessions - self._succeeded[one.target]
+        others = self._all - sessions - self.succeeded[one.target]
         expected = min(1.0, (elsewhere + 0.5) / (max(0, others) + _PRIOR + 1))
         if share < _LEAST_SHARE or share <= expected:
             return 0.0
         gain = 1 - expected / share
-        is_chance = 2 * sessions * _divergence(share, expected) < self._least
+        # The Kullback-Leibler divergence of both shares.
+        rest = (1 - share) * log((1 - share) / (1 - expected)) if share < 1 else 0.0
+        divergence = share * log(share / expected) + rest
+        is_chance = 2 * sessions * divergence < self._least
         return 0.0 if is_chance or gain < _LEAST_GAIN else sqrt(share * gain)
 
 
-def _divergence(share: float, expected: float) -> float:
-    """Return the Kullback-Leibler divergence of two shares, of which the first is greater."""
-    rest = (1 - share) * log((1 - share) / (1 - expected)) if share < 1 else 0.0
-    return share * log(share / expected) + rest
-
-
-def _next_steps(
-    source: str, evidence: Iterable[_PairEvidence], surprise: _Surprise, of: int, newest: str
-) -> Iterator[LearnedEdge]:
-    for one in evidence:
-        counts = one.counts
-        if not (counts.forward and one.is_ordered and one.success >= _LEAST_SUCCESS):
-            continue
-        strength = surprise.strength(source, one) * one.success
-        reason = f"followed it in {counts.forward:,} of {format_count(of, 'session')}"
-        if counts.forward_failed:
-            reason += f", failed in {counts.forward_failed:,}"
-        yield from _edge(
-            EdgeKind.NEXT_STEP, source, one, strength, counts.forward, of, newest, reason
-        )
-
-
-def _iter_related_edges(
-    source: str, evidence: Iterable[_PairEvidence], surprise: _Surprise, of: int, newest: str
-) -> Iterator[LearnedEdge]:
-    for one in evidence:
-        back = _PairEvidence(source, turn(one.counts), one.last)
-        if not one.counts.together or one.is_ordered or back.is_ordered:
-            continue
-        number = one.counts.together
-        reason = f"used together with it in {number:,} of {format_count(of, 'session')}"
-        strength = surprise.strength(source, one)
-        yield from _edge(EdgeKind.RELATED, source, one, strength, number, of, newest, reason)
-
-
-def _edge(
-    kind: EdgeKind,
-    source: str,
-    one: _PairEvidence,
-    strength: float,
-    sessions: int,
-    of: int,
-    newest: str,
-    reason: str,
-) -> Iterator[LearnedEdge]:
+def _learn_edge(
+    source: str, one: _PairEvidence, surprise: _Surprise, newest: str
+) -> LearnedEdge | None:
+    """Return the edge that evidence shows, `None` where chance explains it."""
+    counts, of, kind = one.counts, surprise.succeeded[source], surprise.kind
+    if not one.shows(kind):
+        return None
+    sessions, strength = counts.together, surprise.weigh(source, one)
+    reason = f"used together with it in {sessions:,} of {format_count(of, 'session')}"
+    if kind is EdgeKind.NEXT_STEP:
+        sessions, failed = counts.forward, counts.forward_failed
+        success = sessions / (sessions + failed)  # of the sessions in which it was tried
+        strength = strength * success if success >= _LEAST_SUCCESS else 0.0
+        reason = f"followed it in {sessions:,} of {format_count(of, 'session')}"
+        reason += f", failed in {failed:,}" if failed else ""
     if not strength:
-        return
+        return None
     sure = 1.0 if sessions >= _SURE else _UNSURE_FACTOR
-    evidence = strength * sure * _recency(one.last, newest)
-    weight = compute_weight(kind, EdgeOrigin.OBSERVED, evidence)
+    weight = compute_weight(
+        kind, EdgeOrigin.OBSERVED, strength * sure * _weigh_recency(one.last, newest)
+    )
     edge = Edge(kind, source, one.target, weight, reason, EdgeOrigin.OBSERVED)
-    yield LearnedEdge(edge, sessions, of, one.counts.forward_failed, one.last)
+    return LearnedEdge(edge, sessions, of, counts.forward_failed, one.last)
 
 
-def _recency(last: str, newest: str) -> float:
+def _weigh_recency(last: str, newest: str) -> float:
     """Return 1 for the newest day of all traces, less the older, and never below a half."""
     if UNDATED in (last, newest):
         return 1.0
     # A file that is damaged may lack the sessions of a day.
     age = max(0, (date.fromisoformat(newest) - date.fromisoformat(last)).days)
     return float(_OLDEST_FACTOR + (1 - _OLDEST_FACTOR) * 2 ** (-age / HALF_LIFE))
-
-
-def _strongest(found: Iterable[LearnedEdge], kind: EdgeKind, count: int) -> list[LearnedEdge]:
-    own = (one for one in found if one.edge.kind is kind)
-    return nsmallest(count, own, lambda one: (-one.edge.weight, one.edge.target))
 
 
 class ToolNames:

@@ -7,7 +7,7 @@ hold it, and what one server calls `user_id` is no `user_id` of a server that gi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
@@ -82,27 +82,20 @@ class Provision:
         shown = [one for one in self.fields if one.required][:_FIELDS_IN_REASON]
         what = "required argument" if shown else "argument"
         shown = shown or list(self.fields[:_FIELDS_IN_REASON])
-        given = [_last_step(one.given) for one in shown]
-        names, needed = quote_words(given), quote_words([one.argument for one in shown])
-        fields = f"its output {_plural('field', shown)} {names}"
-        if given != [one.argument for one in shown]:
-            verb = "fills" if len(shown) == 1 else "fill"
-            return f"{fields} {verb} the {_plural(what, shown)} {needed} there"
-        return f"{fields} {f'is a {what}' if len(shown) == 1 else f'are {what}s'} there"
+        given = [one.given.removesuffix("[]").rpartition(".")[2] or one.given for one in shown]
+        asked = [one.argument for one in shown]
+        is_one = len(shown) == 1
+        fields = f"its output {'field' if is_one else 'fields'} {quote_words(given)}"
+        if given != asked:
+            fills = f"fills the {what}" if is_one else f"fill the {what}s"
+            return f"{fields} {fills} {quote_words(asked)} there"
+        return f"{fields} {f'is a {what}' if is_one else f'are {what}s'} there"
 
 
 def quote_words(words: Sequence[str]) -> str:
     """Write *words* as a list for people: 'a', 'b' and 'c'."""
     *head, last = (f"'{word}'" for word in words)
     return f"{', '.join(head)} and {last}" if head else last
-
-
-def _last_step(path: str) -> str:
-    return path.removesuffix("[]").rpartition(".")[2] or path
-
-
-def _plural(noun: str, things: Sequence[object]) -> str:
-    return noun if len(things) == 1 else f"{noun}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,18 +121,11 @@ class _ToolSubjects:
 
     Attributes:
         subjects: The stems of what its name says it works on.
-        head: The last of them; "" where there is none.
         kinds: The probability of each of `mcpg.text.operations.KINDS`; empty where unknown.
     """
 
     subjects: frozenset[str]
-    head: str
     kinds: tuple[float, ...]
-
-    @property
-    def finds(self) -> bool:
-        """Whether the tool rather lists or makes what it works on."""
-        return bool(self.kinds) and self.kinds[1] + self.kinds[2] > _RATHER
 
 
 _Postings = Mapping[FieldKey, Mapping[str, Sequence[_HeldField]]]
@@ -182,8 +168,12 @@ class FieldIndex:
         server requires, which tells an id from a filter, and what the giver takes no part in.
         """
         fills: list[defaultdict[int, dict[str, _Fill]]] = [defaultdict(dict) for _ in self.sources]
-        for giver, taker, worth in self._meetings():
-            if giver.tool == taker.tool or not _flows(giver.field, taker.field):
+        for giver, taker, worth in self._iter_meetings():
+            one, other = giver.field.key, taker.field.key
+            # Both of one word, they must have that word: the range of a sheet is no sheet of a
+            # range.
+            is_crossed = len(one) == len(other) == 1 and one != other
+            if giver.tool == taker.tool or is_crossed or not fits(taker.field, giver.field):
                 continue
             filled = fills[giver.tool][taker.tool]
             argument = taker.field.path
@@ -191,20 +181,44 @@ class FieldIndex:
             if argument not in filled or fill > filled[argument]:
                 filled[argument] = fill
         return [
-            list(self._iter_provisions(giver, by_target)) for giver, by_target in enumerate(fills)
+            [
+                provision
+                for target in sorted(by_target)
+                if (provision := self._join_evidence(giver, target, by_target[target]))
+            ]
+            for giver, by_target in enumerate(fills)
         ]
 
-    def _iter_provisions(
-        self, giver: int, by_target: Mapping[int, Mapping[str, _Fill]]
-    ) -> Iterator[Provision]:
-        for target in sorted(by_target):
-            plausible = _plausible(self.works[giver], self.works[target])
-            needs = len(self.needs[target])
-            provision = _provision(target, by_target[target], needs, plausible)
-            if provision is not None:
-                yield provision
+    def _join_evidence(
+        self, giver: int, target: int, filled: Mapping[str, _Fill]
+    ) -> Provision | None:
+        """Join what fills the arguments of the tool at *target*.
 
-    def _meetings(self) -> Iterator[tuple[_HeldField, _HeldField, float]]:
+        Independent pieces of evidence are joined by a noisy or (Pearl, "Probabilistic Reasoning in
+        Intelligent Systems", 1988).
+        """
+        ranked = sorted(
+            (not required, -one, path, argument)
+            for argument, (one, path, required) in filled.items()
+        )
+        required = [-row[1] for row in ranked if not row[0]]
+        options = [row for row in ranked if row[0] and -row[1] >= _LEAST_EVIDENCE_OF_OPTION]
+        evidence = required or [-row[1] for row in options]
+        if not evidence:
+            return None
+        coverage = Coverage.OPTIONAL
+        if required:
+            is_whole = len(required) == len(self.needs[target])
+            coverage = Coverage.STRICT if is_whole else Coverage.PARTIAL
+        plausible = _weigh_order(self.works[giver], self.works[target])
+        strength = COVERAGE_FACTORS[coverage] * (1 - prod(1 - one for one in evidence)) * plausible
+        if strength < (_LEAST_STRENGTH if required else _LEAST_STRENGTH_OF_OPTION):
+            return None
+        kept = [row for row in ranked if not row[0]] + options
+        fields = tuple(FieldMapping(path, argument, not row) for row, _, path, argument in kept)
+        return Provision(target, strength, coverage, fields)
+
+    def _iter_meetings(self) -> Iterator[tuple[_HeldField, _HeldField, float]]:
         """Return each giver and taker of a name, and how much the name says."""
         size = max(_TOO_FEW_TO_COUNT, len(self.sources))
         for key in sorted(self.given.keys() & self.taken.keys()):
@@ -214,34 +228,26 @@ class FieldIndex:
             givers, takers = self.given[key], self.taken[key]
             for source in sorted(takers.keys() & givers.keys()):
                 said = worth if len(key) > 1 else worth * _BARE
-                for giver, taker in _pairs(givers[source], takers[source]):
-                    if taker.field.required or self._is_handle(key, source, giver):
+                is_handle = key in self.handles[source]
+                for giver, taker in _pair(givers[source], takers[source]):
+                    if taker.field.required or (is_handle and not giver.is_option):
                         yield giver, taker, said
             if len(key) > 1:
-                yield from self._abroad(key, worth / len(givers))
-
-    def _abroad(
-        self, key: FieldKey, worth: float
-    ) -> Iterator[tuple[_HeldField, _HeldField, float]]:
-        """Return who needs a field that no tool of its own server gives, and who gives it."""
-        givers, takers = self.given[key], self.taken[key]
-        needing = [
-            held
-            for source in sorted(takers.keys() - givers.keys())
-            for held in takers[source]
-            if held.field.required and not self._has_own(source, key, held)
-        ]
-        giving = [held for source in sorted(givers) for held in givers[source]]
-        for giver, taker in _pairs(giving, needing):
-            yield giver, taker, worth
+                # Who needs a field that no tool of its own server gives.
+                needing = [
+                    held
+                    for source in sorted(takers.keys() - givers.keys())
+                    for held in takers[source]
+                    if held.field.required and not self._has_own(source, key, held)
+                ]
+                giving = [held for source in sorted(givers) for held in givers[source]]
+                for giver, taker in _pair(giving, needing):
+                    yield giver, taker, worth / len(givers)
 
     def _has_own(self, source: str, key: FieldKey, held: _HeldField) -> bool:
         """Return whether other tools of a server are named for what a field names."""
         own = self.works[held.tool].subjects
         return any(self.entities[source, word] > (word in own) for word in key)
-
-    def _is_handle(self, key: FieldKey, source: str, giver: _HeldField) -> bool:
-        return key in self.handles[source] and not giver.is_option
 
     def skips_a_step(self, position: int, provision: Provision) -> bool:
         """Return whether the target lacks an argument that a further tool of its server gives."""
@@ -269,16 +275,7 @@ _Fill = tuple[float, str, bool]
 """The evidence that a field fills an argument, its path, and whether the argument is required."""
 
 
-def _flows(given: Field, taken: Field) -> bool:
-    """Return whether one field can fill another that meets it under a name.
-
-    Both of one word, they must have that word: the range of a sheet is no sheet of a range.
-    """
-    is_crossed = len(given.key) == len(taken.key) == 1 and given.key != taken.key
-    return not is_crossed and fits(taken, given)
-
-
-def _plausible(giver: _ToolSubjects, taker: _ToolSubjects) -> float:
+def _weigh_order(giver: _ToolSubjects, taker: _ToolSubjects) -> float:
     """Return how plausible it is, by their kinds of work, that *taker* follows *giver*, in [0, 1].
 
     What was just made or changed is not deleted next, and what was read is not created again.
@@ -290,34 +287,7 @@ def _plausible(giver: _ToolSubjects, taker: _ToolSubjects) -> float:
     return 1 - (create + change) * deletes - (one + change) * creates
 
 
-def _provision(
-    target: int, filled: Mapping[str, _Fill], needs: int, plausible: float
-) -> Provision | None:
-    """Join what fills the arguments of *target*, which requires as many as *needs*.
-
-    Independent pieces of evidence are joined by a noisy or (Pearl, "Probabilistic Reasoning in
-    Intelligent Systems", 1988).
-    """
-    ranked = sorted(
-        (not required, -one, path, argument) for argument, (one, path, required) in filled.items()
-    )
-    required = [-row[1] for row in ranked if not row[0]]
-    options = [row for row in ranked if row[0] and -row[1] >= _LEAST_EVIDENCE_OF_OPTION]
-    evidence = required or [-row[1] for row in options]
-    if not evidence:
-        return None
-    coverage = Coverage.OPTIONAL
-    if required:
-        coverage = Coverage.STRICT if len(required) == needs else Coverage.PARTIAL
-    strength = COVERAGE_FACTORS[coverage] * (1 - prod(1 - one for one in evidence)) * plausible
-    if strength < (_LEAST_STRENGTH if required else _LEAST_STRENGTH_OF_OPTION):
-        return None
-    kept = [row for row in ranked if not row[0]] + options
-    fields = tuple(FieldMapping(path, argument, not row) for row, _, path, argument in kept)
-    return Provision(target, strength, coverage, fields)
-
-
-def _pairs(
+def _pair(
     givers: Sequence[_HeldField], takers: Sequence[_HeldField]
 ) -> Iterator[tuple[_HeldField, _HeldField]]:
     """Pair *givers* with *takers*; where these are too many pairs, only the surest givers."""
@@ -328,45 +298,68 @@ def _pairs(
     return ((giver, taker) for giver in givers for taker in takers)
 
 
+_Filled = defaultdict[FieldKey, defaultdict[str, list[_HeldField]]]
+
+
 def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
     """Build the index over *tools*, which are in the order of their ids."""
     sources = [tool.source_id for tool in tools]
     if not any(tool.output_schema for tool in tools):
-        return _nothing_given(sources)
-    takes = [taken_fields(tool) for tool in tools]
-    gives = [given_fields(tool) for tool in tools]
+        return FieldIndex(sources, {}, {}, [()] * len(tools), {}, {}, frozenset(), (), {}, {})
+    takes, gives = [taken_fields(tool) for tool in tools], [given_fields(tool) for tool in tools]
     needs = [[field for field in fields if field.required] for fields in takes]
-    subjects = [_subjects(tool) for tool in tools]
-    wrappers = _wrappers(sources, gives)
+    wrappers, generic = _find_idle(sources, gives, needs)
     named = [
-        _NamedFields(*members, wrappers.get(members[1], frozenset()))
-        for members in zip(range(len(tools)), sources, takes, gives, subjects, strict=True)
+        _NamedFields(
+            position,
+            takes[position],
+            gives[position],
+            list(dict.fromkeys(map(singular, subject_terms(tool.name)))),
+            wrappers.get(tool.source_id, frozenset()),
+        )
+        for position, tool in enumerate(tools)
     ]
-    given, offers = _index_results(named)
-    taken, handles = _index_arguments(named if given else (), given)
+    given: _Filled = defaultdict(lambda: defaultdict(list))
     holders: Counter[FieldKey] = Counter()
+    offers = [dict(one.name_results()) for one in named]
+    for source, offered in zip(sources, offers, strict=True):
+        for key, held in offered.items():
+            given[key][source].append(held)
     for needed, offered in zip(needs, offers, strict=True):
-        holders.update({field.key for field in needed} & given.keys() | offered)
-    generic = _generic(sources, gives, needs)
-    works = [_work(tool, named) for tool, named in zip(tools, subjects, strict=True)]
+        holders.update({field.key for field in needed} & given.keys() | offered.keys())
+    # Most arguments have names that no result has, and so meet nothing.
+    taken: _Filled = defaultdict(lambda: defaultdict(list))
+    handles: defaultdict[str, set[FieldKey]] = defaultdict(set)
+    for source, one in zip(sources, named, strict=True):
+        for key, held in one.name_arguments():
+            if key in given:
+                taken[key][source].append(held)
+                if held.field.required:
+                    handles[source].add(key)
+    works, finders = _describe_tools(tools, [one.subjects for one in named])
     entities = Counter(
         (source, word)
         for source, work in zip(sources, works, strict=True)
         for word in work.subjects
     )
-    finders: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for position, work in enumerate(works):
-        if work.finds:
-            finders[sources[position], work.head].append(position)
     return FieldIndex(
         sources, given, taken, needs, handles, holders, generic, works, entities, finders
     )
 
 
-def _nothing_given(sources: Sequence[str]) -> FieldIndex:
-    """Return the index over tools that state no results, which provide nothing."""
-    none: Sequence[Sequence[Field]] = [()] * len(sources)
-    return FieldIndex(sources, {}, {}, none, {}, {}, frozenset(), (), {}, {})
+def _describe_tools(
+    tools: Sequence[Tool], subjects: Sequence[Sequence[str]]
+) -> tuple[list[_ToolSubjects], Mapping[tuple[str, str], Sequence[int]]]:
+    """Return what each tool works on, and those that rather list or make what they work on."""
+    works: list[_ToolSubjects] = []
+    finders: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for position, (tool, named) in enumerate(zip(tools, subjects, strict=True)):
+        server = set(split_words(tool.source_id))
+        kinds = weigh_kinds(tool, [word for word in split_words(tool.name) if word not in server])
+        works.append(_ToolSubjects(frozenset(named), kinds))
+        if kinds and kinds[1] + kinds[2] > _RATHER:
+            finders[tool.source_id, named[-1] if named else ""].append(position)
+    return works, finders
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,7 +368,6 @@ class _NamedFields:
 
     Attributes:
         position: Position of the tool.
-        source: Its source id.
         takes: Its arguments.
         gives: The fields of its result.
         subjects: The stems of what its name says it works on.
@@ -383,7 +375,6 @@ class _NamedFields:
     """
 
     position: int
-    source: str
     takes: Sequence[Field]
     gives: Sequence[Field]
     subjects: Sequence[str]
@@ -392,7 +383,7 @@ class _NamedFields:
     def name_arguments(self) -> Iterator[tuple[FieldKey, _HeldField]]:
         """Return the arguments under every name that they may be given under."""
         for field in self.takes:
-            names = _names([field], () if field.key in self.idle else self.subjects)
+            names = _name_fields([field], () if field.key in self.idle else self.subjects)
             for key, (_, trust) in names.items():
                 yield key, _HeldField(self.position, field, trust)
 
@@ -401,63 +392,17 @@ class _NamedFields:
 
         What a tool had to be given is nothing that it finds.
         """
-        known = {key: held.field.required for key, held in self.name_arguments()}
+        named = self.name_arguments() if self.gives else ()
+        known = {key: held.field.required for key, held in named}
         telling = [field for field in self.gives if field.key not in self.idle]
-        for key, (field, trust) in _names(telling, self.subjects).items():
+        for key, (field, trust) in _name_fields(telling, self.subjects).items():
             if not known.get(key):
                 yield key, _HeldField(self.position, field, trust, key in known)
 
 
-def _index_results(named: Iterable[_NamedFields]) -> tuple[_Filled, list[set[FieldKey]]]:
-    """Return the fields of results by name and source, and the names of each tool's."""
-    given: _Filled = defaultdict(_by_source)
-    offers: list[set[FieldKey]] = []
-    for one in named:
-        found = dict(one.name_results() if one.gives else ())
-        for key, held in found.items():
-            given[key][one.source].append(held)
-        offers.append(set(found))
-    return given, offers
-
-
-def _index_arguments(
-    named: Iterable[_NamedFields], given: Collection[FieldKey]
-) -> tuple[_Filled, Mapping[str, AbstractSet[FieldKey]]]:
-    """Return the arguments under names that are *given*, and by source those that are required.
-
-    Most arguments have names that no result has, and so meet nothing.
-    """
-    taken: _Filled = defaultdict(_by_source)
-    handles: defaultdict[str, set[FieldKey]] = defaultdict(set)
-    for one in named:
-        for key, held in one.name_arguments():
-            if key in given:
-                taken[key][one.source].append(held)
-                if held.field.required:
-                    handles[one.source].add(key)
-    return taken, handles
-
-
-def _work(tool: Tool, subjects: Sequence[str]) -> _ToolSubjects:
-    own = set(split_words(tool.source_id))
-    words = [word for word in split_words(tool.name) if word not in own]
-    return _ToolSubjects(
-        frozenset(subjects), subjects[-1] if subjects else "", weigh_kinds(tool, words)
-    )
-
-
-_Filled = defaultdict[FieldKey, defaultdict[str, list[_HeldField]]]
-
-
-def _by_source() -> defaultdict[str, list[_HeldField]]:
-    return defaultdict(list)
-
-
-def _subjects(tool: Tool) -> list[str]:
-    return list(dict.fromkeys(singular(term) for term in subject_terms(tool.name)))
-
-
-def _names(fields: Sequence[Field], subjects: Sequence[str]) -> dict[FieldKey, tuple[Field, float]]:
+def _name_fields(
+    fields: Sequence[Field], subjects: Sequence[str]
+) -> dict[FieldKey, tuple[Field, float]]:
     """Return the fields by every name, with what the name is worth.
 
     A field's own name goes before what its owner or its tool would make of it.
@@ -475,40 +420,31 @@ def _names(fields: Sequence[Field], subjects: Sequence[str]) -> dict[FieldKey, t
     return names
 
 
-def _wrappers(
-    sources: Sequence[str], gives: Sequence[Sequence[Field]]
-) -> dict[str, frozenset[FieldKey]]:
-    """Return the fields that are all that many tools of a server give, such as `content`."""
-    only = Counter(
-        (source, fields[0].key)
-        for source, fields in zip(sources, gives, strict=True)
-        if len(fields) == 1 and len(fields[0].key) == 1
-    )
-    giving = Counter(source for source, fields in zip(sources, gives, strict=True) if fields)
-    found: defaultdict[str, set[FieldKey]] = defaultdict(set)
-    for (source, key), count in only.items():
-        if _is_common(count, giving[source]):
-            found[source].add(key)
-    return {source: frozenset(keys) for source, keys in found.items()}
-
-
-def _is_common(count: int, giving: int) -> bool:
-    """Return whether *count* of the tools that give anything are most of them."""
-    return count > max(_FEW_GIVERS, giving) * _MANY_GIVERS
-
-
-def _generic(
+def _find_idle(
     sources: Sequence[str], gives: Sequence[Sequence[Field]], needs: Sequence[Sequence[Field]]
-) -> frozenset[FieldKey]:
-    """Return the fields of one word that many servers hold, or most that give anything on one."""
-    servers: defaultdict[FieldKey, set[str]] = defaultdict(set)
-    givers: Counter[tuple[str, FieldKey]] = Counter()
+) -> tuple[Mapping[str, AbstractSet[FieldKey]], AbstractSet[FieldKey]]:
+    """Return the fields of one word that say little.
+
+    The first are by server those that are all that many of its tools give, such as `content`; the
+    others are held by many servers, or given by most tools of one that give anything.
+    """
     giving = Counter(source for source, fields in zip(sources, gives, strict=True) if fields)
+    givers: Counter[tuple[str, FieldKey]] = Counter()
+    alone: Counter[tuple[str, FieldKey]] = Counter()
+    servers: defaultdict[FieldKey, set[str]] = defaultdict(set)
     for source, given, needed in zip(sources, gives, needs, strict=True):
         keys = {field.key for field in given if len(field.key) == 1}
+        givers.update((source, key) for key in keys)
+        alone.update((source, key) for key in keys if len(given) == 1)
         for key in keys | {field.key for field in needed if len(field.key) == 1}:
             servers[key].add(source)
-        givers.update((source, key) for key in keys)
+    wrappers: defaultdict[str, set[FieldKey]] = defaultdict(set)
+    generic: set[FieldKey] = set()
+    for (source, name), count in givers.items():
+        common = max(_FEW_GIVERS, giving[source]) * _MANY_GIVERS
+        if count > common:
+            generic.add(name)
+        if alone[source, name] > common:
+            wrappers[source].add(name)
     most = max(_FEW_SERVERS, len(giving) * _MANY_SERVERS)
-    common = {key for (source, key), count in givers.items() if _is_common(count, giving[source])}
-    return frozenset(common | {key for key, held in servers.items() if len(held) > most})
+    return wrappers, generic | {key for key, held in servers.items() if len(held) > most}

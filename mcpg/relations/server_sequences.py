@@ -6,7 +6,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import product
 from math import exp
 from pathlib import Path
@@ -145,40 +145,29 @@ _Stages = Sequence[float]
 
 
 @dataclass(frozen=True, slots=True)
-class _FirstTool:
-    """What a tool brings along as the one that comes first.
+class _ToolEvidence:
+    """What a tool brings along to every comparison.
 
     Attributes:
         work: What it does.
-        base: What counts whatever follows.
+        before: What counts whatever follows it.
+        after: What counts whatever comes before it.
         always: What each stage of the next tool weighs.
         alike: What it weighs besides by how alike their nouns are.
         same_head: What it weighs besides where their heads are the same.
         meets: What it weighs besides by how rare an argument is that asks for the head.
         opens: What it weighs that the next tool needs something that this one cannot name.
+        needed: How rare the rarest of its required arguments is.
     """
 
     work: Work
-    base: float
+    before: float
+    after: float
     always: _Stages
     alike: _Stages
     same_head: _Stages
     meets: _Stages
     opens: float
-
-
-@dataclass(frozen=True, slots=True)
-class _NextTool:
-    """What a tool brings along as the one that follows.
-
-    Attributes:
-        work: What it does.
-        base: What counts whatever comes first.
-        needed: How rare the rarest of its required arguments is.
-    """
-
-    work: Work
-    base: float
     needed: float
 
 
@@ -192,25 +181,24 @@ class StepScorer:
     def __init__(self, works: Sequence[Work]) -> None:
         """Prepare to compare *works*, what all tools of a server do."""
         self._weights = step_weights()
-        self._firsts = [_first(work, self._weights) for work in works]
-        self._nexts = [_next(work, self._weights) for work in works]
+        self._tools = [_gather_evidence(work, self._weights) for work in works]
 
     def probability(self, at: int, to: int) -> float:
         """Return how likely the tool at the place *to* follows the one at *at*."""
-        a, b = self._firsts[at], self._nexts[to]
+        a, b = self._tools[at], self._tools[to]
         first, then = a.work, b.work
-        logit = a.base + b.base + self._by_subject(a, then) + self._by_words(first, then)
+        logit = a.before + b.after + self._add_subject(a, then) + self._add_words(first, then)
         if a.opens:
             logit += a.opens * b.needed
         if first.handles or then.handles:
-            logit += self._by_handles(a, then)
+            logit += self._add_handles(a, then)
         if to in first.names:
             logit += self._weights["names it"]
         if at in then.names:
             logit += self._weights["is named by it"]
         return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
 
-    def _by_subject(self, a: _FirstTool, then: Work) -> float:
+    def _add_subject(self, a: _ToolEvidence, then: Work) -> float:
         first, weights = a.work, self._weights
         logit = _dot(a.always, then.stages)
         if not (first.nouns and then.nouns):
@@ -226,7 +214,7 @@ class StepScorer:
             logit += weights["rarest noun"] * _greatest(first.nouns, then.nouns)
         return logit
 
-    def _by_words(self, first: Work, then: Work) -> float:
+    def _add_words(self, first: Work, then: Work) -> float:
         weights = self._weights
         logit = weights["prose alike"] * _likeness(first.prose, then.prose)
         if first.takes and then.takes:
@@ -245,7 +233,7 @@ class StepScorer:
         logit += weights["told of nouns"] * told + weights["prose of nouns"] * prose
         return logit + weights["nouns in prose"] * _greatest(then.nouns, first.prose)
 
-    def _by_handles(self, a: _FirstTool, then: Work) -> float:
+    def _add_handles(self, a: _ToolEvidence, then: Work) -> float:
         first, weights = a.work, self._weights
         mine, theirs = first.handles, then.handles
         gap = [one for key, one in theirs.items() if key not in mine and key != first.head]
@@ -265,22 +253,19 @@ class StepScorer:
         return logit
 
 
-def _first(work: Work, weights: Mapping[str, float]) -> _FirstTool:
+def _gather_evidence(work: Work, weights: Mapping[str, float]) -> _ToolEvidence:
     is_open = (work.kinds[0] + work.kinds[1]) * (not work.handles)
-    base = weights["bias"] + weights["open search"] * is_open
-    base += weights["first deletes"] * work.kinds[DELETE]
-    base += 0.0 if work.needs else weights["first has no needs"]
+    before = weights["bias"] + weights["open search"] * is_open
+    before += weights["first deletes"] * work.kinds[DELETE]
+    before += 0.0 if work.needs else weights["first has no needs"]
+    after = weights["next deletes"] * work.kinds[DELETE]
+    after += 0.0 if work.needs else weights["next has no needs"]
     always, alike, same_head, meets = (
         tuple([_dot(row, work.stages) for row in rows]) for rows in _stage_weights()
     )
     opens = weights["open search for id"] * is_open * (work.head == "")
-    return _FirstTool(work, base, always, alike, same_head, meets, opens)
-
-
-def _next(work: Work, weights: Mapping[str, float]) -> _NextTool:
-    base = weights["next deletes"] * work.kinds[DELETE]
-    base += 0.0 if work.needs else weights["next has no needs"]
-    return _NextTool(work, base, max(work.needs.values(), default=0.0))
+    needed = max(work.needs.values(), default=0.0)
+    return _ToolEvidence(work, before, after, always, alike, same_head, meets, opens, needed)
 
 
 def _dot(weights: _Stages, stages: _Stages) -> float:
@@ -312,33 +297,6 @@ def find_sequence(a: Work, b: Work) -> tuple[int, int] | None:
 LEAST_CHANCE = 0.8
 """So likely a next step is at least."""
 
-
-def reason_for(a: Work, b: Work, at: int, to: int, forms: Mapping[str, str]) -> str:
-    """Return for people why *b* follows *a*: the most telling evidence.
-
-    Args:
-        a: The tool that comes first.
-        b: The tool that follows.
-        at: The place of *a* among the tools of the server.
-        to: The place of *b*.
-        forms: For each stem, the word that people read.
-    """
-    sequence = find_sequence(a, b)
-    if sequence:
-        first, then = (_DONE[kind] for kind in sequence)
-        return f"sequence on one {forms.get(a.head, a.head)!r}: {first}, then {then}"
-    if to in a.names:
-        return "its description names it"
-    if at in b.names:
-        return "the description there names this tool"
-    if a.head in b.handles and a.head not in a.handles:
-        return f"there an argument asks for the {forms.get(a.head, a.head)!r} of this one"
-    shared = sorted((-a.nouns[noun], noun) for noun in a.nouns.keys() & b.nouns.keys())
-    if shared:
-        return f"works on {forms.get(shared[0][1], shared[0][1])!r} as this one does"
-    return "this kind of work often follows in one server"
-
-
 MOST_NEAREST = 24
 """A tool of a large server is weighed only against so many that are close to it."""
 
@@ -369,7 +327,7 @@ class ServerSteps:
         self._steps = (
             StepWeigher(tools, memo)
             if self.is_large or not memo.keeps
-            else _recall_steps(tools, memo)
+            else memo.recall(_STEPS, partial(_encode_inputs, tools), partial(_find_steps, tools))
         )
 
     def chances(
@@ -410,19 +368,26 @@ class StepWeigher:
 
     @cached_property
     def forms(self) -> Mapping[str, str]:
-        """For each stem of the names, the word that people read."""
-        return _forms(self._names)
+        """For each stem of the names, the word that people read: the commonest, then shortest."""
+        counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for name in self._names:
+            for word in split_words(name):
+                counted[singular(stem(word))][word] += 1
+        return {
+            one: min(words, key=lambda word: (-words[word], len(word), word))
+            for one, words in counted.items()
+        }
 
     def chances(self, at: int, others: Iterable[int], least: float = 0.0) -> dict[int, float]:
         """Return how likely which of *others* follow the tool at *at*, where not below *least*."""
-        return {
-            to: chance for to in others if to != at and (chance := self.chance(at, to)) >= least
-        }
-
-    def chance(self, at: int, to: int) -> float:
-        """Return how likely the tool at *to* follows the one at *at*."""
-        is_sequence = find_sequence(self.works[at], self.works[to])
-        return _CHANCE_OF_SEQUENCE if is_sequence else self._scorer.probability(at, to)
+        found: dict[int, float] = {}
+        for to in others:
+            if to != at:
+                is_sequence = find_sequence(self.works[at], self.works[to])
+                chance = _CHANCE_OF_SEQUENCE if is_sequence else self._scorer.probability(at, to)
+                if chance >= least:
+                    found[to] = chance
+        return found
 
     def is_silent(self, at: int) -> bool:
         """Return whether the tool at *at* takes no argument."""
@@ -430,7 +395,21 @@ class StepWeigher:
 
     def reason(self, at: int, to: int) -> str:
         """Return for people why the tool at *to* follows the one at *at*."""
-        return reason_for(self.works[at], self.works[to], at, to, self.forms)
+        a, b, forms = self.works[at], self.works[to], self.forms
+        sequence = find_sequence(a, b)
+        if sequence:
+            first, then = (_DONE[kind] for kind in sequence)
+            return f"sequence on one {forms.get(a.head, a.head)!r}: {first}, then {then}"
+        if to in a.names:
+            return "its description names it"
+        if at in b.names:
+            return "the description there names this tool"
+        if a.head in b.handles and a.head not in a.handles:
+            return f"there an argument asks for the {forms.get(a.head, a.head)!r} of this one"
+        shared = sorted((-a.nouns[noun], noun) for noun in a.nouns.keys() & b.nouns.keys())
+        if shared:
+            return f"works on {forms.get(shared[0][1], shared[0][1])!r} as this one does"
+        return "this kind of work often follows in one server"
 
 
 class _RecalledSteps(NamedTuple):
@@ -456,25 +435,22 @@ class _RecalledSteps(NamedTuple):
         return self.reasons[at, to]
 
 
-def _recall_steps(tools: Sequence[Tool], memo: BuildCache) -> _RecalledSteps:
+def _encode_inputs(tools: Sequence[Tool]) -> bytes:
+    return encode_parts(
+        [
+            (one.source_id, one.name, one.description, one.hints.read_only, one.input_schema)
+            for one in tools
+        ]
+    )
+
+
+def _find_steps(tools: Sequence[Tool]) -> _RecalledSteps:
     """Return what follows what among *tools* of one server, which depends on no others."""
-
-    def list_step_inputs() -> bytes:
-        return encode_parts(
-            [
-                (one.source_id, one.name, one.description, one.hints.read_only, one.input_schema)
-                for one in tools
-            ]
-        )
-
-    def find_steps() -> _RecalledSteps:
-        steps, places = StepWeigher(tools), range(len(tools))
-        likely = [steps.chances(at, places, LEAST_NOTED) for at in places]
-        pairs = {pair for at in places for to in likely[at] for pair in ((at, to), (to, at))}
-        reasons = {pair: steps.reason(*pair) for pair in sorted(pairs)}
-        return _RecalledSteps([*filter(steps.is_silent, places)], likely, reasons)
-
-    return memo.recall(_STEPS, list_step_inputs, find_steps)
+    steps, places = StepWeigher(tools), range(len(tools))
+    likely = [steps.chances(at, places, LEAST_NOTED) for at in places]
+    pairs = {pair for at in places for to in likely[at] for pair in ((at, to), (to, at))}
+    reasons = {pair: steps.reason(*pair) for pair in sorted(pairs)}
+    return _RecalledSteps([*filter(steps.is_silent, places)], likely, reasons)
 
 
 def _encode(steps: _RecalledSteps) -> bytes | None:
@@ -496,18 +472,6 @@ def _decode(data: bytes) -> _RecalledSteps:
 _STEPS = ResultKind("steps", _encode, _decode)
 
 
-def _forms(names: Iterable[str]) -> dict[str, str]:
-    """Return for each stem of *names* the word that people read, the shortest of the commonest."""
-    counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for name in names:
-        for word in split_words(name):
-            counted[singular(stem(word))][word] += 1
-    return {
-        one: min(words, key=lambda word: (-words[word], len(word), word))
-        for one, words in counted.items()
-    }
-
-
 def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
     """Return for people why no edge is inferred for a tool.
 
@@ -523,15 +487,11 @@ def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
     likeliest = min(chances, key=lambda to: (-chances[to], tools[to].id))
     likely = f"the likeliest next step, {tools[likeliest].name!r}, has a probability of"
     found = f"{likely} {format_below(chances[likeliest], LEAST_CHANCE)}"
-    return f"{_lack(steps, at)}; {found}"
-
-
-def _lack(steps: StepWeigher, at: int) -> str:
     work, others = steps.works[at], [*steps.works[:at], *steps.works[at + 1 :]]
     if not work.nouns:
-        return "its name does not tell what it works on"
+        return f"its name does not tell what it works on; {found}"
     nouns = " or ".join(repr(steps.forms.get(noun, noun)) for noun in sorted(work.nouns))
     held = {word for other in others for word in (*other.nouns, *" ".join(other.takes).split())}
     if held.isdisjoint(work.nouns):
-        return f"no other tool of its server is named for {nouns} or takes it"
-    return f"little follows from what other tools of its server do with {nouns}"
+        return f"no other tool of its server is named for {nouns} or takes it; {found}"
+    return f"little follows from what other tools of its server do with {nouns}; {found}"

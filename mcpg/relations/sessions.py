@@ -139,9 +139,11 @@ class SessionCounter:
         """Take a call of *tool*; for its times see `Call`."""
         number = self._numbers.get(tool)
         if number is None:
-            number = self._number_tool(tool)
-            if number is None:
+            if len(self._names) >= self._bounds.tools:
+                self.noticed.tools_left_out += 1
                 return
+            number = self._numbers[tool] = len(self._names)
+            self._names.append(tool)
         if len(session) > _LONGEST_KEY:
             session = blake2b(session.encode("utf-8", "surrogatepass")).hexdigest()[:_LONGEST_KEY]
         calls = self._open.get(session)
@@ -158,20 +160,21 @@ class SessionCounter:
         """Count what is still open, and return all counts, as learned from *files*."""
         while self._open:
             self._close(self._open.popitem(last=False)[1])
-        return ObservedCalls(
-            {_day(day): count for day, count in self._sessions.items()},
-            self._tool_counts(),
-            self._pair_counts(),
-            files,
-        )
-
-    def _number_tool(self, tool: str) -> int | None:
-        if len(self._names) >= self._bounds.tools:
-            self.noticed.tools_left_out += 1
-            return None
-        self._names.append(tool)
-        self._numbers[tool] = len(self._names) - 1
-        return len(self._names) - 1
+        tools: defaultdict[str, dict[str, ToolCounts]] = defaultdict(dict)
+        for key, lanes in self._tools.items():
+            name, day = self._names[key & _NUMBER], _format_day(key >> _TOOL_BITS)
+            tools[name][day] = ToolCounts(*_split_lanes(lanes, 4))
+        pairs: defaultdict[Pair, dict[str, PairCounts]] = defaultdict(dict)
+        while self._pairs:  # each goes when it is taken, so that there are never two of all
+            key, lanes = self._pairs.popitem()
+            first, second = self._names[key >> _TOOL_BITS & _NUMBER], self._names[key & _NUMBER]
+            counts, day = PairCounts(*_split_lanes(lanes, 7)), _format_day(key >> 2 * _TOOL_BITS)
+            if first < second:
+                pairs[first, second][day] = counts
+            else:
+                pairs[second, first][day] = turn(counts)
+        sessions = {_format_day(day): count for day, count in self._sessions.items()}
+        return ObservedCalls(sessions, dict(tools), dict(pairs), files)
 
     def _make_room(self, session: str) -> None:
         """Count a session before it is known to be over: a long one, else the quietest."""
@@ -184,7 +187,7 @@ class SessionCounter:
 
     def _close(self, calls: list[SessionCall]) -> None:
         self._held -= len(calls)
-        for part in self._parts(self._sort_calls(calls)):
+        for part in self._cut_at_pauses(self._sort_calls(calls)):
             self._count(part)
 
     def _sort_calls(self, calls: list[SessionCall]) -> list[SessionCall]:
@@ -206,7 +209,7 @@ class SessionCounter:
         dated.sort(key=itemgetter(0))
         return dated
 
-    def _parts(self, calls: list[SessionCall]) -> Iterator[list[SessionCall]]:
+    def _cut_at_pauses(self, calls: list[SessionCall]) -> Iterator[list[SessionCall]]:
         """Cut *calls* at pauses, and drop those that are there twice."""
         part: list[SessionCall] = []
         seen: set[SessionCall] = set()
@@ -245,58 +248,37 @@ class SessionCounter:
                 _relate(call, steps, found)
                 steps.append(call)
         for one, other in failed:
-            _fail(one, other, found)
-        self._add_tools(calls, day)
-        self._add_pairs(found, day)
+            if one != other:  # which failed, unless it succeeded after the first as well
+                pair = one << _TOOL_BITS | other if one < other else other << _TOOL_BITS | one
+                succeeded, failure = _FAILS[one < other]
+                if not found.get(pair, 0) & succeeded:
+                    found[pair] = found.get(pair, 0) | failure
+        self.noticed.tools_left_out += self._add(
+            _count_calls(calls), self._tools, day << _TOOL_BITS
+        )
+        self.noticed.pairs_left_out += self._add(found, self._pairs, day << (2 * _TOOL_BITS))
 
-    def _add_tools(self, calls: list[SessionCall], day: int) -> None:
-        of_tool: dict[int, int] = {}
-        for call in calls:
-            so_far = of_tool.get(call.tool, 1)
-            failure = 0 if call.succeeded else 1 << (3 * _LANE)
-            has_succeeded = (so_far >> _LANE & 1 | call.succeeded) << _LANE
-            of_tool[call.tool] = (
-                (so_far & ~(1 << _LANE) | has_succeeded) + (1 << 2 * _LANE) + failure
-            )
-        tools, above = self._tools, day << _TOOL_BITS
-        for tool, counts in of_tool.items():
-            key = above | tool
-            if key in tools:
-                tools[key] += counts
-            elif len(tools) < self._bounds.pairs:
-                tools[key] = counts
+    def _add(self, found: Mapping[int, int], known: dict[int, int], above: int) -> int:
+        """Add what was *found* of a day to what is *known*; return how much finds no room."""
+        left_out = 0
+        for key, counts in found.items():
+            if above | key in known:
+                known[above | key] += counts
+            elif len(known) < self._bounds.pairs:
+                known[above | key] = counts
             else:
-                self.noticed.tools_left_out += 1
+                left_out += 1
+        return left_out
 
-    def _add_pairs(self, found: Mapping[int, int], day: int) -> None:
-        pairs, above = self._pairs, day << (2 * _TOOL_BITS)
-        for pair, counts in found.items():
-            key = above | pair
-            if key in pairs:
-                pairs[key] += counts
-            elif len(pairs) < self._bounds.pairs:
-                pairs[key] = counts
-            else:
-                self.noticed.pairs_left_out += 1
 
-    def _tool_counts(self) -> dict[str, dict[str, ToolCounts]]:
-        found: defaultdict[str, dict[str, ToolCounts]] = defaultdict(dict)
-        for key, counts in self._tools.items():
-            name, day = self._names[key & _NUMBER], _day(key >> _TOOL_BITS)
-            found[name][day] = ToolCounts(*_lanes(counts, 4))
-        return dict(found)
-
-    def _pair_counts(self) -> dict[Pair, dict[str, PairCounts]]:
-        found: defaultdict[Pair, dict[str, PairCounts]] = defaultdict(dict)
-        while self._pairs:  # each goes when it is taken, so that there are never two of all
-            key, lanes = self._pairs.popitem()
-            first = self._names[key >> _TOOL_BITS & _NUMBER]
-            second = self._names[key & _NUMBER]
-            counts = PairCounts(*_lanes(lanes, 7))
-            pair = (first, second) if first < second else (second, first)
-            day = _day(key >> 2 * _TOOL_BITS)
-            found[pair][day] = counts if first < second else turn(counts)
-        return dict(found)
+def _count_calls(calls: list[SessionCall]) -> dict[int, int]:
+    """Return the counts of each tool in one session."""
+    found: dict[int, int] = {}
+    for call in calls:
+        so_far = found.get(call.tool, _CALLED)
+        so_far |= _SUCCEEDED if call.succeeded else 0
+        found[call.tool] = so_far + _ONE_CALL + (0 if call.succeeded else _ONE_FAILURE)
+    return found
 
 
 def _relate(call: SessionCall, steps: list[SessionCall], found: dict[int, int]) -> None:
@@ -314,20 +296,9 @@ def _relate(call: SessionCall, steps: list[SessionCall], found: dict[int, int]) 
         marks = _FOLLOWS
 
 
-def _fail(one: int, other: int, found: dict[int, int]) -> None:
-    """Note that *other* failed after *one*, unless it succeeded after it as well."""
-    if one == other:
-        return
-    pair = one << _TOOL_BITS | other if one < other else other << _TOOL_BITS | one
-    succeeded, failed = _FAILS[one < other]
-    so_far = found.get(pair, 0)
-    if not so_far & succeeded:
-        found[pair] = so_far | failed
-
-
-def _lanes(counts: int, many: int) -> list[int]:
+def _split_lanes(counts: int, many: int) -> list[int]:
     return [counts >> (_LANE * lane) & _MASK for lane in range(many)]
 
 
-def _day(ordinal: int) -> str:
+def _format_day(ordinal: int) -> str:
     return date.fromordinal(ordinal).isoformat() if ordinal else UNDATED

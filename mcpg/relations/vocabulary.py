@@ -99,17 +99,10 @@ def classify_operation(tool: Tool) -> ToolOperation:
         for word in split_words(name):
             if word in _BY_WORD:
                 return _BY_WORD[word]
-    return _classify_words(split_words(tool.description)) or _classify_hints(tool)
-
-
-def _classify_words(words: Iterable[str]) -> ToolOperation | None:
-    stems = {stem(word) for word in words}
-    return next((kind for kind, verbs in _BY_STEM.items() if stems & verbs), None)
-
-
-def _classify_hints(tool: Tool) -> ToolOperation:
+    stems = {stem(word) for word in split_words(tool.description)}
+    described = next((kind for kind, verbs in _BY_STEM.items() if stems & verbs), None)
     changes = tool.hints.read_only is False or tool.hints.destructive is True
-    return ToolOperation.ACT if changes else ToolOperation.OTHER
+    return described or (ToolOperation.ACT if changes else ToolOperation.OTHER)
 
 
 # The first words of a name tell what a tool does; that of a description may be of another kind.
@@ -210,7 +203,7 @@ def subject_terms(text: str, language: str | None = None) -> list[str]:
 
     *language* is the one that the text is likely in.
     """
-    return [*map(_terms.__getitem__, _subject_words(text, language))]
+    return [*map(_terms.__getitem__, _split_subject_words(text, language))]
 
 
 def build_vocabulary(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> Vocabulary:
@@ -227,15 +220,21 @@ def build_vocabulary(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -
     found: list[Mapping[str, float]] = []
     subjects: list[tuple[str, ...]] = []
     for run in runs:
-        texts = _read_run(run, language, memo)
+        texts = memo.recall(
+            _TEXTS, partial(_encode_inputs, run, language), partial(_read_run, run, language)
+        )
         named.update(texts.named)
         told.update(texts.told)
         found += texts.terms
         subjects += texts.subjects
     holders = Counter(chain.from_iterable(found))
-    values = _rate_terms(holders, len(tools))
-    kept = tuple(_telling(terms, values) for terms in found)
-    return Vocabulary(kept, holders, _choose_forms(named, told), len(tools), subjects)
+    # For each term whether it is generic, whether one tool alone holds it, and its rarity.
+    limit, size = max(_TOO_FEW_TO_COUNT, int(len(tools) * _GENERIC_SHARE)), len(tools)
+    values = {
+        term: (count > limit, count == 1, rarity(count, size)) for term, count in holders.items()
+    }
+    kept = tuple(_choose_telling(terms, values) for terms in found)
+    return Vocabulary(kept, holders, _choose_forms(named, told), size, subjects)
 
 
 _VOTES: ResultKind[list[int]] = ResultKind(
@@ -259,12 +258,7 @@ def _find_language(runs: Iterable[Sequence[Tool]], memo: BuildCache) -> str | No
 
 
 def _choose_forms(named: Mapping[str, int], told: AbstractSet[str]) -> dict[str, str]:
-    """Return for each term the word that people read: that of most names, the shortest of these.
-
-    Args:
-        named: How often each word names the subject of a tool.
-        told: The words of prose.
-    """
+    """Return for each term the word that people read: that of most names, the shortest of these."""
     ranked = sorted((-named.get(word, 0), len(word), word) for word in {*told, *named})
     forms: dict[str, str] = {}
     for _, _, word in ranked:
@@ -272,7 +266,7 @@ def _choose_forms(named: Mapping[str, int], told: AbstractSet[str]) -> dict[str,
     return forms
 
 
-def _places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
+def _list_places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
     """Return the texts that name what *tool* is about, with the weight of their place.
 
     Aliases are not among them: an alias is a whole request in any language, verbs and all, and
@@ -323,45 +317,31 @@ def _decode(data: bytes) -> _RunTexts:
 _TEXTS = ResultKind("terms", _encode, _decode)
 
 
-def _read_run(run: Sequence[Tool], language: str | None, memo: BuildCache) -> _RunTexts:
+def _encode_inputs(run: Sequence[Tool], language: str | None) -> bytes:
+    texts = [(tool.source_id, *chain.from_iterable(_list_places(tool))) for tool in run]
+    return encode_parts((language, texts))
+
+
+def _read_run(run: Sequence[Tool], language: str | None) -> _RunTexts:
     """Return what the texts of a run of tools hold, most of which are in *language*."""
-
-    def read_run_texts() -> _RunTexts:
-        named: Counter[str] = Counter()
-        told: dict[str, None] = {}
-        terms: list[Mapping[str, float]] = []
-        for tool in run:
-            places = [
-                (weight, [word for text in texts for word in _subject_words(text, language)])
-                for weight, texts in _places(tool)
-            ]
-            for weight, words in places:
-                if weight > PROSE:
-                    named.update(words)
-                else:
-                    told |= dict.fromkeys(words)
-            terms.append(_collect_terms(places))
-        return _RunTexts([_name_subjects(tool) for tool in run], terms, named, [*told])
-
-    def list_run_inputs() -> bytes:
-        texts = [(tool.source_id, *chain.from_iterable(_places(tool))) for tool in run]
-        return encode_parts((language, texts))
-
-    return memo.recall(_TEXTS, list_run_inputs, read_run_texts)
-
-
-def _name_subjects(tool: Tool) -> tuple[str, ...]:
-    """Return what the name of *tool* says it works on, without what names its server."""
-    server = map(singular, subject_terms(tool.source_id))
-    return tuple(sorted({*map(singular, subject_terms(tool.name))}.difference(server)))
-
-
-def _collect_terms(places: Sequence[tuple[float, Sequence[str]]]) -> dict[str, float]:
-    """Return the terms of a tool with the weights of their places, of each the greatest."""
-    terms: dict[str, float] = {}
-    for weight, words in reversed(places):
-        terms.update(dict.fromkeys(map(_terms.__getitem__, words), weight))
-    return terms
+    named: Counter[str] = Counter()
+    told: dict[str, None] = {}
+    found: list[Mapping[str, float]] = []
+    subjects: list[tuple[str, ...]] = []
+    for tool in run:
+        terms: dict[str, float] = {}
+        for weight, texts in reversed(_list_places(tool)):
+            words = [word for text in texts for word in _split_subject_words(text, language)]
+            terms.update(dict.fromkeys(map(_terms.__getitem__, words), weight))
+            if weight > PROSE:
+                named.update(words)
+            else:
+                told |= dict.fromkeys(words)
+        found.append(terms)
+        server = map(singular, subject_terms(tool.source_id))
+        own = {*map(singular, subject_terms(tool.name))}.difference(server)
+        subjects.append(tuple(sorted(own)))
+    return _RunTexts(subjects, found, named, [*told])
 
 
 class _TermCache(dict[str, str]):
@@ -382,41 +362,25 @@ _terms = _TermCache()
 _PROPER = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b")
 
 
-def _lower_name(name: re.Match[str]) -> str:
-    return name.group().lower()
-
-
-def _split_subject_words(text: str, language: str | None) -> list[str]:
-    words = split_words(_PROPER.sub(_lower_name, text) if " " in text else text)
+def _split_text(text: str, language: str | None) -> list[str]:
+    plain = _PROPER.sub(lambda name: name[0].lower(), text) if " " in text else text
+    words = split_words(plain)
     dropped = stop_words_in(words, language)
     named = [*filter(_terms.__getitem__, words)]
     return [word for word in named if word not in dropped] if dropped else named
 
 
 # Each stage of relating looks at the names of tools and servers.
-_words_of_name = lru_cache(_MOST_NAMES)(_split_subject_words)
+_split_name = lru_cache(_MOST_NAMES)(_split_text)
 
 
-def _subject_words(text: str, language: str | None) -> list[str]:
+def _split_subject_words(text: str, language: str | None) -> list[str]:
     """Return the words of *text* that may name a subject; the list is shared."""
     is_name = len(text) <= _LONGEST_NAME and " " not in text
-    return (_words_of_name if is_name else _split_subject_words)(text, language)
+    return (_split_name if is_name else _split_text)(text, language)
 
 
-def _rate_terms(holders: Mapping[str, int], size: int) -> dict[str, tuple[bool, bool, float]]:
-    """Return for each term whether it is generic, whether one tool alone holds it, and its rarity.
-
-    Args:
-        holders: For each term, how many tools hold it.
-        size: How many tools there are.
-    """
-    limit = max(_TOO_FEW_TO_COUNT, int(size * _GENERIC_SHARE))
-    return {
-        term: (count > limit, count == 1, rarity(count, size)) for term, count in holders.items()
-    }
-
-
-def _telling(
+def _choose_telling(
     terms: Mapping[str, float], values: Mapping[str, tuple[bool, bool, float]]
 ) -> dict[str, float]:
     """Keep the terms of one tool that tell most: first the shared ones, of these the rarest.
@@ -510,14 +474,16 @@ def given_fields(tool: Tool) -> list[Field]:
     if not tool.output_schema:
         return []
     found = walk_parameters(tool.output_schema, max_depth=_DEEPEST, max_parameters=_MOST)
-    holders = {_steps(parameter)[:-1] for parameter in found}
+    holders = {_split_path(parameter)[:-1] for parameter in found}
     # An argument that is a name or a number cannot take a record: its own fields are what flows.
-    return [_field(parameter) for parameter in found if _steps(parameter) not in holders]
+    return [_make_field(parameter) for parameter in found if _split_path(parameter) not in holders]
 
 
 def taken_fields(tool: Tool) -> list[Field]:
     """List the arguments of *tool*."""
-    return list(map(_field, walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST)))
+    return list(
+        map(_make_field, walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST))
+    )
 
 
 def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[FieldKey, bool]]:
@@ -532,17 +498,21 @@ def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[Field
     """
     if len(field.key) != 1:
         return
-    if field.owner:
-        yield _join_keys(field.key, field.owner), True
+    owners: list[tuple[FieldKey, bool]] = [(field.owner, True)] if field.owner else []
     if subjects:
-        yield _join_keys(field.key, tuple(subjects)), not field.owner
+        owners.append((tuple(subjects), not field.owner))
     if len(subjects) > 1:
-        yield from ((_join_keys(field.key, (subject,)), False) for subject in subjects)
+        owners += [((subject,), False) for subject in subjects]
+    for owner, is_whole in owners:
+        yield tuple(sorted({*field.key, *owner})), is_whole
 
 
 def fits(needed: Field, given: Field) -> bool:
     """Return whether a value of *given* can stand where *needed* is asked for."""
-    return accepts(needed.types, given.types) and _accepts_format(needed.format, given.format)
+    if not accepts(needed.types, given.types):
+        return False
+    one, other = needed.format.lower(), given.format.lower()
+    return not (one and other) or _FAMILIES.get(one, one) == _FAMILIES.get(other, other)
 
 
 def accepts(needed: frozenset[str], given: frozenset[str]) -> bool:
@@ -556,23 +526,12 @@ def accepts(needed: frozenset[str], given: frozenset[str]) -> bool:
     return not wider.isdisjoint(given)
 
 
-def _accepts_format(needed: str, given: str) -> bool:
-    if not needed or not given:
-        return True
-    needed, given = needed.lower(), given.lower()
-    return _FAMILIES.get(needed, needed) == _FAMILIES.get(given, given)
-
-
-def _join_keys(key: FieldKey, owner: FieldKey) -> FieldKey:
-    return tuple(sorted({*key, *owner}))
-
-
-def _steps(parameter: Parameter) -> tuple[str, ...]:
+def _split_path(parameter: Parameter) -> tuple[str, ...]:
     return tuple(step for step in _STEPS.split(parameter.path) if step)
 
 
-def _field(parameter: Parameter) -> Field:
-    *owners, name = _steps(parameter) or ("",)
+def _make_field(parameter: Parameter) -> Field:
+    *owners, name = _split_path(parameter) or ("",)
     types = frozenset(parameter.type.split("|")) if parameter.type else frozenset[str]()
     owner = field_key(owners[-1]) if owners else ()
     form, required = parameter.format, parameter.required

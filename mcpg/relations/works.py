@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain
 from sys import intern
 from typing import NamedTuple
@@ -104,29 +104,30 @@ def describe_works(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> 
         memo: What is known from an earlier run; what comes out is the same without it.
     """
     words = [[one for one in split_words(tool.name) if one] for tool in tools]
-    idle = _prefixes(words) | set(split_words(tools[0].source_id))
+    idle = _find_prefixes(words) | set(split_words(tools[0].source_id))
     words = [[one for one in row if one not in idle] or row[-1:] for row in words]
     walked = [
         walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
         for tool in tools
     ]
-    drafts = _drafts(tools, words, walked, memo)
+    drafts = _make_drafts(tools, words, walked, memo)
     size = max(_LEAST_SIZE, len(tools))
-    rarities = [_rarities(column, size) for column in zip(*drafts, strict=True)]
-    mentioned = _mentions(tools, walked)
+    # How rare each stem is that tools of the server hold in one place.
+    rarities = [
+        {
+            one: rarity(count, size)
+            for one, count in Counter(chain.from_iterable(map(frozenset, column))).items()
+        }
+        for column in zip(*drafts, strict=True)
+    ]
+    mentioned = _find_mentions(tools, walked)
     return [
-        _work(_by_handle(likely_kinds(tool, row), draft, row), draft, rarities, names)
+        _make_work(_weigh_kinds(tool, draft, row), draft, rarities, names)
         for tool, row, draft, names in zip(tools, words, drafts, mentioned, strict=True)
     ]
 
 
-def _rarities(column: Iterable[Sequence[str]], size: int) -> dict[str, float]:
-    """Return how rare each stem is that tools of a server of *size* tools hold in one place."""
-    counts = Counter(chain.from_iterable(map(frozenset, column)))
-    return {one: rarity(count, size) for one, count in counts.items()}
-
-
-def _work(
+def _make_work(
     kinds: tuple[float, ...],
     draft: _WorkDraft,
     rarities: Sequence[Mapping[str, float]],
@@ -140,22 +141,14 @@ def _work(
     handles = Bag(
         (token, needs[need]) for need in draft.needs for token in need.split() if token in named
     )
-    return Work(
-        kinds,
-        _kind(kinds),
-        _stages(kinds),
-        nouns,
-        draft.nouns[-1] if draft.nouns else "",
-        handles,
-        needs,
-        takes,
-        prose,
-        told,
-        names,
-    )
+    kind = next((kind for kind, share in enumerate(kinds) if share > _RATHER), -1)
+    one, many, create, change, delete = kinds
+    stages = (one, many, create, change + delete)
+    head = draft.nouns[-1] if draft.nouns else ""
+    return Work(kinds, kind, stages, nouns, head, handles, needs, takes, prose, told, names)
 
 
-def _prefixes(names: Sequence[Sequence[str]]) -> set[str]:
+def _find_prefixes(names: Sequence[Sequence[str]]) -> set[str]:
     """Return the words that most names begin with, which tell only the server."""
     if len(names) < _TOO_FEW_FOR_PREFIX:
         return set()
@@ -167,24 +160,17 @@ def _prefixes(names: Sequence[Sequence[str]]) -> set[str]:
     }
 
 
-def _drafts(
+def _make_drafts(
     tools: Sequence[Tool],
     names: Sequence[Sequence[str]],
     walked: Sequence[Sequence[Parameter]],
     memo: BuildCache,
 ) -> list[_WorkDraft]:
-    """Return what tells the work of each of *tools*.
-
-    Args:
-        tools: The tools of one server.
-        names: The words of the name of each, without those that tell only the server.
-        walked: The arguments of each.
-        memo: What is known from an earlier run.
-    """
+    """Return what tells the work of each of *tools*, by their names and arguments."""
     later = Counter(stem(one) for row in names for one in row[1:])
     first = Counter(stem(row[0]) for row in names if len(row) > 1)
     # Tools of one server often describe an argument in the same words.
-    told = _TextStems()
+    list_told = cache(_list_stems)
     drafts: list[_WorkDraft] = []
     for tool, row, found in zip(tools, names, walked, strict=True):
         is_verb = len(row) > 1 and later[stem(row[0])] <= first[stem(row[0])]
@@ -193,30 +179,36 @@ def _drafts(
             for word in row[is_verb:]
             if not names_operation(word) and len(word) > 1
         )
-        drafts.append(_WorkDraft([*dict.fromkeys(nouns)], *_recall_draft(tool, found, told, memo)))
+        others = memo.recall(
+            _DRAFTS,
+            partial(_encode_inputs, tool, found),
+            partial(_read_draft, tool, found, list_told),
+        )
+        drafts.append(_WorkDraft([*dict.fromkeys(nouns)], *others))
     return drafts
 
 
-def _recall_draft(
-    tool: Tool, found: Sequence[Parameter], told: Mapping[str, Sequence[str]], memo: BuildCache
+def _encode_inputs(tool: Tool, found: Sequence[Parameter]) -> bytes:
+    arguments = [(one.path, one.required, one.description[:_MOST_PROSE]) for one in found]
+    return json.dumps((tool.description[:_MOST_PROSE], arguments)).encode()
+
+
+def _read_draft(
+    tool: Tool, found: Sequence[Parameter], list_told: Callable[[str], Sequence[str]]
 ) -> list[list[str]]:
     """Return all of the draft of *tool* but its nouns: what does not depend on other tools."""
+    keys = [" ".join(field_key(one.path)) for one in found]
+    texts = dict.fromkeys(one.description for one in found)
+    return [
+        [key for key, one in zip(keys, found, strict=True) if one.required],
+        keys,
+        [*dict.fromkeys(_list_stems(tool.description))],
+        [*dict.fromkeys(chain.from_iterable(map(list_told, texts)))],
+    ]
 
-    def read_draft() -> list[list[str]]:
-        keys = [" ".join(field_key(one.path)) for one in found]
-        texts = dict.fromkeys(one.description for one in found)
-        return [
-            [key for key, one in zip(keys, found, strict=True) if one.required],
-            keys,
-            [*dict.fromkeys(_stems(tool.description))],
-            [*dict.fromkeys(chain.from_iterable(told[text] for text in texts))],
-        ]
 
-    def list_draft_inputs() -> bytes:
-        arguments = [(one.path, one.required, one.description[:_MOST_PROSE]) for one in found]
-        return json.dumps((tool.description[:_MOST_PROSE], arguments)).encode()
-
-    return memo.recall(_DRAFTS, list_draft_inputs, read_draft)
+def _list_stems(text: str) -> Sequence[str]:
+    return [*map(singular, subject_terms(text[:_MOST_PROSE]))]
 
 
 # Stems hold no control characters. Each stands behind its mark, so that an empty row is not one
@@ -238,22 +230,9 @@ def _decode(data: bytes) -> list[list[str]]:
 _DRAFTS = ResultKind("drafts of work", _encode, _decode)
 
 
-class _TextStems(dict[str, Sequence[str]]):
-    """For each text met, the stems of its words."""
-
-    def __missing__(self, text: str) -> Sequence[str]:
-        found = self[text] = [*_stems(text)]
-        return found
-
-
-def _stems(text: str) -> Iterable[str]:
-    return map(singular, subject_terms(text[:_MOST_PROSE]))
-
-
-def _by_handle(
-    kinds: tuple[float, ...], draft: _WorkDraft, words: Sequence[str]
-) -> tuple[float, ...]:
+def _weigh_kinds(tool: Tool, draft: _WorkDraft, words: Sequence[str]) -> tuple[float, ...]:
     """Tell reading one from reading many: who asks which one reads one, a plural tells many."""
+    kinds = likely_kinds(tool, words)
     one, many, *others = kinds
     head, last = draft.nouns[-1] if draft.nouns else "", words[-1] if words else ""
     if head and any(head in need.split() for need in draft.needs):
@@ -265,7 +244,9 @@ def _by_handle(
     return ((one + many) * share, (one + many) * (1 - share), *others)
 
 
-def _mentions(tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]) -> list[frozenset[int]]:
+def _find_mentions(
+    tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]
+) -> list[frozenset[int]]:
     """Return which other tools the descriptions of each tool and its arguments name."""
     places: defaultdict[str, set[int]] = defaultdict(set)
     for place, tool in enumerate(tools):
@@ -273,29 +254,13 @@ def _mentions(tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]) -> l
             places[tool.name.casefold()].add(place)
     found: list[frozenset[int]] = []
     for place, (tool, parameters) in enumerate(zip(tools, walked, strict=True)):
-        texts = {tool.description, *(one.description for one in parameters)}
-        named = _find_named({text[:_MOST_PROSE] for text in texts}, places)
+        described = (tool.description, *(one.description for one in parameters))
+        texts = {text[:_MOST_PROSE] for text in described}
+        if len(places) <= _FEW_NAMES:
+            # To find a few names anywhere is quicker than to cut out all words.
+            whole = "\n".join(texts).casefold()
+            texts = texts if any(name in whole for name in places) else set()
+        words = map(str.casefold, chain.from_iterable(map(_NAME.findall, texts)))
+        named = places.keys() & words
         found.append(frozenset(at for name in named for at in places[name]) - {place})
     return found
-
-
-def _find_named(texts: Iterable[str], names: Mapping[str, object]) -> AbstractSet[str]:
-    """Return those of *names*, without case, that stand in *texts*."""
-    if len(names) <= _FEW_NAMES:
-        # To find a few names anywhere is quicker than to cut out all words.
-        whole = "\n".join(texts).casefold()
-        names = {name: None for name in names if name in whole}
-        if not names:
-            return names.keys()
-    tokens = chain.from_iterable(map(_NAME.findall, texts))
-    return names.keys() & map(str.casefold, tokens)
-
-
-def _kind(kinds: Sequence[float]) -> int:
-    """Return the place of the kind of work that is likelier than all others, or -1."""
-    return next((kind for kind, share in enumerate(kinds) if share > _RATHER), -1)
-
-
-def _stages(kinds: Sequence[float]) -> tuple[float, ...]:
-    one, many, create, change, delete = kinds
-    return one, many, create, change + delete

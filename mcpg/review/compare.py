@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,9 +123,7 @@ def compare(
     return RankingComparison(
         before,
         after,
-        tuple(
-            _tools(before, after, limit, _status_reader(enabled_then), _status_reader(enabled_now))
-        ),
+        tuple(_tools(before, after, limit, enabled_then, enabled_now)),
         tuple(_words(before.words, after.words)),
         len(enabled_then),
         len(enabled_now),
@@ -134,25 +132,22 @@ def compare(
     )
 
 
-def _status_reader(
-    enabled_by_id: Mapping[str, bool],
-) -> Callable[[str, MatchExplanation | None], str]:
-    def status(tool_id: str, match: MatchExplanation | None) -> str:
-        if match is not None:
-            return RANKED
-        if tool_id not in enabled_by_id:
-            return ABSENT
-        return UNRANKED if enabled_by_id[tool_id] else DISABLED
-
-    return status
+def _find_status(
+    tool_id: str, match: MatchExplanation | None, enabled_by_id: Mapping[str, bool]
+) -> str:
+    if match is not None:
+        return RANKED
+    if tool_id not in enabled_by_id:
+        return ABSENT
+    return UNRANKED if enabled_by_id[tool_id] else DISABLED
 
 
 def _tools(
     before: Explanation,
     after: Explanation,
     limit: int,
-    status_then: Callable[[str, MatchExplanation | None], str],
-    status_now: Callable[[str, MatchExplanation | None], str],
+    enabled_then: Mapping[str, bool],
+    enabled_now: Mapping[str, bool],
 ) -> Iterator[ToolChange]:
     then = {match.tool_id: match for match in before.matches}
     now = {match.tool_id: match for match in after.matches}
@@ -161,8 +156,8 @@ def _tools(
         old, new = then.get(tool_id), now.get(tool_id)
         yield ToolChange(
             tool_id,
-            status_then(tool_id, old),
-            status_now(tool_id, new),
+            _find_status(tool_id, old, enabled_then),
+            _find_status(tool_id, new, enabled_now),
             old,
             new,
             feature_changes(old, new) if old and new else (),

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from operator import attrgetter
 from typing import TypeAlias
 
 from mcpg.bundle.codec import Bundle
@@ -104,7 +105,7 @@ class ToolDifference:
     @property
     def is_renamed(self) -> bool:
         """Whether the tool has another name or another source."""
-        return _address(self.before) != _address(self.after)
+        return self.before.key != self.after.key
 
     @property
     def is_itself_changed(self) -> bool:
@@ -166,13 +167,11 @@ def compare_catalogues(
     pairs |= _pair_renamed_tools(gone, come)
     names = {one.uri: one.tool.id for one in (*old.values(), *new.values())}
     differences = [_difference(old[one], new[other], pairs, names) for one, other in pairs.items()]
-    matched = {*pairs, *pairs.values()}
+    matched, by_id = {*pairs, *pairs.values()}, attrgetter("id")
     return CatalogueDiff(
-        added=_sort_tools(one.tool for one in come if one.uri not in matched),
-        removed=_sort_tools(one.tool for one in gone if one.uri not in matched),
-        changed=tuple(
-            sorted(filter(None, differences), key=lambda difference: difference.after.id)
-        ),
+        added=tuple(sorted((one.tool for one in come if one.uri not in matched), key=by_id)),
+        removed=tuple(sorted((one.tool for one in gone if one.uri not in matched), key=by_id)),
+        changed=tuple(sorted(filter(None, differences), key=attrgetter("after.id"))),
         now_by_then={old[one].tool.id: new[other].tool.id for one, other in pairs.items()},
     )
 
@@ -233,24 +232,19 @@ def _difference(
 
 def _fields(old: ToolDocument, new: ToolDocument) -> Iterator[FieldDifference]:
     before, after = field_values(old), field_values(new)
-    risks = _risks(old.tool.hints, new.tool.hints)
+    flags, now = _effective_flags(old.tool.hints), _effective_flags(new.tool.hints)
+    risks = {
+        f"hints.{name}"
+        for name, risky in _RISKY.items()
+        if flags[name] is not risky and now[name] is risky
+    }
     for name in dict.fromkeys((*before, *after)):
         one, other = before.get(name, ""), after.get(name, "")
         if _normal(one) != _normal(other):
             yield FieldDifference(name, one, other, name in risks)
 
 
-def _risks(before: Hints, after: Hints) -> set[str]:
-    """Return the fields of the flags by which a tool became riskier to call."""
-    old, new = _effective(before), _effective(after)
-    return {
-        f"hints.{name}"
-        for name, risky in _RISKY.items()
-        if old[name] is not risky and new[name] is risky
-    }
-
-
-def _effective(hints: Hints) -> dict[str, bool]:
+def _effective_flags(hints: Hints) -> dict[str, bool]:
     """Return the flags as clients take them; what only reads destroys nothing."""
     stated = {name: getattr(hints, name) for name in _ASSUMED}
     flags = {name: _ASSUMED[name] if flag is None else bool(flag) for name, flag in stated.items()}
@@ -262,29 +256,18 @@ def _relations(
 ) -> Iterator[RelationDifference]:
     before = {(link.kind, pairs.get(link.target, link.target)): link for link in old.links}
     after = {(link.kind, link.target): link for link in new.links}
+    for side, other, is_added in ((after, before, True), (before, after, False)):
+        for link in (link for key, link in side.items() if key not in other):
+            target = names.get(link.target, link.target)
+            yield RelationDifference(link.kind.value, target, is_added, link.origin.value)
     yield from (
-        _describe_relation(one, names, is_added=True)
-        for key, one in after.items()
-        if key not in before
+        RelationDifference(GROUP, one, is_added=True) for one in new.groups if one not in old.groups
     )
     yield from (
-        _describe_relation(one, names, is_added=False)
-        for key, one in before.items()
-        if key not in after
+        RelationDifference(GROUP, one, is_added=False)
+        for one in old.groups
+        if one not in new.groups
     )
-    for group in new.groups:
-        if group not in old.groups:
-            yield RelationDifference(GROUP, group, is_added=True)
-    for group in old.groups:
-        if group not in new.groups:
-            yield RelationDifference(GROUP, group, is_added=False)
-
-
-def _describe_relation(
-    link: Link, names: Mapping[str, str], *, is_added: bool
-) -> RelationDifference:
-    target = names.get(link.target, link.target)
-    return RelationDifference(link.kind.value, target, is_added, link.origin.value)
 
 
 def _pair_renamed_tools(
@@ -296,7 +279,9 @@ def _pair_renamed_tools(
     )
     for side, documents in enumerate((gone, come)):
         for document in documents:
-            text = _format_nameless_definition(document.tool)
+            nameless = replace(document.tool, title=None, annotations={})
+            # Without a description, next to nothing is left.
+            text = definition_text(nameless) if nameless.description.strip() else None
             if text is not None:
                 sides[text][side].append(document)
     found: dict[str, str] = {}
@@ -316,13 +301,6 @@ def _pair_documents(olds: Sequence[ToolDocument], news: Sequence[ToolDocument]) 
     return found | (dict(zip(left, free, strict=True)) if len(left) == len(free) == 1 else {})
 
 
-def _format_nameless_definition(tool: Tool) -> str | None:
-    """Return the definition of *tool* without its names; `None` where that is next to nothing."""
-    if not tool.description.strip():
-        return None
-    return definition_text(replace(tool, title=None, annotations={}))
-
-
 def _normal(value: FieldValue) -> FieldValue:
     return " ".join(value.split()) if isinstance(value, str) else value
 
@@ -331,31 +309,8 @@ def _items(value: FieldValue) -> tuple[str, ...]:
     return value if isinstance(value, tuple) else (value,) if value else ()
 
 
-def _address(tool: Tool) -> tuple[str, str]:
-    return tool.source_id, tool.name
-
-
-def _sort_tools(tools: Iterable[Tool]) -> tuple[Tool, ...]:
-    return tuple(sorted(tools, key=lambda tool: tool.id))
-
-
 _SHORT = 80
 _SCHEMAS = ("input_schema", "output_schema")
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """One changed field of a tool.
-
-    Attributes:
-        name: The field, such as `description` or `hints.keywords`.
-        before: The former value, cut short; "" for none.
-        after: The present value, cut short; "" for none.
-    """
-
-    name: str
-    before: str
-    after: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,11 +319,11 @@ class ToolChange:
 
     Attributes:
         name: The tool's `source::name`; the path for a document that cannot be read.
-        fields: What changed, never empty.
+        fields: What changed, never empty; values are texts, cut short.
     """
 
     name: str
-    fields: tuple[FieldChange, ...]
+    fields: tuple[FieldDifference, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +364,10 @@ def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
         old: The former bundle.
         new: The present one.
     """
-    before, after = _entries(old), _entries(new)
+    before, after = (
+        {source.canonical_uri or source.path: _read_entry(source) for source in bundle.documents}
+        for bundle in (old, new)
+    )
     changes = (
         ToolChange(after[key].name, found)
         for key in sorted(before.keys() & after.keys())
@@ -439,19 +397,20 @@ def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
     before = {document.path: document.content for document in old.documents}
     after = {document.path: document.content for document in new.documents}
     changed = sorted(path for path in before | after if before.get(path) != after.get(path))
-    if not are_folders:
-        before, after = (_indent_schemas(texts, changed) for texts in (before, after))
+    if not are_folders:  # documents in folders have their schemas indented
+        before, after = (
+            {
+                path: _read_entry(SourceDocument(path, texts[path])).source.content
+                for path in changed
+                if path in texts
+            }
+            for texts in (before, after)
+        )
     return "".join(
         _document_diff(path, before.get(path), after.get(path))
         for path in changed
         if before.get(path) != after.get(path)
     )
-
-
-def _indent_schemas(texts: Mapping[str, str], paths: Iterable[str]) -> dict[str, str]:
-    """Return those of *texts* at *paths* in the form that documents have in folders."""
-    sources = (SourceDocument(path, texts[path]) for path in paths if path in texts)
-    return {source.path: _entry(source).source.content for source in sources}
 
 
 def _document_diff(path: str, before: str | None, after: str | None) -> str:
@@ -472,11 +431,7 @@ def _lines(text: str | None) -> list[str]:
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
-def _entries(bundle: Bundle) -> Mapping[str, _ComparedDocument]:
-    return {(source.canonical_uri or source.path): _entry(source) for source in bundle.documents}
-
-
-def _entry(source: SourceDocument) -> _ComparedDocument:
+def _read_entry(source: SourceDocument) -> _ComparedDocument:
     try:
         document = parse_document(source)[0]
     except DocumentError:
@@ -485,17 +440,17 @@ def _entry(source: SourceDocument) -> _ComparedDocument:
     return _ComparedDocument(f"{document.tool.source_id}::{document.tool.name}", source, document)
 
 
-def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldChange]:
+def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldDifference]:
     if old.source == new.source:
         return []
     before, after = _values(old), _values(new)
     found = [
-        FieldChange(name, _short(before.get(name, "")), _short(after.get(name, "")))
+        FieldDifference(name, _short(before.get(name, "")), _short(after.get(name, "")))
         for name in dict.fromkeys((*before, *after))
         if before.get(name, "") != after.get(name, "")
     ]
     # Line ends, comments or the layout may change while everything said stays the same.
-    return found or [FieldChange("text", "", "written differently")]
+    return found or [FieldDifference("text", "", "written differently")]
 
 
 def _values(entry: _ComparedDocument) -> dict[str, str]:

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from dataclasses import replace as renamed
 from enum import StrEnum
 from itertools import islice
 from typing import Any, TypeAlias
@@ -40,21 +39,29 @@ class QueryOrigin(StrEnum):
     NAME = "name"
 
 
+_Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
+_NO_CONTEXT: _Context = ((), ())
+
+
 @dataclass(frozen=True, slots=True)
-class Wording:
-    """A text of a tool that its catalogue should find it by.
+class ImpactQuery:
+    """A query for both catalogues: a judged one, or a text that a tool should be found by.
 
     Attributes:
-        text: The text, on one line.
-        origin: What it is of the tool.
-        tools: Ids of the tools that have it, usually one.
-        is_former: Whether only a former catalogue has it, of a tool that was reworded.
+        text: The query, on one line.
+        origin: Where it comes from.
+        tools: Ids of the tools that should be found, as in `QueryImpact`.
+        id: Its id in the judged file.
+        is_former: See `QueryImpact`.
+        context: Ids of the tools in use, in the old catalogue and in the new one.
     """
 
     text: str
     origin: QueryOrigin
     tools: tuple[str, ...]
+    id: str = ""
     is_former: bool = False
+    context: _Context = _NO_CONTEXT
 
 
 MOST_ALIASES, MOST_EXAMPLES, MOST_WORDS = 20, 5, 30
@@ -100,23 +107,23 @@ def fold_query(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
-def joined_wordings(tools: Iterable[Tool]) -> tuple[Wording, ...]:
+def joined_wordings(tools: Iterable[Tool]) -> tuple[ImpactQuery, ...]:
     """Return the wordings of all *tools*, those that several share once, in their order."""
-    found: dict[str, Wording] = {}
+    found: dict[str, ImpactQuery] = {}
     for tool in tools:
         for text, origin in iter_wordings(tool):
-            known = found.get(fold_query(text))
-            shared = (*known.tools, tool.id) if known else (tool.id,)
-            first = known or Wording(text, origin, ())
-            found[fold_query(text)] = Wording(
-                first.text, first.origin, tuple(dict.fromkeys(shared))
-            )
+            known = found.setdefault(fold_query(text), ImpactQuery(text, origin, ()))
+            if tool.id not in known.tools:
+                found[fold_query(text)] = replace(known, tools=(*known.tools, tool.id))
     return tuple(found.values())
 
 
 def sample_wordings(
-    wordings: Sequence[Wording], most: int, changed: AbstractSet[str], words: Mapping[str, float]
-) -> tuple[Wording, ...]:
+    wordings: Sequence[ImpactQuery],
+    most: int,
+    changed: AbstractSet[str],
+    words: Mapping[str, float],
+) -> tuple[ImpactQuery, ...]:
     """Return at most *most* of *wordings*, those that a change is likely to move first.
 
     Half of them are texts of changed tools, as far as there are so many. The others follow by how
@@ -132,11 +139,13 @@ def sample_wordings(
     if len(wordings) <= most:
         return tuple(wordings)
 
-    def order(one: Wording) -> tuple[float, bytes]:
+    def order(one: ImpactQuery) -> tuple[float, bytes]:
+        own = {stem(word) for word in split_words(one.text)}
+        share = sum(words.get(word, 0.0) for word in own) / len(own) if own else 0.0
         text = hashlib.sha256(fold_query(one.text).encode("utf-8", "replace")).digest()
-        return -_share(one.text, words), text
+        return -share, text
 
-    sides: tuple[list[Wording], list[Wording]] = [], []
+    sides: tuple[list[ImpactQuery], list[ImpactQuery]] = [], []
     for one in sorted(wordings, key=order):
         sides[changed.isdisjoint(one.tools)].append(one)
     own, others = sides
@@ -164,12 +173,6 @@ def gained_words(
     return {word: math.log(1 + len(tools) / (1 + counts[word])) for word in gained}
 
 
-def _share(text: str, words: Mapping[str, float]) -> float:
-    """Return the mean weight of the words of *text* among *words*, 0 for one that is not there."""
-    own = {stem(word) for word in split_words(text)}
-    return sum(words.get(word, 0.0) for word in own) / len(own) if own else 0.0
-
-
 def _stems(tool: Tool) -> set[str]:
     hints = tool.hints
     listed = (*hints.aliases, *hints.keywords, *hints.categories, *hints.tags)
@@ -177,8 +180,6 @@ def _stems(tool: Tool) -> set[str]:
     texts = (tool.name, tool.title or "", tool.description, *listed, *asked)
     return {stem(word) for text in texts for word in split_words(text)}
 
-
-_Context: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 TOP = 5
 """How many matches a model is usually shown."""
@@ -328,27 +329,6 @@ class Impact:
 
 
 @dataclass(frozen=True, slots=True)
-class ImpactQuery:
-    """A query for both catalogues.
-
-    Attributes:
-        text: The query.
-        origin: Where it comes from.
-        tools: The tools that should be found, as in `QueryImpact`.
-        id: Its id in the judged file.
-        is_former: See `QueryImpact`.
-        context: Ids of the tools in use, in the old catalogue and in the new one.
-    """
-
-    text: str
-    origin: QueryOrigin
-    tools: tuple[str, ...]
-    id: str = ""
-    is_former: bool = False
-    context: _Context = ((), ())
-
-
-@dataclass(frozen=True, slots=True)
 class _FirstMatches:
     """The first matches of a search, by ids of the new catalogue."""
 
@@ -461,33 +441,20 @@ class ImpactStudy:
                 place=judgements.place,
                 remedy="name tools by id, `source::name` or name; `mcpg list` shows them",
             )
-        self.diagnostics = (
-            *judgements.diagnostics,
-            *(
-                warning(
-                    Code.JUDGED_TOOL_UNKNOWN,
-                    f"neither catalogue has one tool called {name[:80]!r}",
-                    f"{judgements.place}:{line}",
-                )
-                for name, line in unknown.items()
-            ),
-        )
+        self.diagnostics = judgements.diagnostics
+        for name, line in unknown.items():
+            message = f"neither catalogue has one tool called {name[:80]!r}"
+            place = f"{judgements.place}:{line}"
+            self.diagnostics += (warning(Code.JUDGED_TOOL_UNKNOWN, message, place),)
         return tuple(self._make_query(before, after) for before, after in pairs)
 
     def _make_query(self, before: ResolvedQuery, after: ResolvedQuery) -> ImpactQuery:
-        former = (self.diff.now_by_then.get(one, one) for one in before.relevant)
-        tools = tuple(dict.fromkeys((*after.relevant, *former)))
+        found = dict.fromkeys((*after.relevant, *map(self._now_id, before.relevant)))
+        asked, tools = before.judged, tuple(found) or before.unknown
         context = before.context_tools, after.context_tools
-        unknown = () if tools else before.unknown
-        return ImpactQuery(
-            before.judged.query,
-            QueryOrigin.JUDGED,
-            tools or unknown,
-            before.judged.id,
-            context=context,
-        )
+        return ImpactQuery(asked.query, QueryOrigin.JUDGED, tools, asked.id, context=context)
 
-    def _wordings(self) -> tuple[Wording, ...]:
+    def _wordings(self) -> tuple[ImpactQuery, ...]:
         """Return the texts of the new catalogue, and those that tools no longer have.
 
         A text that the old catalogue has is that of the tools that had it there: who copies it may
@@ -495,7 +462,7 @@ class ImpactStudy:
         """
         offered = self._list_searchable()
         kept = (
-            renamed(document.tool, id=now)
+            replace(document.tool, id=now)
             for then, document in self._then.items()
             if (now := self.diff.now_by_then.get(then)) is not None and now in offered
         )
@@ -509,36 +476,35 @@ class ImpactStudy:
         every = self._searching.get("include_disabled")
         return {name: one for name, one in self._now.items() if every or one.tool.enabled}
 
-    def _sample_queries(self, wordings: Sequence[Wording], most: int) -> tuple[ImpactQuery, ...]:
+    def _sample_queries(
+        self, wordings: Sequence[ImpactQuery], most: int
+    ) -> tuple[ImpactQuery, ...]:
         changed = [one for one in self.diff.changed if one.is_itself_changed]
         pairs: list[tuple[Tool | None, Tool]] = [(one.before, one.after) for one in changed]
         pairs += [(None, tool) for tool in self.diff.added]
         words: Mapping[str, float] = {}
         if len(wordings) > most:
             words = gained_words(pairs, [one.tool for one in self._now.values()])
-        chosen = sample_wordings(wordings, most, {tool.id for _, tool in pairs}, words)
-        return tuple(
-            ImpactQuery(one.text, one.origin, one.tools, is_former=one.is_former) for one in chosen
-        )
+        return sample_wordings(wordings, most, {tool.id for _, tool in pairs}, words)
 
     def _search(self, asked: ImpactQuery) -> tuple[_FirstMatches, _FirstMatches]:
         """Return what both catalogues find, by ids of the new one."""
-        key = _key(asked.text, asked.context)
+        key = asked.text, asked.context
         if key not in self._found:
-            then, now = (
-                engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
-                for engine, tools in zip((self._before, self._after), asked.context, strict=True)
-            )
             before, after = (
-                tuple(round(match.score, SHOWN_DECIMALS) for match in result.matches)
-                for result in (then, now)
+                _FirstMatches(
+                    tuple(match.tool_id for match in found.matches),
+                    tuple(round(match.score, SHOWN_DECIMALS) for match in found.matches),
+                )
+                for found in (
+                    engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
+                    for engine, tools in zip(
+                        (self._before, self._after), asked.context, strict=True
+                    )
+                )
             )
-            ids = tuple(self._now_id(match.tool_id) for match in then.matches)
-            found = (
-                _FirstMatches(ids, before),
-                _FirstMatches(tuple(one.tool_id for one in now.matches), after),
-            )
-            self._found[key] = found
+            before = replace(before, ids=tuple(map(self._now_id, before.ids)))
+            self._found[key] = before, after
         return self._found[key]
 
     def _now_id(self, tool_id: str) -> str:
@@ -550,7 +516,8 @@ class ImpactStudy:
         scores = before.score(ranks[0]), after.score(ranks[1])
         if not asked.tools:
             scores = before.score(1) or 0.0, after.score(1) or 0.0
-        is_new = bool(asked.tools) and not self._were(asked.tools)
+        former = {*self.diff.now_by_then.values(), *(tool.id for tool in self.diff.removed)}
+        is_new = bool(asked.tools) and former.isdisjoint(asked.tools)
         effects = () if is_new else tuple(self._effects(asked, before, after, ranks, scores))
         found = QueryImpact(
             asked.text,
@@ -565,11 +532,6 @@ class ImpactStudy:
             *scores,
         )
         return self._with_movers(found, before, after)
-
-    def _were(self, tools: Iterable[str]) -> bool:
-        """Return whether the old catalogue has one of *tools*."""
-        kept = {*self.diff.now_by_then.values(), *(tool.id for tool in self.diff.removed)}
-        return not kept.isdisjoint(tools)
 
     def _effects(
         self,
@@ -643,26 +605,22 @@ class ImpactStudy:
         then_by_now = {now: then for then, now in self.diff.now_by_then.items()}
         for tool_id in sorted(named & offered.keys()):
             texts = own_texts(offered[tool_id].tool)
-            searched = [one for one in texts if _key(one) in self._found]
-            if not searched or any(self._is_first(tool_id, one, 1) for one in (*searched, *texts)):
+            searched = [one for one in texts if (one, _NO_CONTEXT) in self._found]
+            if not searched or any(
+                self._find_first(tool_id, one, 1) == tool_id for one in (*searched, *texts)
+            ):
                 continue
             former = self._then.get(then_by_now.get(tool_id, ""))
             before = own_texts(former.tool) if former else ()
-            if former is None or any(self._is_first(tool_id, one, 0) for one in before):
-                first = self._search(_own(texts[0], tool_id))[1].first
+            if former is None or any(
+                self._find_first(tool_id, one, 0) == tool_id for one in before
+            ):
+                first = self._find_first(tool_id, texts[0], 1)
                 yield UnreachableTool(tool_id, texts[0], first, former is None)
 
-    def _is_first(self, tool_id: str, text: str, side: int) -> bool:
-        return self._search(_own(text, tool_id))[side].first == tool_id
-
-
-def _own(text: str, tool_id: str) -> ImpactQuery:
-    return ImpactQuery(text, QueryOrigin.DESCRIPTION, (tool_id,))
-
-
-def _key(text: str, context: _Context = ((), ())) -> tuple[str, _Context]:
-    """Return what searches of the same queries share."""
-    return text, context
+    def _find_first(self, tool_id: str, text: str, side: int) -> str:
+        """Return the first match of a text of a tool, in the old catalogue or the new one."""
+        return self._search(ImpactQuery(text, QueryOrigin.DESCRIPTION, (tool_id,)))[side].first
 
 
 def own_texts(tool: Tool) -> tuple[str, ...]:

@@ -148,10 +148,6 @@ class _ChangedTool:
     live: Tool
     changes: tuple[PartChange, ...]
 
-    @property
-    def words(self) -> str:
-        return "; ".join(map(str, self.changes))
-
 
 def review_tools(
     reviewed: ReviewedGraph, live: Sequence[Tool], on_change: OnChange, place: str
@@ -164,12 +160,12 @@ def review_tools(
         on_change: What becomes of those that differ.
         place: Where the graph is, for messages.
     """
-    unknown = {_key(tool): tool for tool in live if not reviewed.definitions.get(_key(tool))}
+    unknown = {tool.key: tool for tool in live if not reviewed.definitions.get(tool.key)}
     changed = _find_changed(reviewed.definitions, live)
     report = [_report(one, on_change, place) for one in changed.values()]
     if on_change == OnChange.HIDE:
         hidden = {**unknown, **{key: one.live for key, one in changed.items()}}
-        ids = {_key(tool): tool.id for tool in reviewed.tools}
+        ids = {tool.key: tool.id for tool in reviewed.tools}
         named = {key: replace(one, id=ids.get(key, "")) for key, one in hidden.items()}
         return ReviewOutcome(
             hidden=named, diagnostics=(*report, *_report_unreviewed(unknown.values(), place))
@@ -200,7 +196,7 @@ def _find_changed(definitions: Definitions, live: Iterable[Tool]) -> dict[Key, _
     changed: dict[Key, _ChangedTool] = {}
     texts: dict[Key, frozenset[str | None]] = {}
     for tool in live:
-        key = _key(tool)
+        key = tool.key
         known = definitions.get(key)
         changes = definition_changes(known[0], tool) if known and key not in changed else ()
         if not (known and changes):
@@ -244,14 +240,10 @@ def review_locked_tools(
 
 def nothing_reviewed(live: Iterable[Tool], place: str) -> ReviewOutcome:
     """Return the review that hides all of *live*, where the graph cannot be read."""
-    hidden = {_key(tool): tool for tool in live}
+    hidden = {tool.key: tool for tool in live}
     return ReviewOutcome(
         hidden=hidden, diagnostics=tuple(_report_unreviewed(hidden.values(), place))
     )
-
-
-def _key(tool: Tool) -> Key:
-    return tool.source_id, tool.name
 
 
 def _report(one: _ChangedTool, on_change: OnChange, place: str) -> Diagnostic:
@@ -261,7 +253,8 @@ def _report(one: _ChangedTool, on_change: OnChange, place: str) -> Diagnostic:
         OnChange.ACCEPT: "it is described as its source defines it now",
     }[on_change]
     named = f"the tool {one.live.name[:_SHOWN]!r} of {one.live.source_id[:_SHOWN]!r}"
-    message = f"{named} has changed since it was reviewed: {one.words}; {effect}"
+    words = "; ".join(map(str, one.changes))
+    message = f"{named} has changed since it was reviewed: {words}; {effect}"
     make = info if on_change == OnChange.ACCEPT else warning
     return make(Code.TOOL_CHANGED, message, place)
 

@@ -95,7 +95,7 @@ class ToolStatement:
     @property
     def key(self) -> Key:
         """The identity of the tool."""
-        return self.tool.source_id, self.tool.name
+        return self.tool.key
 
     @property
     def name(self) -> str:
@@ -177,8 +177,8 @@ class LockChange:
     @property
     def digest(self) -> str:
         """SHA-256 of what is stated now, in hexadecimal; of a missing tool, that it is gone."""
-        digests = compute_digests(self.after) if self.after else {}
-        stated: list[JsonValue] = [*self.key, _by_member(digests)]
+        digests = compute_digests(self.after).items() if self.after else ()
+        stated: list[JsonValue] = [*self.key, {part.member: one for part, one in digests}]
         return hashlib.sha256(canonical_text(stated).encode()).hexdigest()
 
     @property
@@ -244,8 +244,7 @@ def as_approved(tool: Tool, approved: ToolStatement) -> Tool:
 
 def _changed_parts(before: ToolStatement, after: ToolStatement) -> tuple[PartChange, ...]:
     changes = definition_changes(before.tool, after.tool)
-    now = after.tool.hints
-    if after.has_hints and _adds_hints(before.hints, now, after.added):
+    if after.has_hints and _adds_hints(before.hints, after.tool.hints, after.added):
         approved = replace(after.tool, hints=before.hints)
         changes += definition_changes(approved, after.tool, hints=True)
     if after.document is not None:
@@ -382,14 +381,11 @@ def compute_digests(one: ToolStatement) -> dict[DefinitionPart, str]:
     if not one.has_hints:
         del digests[DefinitionPart.HINTS]
     if one.document is not None and _written_document(one):
-        stated = _by_member(part_digests(one.document.tool))
+        parts = part_digests(one.document.tool)
+        stated: JsonObject = {part.member: digest for part, digest in parts.items()}
         text = canonical_text([stated, one_line(one.document.body)])
         digests[DefinitionPart.DOCUMENT] = hashlib.sha256(text.encode()).hexdigest()
     return digests
-
-
-def _by_member(digests: Mapping[DefinitionPart, str]) -> JsonObject:
-    return {part.member: digest for part, digest in digests.items()}
 
 
 def change_diff(change: LockChange) -> str:
@@ -411,11 +407,7 @@ def change_diff(change: LockChange) -> str:
 
 def visible(line: str) -> str:
     """Return *line* with escapes for line feeds and for characters that no reader sees."""
-    return UNSAFE.sub(_visible, line)
-
-
-def _visible(found: re.Match[str]) -> str:
-    return found.group() if found.group() == "\t" else json_form(found)
+    return UNSAFE.sub(lambda found: "\t" if found.group() == "\t" else json_form(found), line)
 
 
 def _comparable_sides(change: LockChange) -> tuple[ToolStatement | None, ToolStatement | None]:
@@ -465,16 +457,15 @@ def lock_text(lock: ApprovedTools) -> str:
     Raises:
         InputError: A tool could not be read back.
     """
-    members = {"schema": SCHEMA, "tools": [_entry(one) for one in lock.statements]}
-    return UNSAFE.sub(_escape_match, json.dumps(members, ensure_ascii=False, indent=2)) + "\n"
-
-
-def _escape_match(found: re.Match[str]) -> str:
+    members = {"schema": SCHEMA, "tools": [_write_entry(one) for one in lock.statements]}
+    text = json.dumps(members, ensure_ascii=False, indent=2)
     # Line feeds stand between members alone.
-    return "\n" if found.group() == "\n" else json_form(found)
+    return (
+        UNSAFE.sub(lambda found: "\n" if found.group() == "\n" else json_form(found), text) + "\n"
+    )
 
 
-def _entry(one: ToolStatement) -> JsonObject:
+def _write_entry(one: ToolStatement) -> JsonObject:
     parts = written_parts(one)
     if is_deeper(parts.values(), _DEEPEST):
         message = f"the tool nests deeper than {_DEEPEST} levels"
@@ -502,7 +493,7 @@ def read_lock(path: str | PathLike[str]) -> ApprovedTools:
         text = read_bytes(Path(path), MAX_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = fault.object.count(b"\n", 0, fault.start) + 1
-        raise InputError("is not UTF-8", place=f"{place}:{line}", remedy=_RESTORE) from None
+        raise _damage_error("is not UTF-8", f"{place}:{line}") from None
     return parse_lock(text, place)
 
 
@@ -520,15 +511,26 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
             remedy="take one of the two versions (`git checkout --ours` or `--theirs`), and approve"
             " what it lacks with `mcpg lock --approve`",
         )
-    members = _object(text, place)
-    _check_version(members.get("schema"), place)
+    members = _read_object(text, place)
+    stated = members.get("schema")
+    version = _SCHEMA.fullmatch(stated) if isinstance(stated, str) else None
+    if version is None:
+        raise _no_lock(place)
+    if stated != SCHEMA:
+        raise InputError(
+            f"is a lock file of version {version[1]}; this mcpg reads version "
+            f"{SCHEMA.rpartition('/')[2]}",
+            place=place,
+            remedy="install a version of mcpg that reads it, or remove it and run `mcpg lock` to"
+            " review anew",
+        )
     entries = members.get("tools")
     if not isinstance(entries, list):
-        raise InputError("the list 'tools' is missing", place=place, remedy=_RESTORE)
+        raise _damage_error("the list 'tools' is missing", place)
     numbered: dict[Key, int] = {}
     statements: list[ToolStatement] = []
     for number, entry in enumerate(entries):
-        one = _statement(entry, f"{place}: tools[{number}]")
+        one = _read_statement(entry, f"{place}: tools[{number}]")
         first = numbered.setdefault(one.key, number)
         if first != number:
             raise InputError(
@@ -540,19 +542,18 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
     return ApprovedTools(tuple(sorted(statements, key=lambda one: one.key)))
 
 
-def _object(text: str, place: str) -> JsonObject:
+def _read_object(text: str, place: str) -> JsonObject:
     """Parse *text* as one JSON object without repeated keys."""
     if not text.strip():
-        raise InputError("is empty", place=place, remedy=_RESTORE)
+        raise _damage_error("is empty", place)
     repeated: set[str] = set()
     try:
         documents = parse_json_documents(text, place, repeated)
     except SourceError as fault:
-        raise InputError(fault.message, place=fault.place, remedy=_RESTORE) from None
+        raise _damage_error(fault.message, fault.place) from None
     if repeated:
         keys = ", ".join(repr(key[:_SHOWN]) for key in sorted(repeated)[:3])
-        message = f"a key stands twice in one object: {keys}"
-        raise InputError(message, place=place, remedy=_RESTORE)
+        raise _damage_error(f"a key stands twice in one object: {keys}", place)
     if len(documents) != 1 or not isinstance(documents[0], dict):
         raise _no_lock(place)
     return documents[0]
@@ -562,21 +563,7 @@ def _no_lock(place: str) -> InputError:
     return InputError("is no lock file", place=place, remedy="name a file that `mcpg lock` wrote")
 
 
-def _check_version(stated: JsonValue, place: str) -> None:
-    found = _SCHEMA.fullmatch(stated) if isinstance(stated, str) else None
-    if found is None:
-        raise _no_lock(place)
-    if stated != SCHEMA:
-        raise InputError(
-            f"is a lock file of version {found[1]}; this mcpg reads version "
-            f"{SCHEMA.rpartition('/')[2]}",
-            place=place,
-            remedy="install a version of mcpg that reads it, or remove it and run `mcpg lock` to"
-            " review anew",
-        )
-
-
-def _statement(entry: JsonValue, place: str) -> ToolStatement:
+def _read_statement(entry: JsonValue, place: str) -> ToolStatement:
     """Read an entry, and check its digests."""
     if not isinstance(entry, dict):
         raise _damage_error("is no object", place)
@@ -646,5 +633,5 @@ def _check_digests(one: ToolStatement, entry: JsonObject, place: str) -> None:
         )
 
 
-def _damage_error(message: str, place: str) -> InputError:
+def _damage_error(message: str, place: str | None) -> InputError:
     return InputError(message, place=place, remedy=_RESTORE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from mcpg.bundle.assemble import Assembly
@@ -40,43 +40,38 @@ def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
     definition that it carries beside a document. Documents of a bundle are statements as well, and
     documents of people where there is nothing else.
     """
-    given = {_key(tool) for tool in assembly.given}
+    given = {tool.key for tool in assembly.given}
     added = _added_by_rules(assembly)
     # What people added to a tool of the last build is no statement of its source.
-    kept = {_key(tool) for tool in assembly.catalog.tools if tool.id in assembly.kept}
+    kept = {tool.key for tool in assembly.catalog.tools if tool.id in assembly.kept}
     bundled: dict[Key, LockedDocument] = {}
     found: list[ToolStatement] = []
     for item in assembly.read:
         tool, body = item.document.tool, item.document.body
         document = LockedDocument(tool, body)
-        if _key(tool) in given:
+        if tool.key in given:
             if item.is_bundled:
-                bundled[_key(tool)] = document
+                bundled[tool.key] = document
             continue
-        carried = assembly.definitions.get(_key(tool))
-        has_body = body and _key(tool) not in kept
+        carried = assembly.definitions.get(tool.key)
+        has_body = body and tool.key not in kept
         whole = ToolStatement(tool, has_hints=True, document=document if has_body else None)
         parts = [ToolStatement(one, has_hints=False, document=document) for one in carried or ()]
-        found += [replace(one, added=added.get(_key(tool), _NO_HINTS)) for one in parts or [whole]]
-    return (*(_state_given(tool, bundled, added) for tool in assembly.given), *found)
-
-
-def _state_given(
-    tool: Tool, bundled: Mapping[Key, LockedDocument], added: Mapping[Key, Hints]
-) -> ToolStatement:
-    stated = stated_by_source(tool)
-    if _key(tool) not in bundled:
-        return stated
-    own = added.get(_key(tool), _NO_HINTS)
-    return replace(stated, document=bundled[_key(tool)], added=own)
+        found += [replace(one, added=added.get(tool.key, _NO_HINTS)) for one in parts or [whole]]
+    stated = [stated_by_source(tool) for tool in assembly.given]
+    for number, one in enumerate(stated):
+        if one.key in bundled:
+            own = added.get(one.key, _NO_HINTS)
+            stated[number] = replace(one, document=bundled[one.key], added=own)
+    return (*stated, *found)
 
 
 def _added_by_rules(assembly: Assembly) -> dict[Key, Hints]:
     """Return what hints files state of tools that have documents, which may repeat it."""
-    read = {_key(item.document.tool) for item in assembly.read} if assembly.rules else ()
-    bare = [replace(one, hints=_NO_HINTS) for one in assembly.catalog.tools if _key(one) in read]
+    read = {item.document.tool.key for item in assembly.read} if assembly.rules else ()
+    bare = [replace(one, hints=_NO_HINTS) for one in assembly.catalog.tools if one.key in read]
     hinted, _, _ = apply_rules(bare, assembly.rules)
-    return {_key(one): one.hints for one in hinted}
+    return {one.key: one.hints for one in hinted}
 
 
 def stated_in(
@@ -120,7 +115,7 @@ def leave_out_unapproved(
             approved[change.key] = change.before
         elif change.kind is not LockChangeKind.MISSING:
             left_out.add(change.key)
-    given = {_key(tool) for tool in batch.tools}
+    given = {tool.key for tool in batch.tools}
     replaced = left_out | (approved.keys() - given)
     dropped = set(_find_texts(read, replaced))
     # A server's own definition takes the place of a document that a bundle has changed.
@@ -130,47 +125,30 @@ def leave_out_unapproved(
         if any(part.part is DefinitionPart.DOCUMENT for part in one.parts)
     } & given
     dropped.update(_find_texts((item for item in read if item.is_bundled), beside))
+    # Documents that state another definition than the approved one give way to their tools.
+    documented: dict[Key, Tool] = {}
+    for tool in (item.document.tool for item in read):
+        if tool.key in replaced and tool.key in approved:
+            documented.setdefault(tool.key, tool)
+    tools = [one for one in batch.tools if one.key in approved or one.key not in left_out]
     bundles = (_without(raw, dropped) for raw in batch.bundles) if dropped else batch.bundles
     return replace(
         batch,
         tools=(
-            *_tools(batch.tools, approved, left_out),
-            *_make_approved_tools(read, approved, replaced),
+            *(as_approved(one, approved[one.key]) if one.key in approved else one for one in tools),
+            *(as_approved(one, approved[one.key]) for one in documented.values()),
         ),
         documents=tuple(one for one in batch.documents if as_authored(one) not in dropped),
         bundles=tuple(bundles),
     )
 
 
-def _tools(
-    tools: Sequence[Tool], approved: Mapping[Key, ToolStatement], left_out: Collection[Key]
-) -> Iterator[Tool]:
-    for tool in tools:
-        key = _key(tool)
-        if key in approved:
-            yield as_approved(tool, approved[key])
-        elif key not in left_out:
-            yield tool
-
-
 def _find_texts(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator[SourceDocument]:
     """Yield the documents of tools, and those that are about them."""
     for item in read if keys else ():
-        if _key(item.document.tool) in keys:
+        if item.document.tool.key in keys:
             yield item.source
             yield from (page.source for page in item.about)
-
-
-def _make_approved_tools(
-    read: Iterable[ReadDocument], approved: Mapping[Key, ToolStatement], replaced: Collection[Key]
-) -> Iterator[Tool]:
-    """Yield the tools in place of documents that state another definition than the approved one."""
-    added = set()
-    for item in read:
-        key = _key(item.document.tool)
-        if key in replaced and key in approved and key not in added:
-            added.add(key)
-            yield as_approved(item.document.tool, approved[key])
 
 
 def _without(raw: RawBundle, dropped: Collection[SourceDocument]) -> RawBundle:
@@ -199,7 +177,3 @@ def change_diagnostics(
         else:
             message = f"{named} is approved, but no source has it"
             yield warning(Code.TOOL_MISSING, message, place)
-
-
-def _key(tool: Tool) -> Key:
-    return tool.source_id, tool.name

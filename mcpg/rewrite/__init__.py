@@ -16,11 +16,13 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from mcpg.embeddings.provider import EmbeddingError
 from mcpg.errors import Code, Diagnostic, McpgError, info, warning
 from mcpg.explain.explain import (
     advice_on,
     compose_explanation,
     describe_expansion,
+    explain,
     explain_expansions,
 )
 from mcpg.index import Index
@@ -41,7 +43,7 @@ from mcpg.search.pipeline import RankedList, stage
 from mcpg.search.results import Match, SearchRequest, SearchResult, Strategy
 from mcpg.search.retrieval import POOL, depth
 from mcpg.search.searcher import Searcher
-from mcpg.search.trace import Explanation, FoundBy, MatchExplanation, QueryWord, Stage, Trace
+from mcpg.search.trace import Explanation, FoundBy, MatchExplanation, Stage, Trace
 from mcpg.text import fold, stem
 from mcpg.text.json_values import JsonObject
 from mcpg.text.literals import TextLiteral
@@ -70,14 +72,13 @@ def trust_in(query: str, rewrite: str, foreign: float, agreement: float = 1.0) -
 
 def share_of_trigrams(query: str, rewrite: str) -> float:
     """Return the share of the distinct 3-grams of *query* that *rewrite* holds, in [0, 1]."""
-    asked = _grams(query)
-    return len(asked & _grams(rewrite)) / len(asked) if asked else 0.0
-
-
-def _grams(text: str) -> set[str]:
-    folded = "".join(sign if sign.isalnum() or is_mark(sign) else " " for sign in fold(text))
-    padded = f" {' '.join(folded.split())} "
-    return {padded[start : start + _GRAM] for start in range(len(padded) - _GRAM + 1)}
+    grams = []
+    for text in (query, rewrite):
+        folded = "".join(sign if sign.isalnum() or is_mark(sign) else " " for sign in fold(text))
+        padded = f" {' '.join(folded.split())} "
+        grams.append({padded[at : at + _GRAM] for at in range(len(padded) - _GRAM + 1)})
+    asked, held = grams
+    return len(asked & held) / len(asked) if asked else 0.0
 
 
 _LONGEST_SHOWN = 200
@@ -123,7 +124,13 @@ class Rewrite:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         if self.status == RewriteStatus.REWRITTEN:
-            return self._rewrite_notices()
+            message = f"searched as {_quote_short(self.text)} as well, trusted {self.trust:.2f}"
+            found = (info(Code.QUERY_NORMALIZED, message),)
+            if not self.restored:
+                return found
+            names = ", ".join(_quote_short(one.text) for one in self.restored)
+            message = f"the rewritten query had lost {names}"
+            return *found, info(Code.QUERY_LITERALS_RESTORED, message)
         if self.status == RewriteStatus.FAILED:
             message = f"the query was searched as it is: {self.reason}"
             return (warning(Code.QUERY_NORMALIZATION_FAILED, message),)
@@ -155,14 +162,6 @@ class Rewrite:
             }
         return details
 
-    def _rewrite_notices(self) -> tuple[Diagnostic, ...]:
-        message = f"searched as {_quote_short(self.text)} as well, trusted {self.trust:.2f}"
-        found = (info(Code.QUERY_NORMALIZED, message),)
-        if not self.restored:
-            return found
-        names = ", ".join(_quote_short(one.text) for one in self.restored)
-        return *found, info(Code.QUERY_LITERALS_RESTORED, f"the rewritten query had lost {names}")
-
 
 def rewrite_query(
     query: str, index: Index, normalizer: GuardedNormalizer | None, cache: SearchCache | None
@@ -181,21 +180,6 @@ def rewrite_query(
         answer = cached_rewrite(cache, normalizer, query)
     except McpgError as fault:
         return Rewrite(query, RewriteStatus.FAILED, reason=str(fault), language=language)
-    return _read(query, answer, literals, language)
-
-
-def language_in(query: str, literals: tuple[TextLiteral, ...], index: Index) -> LanguageTest:
-    """Return in which language *query* is, without its *literals*, beside the words of *index*."""
-
-    def is_known(word: str) -> bool:
-        return index.find_word(word) >= 0 or index.find_stem(stem(word)) >= 0
-
-    return read_language(without(query, literals), is_known)
-
-
-def _read(
-    query: str, answer: str, literals: tuple[TextLiteral, ...], language: LanguageTest
-) -> Rewrite:
     verdict = judge(query, answer, literals)
     if verdict.reason:
         return Rewrite(query, RewriteStatus.REFUSED, reason=verdict.reason, language=language)
@@ -205,6 +189,15 @@ def _read(
         return Rewrite(query, RewriteStatus.UNCHANGED, language=language)
     trust = trust_in(query, text, language.foreign)
     return Rewrite(query, RewriteStatus.REWRITTEN, text, trust, "", language, literals, missing)
+
+
+def language_in(query: str, literals: tuple[TextLiteral, ...], index: Index) -> LanguageTest:
+    """Return in which language *query* is, without its *literals*, beside the words of *index*."""
+
+    def is_known(word: str) -> bool:
+        return index.find_word(word) >= 0 or index.find_stem(stem(word)) >= 0
+
+    return read_language(without(query, literals), is_known)
 
 
 def _quote_short(text: str) -> str:
@@ -280,19 +273,16 @@ def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> l
 def _merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[MergedMatch]:
     ours = {match.tool_id: (match, rank) for rank, match in enumerate(asked, start=1)}
     theirs = {match.tool_id: (match, rank) for rank, match in enumerate(rewritten, start=1)}
-    found = [_merge_places(ours.get(one), theirs.get(one), trust) for one in {**ours, **theirs}]
+    found = []
+    for tool_id in {**ours, **theirs}:
+        mine, other, weight = ours.get(tool_id), theirs.get(tool_id), trust
+        if mine and mine[0].score >= SURE and (not other or other[0].score < mine[0].score):
+            weight = 0.0
+        by_query = SearchPlace(*mine, 1 - weight) if mine else None
+        by_rewrite = SearchPlace(*other, weight) if other else None
+        score = round(_part(by_query) + _part(by_rewrite), DECIMALS)
+        found.append(MergedMatch(score, by_query, by_rewrite))
     return sorted(found, key=_order)
-
-
-def _merge_places(
-    ours: tuple[Match, int] | None, theirs: tuple[Match, int] | None, trust: float
-) -> MergedMatch:
-    sure = ours is not None and ours[0].score >= SURE
-    if sure and ours is not None and (theirs is None or theirs[0].score < ours[0].score):
-        trust = 0.0
-    asked = SearchPlace(*ours, 1 - trust) if ours else None
-    rewritten = SearchPlace(*theirs, trust) if theirs else None
-    return MergedMatch(round(_part(asked) + _part(rewritten), DECIMALS), asked, rewritten)
 
 
 def _part(place: SearchPlace | None) -> float:
@@ -312,8 +302,7 @@ def normalized_answer(
     trace: Trace | None = None,
 ) -> SearchResult:
     """Answer *request*, whose query is rewritten where that is possible and worth while."""
-    vectors = _vectors(searcher, request)
-    rewrite = _rewrite(searcher, request, vectors, trace)
+    rewrite, vectors = _rewrite(searcher, request, trace)
     diagnostics = (*diagnostics, *rewrite.diagnostics)
     if not rewrite.text:
         return searcher.answer(replace(request, normalize=False), diagnostics, trace)[0]
@@ -325,12 +314,8 @@ def normalized_explanation(
     searcher: Searcher, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
 ) -> Explanation:
     """Answer as `normalized_answer` does, and say how every part of the answer came about."""
-    from mcpg.explain.explain import explain  # noqa: PLC0415 - a search explains nothing
-    from mcpg.search.trace import Trace  # noqa: PLC0415 - as above
-
     start = time.perf_counter()
-    vectors = _vectors(searcher, request)
-    rewrite = _rewrite(searcher, request, vectors)
+    rewrite, vectors = _rewrite(searcher, request)
     duration = (time.perf_counter() - start) * 1e3
     diagnostics = (*diagnostics, *rewrite.diagnostics)
     if not rewrite.text:
@@ -346,31 +331,23 @@ def normalized_explanation(
     return with_stage(joined, rewrite, duration)
 
 
-def _vectors(searcher: Searcher, request: SearchRequest) -> SearchVectors | None:
-    return None if request.strategy == Strategy.GRAPH else searcher.search_vectors()
-
-
 def _rewrite(
-    searcher: Searcher,
-    request: SearchRequest,
-    vectors: SearchVectors | None,
-    trace: Trace | None = None,
-) -> Rewrite:
+    searcher: Searcher, request: SearchRequest, trace: Trace | None = None
+) -> tuple[Rewrite, SearchVectors | None]:
     """Have the query rewritten; where vectors are searched, they have a say in the trust."""
+    vectors = None if request.strategy == Strategy.GRAPH else searcher.search_vectors()
     cache = searcher.services.cache if searcher.services else None
     rewrite = rewrite_query(request.query, searcher.index, searcher.normalizer(), cache)
     if not rewrite.text or rewrite.language is None or vectors is None:
-        return rewrite
-    from mcpg.embeddings.provider import EmbeddingError  # noqa: PLC0415 - the graph needs no vectors
-
+        return rewrite, vectors
     try:
         with stage(trace, "embed"):
             # Without the context, which both share whatever they mean.
             agreement = vectors.agreement(request.query, rewrite.text)
     except EmbeddingError:
-        return rewrite  # the searches themselves tell that there are no vectors
+        return rewrite, vectors  # the searches themselves tell that there are no vectors
     trust = trust_in(request.query, rewrite.text, rewrite.language.foreign, agreement)
-    return replace(rewrite, trust=trust, agreement=agreement)
+    return replace(rewrite, trust=trust, agreement=agreement), vectors
 
 
 def _parts(request: SearchRequest, rewrite: Rewrite) -> tuple[SearchRequest, ...]:
@@ -431,13 +408,8 @@ def joined_explanation(
 ) -> Explanation:
     """Return the explanation of a merged *result*, each match explained by the search that counts.
 
-    Args:
-        parts: What was asked: the query as it was given, and its rewrite.
-        rankings: What came of each.
-        traces: The stages of each, and those after merging.
-        result: What was made of both.
-        offered: Its matches, with their places in both.
-        searcher: What both were searched with.
+    *parts* are the query as it was given and its rewrite, *rankings* what came of each, *traces*
+    the stages of each and those after merging, *offered* the matches with their places in both.
     """
     asked, rewritten = (
         compose_explanation(
@@ -449,7 +421,10 @@ def joined_explanation(
         )
         for part, ranking, trace in zip(parts, rankings, traces, strict=False)
     )
-    words = (*asked.words, *map(_of_rewrite, rewritten.words))
+    others = [
+        replace(one, origin=OF_REWRITE) if one.origin == "query" else one for one in rewritten.words
+    ]
+    words = (*asked.words, *others)
     disabled = searcher.disabled_by_hints(parts[0])
     return replace(
         asked,
@@ -468,10 +443,6 @@ def joined_explanation(
         expansions=tuple(explain_expansions(result)),
         advice=advice_on(result, words, rankings, searcher.index, disabled),
     )
-
-
-def _of_rewrite(word: QueryWord) -> QueryWord:
-    return replace(word, origin=OF_REWRITE) if word.origin == "query" else word
 
 
 def _matches(

@@ -23,9 +23,6 @@ from mcpg.text.literals import QUOTED, TextLiteral, find_literals
 from mcpg.text.safeyaml import UNSAFE
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 
-_Test = Callable[[str, str, str], bool]
-
-
 LONGEST_PHRASE = 80
 """What is quoted or holds spaces, and is longer, is a text to work on, not a name."""
 
@@ -135,14 +132,16 @@ class LanguageTest:
         return self.is_latin and (is_english or not self.words)
 
 
-def _nothing(_: str) -> bool:
-    return False
-
-
-def read_language(text: str, is_known: Callable[[str], bool] = _nothing) -> LanguageTest:
+def read_language(
+    text: str, is_known: Callable[[str], bool] = frozenset[str]().__contains__
+) -> LanguageTest:
     """Count the words of *text*; *is_known* tells whether the catalogue holds a folded word."""
     distinct = dict.fromkeys(split_words(text))
-    words = [word for word in distinct if _is_spoken(word)][:MOST_WORDS]
+    # Numbers and codes are no words; vowel signs are no letters to `str.isalpha`.
+    words = [
+        one for one in distinct if any(map(str.isalpha, one)) and not any(map(str.isdigit, one))
+    ]
+    words = words[:MOST_WORDS]
     if not words:
         return LanguageTest(0, 0.0, 0.0, 0.0, _is_latin(text))
     english = [_is_word_in(word, _ENGLISH) or _is_word_in(stem(word), _ENGLISH) for word in words]
@@ -153,11 +152,6 @@ def read_language(text: str, is_known: Callable[[str], bool] = _nothing) -> Lang
         known = [one or is_known(word) for one, word in zip(english, words, strict=True)]
         foreign = 1 - _share(known)
     return LanguageTest(len(words), _share(english), other, foreign, _is_latin(text))
-
-
-def _is_spoken(word: str) -> bool:
-    """Return whether *word* is no number or code; vowel signs are no letters to `str.isalpha`."""
-    return any(map(str.isalpha, word)) and not any(map(str.isdigit, word))
 
 
 def _is_word_in(word: str, language: str) -> bool:
@@ -214,51 +208,39 @@ class RewriteVerdict:
 
 def judge(query: str, answer: str, literals: Iterable[TextLiteral] = ()) -> RewriteVerdict:
     """Accept or refuse *answer* as a rewrite of *query*, which has these *literals*."""
-    text = strip_quotes(answer)
-    if fold(text) == fold(query.strip()):
-        return RewriteVerdict()
-    bare = without(text, literals)
-    for is_refused, reason in _TESTS:
-        if is_refused(query, text, bare):
-            return RewriteVerdict(reason=reason)
-    return RewriteVerdict(" ".join(text.split()))
-
-
-def strip_quotes(text: str) -> str:
-    """Return *text* without white space and quotation marks around it."""
-    text = text.strip()
+    text = answer.strip()
     while len(text) > 1 and text[0] + text[-1] in _QUOTES and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
-    return text.strip("`").strip()
+    text = text.strip("`").strip()
+    if fold(text) == fold(query.strip()):
+        return RewriteVerdict()
+    reason = next(_find_faults(query, text, without(text, literals)), "")
+    return RewriteVerdict(reason=reason) if reason else RewriteVerdict(" ".join(text.split()))
 
 
-def _is_blank(_query: str, text: str, _bare: str) -> bool:
-    return not any(map(str.isalnum, text))
-
-
-def _has_lines(_query: str, text: str, _bare: str) -> bool:
-    return len(text.splitlines()) > 1
-
-
-def _is_long(query: str, text: str, _bare: str) -> bool:
-    return len(text) > min(LONGEST, max(ALWAYS_ALLOWED, MOST_TIMES_LONGER * len(query)))
-
-
-def _has_controls(_query: str, text: str, _bare: str) -> bool:
-    return UNSAFE.search(text.replace("\t", " ")) is not None
-
-
-def _has_markup(_query: str, _text: str, bare: str) -> bool:
-    return _MARKUP.search(bare) is not None
-
-
-def _has_label(query: str, _text: str, bare: str) -> bool:
-    found = _LABEL.match(bare)
-    return found is not None and fold(found.group().strip()) not in fold(query)
-
-
-def _has_sentences(query: str, text: str, _bare: str) -> bool:
-    return len(_SENTENCE_END.findall(text)) > len(_SENTENCE_END.findall(query))
+def _find_faults(query: str, text: str, bare: str) -> Iterator[str]:
+    """Yield why *text* is no rewrite of *query*; *bare* is the text without literals."""
+    if not any(map(str.isalnum, text)):
+        yield "it is blank"
+    if len(text.splitlines()) > 1:
+        yield "it has several lines"
+    if len(text) > min(LONGEST, max(ALWAYS_ALLOWED, MOST_TIMES_LONGER * len(query))):
+        yield "it is too long for a query"
+    if UNSAFE.search(text.replace("\t", " ")):
+        yield "it holds control or hidden characters"
+    if _MARKUP.search(bare):
+        yield "it looks like markup, a list or code"
+    label = _LABEL.match(bare)
+    if label and fold(label.group().strip()) not in fold(query):
+        yield "it begins with a label or a role"
+    if len(_SENTENCE_END.findall(text)) > len(_SENTENCE_END.findall(query)):
+        yield "it has more sentences than the query"
+    if _is_prose(query, text, bare):
+        yield "it reads as a reply, not as a query"
+    read = read_language(bare)
+    is_beaten = read.other > read.english and read.english < PROSE
+    if not read.is_latin or (is_beaten and read.words > 1):
+        yield "it is not in English"
 
 
 def _is_prose(query: str, text: str, bare: str) -> bool:
@@ -268,22 +250,3 @@ def _is_prose(query: str, text: str, bare: str) -> bool:
     words = set(split_words(bare)) - set(split_words(query))
     named = words - stop_words_of("english")
     return len(words) >= _SHORTEST_PROSE and len(named) <= (1 - PROSE) * len(words)
-
-
-def _is_foreign(_query: str, _text: str, bare: str) -> bool:
-    read = read_language(bare)
-    is_beaten = read.other > read.english and read.english < PROSE
-    return not read.is_latin or (is_beaten and read.words > 1)
-
-
-_TESTS: tuple[tuple[_Test, str], ...] = (
-    (_is_blank, "it is blank"),
-    (_has_lines, "it has several lines"),
-    (_is_long, "it is too long for a query"),
-    (_has_controls, "it holds control or hidden characters"),
-    (_has_markup, "it looks like markup, a list or code"),
-    (_has_label, "it begins with a label or a role"),
-    (_has_sentences, "it has more sentences than the query"),
-    (_is_prose, "it reads as a reply, not as a query"),
-    (_is_foreign, "it is not in English"),
-)

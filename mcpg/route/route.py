@@ -15,7 +15,6 @@ more often and makes many doubtful tools look like a certain one.
 from __future__ import annotations
 
 import json
-from _thread import allocate_lock
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from math import fsum
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -38,7 +38,7 @@ from mcpg.route.preference import (
     asked_preference,
     derived_preference,
 )
-from mcpg.search.observer import Observer
+from mcpg.search.observer import GuardedObserver, Observer, RouteFacts
 from mcpg.search.results import (
     MAX_LIMIT,
     Context,
@@ -52,6 +52,7 @@ from mcpg.search.results import (
     check_texts,
 )
 from mcpg.text import fold
+from mcpg.text.notebook import route_html
 from mcpg.values import DECIMALS, round_shown_score, score_text, to_json
 
 ADJUSTMENTS = (
@@ -103,11 +104,15 @@ class RouteWeights:
         if unknown:
             remedy = f"use some of {', '.join(ADJUSTMENTS)}"
             raise UsageError(f"routing has no adjustment {unknown[0]!r}", remedy=remedy)
-        for name in ADJUSTMENTS:
-            if name not in self.adjustments:
+        for name in (*ADJUSTMENTS, "odds"):
+            if name != "odds" and name not in self.adjustments:
                 raise UsageError(f"the adjustment {name!r} is missing", remedy="give it a number")
-            _check(name, self.adjustments[name], -1.0, 1.0)
-        _check("odds", self.odds, 1.0, 1e6)
+            least, most = (1.0, 1e6) if name == "odds" else (-1.0, 1.0)
+            number: Any = self.odds if name == "odds" else self.adjustments[name]
+            is_number = isinstance(number, int | float) and not isinstance(number, bool)
+            if not (is_number and least <= number <= most):
+                remedy = f"give a number in [{least:g}, {most:g}]"
+                raise UsageError(f"{name!r} of routing cannot be {number!r}", remedy=remedy)
 
     @classmethod
     def of(
@@ -153,17 +158,10 @@ def _check_members(what: str, members: Any, names: set[str]) -> None:
         raise UsageError(f"{what} of routing have missing or unknown members", remedy=remedy)
 
 
-def _check(name: str, number: Any, least: float, most: float) -> None:
-    is_number = isinstance(number, int | float) and not isinstance(number, bool)
-    if not (is_number and least <= number <= most):
-        remedy = f"give a number in [{least:g}, {most:g}]"
-        raise UsageError(f"{name!r} of routing cannot be {number!r}", remedy=remedy)
-
-
 # Reading the hints of a found tool takes longer than finding it.
 _MAX_CACHED_HINTS = 4_096
 _hints_caches: WeakKeyDictionary[Index, dict[str, Hints]] = WeakKeyDictionary()
-_hints_lock = allocate_lock()
+_hints_lock = Lock()
 
 
 def hints_cache(index: Index) -> dict[str, Hints]:
@@ -330,8 +328,6 @@ class RouteResult:
         return f"<RouteResult {self.query!r}: {names or 'no category'}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.text.notebook import route_html  # noqa: PLC0415 - only notebooks show HTML
-
         return route_html(self.to_dict())
 
     def to_exact_dict(self) -> dict[str, Any]:
@@ -403,8 +399,8 @@ def route(  # noqa: PLR0913 - each is an option of its own
     check_flag("derives_preference", derives_preference)
     if prefer_read_only is not None:
         check_flag("prefer_read_only", prefer_read_only)
-    categories = _check_most("categories", categories, MAX_CATEGORIES)
-    tools = _check_most("tools", tools, MAX_LIMIT)
+    categories = min(check_limit(categories, "categories"), MAX_CATEGORIES)
+    tools = min(check_limit(tools, "tools"), MAX_LIMIT)
     weights = weights or shipped_weights()
     services = engine.services
     with observed_route(services.observer if services else None, query) as report:
@@ -447,22 +443,16 @@ def arrange_matches(
     categories: int,
     tools: int,
 ) -> RouteResult:
-    """Arrange the matches of *result* by category.
+    """Arrange the matches of *result*, whose *hints* are by id, in so many *categories* at most.
 
-    Args:
-        result: The search result.
-        hints: Hints of each tool in it, by id.
-        preference: The preferred kind of tool.
-        weights: What hints are worth.
-        categories: Maximum number of categories, at least 1.
-        tools: Maximum number of tools of a category, at least 1.
+    Each has at most so many *tools*; hints are worth what *weights* say, by the *preference*.
     """
     routed = [
         routed_match(match, hints[match.tool_id], preference.name, weights)
         for match in result.matches
     ]
-    # The sort is stable: ties keep the order of the search.
-    ordered = sorted(routed, key=_sort_key)
+    # By the sums before they are cut to 1; the sort is stable: ties keep the order of the search.
+    ordered = sorted(routed, key=lambda one: -_expected_value(one.match, one.adjustments))
     shown = tuple(_best_categories(ordered, hints, categories, tools))
     offered = {one.match.tool_id for category in shown for one in category.matches}
     return RouteResult(
@@ -495,7 +485,11 @@ def list_adjustments(hints: Hints, preferred: str) -> Iterator[str]:
     if hints.enabled_by_default is not False:
         yield "enabled"
     if preferred != NONE:
-        yield from _kind_adjustments(hints, preferred)
+        prefix = {READ_ONLY: "preferReadOnly", WRITE: "preferWrite"}[preferred]
+        if hints.read_only is not None:
+            yield f"{prefix}.{'readOnly' if hints.read_only else 'writing'}"
+        if preferred == WRITE and hints.destructive is not None:
+            yield f"{prefix}.{'destructive' if hints.destructive else 'notDestructive'}"
     if hints.idempotent:
         yield "idempotent"
     for what, tier in (("cost", hints.cost_tier), ("latency", hints.latency_tier)):
@@ -513,21 +507,8 @@ def tool_categories(hints: Hints, source_id: str) -> tuple[str, ...]:
     return hints.categories or hints.data_sources or (source,)
 
 
-def _kind_adjustments(hints: Hints, preferred: str) -> Iterator[str]:
-    prefix = {READ_ONLY: "preferReadOnly", WRITE: "preferWrite"}[preferred]
-    if hints.read_only is not None:
-        yield f"{prefix}.{'readOnly' if hints.read_only else 'writing'}"
-    if preferred == WRITE and hints.destructive is not None:
-        yield f"{prefix}.{'destructive' if hints.destructive else 'notDestructive'}"
-
-
 def _expected_value(match: Match, adjustments: Iterable[Adjustment]) -> float:
     return round(fsum((match.score, *(one.value for one in adjustments))), DECIMALS)
-
-
-def _sort_key(one: RoutedMatch) -> float:
-    """Return the sort key of a tool: the sum before it is cut to 1."""
-    return -_expected_value(one.match, one.adjustments)
 
 
 def _best_categories(
@@ -556,14 +537,9 @@ def _best_categories(
 
 def _category_key(members: Sequence[RoutedMatch], tools: int) -> list[float]:
     """Return the sort key of a category: its best tool, then the next best, and so on."""
-    sums = [_sort_key(one) for one in members[:tools]]
+    sums = [-_expected_value(one.match, one.adjustments) for one in members[:tools]]
     # A category that has fewer to show comes after one that shows the same and more.
     return [*sums, *[0.0] * (tools - len(sums))]
-
-
-def _check_most(name: str, number: int, most: int) -> int:
-    """Return *number*, at most *most*."""
-    return min(check_limit(number, name), most)
 
 
 @contextmanager
@@ -574,7 +550,5 @@ def observed_route(
     if observer is None:
         yield lambda *_: None
         return
-    from mcpg.search.observer import GuardedObserver, RouteFacts  # noqa: PLC0415 - few are observed
-
     with GuardedObserver.of(observer).route((query or "").strip()) as report:
         yield lambda categories, tools: report(RouteFacts(categories, tools))

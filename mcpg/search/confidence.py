@@ -15,7 +15,6 @@ from typing import NamedTuple
 from mcpg.search.features import Candidate, RankedCandidate
 from mcpg.search.model import FEATURES, Model
 from mcpg.search.query import Analysis
-from mcpg.search.query_terms import QueryTerm
 from mcpg.search.results import SearchRequest
 from mcpg.search.retrieval import POOL, RELATED_CREDIT
 from mcpg.values import SHOWN_DECIMALS, round_score
@@ -79,13 +78,8 @@ def calibrate(
 ) -> list[Calibration]:
     """Return the probability of each of the *ranked* candidates; it never rises down the ranks.
 
-    Args:
-        ranked: The best candidates, at least 10 where there are so many.
-        candidates: All candidates of the pool.
-        analysis: The analysed query.
-        model: The fitted model.
-        tools: The number of tools in the catalogue.
-        limit: How many of *ranked* are calibrated, `None` for all.
+    *ranked* are the best of the pool's *candidates*, at least 10 where there are so many; of these
+    *limit* are calibrated, `None` for all. *tools* is the size of the catalogue.
     """
     evidence = CalibrationInputs(ranked, candidates, analysis, model, tools)
     calibrations: list[Calibration] = []
@@ -163,17 +157,14 @@ class CalibrationInputs:
         self._related: list[float] = []
         for clause in analysis.clauses:
             if clause.origin == "query":
-                self._add_word(clause)
+                weight, repairs, near = clause.weight, clause.repairs, clause.related_variants
+                is_known = repairs and not repairs[0].distance and repairs[0].kind in _KNOWN
+                self._words.append(weight)
+                self._contents.append(clause.content)
+                self._known.append(weight if is_known else 0.0)
+                self._held.append(weight * repairs[0].similarity if repairs else 0.0)
+                self._related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
         self._weight = fsum(self._words) or 1.0
-
-    def _add_word(self, clause: QueryTerm) -> None:
-        weight, repairs, near = clause.weight, clause.repairs, clause.related_variants
-        is_known = repairs and not repairs[0].distance and repairs[0].kind in _KNOWN
-        self._words.append(weight)
-        self._contents.append(clause.content)
-        self._known.append(weight if is_known else 0.0)
-        self._held.append(weight * repairs[0].similarity if repairs else 0.0)
-        self._related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
 
     def strength(self, fused: RankedCandidate) -> float:
         """Return the fused score of the features that a lead may consist of."""

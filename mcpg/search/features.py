@@ -85,7 +85,11 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     """Return the features of each document of the *pool*, in its order."""
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
-    held_impacts, near_impacts = _pool_impacts(pool, analysis, index)
+    held_impacts = [clause_impacts(one.variants, pool, index) for one in analysis.clauses]
+    near_impacts = [
+        index.best_impacts(near) or clause_impacts(near, pool, index) if near else {}
+        for near in (clause.related_variants for clause in analysis.clauses)
+    ]
     hits = _hits(pool, held_impacts)
     rows = [tuple(map(dict(row).get, range(len(shares)), repeat(0.0))) for row in hits]
     lexical = [fsum([shares[place] * impact for place, impact in row]) for row in hits]
@@ -128,23 +132,6 @@ def _hits(pool: Iterable[int], impacts: Iterable[Mapping[int, float]]) -> list[_
         for document, impact in found.items():
             hits[document].append((place, impact))
     return list(hits.values())
-
-
-def _pool_impacts(
-    pool: Sequence[int], analysis: Analysis, index: Index
-) -> tuple[list[dict[int, float]], list[dict[int, float]]]:
-    """Return, for each clause, the impacts of its variants, and of related words, in the *pool*."""
-    held = [clause.variants for clause in analysis.clauses]
-    near = [clause.related_variants for clause in analysis.clauses]
-    return (
-        [clause_impacts(variants, pool, index) for variants in held],
-        [
-            index.best_impacts(variants) or clause_impacts(variants, pool, index)
-            if variants
-            else {}
-            for variants in near
-        ],
-    )
 
 
 def _compare_operations(
@@ -294,7 +281,11 @@ class NameMatcher:
                 held += idf * credit
                 if term in similarities:
                     near += idf * max(0.0, _RELATED_NAME_CREDIT * similarities[term] - credit)
-            opening = self._opening(name.terms) if held else 0.0
+            opening = 0.0
+            if held and name.terms <= credit_of.keys():
+                first = self._words[: len(name.terms)]
+                if name.terms.issubset(term for _, terms in first for term in terms):
+                    opening = fsum([share for share, _ in first])
             weight = name.weight or 1.0  # a name of signs alone, such as "..", has no words
             found.append((held / weight, opening, damping * near / weight))
         return found
@@ -307,13 +298,6 @@ class NameMatcher:
             if term in self._near
         )
         return {term: idf * gain for term, idf, gain in found if gain > 0}
-
-    def _opening(self, names: frozenset[int]) -> float:
-        if not names <= self._credits.keys():
-            return 0.0
-        opening = self._words[: len(names)]
-        spoken = {term for _, terms in opening for term in terms}
-        return fsum([share for share, _ in opening]) if names <= spoken else 0.0
 
 
 def _compare_grams(pool: Sequence[int], analysis: Analysis, index: Index) -> list[float]:

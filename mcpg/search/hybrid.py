@@ -447,13 +447,8 @@ def gather_hybrid_pool(
     return HybridPool(first, found, graph, further)
 
 
-def embedded_text(request: SearchRequest) -> str:
-    """Return what is embedded of *request*: the query, and then what else is known."""
-    return _in_context(request.query, request) if request.query else request.context
-
-
 def corrected_text(request: SearchRequest, analysis: Analysis) -> str | None:
-    """Return `embedded_text` with misspelt and foreign words in the catalogue's, if it has any.
+    """Return what is embedded with misspelt and foreign words in the catalogue's, if it has any.
 
     A model cuts a misspelt word into pieces that mean nothing, and may know one language. Of a
     foreign query, the words that can find tools are kept.
@@ -521,7 +516,8 @@ def _run_with_vectors(
     by_cosines = EMBEDDINGS if request.strategy == Strategy.EMBEDDINGS else SEMANTIC
     scheme = find_scheme(request.fusion or by_cosines, model)
     analysis = analyse_search(search)
-    text, corrected = embedded_text(request), corrected_text(request, analysis)
+    text = _in_context(request.query, request) if request.query else request.context
+    corrected = corrected_text(request, analysis)
     with search.stage("embed"):
         built = vectors.ensure_vectors()
         vector = vectors.embed_all([text] if corrected is None else [text, corrected])

@@ -34,6 +34,7 @@ from mcpg.search.query import FOREIGN_POWER
 from mcpg.search.results import EngineServices
 from mcpg.search.telemetry import observe_vectors
 from mcpg.values import SHOWN_DECIMALS
+from mcpg.vectors import SUFFIX
 
 if TYPE_CHECKING:
     import numpy as np
@@ -322,7 +323,6 @@ class IndexVectors:
         return built
 
     def _find_or_build(self, provider: EmbeddingProvider) -> BuiltVectors:
-        from mcpg.vectors import SUFFIX  # noqa: PLC0415 - only where there is a provider
         from mcpg.vectors.build import BuiltVectors  # noqa: PLC0415 - as above
         from mcpg.vectors.file import find_or_build_vectors  # noqa: PLC0415 - as above
 

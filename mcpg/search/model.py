@@ -8,17 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
+from mcpg.index.packing import Section
 from mcpg.text.json_values import read_json, write_json
 from mcpg.values import to_json
-
-if TYPE_CHECKING:
-    from mcpg.index.packing import Section
-
 
 OPENING = "opening"
 """The section of an index for what was noticed when its bundle was read."""
@@ -26,8 +23,6 @@ OPENING = "opening"
 
 def pack_notices(path: str, diagnostics: Iterable[Diagnostic]) -> Section:
     """Return the section for what was noticed when the bundle at *path* was read."""
-    from mcpg.index.packing import Section  # noqa: PLC0415 - a search packs nothing
-
     # Places below the bundle are kept without its path, which others may write differently.
     noticed = [
         to_json(one) | {"place": [one.place.removeprefix(path)]}
@@ -166,8 +161,6 @@ def provenance_sections(origin: ModelProvenance, ignored: str = "") -> list[Sect
 
     *ignored* is the reason why the model of the bundle is not used, "" if it is or there is none.
     """
-    from mcpg.index.packing import Section  # noqa: PLC0415 - as above
-
     members = {"name": origin.name, "provenance": origin.provenance}
     sections = [Section(PROVENANCE, "B", json.dumps(members).encode())]
     return [*sections, Section(IGNORED, "B", ignored.encode())] if ignored else sections

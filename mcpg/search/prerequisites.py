@@ -249,7 +249,15 @@ class _PrerequisiteWalk:
             return False
         if need.origin in _SAID or not self._names:
             return True
-        left = [*self._arguments(need)]
+        ends, kept = (need.before, need.tool), self._memo.arguments
+        known = kept.get(ends)
+        if known is None:
+            given = [name for _, name in need.fields] or self._index.required_arguments(need.before)
+            distinct = given if len(set(given)) == len(given) else []
+            known = tuple([frozenset(split_words(name)) for name in distinct])
+            if len(kept) < _MOST_REMEMBERED:
+                kept[ends] = known
+        left = [*known]
         if not left:
             return True
         for names in self._names:
@@ -258,19 +266,6 @@ class _PrerequisiteWalk:
                     left.remove(words)
                     break
         return bool(left)
-
-    def _arguments(self, need: PrerequisiteReason) -> tuple[frozenset[str], ...]:
-        """Return the words of the name of each argument that *need* fills."""
-        kept, ends = self._memo.arguments, (need.before, need.tool)
-        known = kept.get(ends)
-        if known is None:
-            names = [name for _, name in need.fields]
-            names = names or self._index.required_arguments(need.before)
-            distinct = names if len(set(names)) == len(names) else []
-            known = tuple([frozenset(split_words(name)) for name in distinct])
-            if len(kept) < _MOST_REMEMBERED:
-                kept[ends] = known
-        return known
 
 
 def find_needs(
@@ -282,14 +277,8 @@ def find_needs(
     """
     kept = {} if memo is None else memo.needs
     known = kept.get(tool)
-    if known is None:
-        known = tuple(_read_needs(tool, index))
-        if len(kept) < _MOST_REMEMBERED:
-            kept[tool] = known
-    return known
-
-
-def _read_needs(tool: int, index: Index) -> list[PrerequisiteReason]:
+    if known is not None:
+        return known
     needs: dict[int, PrerequisiteReason] = {}
     for need in _believable([*_stated_needs(tool, index), *_best_providers(tool, index)], index):
         held = needs.setdefault(need.tool, need)
@@ -297,8 +286,11 @@ def _read_needs(tool: int, index: Index) -> list[PrerequisiteReason]:
         chosen = max(held, need, key=lambda one: one.authority)
         needs[need.tool] = chosen._replace(fields=chosen.fields or held.fields or need.fields)
     against = _find_followers(tool, index)
-    kept = [one for one in needs.values() if one.authority > against.get(one.tool, (-1, 0.0))]
-    return sorted(kept, key=lambda one: (-one.weight, one.tool))[:_MOST_NEEDS]
+    left = [one for one in needs.values() if one.authority > against.get(one.tool, (-1, 0.0))]
+    found = tuple(sorted(left, key=lambda one: (-one.weight, one.tool))[:_MOST_NEEDS])
+    if len(kept) < _MOST_REMEMBERED:
+        kept[tool] = found
+    return found
 
 
 def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:

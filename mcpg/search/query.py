@@ -77,16 +77,14 @@ def without_literals(
         for hidden in (literals, others):
             text = blank_literals(query, hidden)
             words = list(iter_words(text))
-            if _have_content([word.text for word in words], expected):
-                return text, words
+            spoken = [word.text for word in words]
+            if are_stop_words(spoken):  # most texts soon have a word that is none
+                language = language_of(spoken, expected)
+                stop_words = stop_words_of(language) if language else frozenset[str]()
+                if stop_words.issuperset(spoken):
+                    continue
+            return text, words
     return query, list(iter_words(query))
-
-
-def _have_content(words: Sequence[str], expected: str | None) -> bool:
-    if not are_stop_words(words):  # most texts have such a word soon
-        return True
-    language = language_of(words, expected)
-    return not (stop_words_of(language) if language else frozenset()).issuperset(words)
 
 
 def words_of_literals(
@@ -155,7 +153,18 @@ def split_segments(
     if len(sentences) == 1 and len(_cut(query, _CLAUSE_ENDS)) == 1:
         return []
     places = {text: place for place, text in enumerate(texts)}
-    return [_parts(sentence, places, words_of) for sentence in sentences]
+    segments = []
+    for sentence in sentences:
+        parts: list[Part] = []
+        for text in _cut(sentence, _CLAUSE_ENDS):
+            found = dict.fromkeys(map(places.get, words_of(text)))
+            part = tuple([place for place in found if place is not None])
+            if parts and min(len(part), len(parts[-1])) < FEWEST_WORDS:
+                parts[-1] = tuple(dict.fromkeys((*parts[-1], *part)))
+            elif part:
+                parts.append(part)
+        segments.append(parts)
+    return segments
 
 
 def _cut(text: str, ends: Iterable[str]) -> list[str]:
@@ -163,20 +172,6 @@ def _cut(text: str, ends: Iterable[str]) -> list[str]:
         if end in text:
             text = text.replace(end, "\n")
     return [part for part in text.split("\n") if part and not part.isspace()]
-
-
-def _parts(
-    sentence: str, places: dict[str, int], words_of: Callable[[str], Sequence[str]]
-) -> list[Part]:
-    parts: list[Part] = []
-    for text in _cut(sentence, _CLAUSE_ENDS):
-        found = dict.fromkeys(map(places.get, words_of(text)))
-        part = tuple([place for place in found if place is not None])
-        if parts and min(len(part), len(parts[-1])) < FEWEST_WORDS:
-            parts[-1] = tuple(dict.fromkeys((*parts[-1], *part)))
-        elif part:
-            parts.append(part)
-    return parts
 
 
 def group_by_sentence(parts: Sequence[Sequence[Part]], count: int) -> tuple[Part, ...]:

@@ -270,7 +270,8 @@ class TermReader:
     def _expansion(
         self, term: int, kind: str, similarity: float = 1.0, distance: int = 0
     ) -> TermExpansion:
-        return TermExpansion(_read_term(term, self._index), term, kind, distance, similarity)
+        word = self._index.word(self._index.word_of_term(term))
+        return TermExpansion(word, term, kind, distance, similarity)
 
     def _translate(self, word: str) -> tuple[TermExpansion, ...]:
         """Return the words of the catalogue that translate *word*, from or to another language."""
@@ -407,16 +408,11 @@ def _credit(word: str, distance: int) -> float:
 
 def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
     """Return the words of the catalogue that are related to *term*, the most similar first."""
-    return tuple(
-        [
-            TermExpansion(_read_term(number, index), number, "related", 0, similarity)
-            for number, similarity in term.related_variants
-        ]
-    )
-
-
-def _read_term(term: int, index: Index) -> str:
-    return index.word(index.word_of_term(term))
+    found = []
+    for number, similarity in term.related_variants:
+        word = index.word(index.word_of_term(number))
+        found.append(TermExpansion(word, number, "related", 0, similarity))
+    return tuple(found)
 
 
 def wanted_operation(term: QueryTerm) -> tuple[float, ...]:

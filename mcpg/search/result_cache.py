@@ -85,23 +85,17 @@ def _read(kind: Any, part: Any, load: Callable[[str], Tool]) -> Any:
         (item, _) = get_args(kind)
         return tuple(_read(item, one, load) for one in part)
     if hasattr(kind, "__match_args__") and isinstance(part, list):
-        return _read_value(kind, part, load)
+        declared = _declared_types(kind)
+        if len(part) != len(declared):
+            raise ValueError
+        pairs = zip(declared.items(), part, strict=True)
+        members = {name: _read(what, one, load) for (name, what), one in pairs}
+        if kind is Match:
+            members[_HANDED_OVER[0]] = lambda: load(members["tool_id"])
+        return kind(**members)
     if type(part) is kind or (kind is float and type(part) is int):
         return part
     raise ValueError
-
-
-def _read_value(kind: Any, parts: list[Any], load: Callable[[str], Tool]) -> Any:
-    declared = _declared_types(kind)
-    if len(parts) != len(declared):
-        raise ValueError
-    members = {
-        name: _read(what, part, load)
-        for (name, what), part in zip(declared.items(), parts, strict=True)
-    }
-    if kind is Match:
-        members[_HANDED_OVER[0]] = lambda: load(members["tool_id"])
-    return kind(**members)
 
 
 @cache
@@ -150,7 +144,13 @@ class ResultCache:
         """Answer *request* from the cache or anew, with diagnostics of the cache's failures."""
         makers = _find_makers(searcher, request)
         key = self._key(searcher, request, diagnostics, makers)
-        result = self._look_up(searcher, key) if key else None
+        kept = self._cache.get(RESULT, key) if key else None
+        result = decode_result(kept, key, searcher.tool) if key else None
+        if result is not None:
+            others = (*result.related_matches, *result.next_step_matches, *result.prerequisites)
+            shown = [match.tool_id for match in (*result.matches, *others)]
+            if ABSENT in map(searcher.index.find_tool, shown):
+                result = None
         if result is None:
             result = self._compute(searcher, request, diagnostics, trace)
             # The search may have loaded vectors that the key has to name. Who else had a part in it
@@ -162,14 +162,6 @@ class ResultCache:
             trace.is_cached = True
         failed = self._cache.diagnostics()
         return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
-
-    def _look_up(self, searcher: Searcher, key: str) -> SearchResult | None:
-        result = decode_result(self._cache.get(RESULT, key), key, searcher.tool)
-        if result is None:
-            return None
-        expanded = (*result.related_matches, *result.next_step_matches, *result.prerequisites)
-        shown = [match.tool_id for match in (*result.matches, *expanded)]
-        return None if ABSENT in map(searcher.index.find_tool, shown) else result
 
     def _key(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from mcpg.catalog.view import ToolView
 from mcpg.errors import Code, Diagnostic, UsageError, warning, wrong_type
 from mcpg.text.json_values import JsonObject
+from mcpg.text.suggestions import suggest
 from mcpg.values import format_count, round_shown_score, score_text, to_json
 
 if TYPE_CHECKING:
@@ -323,42 +324,29 @@ def check_request(
         raise UsageError(f"min_score is {min_score}", remedy="ask for a score in [0, 1]")
     query, context = (query or "").strip(), flatten_context(context).strip()
     strategy = check_strategy(asked.strategy)
-    request = SearchRequest(
-        query[:MAX_QUERY_CHARACTERS],
-        context[:MAX_QUERY_CHARACTERS],
-        min(limit, MAX_LIMIT),
-        strategy,
-        asked.include_disabled,
-        min_score,
-        asked.abstain,
-        check_fusion(asked.fusion, strategy) if asked.fusion else "",
-        asked.normalize,
-        asked.lexicon,
-        tuple(dict.fromkeys(check_texts("context_tools", asked.context_tools))),
-        tuple(dict.fromkeys(asked.sources)),
-        tuple(dict.fromkeys(asked.categories)),
-        asked.read_only,
+    request = replace(
+        asked,
+        query=query[:MAX_QUERY_CHARACTERS],
+        context=context[:MAX_QUERY_CHARACTERS],
+        limit=min(limit, MAX_LIMIT),
+        strategy=strategy,
+        fusion=check_fusion(asked.fusion, strategy) if asked.fusion else "",
+        context_tools=tuple(dict.fromkeys(check_texts("context_tools", asked.context_tools))),
+        sources=tuple(dict.fromkeys(asked.sources)),
+        categories=tuple(dict.fromkeys(asked.categories)),
     )
     cut = limit > MAX_LIMIT or max(len(query), len(context)) > MAX_QUERY_CHARACTERS
     return request, tuple(_report_cuts(query, context, limit)) if cut else ()
 
 
 def check_text(name: str, given: object) -> None:
-    """Check that the argument *name* is text or `None`.
-
-    Raises:
-        UsageError: It is neither.
-    """
+    """Check that the argument *name* is text or `None`, else raise a `UsageError`."""
     if not (given is None or isinstance(given, str)):
         raise wrong_type(name, given, "text or None")
 
 
 def check_limit(limit: object, name: str = "limit") -> int:
-    """Return *limit*, the argument *name*, which is a whole number of at least 1.
-
-    Raises:
-        UsageError: It is not.
-    """
+    """Return *limit*, the argument *name*; a `UsageError` if it is no whole number above 0."""
     if isinstance(limit, bool) or not isinstance(limit, int):
         raise wrong_type(name, limit, "a whole number")
     if limit < 1:
@@ -367,21 +355,13 @@ def check_limit(limit: object, name: str = "limit") -> int:
 
 
 def check_flag(name: str, given: object) -> None:
-    """Check that the argument *name* is true or false.
-
-    Raises:
-        UsageError: It is something else.
-    """
+    """Check that the argument *name* is true or false, else raise a `UsageError`."""
     if given is not True and given is not False:
         raise wrong_type(name, given, "True or False")
 
 
 def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
-    """Return the argument *name* as a tuple of texts; a single text is none.
-
-    Raises:
-        UsageError: It is not a sequence of texts.
-    """
+    """Return the argument *name* as a tuple of texts; a `UsageError` if it is no list of texts."""
     if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
         raise wrong_type(name, given, "a list of texts")
     texts = tuple(given)
@@ -448,8 +428,6 @@ def check_fusion(name: str, strategy: str) -> FusionName:
 
 def _suggest_known(name: str, known: Sequence[str]) -> str:
     """Return a remedy that names the *known* word most like *name*, or all of them."""
-    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most searches need no error
-
     near = suggest(name, known)
     *others, last = known
     return f"did you mean {near[0]}?" if near else f"use {', '.join(others)} or {last}"

@@ -22,6 +22,7 @@ from mcpg.index import Index
 from mcpg.index.layout import ABSENT, READS, WRITES, StaleIndexError
 from mcpg.search.results import SearchRequest
 from mcpg.text import joined, split_words, stem
+from mcpg.text.suggestions import suggest
 from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
@@ -103,8 +104,9 @@ class ContextGraph:
             tool = queue.popleft()
             passed = left.pop(tool, 0.0)
             stayed[tool] = stayed.get(tool, 0.0) + _RETURN * passed
-            mass, degree = (1 - _RETURN) * passed, self._degree(tool)
-            for other, weight in self._around(tool).items():
+            around = self._around(tool)
+            mass, degree = (1 - _RETURN) * passed, sum(around.values()) or 1.0
+            for other, weight in around.items():
                 before = left.get(other, 0.0)
                 left[other] = before + mass * weight / degree
                 # What has enough of it is queued.
@@ -112,15 +114,12 @@ class ContextGraph:
                 if before < least <= left[other]:
                     queue.append(other)
         near = {
-            tool: share / self._degree(tool)
+            tool: share / (sum(self._around(tool).values()) or 1.0)
             for tool, share in stayed.items()
             if tool not in self._in_use
         }
         greatest = max(near.values(), default=0.0)
         return {tool: round(share / greatest, DECIMALS) for tool, share in near.items()}
-
-    def _degree(self, tool: int) -> float:
-        return sum(self._around(tool).values()) or 1.0
 
     def _around(self, tool: int) -> dict[int, float]:
         """Return the tools that an edge joins to *tool*, with the greatest weight of any."""
@@ -142,8 +141,14 @@ def context_numbers(names: Iterable[str], index: Index) -> tuple[dict[int, str],
     unknown = []
     for name in dict.fromkeys(names):
         number = index.find_tool(name)
-        if number == ABSENT:
-            number = _by_source(name, index)
+        source, _, tool_name = name.partition("::")
+        if number == ABSENT and tool_name:
+            named = (
+                one
+                for one in index.exact(joined(tool_name))
+                if (index.source_id(one), index.tool_name(one)) == (source, tool_name)
+            )
+            number = next(named, ABSENT)
         if number == ABSENT:
             unknown.append(name)
         else:
@@ -151,22 +156,8 @@ def context_numbers(names: Iterable[str], index: Index) -> tuple[dict[int, str],
     return dict(sorted(found.items())), unknown
 
 
-def _by_source(name: str, index: Index) -> int:
-    source, _, tool_name = name.partition("::")
-    if not tool_name:
-        return ABSENT
-    named = (
-        number
-        for number in index.exact(joined(tool_name))
-        if index.tool_name(number) == tool_name and index.source_id(number) == source
-    )
-    return next(named, ABSENT)
-
-
 def unknown_tools(names: Sequence[str], index: Index) -> tuple[Diagnostic, ...]:
     """Return a warning for each of *names*, which no tool has, with the ids close to it."""
-    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most names are right
-
     reported = names[:MOST_TOOLS]
     found = []
     for name in reported:
@@ -224,7 +215,17 @@ class FilterResult(NamedTuple):
 
 def apply_filter(index: Index, request: SearchRequest, disabled: frozenset[int]) -> FilterResult:
     """Apply the filter of *request*; *disabled* tools are those that it leaves out in any case."""
-    passing = _find_passing(index, request)
+    conditions = []
+    if request.sources:
+        wanted = frozenset(_numbers(request.sources, index.source_ids))
+        sources = index.find_source_numbers(range(len(index))) if wanted else ()
+        conditions.append(frozenset([n for n, source in enumerate(sources) if source in wanted]))
+    if request.categories:
+        conditions.append(_find_in_categories(index, request.categories))
+    if request.read_only:
+        flags = index.read_only_flags()
+        conditions.append(frozenset([tool for tool, flag in enumerate(flags) if flag == READS]))
+    passing = frozenset.intersection(*conditions)
     allowed = passing - disabled if disabled else passing
     excluded = frozenset(range(len(index))) - allowed
     unknown = [
@@ -292,20 +293,6 @@ def filter_tools(
     return passing, tuple(warnings)
 
 
-def _find_passing(index: Index, request: SearchRequest) -> frozenset[int]:
-    conditions = []
-    if request.sources:
-        wanted = frozenset(_numbers(request.sources, index.source_ids))
-        sources = index.find_source_numbers(range(len(index))) if wanted else ()
-        conditions.append(frozenset([n for n, source in enumerate(sources) if source in wanted]))
-    if request.categories:
-        conditions.append(_find_in_categories(index, request.categories))
-    if request.read_only:
-        flags = index.read_only_flags()
-        conditions.append(frozenset([tool for tool, flag in enumerate(flags) if flag == READS]))
-    return frozenset.intersection(*conditions)
-
-
 def _find_in_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
     members = map(index.in_category, _numbers(names, index.categories))
     found = frozenset[int]().union(*members)
@@ -333,11 +320,8 @@ def _warn_of_filter(
 ) -> Iterator[Diagnostic]:
     """Yield a warning for each *unknown* name, or else one that says why nothing is left.
 
-    Args:
-        unknown: What is wrong with each name.
-        passing: What passes the filter, disabled tools too.
-        allowed: What may be offered.
-        lacks_hints: Whether read-only tools are wanted, and no tool has the hint.
+    *passing* tools pass the filter, disabled ones too, *allowed* ones may be offered; it
+    *lacks_hints* if read-only tools are wanted, and no tool has the hint.
     """
     for message in unknown[:_MOST_NOTED]:
         yield warning(Code.FILTER_UNKNOWN, message)
@@ -359,8 +343,6 @@ def _unknown(
     missing = [name for name in names if name.casefold() not in texts]
     if not missing:
         return
-    from mcpg.text.suggestions import suggest  # noqa: PLC0415 - most names are right
-
     other_kind = "category" if kind == "source" else "source"
     elsewhere = _fold_names(others)
     for name in missing[:_MOST_NOTED]:

@@ -134,8 +134,12 @@ class Searcher:
             for term in range(len(index.texts("terms"))):
                 index.impacts(term)
         self._read_words()
-        if len(index) <= MOST_TOOLS:
-            self._read_tools()
+        for tool in range(len(index)) if len(index) <= MOST_TOOLS else ():
+            index.names.of_tool(tool)
+            index.grams.of_tool(tool)
+            index.edges(tool)
+            find_needs(tool, index, self._needs)
+            self._card(tool)
 
     def _read_words(self) -> None:
         """Read the words of the catalogue, and the usual ones of its language, as of queries."""
@@ -148,15 +152,6 @@ class Searcher:
         frequent = lexicon.frequent_words(language, MOST_FREQUENT)
         for term in reader.read((*map(index.word, numbers[:MOST_WORDS]), *frequent)):
             index.grams.of_word(term.repairs[0].word if term.repairs else term.text)
-
-    def _read_tools(self) -> None:
-        index = self.index
-        for tool in range(len(index)):
-            index.names.of_tool(tool)
-            index.grams.of_tool(tool)
-            index.edges(tool)
-            find_needs(tool, index, self._needs)
-            self._card(tool)
 
     def documents(self) -> list[ToolDocument]:
         return [self.index.record(number) for number in range(len(self.index))]
@@ -253,16 +248,10 @@ class Searcher:
         diagnostics: tuple[Diagnostic, ...],
         trace: Trace | None = None,
     ) -> SearchResult:
-        """Return the result that offers *matches*, with what edges reach from these.
+        """Return the result that offers *matches*, best first, with what edges reach from these.
 
-        Args:
-            request: What was asked.
-            rankings: The ranked lists that the matches come from.
-            matches: The primary matches, best first.
-            numbers: The document number of each of them.
-            best: The best score in [0, 1], offered or not; `None` without candidates.
-            diagnostics: Those that come first.
-            trace: Records the stage.
+        *numbers* are the document numbers of the matches, *rankings* the lists that they come from,
+        *best* is the best score in [0, 1], offered or not; `None` without candidates.
         """
         primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
         with stage(trace, "expand"):
@@ -287,7 +276,7 @@ class Searcher:
             diagnostics,
             focused_graph(shown, self.index),
             None,
-            tuple(map(self._prerequisite_match, needed)),
+            tuple(self._prerequisite_match(one) for one in needed),
         )
 
     def _expand(

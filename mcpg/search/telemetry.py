@@ -5,7 +5,6 @@ Only an engine with an observer imports this or reads a clock.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from mcpg.index import Index
 from mcpg.search.observer import BuildFacts, GuardedObserver, Observer, SearchFacts, VectorFacts
 from mcpg.search.results import RankingMode, SearchResult
 from mcpg.search.retrieval import focused_graph
-from mcpg.search.trace import Trace
+from mcpg.search.trace import StageClock, Trace
 
 if TYPE_CHECKING:
     from mcpg.vectors.build import BuiltVectors
@@ -45,31 +44,17 @@ class Timings(Trace):
     def stage(self, name: str) -> AbstractContextManager[None]:  # type: ignore[override]
         if name == EMBED:
             return self._embedding()
-        return _StageTimer(self.of_vectors if name == COMPARE else self.of_graph)
+        times = self.of_vectors if name == COMPARE else self.of_graph
+        return StageClock(times.append, always=True)
 
     @contextmanager
     def _embedding(self) -> Iterator[None]:
-        with _StageTimer(self.of_vectors), counted_tokens() as tokens:
+        with StageClock(self.of_vectors.append, always=True), counted_tokens() as tokens:
             try:
                 yield
             finally:
                 if tokens.total is not None:
                     self.tokens = (self.tokens or 0) + tokens.total
-
-
-class _StageTimer:
-    """Adds how long what stands inside takes; a generator would take longer than some stages."""
-
-    __slots__ = ("_start", "_times")
-
-    def __init__(self, times: list[float]) -> None:
-        self._times = times
-
-    def __enter__(self) -> None:
-        self._start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self._times.append(time.perf_counter() - self._start)
 
 
 def search_facts(result: SearchResult, timings: Timings, context_tools: int = 0) -> SearchFacts:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcpg.search.query_terms import TermExpansion
 from mcpg.search.results import LinkReason, SearchResult
 from mcpg.text.json_values import JsonObject
+from mcpg.text.notebook import explanation_html
 from mcpg.values import TIME_DECIMALS, empty_as_null, round_shown_score, to_json
 
 if TYPE_CHECKING:
@@ -331,8 +333,6 @@ class Explanation:
         return f"<Explanation of {self.result!r}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.text.notebook import explanation_html  # noqa: PLC0415 - only notebooks show HTML
-
         return explanation_html(self.to_dict())
 
 
@@ -348,23 +348,27 @@ class Trace:
         self.stages: list[Stage] = []
         self.is_cached = False
 
-    def stage(self, name: str) -> _StageClock:
-        return _StageClock(self, name)
+    def stage(self, name: str) -> StageClock:
+        return StageClock(lambda seconds: self.stages.append(Stage(name, seconds * 1e3, {})))
 
 
-class _StageClock:
-    """Adds a stage to a trace once it has ended without an exception."""
+class StageClock:
+    """Tells how many seconds what stands inside takes, of what fails only if *always*.
 
-    def __init__(self, trace: Trace, name: str) -> None:
-        self._trace, self._name = trace, name
+    A generator would take longer than some stages.
+    """
+
+    __slots__ = ("_always", "_start", "_tell")
+
+    def __init__(self, tell: Callable[[float], None], *, always: bool = False) -> None:
+        self._tell, self._always = tell, always
 
     def __enter__(self) -> None:
         self._start = time.perf_counter()
 
     def __exit__(self, fault: type[BaseException] | None, *_: object) -> None:
-        if fault is None:
-            milliseconds = (time.perf_counter() - self._start) * 1e3
-            self._trace.stages.append(Stage(self._name, milliseconds, {}))
+        if fault is None or self._always:
+            self._tell(time.perf_counter() - self._start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,18 @@
 """What is shown to people, before it is text, Markdown or HTML.
 
 A view is a function from a JSON object that mcpg prints to blocks. Three renderers write them:
-`mcpg.cli.render` for terminals and pipes, `mcpg.cli.render`, and `mcpg.show.html` for HTML. Text
+`mcpg.cli.render` as text and as Markdown, and `mcpg.show.html` as HTML. Text
 of catalogues, queries and servers is `Code`, and every renderer makes all text safe at one place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+Json: TypeAlias = Mapping[str, Any]
+"""An object as mcpg prints it as JSON."""
 
 Inline: TypeAlias = "str | CodeSpan | Figure | Score | Styled | Bar | tuple[Inline, ...]"
 Block: TypeAlias = (
@@ -130,6 +133,19 @@ class Column:
         return Styled(CodeSpan(cell), self.style) if self.style else CodeSpan(cell)
 
 
+def make_columns(
+    *heads: str,
+    numbers: Collection[str] = (),
+    below: Collection[str] = (),
+    whole: Collection[str] = (),
+) -> tuple[Column, ...]:
+    """Return columns with *heads*; some have *numbers*, are `is_below` or `is_whole`."""
+    return tuple(
+        Column(one, is_number=one in numbers, is_below=one in below, is_whole=one in whole)
+        for one in heads
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Rows of cells.
@@ -174,7 +190,7 @@ class Source:
 class Notices:
     """Diagnostics, as JSON has them."""
 
-    items: tuple[Mapping[str, Any], ...]
+    items: tuple[Json, ...]
 
 
 @dataclass(frozen=True, slots=True)

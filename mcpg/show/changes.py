@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from mcpg.show.blocks import (
     FactList,
     Figure,
     Inline,
+    Json,
     Paragraph,
     Score,
     Section,
@@ -23,13 +25,21 @@ from mcpg.show.blocks import (
 from mcpg.show.explain_summary import gains
 from mcpg.values import format_count
 
-Json = Mapping[str, Any]
-
 _SHOWN = 300
 _WORDS = 3
 _LOSSES = ("lostFirst", "lostTop")
 _DOUBTS = ("lessSure", "answered")
 _GAINS = ("gainedFirst", "gainedTop", "surer")
+_EFFECTS = {
+    "lostFirst": "lost the first place",
+    "lostTop": "left the first five",
+    "lessSure": "less sure",
+    "answered": "answered though nothing should be",
+    "gainedFirst": "gained the first place",
+    "gainedTop": "entered the first five",
+    "surer": "surer",
+}
+_CHANGES = ("added", "removed", "renamed", "changed")
 _VERDICTS = {"breaking": "red", "undecided": "yellow", "compatible": "green"}
 _INFERRED = ("inferred", "")
 _KINDS = {"nextStep": "next step", "related": "related tool", "group": "group"}
@@ -50,45 +60,68 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
         most: The most items of each section; `None` for all.
         folds: Whether what is long is folded.
     """
-    view = _SectionMaker(most, folds)
-    impact = data["impact"]
-    queries = [one for one in impact["queries"] if not one["isFormer"]]
-    former = [one for one in impact["queries"] if one["isFormer"] and _has(one, _LOSSES)]
-    of_kind = _by_change(data["tools"])
-    lost = partial(_describe_loss, changes={one["toolId"]: one["change"] for one in data["tools"]})
-    blocks: list[Block | None] = [
-        FactList(tuple(_facts(data))),
-        view.section("Gates", [one for one in data["gates"] if not one["passed"]], _gate),
-        view.section("Queries that other tools took", _with(queries, _LOSSES), lost),
-        view.section("Unreachable tools", impact["unreachable"], _unreachable),
-        view.section("Lower scores", _with(queries, _DOUBTS, _LOSSES), _doubt),
-        view.section("Removed", of_kind["removed"], _name),
-        view.section("Renamed", of_kind["renamed"], _describe_rename),
-        view.section("Breaking", list(_breaking(data["tools"])), _describe_break),
-        view.section("Added", of_kind["added"], _describe_tool, is_long=True),
-        view.tools("Changed", [*of_kind["renamed"], *of_kind["changed"]]),
-        view.section("Former texts that find other tools", former, lost, is_long=True),
-        view.section(
-            "Improved queries",
-            _with(queries, _GAINS, (*_LOSSES, *_DOUBTS)),
-            _describe_gain,
-            is_long=True,
-        ),
-        view.relations(data["tools"]),
+    tools, impact = data["tools"], data["impact"]
+    queries, former = (
+        [one for one in impact["queries"] if bool(one["isFormer"]) == is_former]
+        for is_former in (False, True)
+    )
+    of_kind = {kind: [one for one in tools if one["change"] == kind] for kind in _CHANGES}
+    lost = partial(_describe_loss, changes={one["toolId"]: one["change"] for one in tools})
+    failed = [one for one in data["gates"] if not one["passed"]]
+    doubtful = _select_queries(queries, _DOUBTS, _LOSSES)
+    improved = _select_queries(queries, _GAINS, (*_LOSSES, *_DOUBTS))
+
+    def listed(title: str, items: Sequence[Any], show: Callable[[Any], Inline]) -> _Part:
+        return title, len(items), (_make_bullets(items, most, show),)
+
+    short = (
+        listed("Gates", failed, _describe_gate),
+        listed("Queries that other tools took", _select_queries(queries, _LOSSES), lost),
+        listed("Unreachable tools", impact["unreachable"], _describe_unreachable),
+        listed("Lower scores", doubtful, _describe_move),
+        listed("Removed", of_kind["removed"], _name_tool),
+        listed("Renamed", of_kind["renamed"], _describe_rename),
+        listed("Breaking", list(_find_breaks(tools)), _describe_break),
+    )
+    long = (
+        listed("Added", of_kind["added"], _describe_tool),
+        ("Changed", *_list_changed([*of_kind["renamed"], *of_kind["changed"]], most)),
+        listed("Former texts that find other tools", _select_queries(former, _LOSSES), lost),
+        listed("Improved queries", improved, _describe_move),
+        ("Relations", *_list_relations(tools, most)),
+    )
+    return [
+        FactList(tuple(_list_facts(data))),
+        *_make_sections(short, folds=False),
+        *_make_sections(long, folds=folds),
     ]
-    return [one for one in blocks if one is not None]
+
+
+_Part = tuple[str, int, tuple[Block, ...]]
+"""The title of a section, how much it holds, and its blocks."""
+
+
+def _make_sections(parts: Iterable[_Part], *, folds: bool) -> Iterator[Block]:
+    for title, count, blocks in parts:
+        heading = f"{title} ({count:,})"
+        if count:
+            yield Details(heading, blocks) if folds else Section("", title, blocks, heading=heading)
+
+
+def _make_bullets(
+    items: Sequence[Any], most: int | None, show: Callable[[Any], Inline] = lambda one: one
+) -> Bullets:
+    shown = [show(one) for one in items[:most]]
+    rest = len(items) - len(shown)
+    return Bullets((*shown, *([f"and {rest:,} more"] if rest else [])))
 
 
 def headline(data: Json) -> str:
     """Return what changed on one line."""
-    counts, kinds = data["counts"], _by_change(data["tools"])
-    tools = [
-        f"{len(kinds[kind])} {kind}"
-        for kind in ("added", "removed", "renamed", "changed")
-        if kinds[kind]
-    ]
+    counts, kinds = data["counts"], Counter(tool["change"] for tool in data["tools"])
+    tools = [f"{kinds[kind]} {kind}" for kind in _CHANGES if kinds[kind]]
     found = [
-        f"{', '.join(tools)}" if tools else "no tool changed",
+        ", ".join(tools) or "no tool changed",
         f"{counts['breaking']} breaking" if counts["breaking"] else "",
         f"{format_count(counts['rank'], 'query', 'queries')} lost" if counts["rank"] else "",
         f"{counts['unreachable']} unreachable" if counts["unreachable"] else "",
@@ -97,130 +130,39 @@ def headline(data: Json) -> str:
     return "; ".join(filter(None, found))
 
 
-class _SectionMaker:
-    """Makes sections of a bounded length."""
-
-    def __init__(self, most: int | None, folds: bool) -> None:
-        self._most, self._folds = most, folds
-
-    def section(
-        self,
-        title: str,
-        items: Sequence[Any],
-        show: Callable[[Any], Inline],
-        *,
-        is_long: bool = False,
-    ) -> Block | None:
-        """Return a section with *items* as *show* has them, folded if it *is_long*."""
-        if not items:
-            return None
-        shown = self._bullets(items, show)
-        return self._block(title, len(items), (shown,), is_long=is_long)
-
-    def _bullets(
-        self, items: Sequence[Any], show: Callable[[Any], Inline] = lambda one: one
-    ) -> Bullets:
-        shown = [show(one) for one in items[: self._most]]
-        rest = len(items) - len(shown)
-        return Bullets((*shown, *([f"and {rest:,} more"] if rest else [])))
-
-    def tools(self, title: str, tools: Sequence[Json]) -> Block | None:
-        """Return a section with those of *tools* in which more than the name changed."""
-        changed = [(tool, items) for tool in tools if (items := tuple(_changes(tool)))]
-        parts: list[Block] = []
-        for tool, items in changed[: self._most]:
-            head = (Styled(CodeSpan(tool["toolId"]), "cyan"), *_badge(tool))
-            parts += [Paragraph(head), Section("", "", (self._bullets(items),), heading="")]
-        rest = len(changed) - (self._most or len(changed))
-        if rest > 0:
-            parts.append(Paragraph(f"and {rest:,} more"))
-        return self._block(title, len(changed), tuple(parts), is_long=True) if parts else None
-
-    def relations(self, tools: Iterable[Json]) -> Block | None:
-        """Return a section with the relations that changed; inferred ones are counted alone."""
-        found = [(tool, relation) for tool in tools for relation in tool["relations"]]
-        if not found:
-            return None
-        stated = [one for one in found if one[1]["origin"] not in _INFERRED]
-        shown = found if self._most is None else stated
-        items = [*map(_relation, shown)]
-        if len(shown) < len(found):
-            rest = format_count(len(found) - len(shown), "change")
-            items.append(f"{rest} of inferred relations and groups")
-        return self._block("Relations", len(found), (self._bullets(items),), is_long=True)
-
-    def _block(self, title: str, count: int, blocks: tuple[Block, ...], *, is_long: bool) -> Block:
-        if self._folds and is_long:
-            return Details(f"{title} ({count:,})", blocks)
-        return Section("", title, blocks, heading=f"{title} ({count:,})")
-
-
-def _facts(data: Json) -> Iterator[tuple[str, Inline]]:
+def _list_facts(data: Json) -> Iterator[tuple[str, Inline]]:
     for side in ("before", "after"):
         yield side, (CodeSpan(data[side]["path"]), f", {format_count(data[side]['tools'], 'tool')}")
-    yield "tools", _tool_counts(data)
-    yield "searched", _describe_queries(data["impact"])
-    effects = data["impact"]["effects"]
-    told = {
-        "lostFirst": "lost the first place",
-        "lostTop": "left the first five",
-        "lessSure": "less sure",
-        "answered": "answered though nothing should be",
-        "gainedFirst": "gained the first place",
-        "gainedTop": "entered the first five",
-        "surer": "surer",
-    }
-    yield (
-        "impact",
-        ", ".join(f"{effects[key]:,} {words}" for key, words in told.items() if effects[key]),
-    )
-
-
-def _tool_counts(data: Json) -> str:
-    kinds, counts = _by_change(data["tools"]), data["counts"]
-    parts = [
-        *(
-            f"{len(kinds[kind]):,} {kind}"
-            for kind in ("added", "removed", "renamed", "changed")
-            if kinds[kind]
-        ),
-        f"{counts['breaking']:,} breaking" if counts["breaking"] else "",
-        f"{counts['undecided']:,} may break" if counts["undecided"] else "",
-        f"{counts['risk']:,} riskier to call" if counts["risk"] else "",
-    ]
-    return ", ".join(filter(None, parts)) or "none changed"
-
-
-def _describe_queries(impact: Json) -> str:
+    counts, kinds = data["counts"], Counter(tool["change"] for tool in data["tools"])
+    words = {"breaking": "breaking", "undecided": "may break", "risk": "riskier to call"}
+    tools = [f"{kinds[kind]:,} {kind}" for kind in _CHANGES if kinds[kind]]
+    tools += [f"{counts[key]:,} {name}" for key, name in words.items() if counts[key]]
+    yield "tools", ", ".join(tools) or "none changed"
+    impact = data["impact"]
     judged, derived, derivable = impact["judged"], impact["derived"], impact["derivable"]
     of_all = f" of {derivable:,}" if derivable > derived else ""
-    parts = (
+    searched = (
         format_count(judged, "judged query", "judged queries") if judged else "",
         f"{derived:,}{of_all} texts of the tools" if derived else "",
     )
-    return ", ".join(filter(None, parts))
+    yield "searched", ", ".join(filter(None, searched))
+    effects = impact["effects"]
+    told = [f"{effects[key]:,} {name}" for key, name in _EFFECTS.items() if effects[key]]
+    yield "impact", ", ".join(told)
 
 
-def _by_change(tools: Iterable[Json]) -> dict[str, list[Json]]:
-    found: dict[str, list[Json]] = {
-        kind: [] for kind in ("added", "removed", "renamed", "changed", "relations")
-    }
-    for tool in tools:
-        found[tool["change"]].append(tool)
-    return found
-
-
-def _has(query: Json, effects: Iterable[str]) -> bool:
-    return any(one in query["effects"] for one in effects)
-
-
-def _with(
-    queries: Iterable[Json], effects: Sequence[str], without: Sequence[str] = ()
+def _select_queries(
+    queries: Iterable[Json], effects: Collection[str], without: Collection[str] = ()
 ) -> list[Json]:
-    return [one for one in queries if _has(one, effects) and not _has(one, without)]
+    return [
+        one
+        for one in queries
+        if any(effect in effects for effect in one["effects"])
+        and not any(effect in without for effect in one["effects"])
+    ]
 
 
-def _gate(gate: Json) -> Inline:
+def _describe_gate(gate: Json) -> Inline:
     words = f": {gate['found']:,} found, at most {gate['most']:,} accepted"
     return (Styled("failed", "red"), " ", CodeSpan(gate["kind"]), words)
 
@@ -233,36 +175,31 @@ def _describe_query(query: Json) -> Inline:
     if query["origin"] == "judged":
         about: Inline = (" (judged, ", CodeSpan(query["id"] or ""), ")")
     else:
-        former = "former " if query["isFormer"] else ""
-        about = (f" ({former}{query['origin']} of ", _tools(query["tools"]), ")")
+        former, names = "former " if query["isFormer"] else "", query["tools"]
+        rest = [f"{len(names) - _WORDS} more"] if len(names) > _WORDS else []
+        tools = join_inlines([*map(CodeSpan, names[:_WORDS]), *rest])
+        about = (f" ({former}{query['origin']} of ", tools, ")")
     return (CodeSpan(_cut(query["query"]), is_quoted=True), about)
-
-
-def _tools(names: Sequence[str]) -> Inline:
-    rest = [f"{len(names) - _WORDS} more"] if len(names) > _WORDS else []
-    return join_inlines([*map(CodeSpan, names[:_WORDS]), *rest])
 
 
 def _describe_loss(query: Json, changes: Mapping[str, str]) -> Inline:
     """Return which tool lost *query* to which other; *changes* are those of the tools, by id."""
     lost, won = query["lost"], query["won"]
-    what = (
-        "no longer first" if "lostFirst" in query["effects"] else "no longer among the first five"
-    )
-    now = f"{what} (now {_rank(lost['rankAfter'])})"
+    place = "first" if "lostFirst" in query["effects"] else "among the first five"
     is_gone = changes.get(lost["toolId"]) == "removed"
-    moved = (": ", CodeSpan(lost["toolId"]), f" is {'removed' if is_gone else now}")
+    now = "removed" if is_gone else f"no longer {place} (now {_name_rank(lost['rankAfter'])})"
+    moved = (_describe_query(query), ": ", CodeSpan(lost["toolId"]), f" is {now}")
     if won is None:
-        return (_describe_query(query), *moved, "; nothing is found")
+        return (*moved, "; nothing is found")
     is_new = changes.get(won["toolId"]) == "added"
-    was = "new" if is_new else f"was {_rank(won['rankBefore'])}"
-    place = "first" if won["rankAfter"] == 1 else f"number {_rank(won['rankAfter'])}"
+    was = "new" if is_new else f"was {_name_rank(won['rankBefore'])}"
+    place = "first" if won["rankAfter"] == 1 else f"number {_name_rank(won['rankAfter'])}"
     winner = Styled(CodeSpan(won["toolId"]), "bold")
-    reasons = () if is_gone else _reasons(lost, won)
-    return (_describe_query(query), *moved, "; ", winner, f" is {place} ({was})", *reasons)
+    reasons = () if is_gone else _list_reasons(lost, won)
+    return (*moved, "; ", winner, f" is {place} ({was})", *reasons)
 
 
-def _reasons(lost: Json, won: Json) -> Iterator[Inline]:
+def _list_reasons(lost: Json, won: Json) -> Iterator[Inline]:
     """Yield what the tool that won gained by, and the one that lost lost by."""
     for mover, sign, words in ((won, 1, ", which gains by "), (lost, -1, "; the former loses by ")):
         deltas = {one["feature"]: sign * one["delta"] for one in mover["features"]}
@@ -277,79 +214,61 @@ def _reasons(lost: Json, won: Json) -> Iterator[Inline]:
             yield (" (", join_inlines(named), ")")
 
 
-def _doubt(query: Json) -> Inline:
-    scores = _scores(query)
-    if "answered" in query["effects"]:
-        return (
-            _describe_query(query),
-            ": no tool should be found, ",
-            CodeSpan(query["firstAfter"] or ""),
-            " has ",
-            scores,
-        )
-    return (_describe_query(query), ": ", scores)
-
-
-def _describe_gain(query: Json) -> Inline:
-    ranks = query["rankBefore"], query["rankAfter"]
-    if ranks[0] == ranks[1]:
-        return (_describe_query(query), ": ", _scores(query))
-    return (_describe_query(query), f": now {_rank(ranks[1])}, was {_rank(ranks[0])}")
-
-
-def _scores(query: Json) -> Inline:
+def _describe_move(query: Json) -> Inline:
+    """Return how a score fell, or what a query gained in rank or else in score."""
     now, was = (
         "nothing" if one is None else Score(one)
         for one in (query["scoreAfter"], query["scoreBefore"])
     )
-    return ("score ", now, ", was ", was)
+    scores = ("score ", now, ", was ", was)
+    if "answered" in query["effects"]:
+        first = CodeSpan(query["firstAfter"] or "")
+        return (_describe_query(query), ": no tool should be found, ", first, " has ", scores)
+    before, after = query["rankBefore"], query["rankAfter"]
+    if "lessSure" in query["effects"] or before == after:
+        return (_describe_query(query), ": ", scores)
+    return (_describe_query(query), f": now {_name_rank(after)}, was {_name_rank(before)}")
 
 
-def _rank(rank: int | None) -> str:
+def _name_rank(rank: int | None) -> str:
     return str(rank) if rank else "beyond 10"
 
 
-def _unreachable(tool: Json) -> Inline:
-    new = " (new)" if tool["isNew"] else ""
+def _describe_unreachable(tool: Json) -> Inline:
     hidden = tool["hiddenBy"]
-    by: Inline = (": ", CodeSpan(hidden), " is first for ") if hidden else ": nothing is found for "
-    return (
-        CodeSpan(tool["toolId"]),
-        new,
-        *(by if isinstance(by, tuple) else (by,)),
-        CodeSpan(_cut(tool["query"]), is_quoted=True),
-    )
+    by: tuple[Inline, ...] = (": nothing is found for ",)
+    if hidden:
+        by = (": ", CodeSpan(hidden), " is first for ")
+    query = CodeSpan(_cut(tool["query"]), is_quoted=True)
+    return (CodeSpan(tool["toolId"]), " (new)" if tool["isNew"] else "", *by, query)
 
 
 # Tools
 
 
-def _name(tool: Json) -> Inline:
-    return (CodeSpan(tool["toolId"]), *_place(tool))
+def _name_tool(tool: Json) -> Inline:
+    return (CodeSpan(tool["toolId"]), *_name_source(tool["sourceId"]))
 
 
-def _place(tool: Json) -> tuple[Inline, ...]:
-    return (" of ", CodeSpan(tool["sourceId"])) if tool["sourceId"] else ()
+def _name_source(source: str) -> tuple[Inline, ...]:
+    return (" of ", CodeSpan(source)) if source else ()
 
 
 def _describe_tool(tool: Json) -> Inline:
     about = _cut(" ".join(tool["description"].split()), 120)
-    return (*_name(tool), *((": ", CodeSpan(about)) if about else ()))  # type: ignore[misc]
+    return (_name_tool(tool), (": ", CodeSpan(about)) if about else "")
 
 
 def _describe_rename(tool: Json) -> Inline:
-    before = tool["renamedFrom"]
-    sources = before["sourceId"] != tool["sourceId"]
-    return (
-        CodeSpan(before["toolName"]),
-        *((" of ", CodeSpan(before["sourceId"])) if sources else ()),
-        " is now ",
-        CodeSpan(tool["toolName"]),
-        *(_place(tool) if sources else ()),
-    )
+    before, source = tool["renamedFrom"], tool["sourceId"]
+    names = CodeSpan(before["toolName"]), CodeSpan(tool["toolName"])
+    if before["sourceId"] == source:
+        return (names[0], " is now ", names[1])
+    was = (" of ", CodeSpan(before["sourceId"]))
+    return (names[0], *was, " is now ", names[1], *_name_source(source))
 
 
-def _breaking(tools: Iterable[Json]) -> Iterator[tuple[Json, str, Json]]:
+def _find_breaks(tools: Iterable[Json]) -> Iterator[tuple[Json, str, Json]]:
     for tool in tools:
         for part in ("input", "output"):
             yield from ((tool, part, one) for one in tool[part] if one["verdict"] == "breaking")
@@ -357,59 +276,73 @@ def _breaking(tools: Iterable[Json]) -> Iterator[tuple[Json, str, Json]]:
 
 def _describe_break(found: tuple[Json, str, Json]) -> Inline:
     tool, part, change = found
-    return (CodeSpan(tool["toolId"]), f": {part} ", _schema_change(change))
+    return (CodeSpan(tool["toolId"]), f": {part} ", _describe_schema_change(change))
 
 
-def _badge(tool: Json) -> tuple[Inline, ...]:
-    breaks = any(True for _ in _breaking([tool]))
-    return (
-        *((" ", Styled("breaking", "red")) if breaks else ()),
-        *((" ", Styled("riskier", "yellow")) if tool["isRiskier"] else ()),
-    )
+def _list_changed(tools: Iterable[Json], most: int | None) -> tuple[int, tuple[Block, ...]]:
+    """Return those of *tools* in which more than the name changed."""
+    changed = [(tool, items) for tool in tools if (items := tuple(_list_changes(tool)))]
+    parts: list[Block] = []
+    for tool, items in changed[:most]:
+        head: list[Inline] = [Styled(CodeSpan(tool["toolId"]), "cyan")]
+        head += [(" ", Styled("breaking", "red"))] if any(_find_breaks([tool])) else []
+        head += [(" ", Styled("riskier", "yellow"))] if tool["isRiskier"] else []
+        parts += [
+            Paragraph(tuple(head)),
+            Section("", "", (_make_bullets(items, most),), heading=""),
+        ]
+    rest = len(changed) - (most or len(changed))
+    if rest > 0:
+        parts.append(Paragraph(f"and {rest:,} more"))
+    return len(changed) if parts else 0, tuple(parts)
 
 
-def _changes(tool: Json) -> Iterator[Inline]:
+def _list_changes(tool: Json) -> Iterator[Inline]:
     for field in tool["fields"]:
-        if field["field"] == "id" and tool["renamedFrom"]:
-            continue
-        yield (
-            CodeSpan(field["field"]),
-            ": ",
-            _field(field),
-            *([" (riskier)"] if field["isRiskier"] else []),
-        )
+        if field["field"] != "id" or not tool["renamedFrom"]:
+            riskier = " (riskier)" if field["isRiskier"] else ""
+            yield (CodeSpan(field["field"]), ": ", _describe_field(field), riskier)
     for part in ("input", "output"):
         for change in tool[part]:
             verdict = Styled(change["verdict"], _VERDICTS[change["verdict"]])
-            yield (f"{part} ", _schema_change(change), " (", verdict, ")")
+            yield (f"{part} ", _describe_schema_change(change), " (", verdict, ")")
 
 
-def _field(field: Json) -> Inline:
+def _describe_field(field: Json) -> Inline:
     if field["diff"] is None:
-        items = [("+ ", CodeSpan(_cut(one))) for one in field["added"]]
+        items: list[Inline] = [("+ ", CodeSpan(_cut(one))) for one in field["added"]]
         items += [("- ", CodeSpan(_cut(one))) for one in field["removed"]]
-        return join_inlines([*items]) if items else "in another order"
-    if " " not in f"{field['before']}{field['after']}":
-        before, after = (
-            CodeSpan(_cut(field[side])) if field[side] else "nothing"
-            for side in ("before", "after")
-        )
-        return (before, " is now ", after)
-    return CodeSpan(_cut(field["diff"]))
+        return join_inlines(items) if items else "in another order"
+    sides = field["before"], field["after"]
+    if " " in f"{sides[0]}{sides[1]}":
+        return CodeSpan(_cut(field["diff"]))
+    before, after = (CodeSpan(_cut(one)) if one else "nothing" for one in sides)
+    return (before, " is now ", after)
 
 
-def _schema_change(change: Json) -> Inline:
-    path: tuple[Inline, ...] = (CodeSpan(change["path"]), " ") if change["path"] else ()
+def _describe_schema_change(change: Json) -> Inline:
+    path: Inline = (CodeSpan(change["path"]), " ") if change["path"] else ""
     values = join_inlines([CodeSpan(_cut(one)) for one in change["values"]])
-    return (*path, change["what"], *((" ", values) if change["values"] else ()))
+    return (path, change["what"], (" ", values) if change["values"] else "")
 
 
-def _relation(found: tuple[Json, Json]) -> Inline:
-    tool, relation = found
-    sign = Styled("+", "green") if relation["isAdded"] else Styled("-", "red")
-    origin = f" ({relation['origin']})" if relation["origin"] else ""
-    kind = _KINDS.get(relation["kind"], relation["kind"])
-    return (sign, " ", CodeSpan(tool["toolId"]), f" {kind} ", CodeSpan(relation["target"]), origin)
+def _list_relations(tools: Iterable[Json], most: int | None) -> tuple[int, tuple[Block, ...]]:
+    """Return the relations that changed; where not all are shown, inferred ones are counted."""
+    found = [(tool, relation) for tool in tools for relation in tool["relations"]]
+    items: list[Inline] = []
+    unshown = 0
+    for tool, one in found:
+        if most is not None and one["origin"] in _INFERRED:
+            unshown += 1
+            continue
+        sign = Styled("+", "green") if one["isAdded"] else Styled("-", "red")
+        origin = f" ({one['origin']})" if one["origin"] else ""
+        kind = f" {_KINDS.get(one['kind'], one['kind'])} "
+        ends = CodeSpan(tool["toolId"]), CodeSpan(one["target"])
+        items.append((sign, " ", ends[0], kind, ends[1], origin))
+    if unshown:
+        items.append(f"{format_count(unshown, 'change')} of inferred relations and groups")
+    return len(found), (_make_bullets(items, most),)
 
 
 def _cut(text: str, most: int = _SHOWN) -> str:

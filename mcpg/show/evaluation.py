@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.show.blocks import (
@@ -15,22 +14,21 @@ from mcpg.show.blocks import (
     FactList,
     Figure,
     Inline,
+    Json,
     Paragraph,
     Score,
     Section,
     Styled,
     Table,
     join_inlines,
+    make_columns,
 )
 from mcpg.values import format_count
-
-Json = Mapping[str, Any]
 
 MAIN = "ndcg@5"
 CHANCE = 0.05
 """A difference may be chance when its p is at least this."""
 
-_COMPARED = ("metric", "before", "now", "change")
 _FOUND_SHOWN = 3
 _MEANINGS = {
     "ndcg@5": "right tools high among the first 5",
@@ -56,28 +54,24 @@ def eval_blocks(data: Json, *, worst: int | None) -> list[Block]:
     """
     latency = data["latencyMs"]
     times = f"p50 {latency['p50']:.3f} ms, p95 {latency['p95']:.3f} ms" if latency else ""
-    sections: list[Block] = [
+    return [
         Paragraph(f"evaluated: {summary(data)}"),
         metrics_section(data),
         reliability_section(data),
         FactList((("latency", times),)),
         *comparison_section(data["baseline"]),
-        *_queries(data["perQuery"], worst),
+        *_show_queries(data["perQuery"], worst),
         *gates_section(data["gates"]),
     ]
-    return sections
 
 
 def summary(data: Json) -> str:
     """Return what was measured."""
     answerless = (data["abstention"] or {}).get("queries", 0)
     unknown = len(data["unknownTools"])
-    asides = [
-        f"{answerless} without an answer" if answerless else "",
-        f"{format_count(unknown, 'tool')} unknown" if unknown else "",
-    ]
-    told = ", ".join(filter(None, asides))
-    aside = f" ({told})" if told else ""
+    asides = [f"{answerless} without an answer"] if answerless else []
+    asides += [f"{format_count(unknown, 'tool')} unknown"] if unknown else []
+    aside = f" ({', '.join(asides)})" if asides else ""
     queries = format_count(data["queries"], "query", "queries")
     tools = format_count(data["tools"], "tool")
     return f"{queries}{aside}, {tools}, strategy {way(data)}, first {data['limit']} matches"
@@ -125,13 +119,9 @@ def metrics_section(data: Json) -> Section:
         for name, value in collect_metrics(data).items()
         if value is not None or name in data["metrics"]
     )
-    columns = (
-        Column("metric"),
-        Column("value", is_number=True),
-        Column(""),
-        Column("since the baseline", is_number=True),
-        Column("meaning"),
-    )
+    numbers = ("value", "since the baseline")
+    heads = ("metric", "value", "", "since the baseline", "meaning")
+    columns = make_columns(*heads, numbers=numbers)
     return Section("figures", "Metrics", (Table("Metrics", columns, rows, wraps=True),))
 
 
@@ -143,10 +133,6 @@ def figure(value: float | None) -> Inline:
 def delta(value: float | None) -> Inline:
     """Return the change of a metric."""
     return "" if value is None else Figure(value, "+.4f") if value else "="
-
-
-def _rank(rank: int | None) -> str:
-    return "-" if rank is None else str(rank)
 
 
 def reliability_section(data: Json) -> Section:
@@ -161,11 +147,8 @@ def reliability_section(data: Json) -> Section:
         )
         for one in data["calibration"]["bins"]
     )
-    columns = (
-        Column("scores"),
-        *(Column(name, is_number=True) for name in ("mean", "right", "queries")),
-        Column(""),
-    )
+    numbers = ("mean", "right", "queries")
+    columns = make_columns("scores", *numbers, "", numbers=numbers)
     table = Table("Reliability by bins of scores", columns, rows, has_heads=True)
     heading = "calibration: of the best matches with such scores, how many are right"
     return Section("trust", "Calibration", (table,), heading=heading)
@@ -209,23 +192,18 @@ def comparison_section(compared: Json | None, shown: int = 10) -> list[Section]:
     """Return the section on *compared*, the member `baseline` of a report; none without one."""
     if compared is None:
         return []
-    blocks = (Paragraph(_verdict(compared)), *list_changes(compared, shown))
+    found = compared["significance"]
+    verdict = "No query is in both reports."
+    if found is not None:
+        chance = "may be chance" if found["p"] >= CHANCE else "hardly chance"
+        change = compared["metrics"][MAIN]["delta"]
+        queries = format_count(compared["common"], "query", "queries")
+        told = f"{MAIN} {f'{change:+.4f}' if change else '='} over {queries} in both reports"
+        changed = f"{found['changed']:,} of {found['pairs']:,} changed"
+        verdict = f"{told}, {changed}, p = {found['p']:.4f} ({found['test']}): {chance}"
+    blocks = (Paragraph(verdict), *list_changes(compared, shown))
     heading = "compared with the baseline"
     return [Section("baseline", "Since the baseline", blocks, heading=heading)]
-
-
-def _verdict(compared: Json) -> str:
-    """Return how the main metric changed, and whether that may be chance."""
-    found = compared["significance"]
-    if found is None:
-        return "No query is in both reports."
-    chance = "may be chance" if found["p"] >= CHANCE else "hardly chance"
-    change = compared["metrics"][MAIN]["delta"]
-    told = f"{change:+.4f}" if change else "="
-    queries = format_count(compared["common"], "query", "queries")
-    changed = f"{found['changed']:,} of {found['pairs']:,} changed"
-    test = f"p = {found['p']:.4f} ({found['test']})"
-    return f"{MAIN} {told} over {queries} in both reports, {changed}, {test}: {chance}"
 
 
 def list_changes(compared: Json, shown: int = 10) -> Iterator[Block]:
@@ -236,111 +214,87 @@ def list_changes(compared: Json, shown: int = 10) -> Iterator[Block]:
         for name, one in metrics.items()
         if one["before"] is not None or one["now"] is not None
     )
-    columns = tuple(Column(head, is_number=head != "metric") for head in _COMPARED)
+    numbers = ("before", "now", "change")
+    columns = make_columns("metric", *numbers, numbers=numbers)
     queries = format_count(compared["common"], "query", "queries")
     title = f"Metrics over the {queries} in both reports"
     yield Details(title, (Table(title, columns, rows),), ())
     for name in ("better", "worse"):
         changes = compared[name]
         if changes:
-            table, rest = _changes(changes[:shown], name), len(changes) - shown
-            more = (Paragraph(f"... and {rest} more are {name}"),) if rest > 0 else ()
+            blocks = tuple(_show_changes(changes, name, shown))
             counts = Paragraph(f"{name} ({len(changes):,})")
-            blocks = (table, *more)
             title = f"Answered {name}: {len(changes):,}"
             yield Details(title, blocks, (counts, *blocks), is_open=name == "worse")
-    ids = {
-        "only now": compared["added"],
-        "only before": compared["removed"],
-        "judged otherwise": compared["rejudged"],
-    }
-    yield FactList(
-        tuple(
-            (f"{name} ({len(given):,})", _format_tool_ids(given, shown))
-            for name, given in ids.items()
-            if given
-        )
-    )
+    facts: list[tuple[str, Inline]] = []
+    others = {"only now": "added", "only before": "removed", "judged otherwise": "rejudged"}
+    for name, member in others.items():
+        ids = compared[member]
+        more = f" and {len(ids) - shown} more" if len(ids) > shown else ""
+        if ids:
+            facts.append(
+                (f"{name} ({len(ids):,})", (join_inlines([*map(CodeSpan, ids[:shown])]), more))
+            )
+    yield FactList(tuple(facts))
 
 
-def _format_tool_ids(ids: Sequence[str], shown: int) -> Inline:
-    rest = len(ids) - shown
-    return (
-        join_inlines([CodeSpan(one) for one in ids[:shown]]),
-        f" and {rest} more" if rest > 0 else "",
-    )
-
-
-def _changes(changes: Iterable[Json], name: str) -> Table:
+def _show_changes(changes: Sequence[Json], name: str, most: int) -> Iterator[Block]:
     rows = tuple(
         (
-            f"{_rank(one['rankBefore'])} → {_rank(one['rankNow'])}",
+            f"{one['rankBefore'] or '-'} → {one['rankNow'] or '-'}",
             (figure(one["ndcg@5Before"]), " → ", figure(one["ndcg@5Now"])),
             (Figure(one["topScoreBefore"], ".3f"), " → ", Figure(one["topScoreNow"], ".3f")),
             CodeSpan(one["id"]),
             CodeSpan(one["query"]),
         )
-        for one in changes
+        for one in changes[:most]
     )
     columns = (
-        *(Column(head) for head in ("rank", "nDCG@5")),
+        *make_columns("rank", "nDCG@5"),
         Column("best score", is_wide=True),
         Column("id", most=24),
         Column("query"),
     )
-    return Table(f"Answered {name}", columns, rows, has_heads=True)
+    yield Table(f"Answered {name}", columns, rows, has_heads=True)
+    if len(changes) > most:
+        yield Paragraph(f"... and {len(changes) - most} more are {name}")
 
 
 # Queries
 
 
-def _queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:
-    faulty = [one for one in outcomes if not _is_best(one)]
-    shown = list(outcomes) if worst is None else sorted(faulty, key=_badness)[:worst]
-    rows = tuple(
-        (
-            _rank(one["rank"]),
-            figure(one["ndcg@5"]),
-            Score(one["topScore"]),
-            Styled(CodeSpan(one["id"]), "cyan"),
-            CodeSpan(one["query"]),
-            _format_relevant(one),
-            _format_matches(one),
-        )
-        for one in shown
-    )
+def _show_queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:
+    faulty = [one for one in outcomes if badness(one)[0] != 1]
+    shown = list(outcomes) if worst is None else sorted(faulty, key=badness)[:worst]
+    rows: list[tuple[Inline, ...]] = []
+    for one in shown:
+        wanted: list[Inline] = [CodeSpan(name) for name in one["relevant"]]
+        wanted += [(CodeSpan(name), " (no such tool)") for name in one["unknown"]]
+        found: list[Inline] = [
+            (CodeSpan(match["toolId"]), " ", Score(match["score"]))
+            for match in one["matches"][:_FOUND_SHOWN]
+        ]
+        figures = (str(one["rank"] or "-"), figure(one["ndcg@5"]), Score(one["topScore"]))
+        texts = (Styled(CodeSpan(one["id"]), "cyan"), CodeSpan(one["query"]))
+        ends = (join_inlines(part) if part else "no tool" for part in (wanted, found))
+        rows.append((*figures, *texts, *ends))
+    numbers, below = ("rank", "ndcg@5", "score"), ("wanted", "found")
     columns = (
-        *(Column(head, is_number=True) for head in ("rank", "ndcg@5", "score")),
+        *make_columns(*numbers, numbers=numbers),
         Column("id", most=24),
-        Column("query"),
-        *(Column(head, is_below=True) for head in ("wanted", "found")),
+        *make_columns("query", *below, below=below),
     )
     title = "Queries" if worst is None else f"Worst answers ({len(shown)} of {len(faulty)})"
-    return (
-        [Section("queries", title, (Table(title, columns, rows, has_heads=True),))] if rows else []
-    )
+    table = Table(title, columns, tuple(rows), has_heads=True)
+    return [Section("queries", title, (table,))] if rows else []
 
 
-def _is_best(one: Json) -> bool:
-    """Return whether an answer could not be better."""
-    ndcg = one["ndcg@5"]
-    return bool(one["topScore"] < LOW_CONFIDENCE if ndcg is None else ndcg == 1)
+def badness(one: Json) -> tuple[float, float, float]:
+    """Order answers, worst first: by nDCG@5, by rank, and the surer ones first.
 
-
-def _badness(one: Json) -> tuple[float, float, float]:
-    """Order answers, worst first: by nDCG@5, by rank, and the surer ones first."""
-    return one["ndcg@5"] or 0.0, 1 / one["rank"] if one["rank"] else 0.0, -one["topScore"]
-
-
-def _format_relevant(one: Json) -> Inline:
-    names: list[Inline] = [CodeSpan(name) for name in one["relevant"]]
-    names += [(CodeSpan(name), " (no such tool)") for name in one["unknown"]]
-    return join_inlines(names) if names else "no tool"
-
-
-def _format_matches(one: Json) -> Inline:
-    shown: list[Inline] = [
-        (CodeSpan(match["toolId"]), " ", Score(match["score"]))
-        for match in one["matches"][:_FOUND_SHOWN]
-    ]
-    return join_inlines(shown) if shown else "no tool"
+    A query that no tool answers is answered best by doubt.
+    """
+    goodness = one["ndcg@5"]
+    if goodness is None:
+        goodness = float(one["topScore"] < LOW_CONFIDENCE)
+    return goodness, 1 / one["rank"] if one["rank"] else 0.0, -one["topScore"]

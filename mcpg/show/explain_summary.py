@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
 
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.show.blocks import (
@@ -21,6 +20,7 @@ from mcpg.show.blocks import (
     FactList,
     Figure,
     Inline,
+    Json,
     Paragraph,
     Score,
     Section,
@@ -29,15 +29,14 @@ from mcpg.show.blocks import (
     Table,
     ToolEntry,
     join_inlines,
+    make_columns,
 )
 from mcpg.show.evaluation import list_changes
 from mcpg.values import format_count
 
-Json = Mapping[str, Any]
+NEGLIGIBLE = 5e-7
+"""A smaller difference of scores is none."""
 
-MORE = "-v for all numbers; --tool ID for why a tool is not first"
-
-_NEGLIGIBLE = 5e-7
 _WORDS_NAMED = 3
 _FIELDS_NAMED = 4
 _TOOLS_NAMED = 3
@@ -55,19 +54,28 @@ _FIELD_NAMES = {
     "topics": "document",
     "source": "server's name",
 }
-_GROUPS = (
-    ("its words", "match better", ("bm25f", "cosine", "coverage", "sentence", "graphRank")),
-    ("its name", "matches better", ("nameCoverage", "openingName")),
-    ("its spelling", "is closer", ("grams",)),
-    ("its server", "fits better", ("source",)),
-    ("its related words", "match better", ("related", "relatedName")),
-    ("its kind of operation", "fits better", ("operation", "question")),
-    ("its links to tools in use", "are stronger", ("contextEdge", "contextWalk", "contextSource")),
-    ("its exact name", "is in the query", ("exactName",)),
-    ("its part of the query", "is still open", ("intent",)),
-    ("its meaning", "is closer", ("vectorCosine", "closeness", "vectorRank")),
-)
-_GROUP_OF = {feature: group for group in _GROUPS for feature in group[2]}
+_GROUPS = {
+    feature: (noun, verb)
+    for noun, verb, features in (
+        ("its words", "match better", ("bm25f", "cosine", "coverage", "sentence", "graphRank")),
+        ("its name", "matches better", ("nameCoverage", "openingName")),
+        ("its spelling", "is closer", ("grams",)),
+        ("its server", "fits better", ("source",)),
+        ("its related words", "match better", ("related", "relatedName")),
+        ("its kind of operation", "fits better", ("operation", "question")),
+        (
+            "its links to tools in use",
+            "are stronger",
+            ("contextEdge", "contextWalk", "contextSource"),
+        ),
+        ("its exact name", "is in the query", ("exactName",)),
+        ("its part of the query", "is still open", ("intent",)),
+        ("its meaning", "is closer", ("vectorCosine", "closeness", "vectorRank")),
+    )
+    for feature in features
+}
+"""What is said of a feature of the fused score."""
+
 _LINKED = "linked tools (strength of the link)"
 _INEXACT = ("typo", "prefix", "compound", "alias")
 
@@ -76,11 +84,11 @@ def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
     """Return what to know of *data*, which has what `explain` prints as JSON."""
     matches = data["matches"]
     blocks: list[Block] = [
-        FactList(tuple(_query(data))),
-        _matches(matches, data["words"]) if matches else Paragraph("No tool matches."),
+        FactList(tuple(_list_query_facts(data))),
+        _tabulate_matches(matches, data["words"]) if matches else Paragraph("No tool matches."),
         Section("linked", "Linked tools", (_list_linked_tools(data),), heading=_LINKED),
         *([timings(data["stages"])] if shows_times else []),
-        FactList(tuple(_verdict(data))),
+        FactList(tuple(_conclude(data))),
     ]
     return [one for one in blocks if not isinstance(one, FactList) or one.rows]
 
@@ -88,15 +96,16 @@ def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
 # The query
 
 
-def _query(data: Json) -> Iterator[tuple[str, Inline]]:
-    query = data["query"]
+def _list_query_facts(data: Json) -> Iterator[tuple[str, Inline]]:
+    query, mode = data["query"], data["rankingMode"]
     is_long = len(query) > _QUERY_SHOWN
     shown = CodeSpan(f"{query[:_QUERY_SHOWN].rstrip()}…" if is_long else query)
-    yield "query", shown if query else _without_query(data)
+    without = "(none: every tool by name)" if mode == "browse" else "(none)"
+    yield "query", shown if query else without
     yield "rewritten", CodeSpan(data.get("normalizedQuery") or "")
     yield "filter", about_filter(data.get("filter"))
-    if data["rankingMode"] not in (data["strategy"], "browse", "empty"):
-        yield "strategy", f"{data['strategy']}, ranked by {data['rankingMode']}"
+    if mode not in (data["strategy"], "browse", "empty"):
+        yield "strategy", f"{data['strategy']}, ranked by {mode}"
     words = [word for word in data["words"] if word["origin"] != "context"]
     yield "repaired", _format_rewritten_words(words, _INEXACT)
     yield "translated", _format_rewritten_words(words, ("translation",))
@@ -106,29 +115,19 @@ def _query(data: Json) -> Iterator[tuple[str, Inline]]:
     yield "unknown", _format_names(unknown, ": no tool has it, nor a word like it")
     yield "literals", _format_names([word["text"] for word in words if word["role"] == "literal"])
     dropped = [word["text"] for word in words if word["role"] == "function word"]
-    yield (
-        "dropped",
-        _format_names(dropped, " (stop words)" if len(dropped) > 1 else " (a stop word)"),
-    )
-
-
-def _without_query(data: Json) -> str:
-    return "(none: every tool by name)" if data["rankingMode"] == "browse" else "(none)"
+    remark = " (stop words)" if len(dropped) > 1 else " (a stop word)"
+    yield "dropped", _format_names(dropped, remark)
 
 
 def _format_rewritten_words(words: Iterable[Json], kinds: Sequence[str]) -> Inline:
     """Return what each of *words* became whose best repair is of one of *kinds*."""
-    return join_inlines(
-        [
-            (CodeSpan(word["text"]), " → ", _alternatives(word["repairs"]))
-            for word in words
-            if word["repairs"] and word["repairs"][0]["kind"] in kinds
-        ]
-    )
-
-
-def _alternatives(repairs: Sequence[Json]) -> Inline:
-    return join_inlines([CodeSpan(one["word"]) for one in repairs[:_REPAIRS_NAMED]], " or ")
+    parts: list[Inline] = []
+    for word in words:
+        repairs = word["repairs"][:_REPAIRS_NAMED]
+        if repairs and repairs[0]["kind"] in kinds:
+            shown = join_inlines([CodeSpan(one["word"]) for one in repairs], " or ")
+            parts.append((CodeSpan(word["text"]), " → ", shown))
+    return join_inlines(parts)
 
 
 def _format_names(names: Iterable[str], remark: str = "") -> Inline:
@@ -141,7 +140,7 @@ def _format_names(names: Iterable[str], remark: str = "") -> Inline:
 # Matches
 
 
-def _matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
+def _tabulate_matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
     is_ranked = "contributions" in matches[0]
     asked = {word["text"] for word in words if word["role"] != "identifier"}
     rows = tuple(
@@ -154,117 +153,98 @@ def _matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
             ", ".join(
                 f"number {one['rank']} by the {one['text']}" for one in match.get("foundBy", ())
             ),
-            _ahead(match, following) if is_ranked else "",
+            _explain_place(match, following) if is_ranked else "",
         )
         for rank, (match, following) in enumerate(zip_longest(matches, matches[1:]), start=1)
     )
-    columns = (
-        Column("#", is_number=True),
-        Column("score"),
-        Column("tool", is_whole=True),
-        Column("description"),
-        *(Column(head, is_below=True) for head in ("has", "found", "ahead")),
-    )
+    below = ("has", "found", "ahead")
+    heads = ("#", "score", "tool", "description", *below)
+    columns = make_columns(*heads, numbers=("#",), below=below, whole=("tool",))
     return Table("Matches", columns, rows, has_heads=True)
 
 
 def _format_held_words(match: Json, asked: set[str]) -> Inline:
-    """Return which words stand in which fields of *match*, the weightiest first.
-
-    The more words there are, the fewer fields are named.
-    """
-    is_exact = any(
-        one["feature"] == "exactName" and one["contribution"] > 0 for one in match["contributions"]
-    )
+    """Return which words stand in which fields of *match*, the weightiest first."""
+    sums = {one["feature"]: one["contribution"] for one in match["contributions"]}
+    is_exact = sums.get("exactName", 0.0) > 0
     found: dict[str, list[Json]] = defaultdict(list)
     for term in match["terms"]:
         if term["query"] in asked or not is_exact:  # else a name written as one word
-            found[_word(term)].append(term)
-    groups: dict[tuple[str, ...], list[Inline]] = defaultdict(list)
-    shown = [*found.items()][:_WORDS_NAMED]
-    for word, terms in shown:
-        names = _field_names(terms)[: max(1, _FIELDS_NAMED // len(shown))]
-        groups[names].append(_with_origin(word, terms))
+            # As the query spells it, where the tool has that very word.
+            is_same = term["kind"] in ("exact", "alias", "stem")
+            found[term["query" if is_same else "matched"]].append(term)
     parts: list[Inline] = ["its name or an alias, which the query spells"] if is_exact else []
-    parts += [(join_inlines(words), " in ", _join_fields(names)) for names, words in groups.items()]
+    parts += _name_fields([*found.items()][:_WORDS_NAMED])
     rest = len(found) - _WORDS_NAMED
     parts += [format_count(rest, "other word")] if rest > 0 else []
+    if not parts:
+        reasons = advantages(sums, most=1)
+        parts.append(f"no word of the query{f', but {reasons[0]}' if reasons else ''}")
     missing = match["evidence"]["missing"]
-    more = f" and {len(missing) - _WORDS_NAMED} more" if len(missing) > _WORDS_NAMED else ""
-    lacks: list[Inline] = (
-        [("lacks ", _format_names(missing[:_WORDS_NAMED], more))] if missing else []
-    )
-    return join_inlines([*(parts or [_without_words(match)]), *lacks], "; ")
+    if missing:
+        more = f" and {len(missing) - _WORDS_NAMED} more" if len(missing) > _WORDS_NAMED else ""
+        parts.append(("lacks ", _format_names(missing[:_WORDS_NAMED], more)))
+    return join_inlines(parts, "; ")
 
 
-def _field_names(terms: Iterable[Json]) -> tuple[str, ...]:
-    fields: Iterator[str] = (one["field"] for one in terms)
-    return tuple(dict.fromkeys(_FIELD_NAMES.get(field, field) for field in fields))
+def _name_fields(found: Sequence[tuple[str, Sequence[Json]]]) -> Iterator[Inline]:
+    """Yield words by the fields that they stand in; of more words fewer fields are named."""
+    groups: dict[tuple[str, ...], list[Inline]] = defaultdict(list)
+    for word, terms in found:
+        places: list[str] = [one["field"] for one in terms]
+        fields = dict.fromkeys(_FIELD_NAMES.get(place, place) for place in places)
+        shown: Inline = CodeSpan(word)
+        if all(term["kind"] == "related" for term in terms):
+            origins = dict.fromkeys(term["query"] for term in terms)
+            shown = (shown, " (related to ", join_inlines([*map(CodeSpan, origins)]), ")")
+        groups[tuple(fields)[: max(1, _FIELDS_NAMED // len(found))]].append(shown)
+    for (*head, last), words in groups.items():
+        fields_named = f"{', '.join(head)} and {last}" if head else last
+        yield (join_inlines(words), f" in its {fields_named}")
 
 
-def _word(term: Json) -> str:
-    """Return the word that a tool has, as the query spells it where it has that one."""
-    word: str = term["query" if term["kind"] in ("exact", "alias", "stem") else "matched"]
-    return word
-
-
-def _with_origin(word: str, terms: Iterable[Json]) -> Inline:
-    """Return *word*, and which words of the query it is only related to."""
-    if any(term["kind"] != "related" for term in terms):
-        return CodeSpan(word)
-    origins = dict.fromkeys(term["query"] for term in terms)
-    return (CodeSpan(word), " (related to ", join_inlines([CodeSpan(one) for one in origins]), ")")
-
-
-def _join_fields(names: Sequence[str]) -> str:
-    *head, last = names
-    return f"its {', '.join(head)} and {last}" if head else f"its {last}"
-
-
-def _without_words(match: Json) -> str:
-    """Return why a match is there that has no word of the query."""
-    sums = {one["feature"]: one["contribution"] for one in match["contributions"]}
-    reasons = advantages(sums, most=1)
-    return f"no word of the query{f', but {reasons[0]}' if reasons else ''}"
-
-
-def _ahead(match: Json, following: Json | None) -> Inline:
+def _explain_place(match: Json, following: Json | None) -> Inline:
     """Return why *match* stands before the next."""
     if following is None or match.get("foundBy"):
         return ""
     other = CodeSpan(following["toolId"])
-    if match["fusedScore"] - following["fusedScore"] < _NEGLIGIBLE:
+    if match["fusedScore"] - following["fusedScore"] < NEGLIGIBLE:
         return ("of ", other, " by its smaller id alone")
-    gaps: dict[str, float] = defaultdict(float)
-    for one, sign in ((match, 1), (following, -1)):
-        for part in one["contributions"]:
-            gaps[part["feature"]] += sign * part["contribution"]
+    gaps = sum_differences(match, following, "contributions", "feature")
     return ("of ", other, f" by {gains(gaps)}")
 
 
-def advantages(gaps: Mapping[str, float], most: int = 2) -> list[str]:
+def sum_differences(match: Json, other: Json, parts: str, key: str) -> dict[str, float]:
+    """Return by how much the sums of *parts* of two matches differ, by *key*."""
+    gaps: dict[str, float] = defaultdict(float)
+    for one, sign in ((match, 1), (other, -1)):
+        for part in one[parts]:
+            gaps[part[key]] += sign * part["contribution"]
+    return gaps
+
+
+def advantages(gaps: Mapping[str, float], most: int) -> list[str]:
     """Return in clauses what sets a tool ahead, the greatest first.
 
     Args:
         gaps: How far it is ahead by each feature of the fused score.
         most: How many to return.
     """
-    return [" ".join(group[:2]) for group in _leading(gaps)[:most]]
+    return [" ".join(group) for group in _rank_advantages(gaps)[:most]]
 
 
-def gains(gaps: Mapping[str, float], most: int = 2) -> str:
-    """Return in nouns what sets a tool ahead, the greatest first; arguments as `advantages`."""
-    return " and ".join(group[0] for group in _leading(gaps)[:most])
+def gains(gaps: Mapping[str, float]) -> str:
+    """Return in nouns the two greatest things that set a tool ahead, as `advantages` does."""
+    return " and ".join(noun for noun, _ in _rank_advantages(gaps)[:2])
 
 
-def _leading(gaps: Mapping[str, float]) -> list[tuple[str, ...]]:
+def _rank_advantages(gaps: Mapping[str, float]) -> list[tuple[str, str]]:
     """Return the noun and the verb of each group of features that tells, the greatest first."""
-    sums: dict[tuple[str, ...], float] = defaultdict(float)
+    sums: dict[tuple[str, str], float] = defaultdict(float)
     for feature, gap in gaps.items():
-        noun, verb, _ = _GROUP_OF.get(feature, (feature, "is greater", ()))
-        sums[noun, verb] += gap
+        sums[_GROUPS.get(feature, (feature, "is greater"))] += gap
     ordered = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
-    least = max(_NEGLIGIBLE, _TELLING * max(sums.values(), default=0.0))
+    least = max(NEGLIGIBLE, _TELLING * max(sums.values(), default=0.0))
     return [group for group, gap in ordered if gap >= least]
 
 
@@ -272,47 +252,44 @@ def _leading(gaps: Mapping[str, float]) -> list[tuple[str, ...]]:
 
 
 def _list_linked_tools(data: Json) -> FactList:
-    rows = (
-        ("prerequisites", data["prerequisites"]),
-        ("related", data["relatedMatches"]),
-        ("next steps", data["nextStepMatches"]),
-    )
-    return FactList(tuple((name, _strengths(found)) for name, found in rows if found))
+    rows: list[tuple[str, Inline]] = []
+    members = ("prerequisites", "relatedMatches", "nextStepMatches")
+    for name, member in zip(("prerequisites", "related", "next steps"), members, strict=True):
+        found = data[member]
+        shown: list[Inline] = [
+            (CodeSpan(match["toolId"]), " ", Score(match["via"]["weight"]))
+            for match in found[:_TOOLS_NAMED]
+        ]
+        rest = len(found) - _TOOLS_NAMED
+        if found:
+            rows.append((name, (join_inlines(shown), f" and {rest} more" if rest > 0 else "")))
+    return FactList(tuple(rows))
 
 
-def _strengths(matches: Sequence[Json]) -> Inline:
-    shown: list[Inline] = [
-        (CodeSpan(match["toolId"]), " ", Score(match["via"]["weight"]))
-        for match in matches[:_TOOLS_NAMED]
-    ]
-    rest = len(matches) - _TOOLS_NAMED
-    return (join_inlines(shown), f" and {rest} more" if rest > 0 else "")
-
-
-def _verdict(data: Json) -> Iterator[tuple[str, Inline]]:
+def _conclude(data: Json) -> Iterator[tuple[str, Inline]]:
     matches = data["matches"]
     if matches and "contributions" in matches[0]:
-        yield "confidence", _confidence(matches, data["words"])
+        yield "confidence", _explain_confidence(matches, data["words"])
     for advice in data["advice"]:
         yield "try", CodeSpan(advice)
     if matches:
-        yield "more", MORE
+        yield "more", "-v for all numbers; --tool ID for why a tool is not first"
 
 
-def _confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
+def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
     """Return why the best score is as high as it is, and no higher."""
-    best = matches[0]
-    low = f", low (below {LOW_CONFIDENCE:g})" if best["score"] < LOW_CONFIDENCE else ""
+    score, evidence = matches[0]["score"], matches[0]["evidence"]
+    low = f", low (below {LOW_CONFIDENCE:g})" if score < LOW_CONFIDENCE else ""
     asked = [
         word for word in words if word["origin"] == "query" and word["role"] in ("term", "unknown")
     ]
-    evidence = best["evidence"]
     held = [word for word in asked if word["text"] in evidence["terms"]]
-    repaired = [word for word in held if _is_repaired(word)]
+    kinds = [word["repairs"][0]["kind"] for word in held if word["repairs"]]
+    repaired = sum(kind in _INEXACT for kind in kinds)
     near = len(asked) - len(held) - sum(word["text"] in evidence["missing"] for word in asked)
-    reasons: list[Inline] = [_share(len(held), len(asked))]
+    reasons: list[Inline] = [_tell_share(len(held), len(asked))]
     if repaired:
-        reasons.append(f"{len(repaired)} of them repaired" if len(held) > 1 else "repaired")
+        reasons.append(f"{repaired} of them repaired" if len(held) > 1 else "repaired")
     if near and held:
         reasons.append(f"and words related to {near:,} more")
     elif near:
@@ -321,19 +298,15 @@ def _confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
     has: Inline = ("the best match has ", join_inlines(reasons))
     if matches[1:]:
         has = (has, "; the second scores ", Score(matches[1]["score"]))
-    return (Score(best["score"]), low, ": ", has)
+    return (Score(score), low, ": ", has)
 
 
-def _share(held: int, asked: int) -> str:
+def _tell_share(held: int, asked: int) -> str:
     if not held:
         return "no word of the query"
     if held == asked:
         return f"all {held:,} words of the query" if held > 1 else "the one word of the query"
     return f"{held:,} of {format_count(asked, 'word')} of the query"
-
-
-def _is_repaired(word: Json) -> bool:
-    return bool(word["repairs"]) and word["repairs"][0]["kind"] in _INEXACT
 
 
 # Lines that `mcpg.show.explain` shows as well
@@ -361,8 +334,11 @@ def about_match(match: Json) -> str:
 def timings(stages: Sequence[Json]) -> Section:
     """Return the section on how long each of *stages* took."""
     rows = tuple((one["name"], f"{one['durationMs']:.3f} ms") for one in stages)
-    columns = (Column("stage"), Column("time", is_number=True))
+    columns = make_columns("stage", "time", numbers=("time",))
     return Section("timings", "Timings", (Table("Timings", columns, rows),))
+
+
+# One tool
 
 
 def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[Block]:
@@ -374,121 +350,52 @@ def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[B
         snippet: Lines of a hints file that make the change.
     """
     return [
-        FactList((("query", CodeSpan(query)), *_facts(tool))),
-        Entries("rival", tuple(map(_rival, tool["above"]))),
-        *_change(tool),
-        *_consequences(tool, snippet),
+        FactList((("query", CodeSpan(query)), *_list_rank_facts(tool, is_whole=True))),
+        Entries("rival", tuple(map(_make_rival_entry, tool["above"]))),
+        *_describe_change(tool),
+        *_show_consequences(tool, snippet),
     ]
-
-
-def _consequences(tool: Json, snippet: str) -> Iterator[Block]:
-    """Return what the change does to judged queries, and the change as it is pasted."""
-    if tool.get("effect"):
-        title = "What that would do to other judged queries"
-        yield Section("effect", title, (*_effect(tool["effect"]),), heading="judged queries")
-    if tool.get("missed"):
-        title = "Judged queries that it misses, and their aliases"
-        yield Section("missed", title, (_make_missed_table(tool["missed"]),), heading="missed")
-    if snippet:
-        # The comment belongs to what is pasted.
-        yield Source(snippet, "yaml")
 
 
 def rank_summary_blocks(query: str, tool: Json, snippet: str = "") -> list[Block]:
-    """Return what to know of *tool*: its rank, what sets others above it, and what would lift it.
-
-    Args:
-        query: The query.
-        tool: The member of the explanation.
-        snippet: Lines of a hints file that make the change.
-    """
-    above = _above(tool["above"])
+    """Return what to know of *tool*, on one screen; arguments as `rank_explanation_blocks`."""
+    change, remark = tool["change"], tool["remark"]
+    lift: list[tuple[str, Inline]] = []
+    if change is not None:
+        what, proof = _describe_additions(change)
+        after = (f"; then rank {change['rankAfter']}, score ", Score(change["scoreAfter"]))
+        lift.append(("change", (what, *after, proof)))
+    if remark:
+        lift.append(("but" if change else "change", CodeSpan(remark)))
     return [
-        FactList((("query", CodeSpan(query)), *_answer(tool))),
-        *([above] if above.rows else []),
-        FactList((*_lift(tool), ("more", "-v for all numbers"))),
-        *_consequences(tool, snippet),
+        FactList((("query", CodeSpan(query)), *_list_rank_facts(tool, is_whole=False))),
+        *([_tabulate_rivals(tool["above"])] if tool["above"] else []),
+        FactList((*lift, ("more", "-v for all numbers"))),
+        *_show_consequences(tool, snippet),
     ]
 
 
-def _answer(tool: Json) -> Iterator[tuple[str, Inline]]:
+def _list_rank_facts(tool: Json, *, is_whole: bool) -> Iterator[tuple[str, Inline]]:
+    fused: Inline = (", fused ", Figure(tool["fusedScore"])) if is_whole else ""
+    unmet = join_inlines([CodeSpan(reason) for reason in tool["unmet"]])
     yield "tool", CodeSpan(tool["toolId"])
-    retrieval = tool["retrieval"]
     if tool["unmet"]:
-        yield "rank", ("none: the filter leaves it out: ", _unmet(tool))
-    elif tool["isHidden"]:
-        yield "rank", "none: it is disabled by default"
-    elif tool["rank"] is None:
-        yield "rank", f"none among {tool['ranked']:,}"
-    else:
-        yield "rank", (f"{tool['rank']:,} of {tool['ranked']:,}, score ", Score(tool["score"]))
-    if not retrieval["isPooled"]:
-        yield "by its words", _place(retrieval)
-    yield "lacks", join_inlines([CodeSpan(word) for word in tool["missing"]])
-
-
-def _above(rivals: Sequence[Json]) -> Table:
-    """Return the tools above, each with what it has that the tool lacks."""
-    rows = tuple(
-        (
-            str(rival["rank"]),
-            Score(rival["score"]),
-            Styled(CodeSpan(rival["toolId"]), "cyan"),
-            join_inlines([*map(str, advantages(_gaps(rival), most=3)), *_only_there(rival)])
-            or "the smaller id alone",
-        )
-        for rival in rivals
-    )
-    columns = (
-        Column("#", is_number=True),
-        Column("score"),
-        Column("above it", is_whole=True),
-        Column("because"),
-    )
-    return Table("Above it", columns, rows, has_heads=True, wraps=True)
-
-
-def _gaps(rival: Json) -> dict[str, float]:
-    return {one["feature"]: one["difference"] for one in rival["features"]}
-
-
-def _only_there(rival: Json) -> list[Inline]:
-    """Return the words that only the tool above has."""
-    words = [CodeSpan(one["query"]) for one in rival["words"] if one["other"] and not one["own"]]
-    return [("only it has ", join_inlines([*words]))] if words else []
-
-
-def _lift(tool: Json) -> Iterator[tuple[str, Inline]]:
-    change = tool["change"]
-    if change is not None:
-        after = (f"; then rank {change['rankAfter']}, score ", Score(change["scoreAfter"]))
-        yield "change", (join_inlines(_additions(change)), *after, f" ({_proof(change)})")
-    if tool["remark"]:
-        yield ("but" if change else "change"), CodeSpan(tool["remark"])
-
-
-def _facts(tool: Json) -> Iterator[tuple[str, Inline]]:
-    yield "tool", CodeSpan(tool["toolId"])
-    fused: Inline = (", fused ", Figure(tool["fusedScore"]))
-    if tool["unmet"]:
-        yield "rank", ("none: the filter leaves it out", fused)
-        yield "filter", _unmet(tool)
+        yield "rank", ("none: the filter leaves it out", fused if is_whole else (": ", unmet))
     elif tool["isHidden"]:
         yield "rank", ("none: it is disabled by default", fused)
     elif tool["rank"] is None:
         yield "rank", (f"none among {tool['ranked']:,}", fused)
     else:
-        score = (", score ", Figure(tool["score"]))
-        yield "rank", (f"{tool['rank']:,} of {tool['ranked']:,}", score, fused)
-    yield "by its words", _place(tool["retrieval"])
+        score = Figure(tool["score"]) if is_whole else Score(tool["score"])
+        yield "rank", (f"{tool['rank']:,} of {tool['ranked']:,}, score ", score, fused)
+    if is_whole and unmet:
+        yield "filter", unmet
+    if is_whole or not tool["retrieval"]["isPooled"]:
+        yield "by its words", _describe_retrieval(tool["retrieval"])
     yield "lacks", join_inlines([CodeSpan(word) for word in tool["missing"]])
 
 
-def _unmet(tool: Json) -> Inline:
-    return join_inlines([CodeSpan(reason) for reason in tool["unmet"]])
-
-
-def _place(retrieval: Json) -> str:
+def _describe_retrieval(retrieval: Json) -> str:
     place, pool, lexical = retrieval["place"], retrieval["pool"], retrieval["lexical"]
     if not lexical and not place:
         return "not found: it holds no word of the query"
@@ -499,117 +406,112 @@ def _place(retrieval: Json) -> str:
     return f"{known}; only the first {pool}, down to {retrieval['last']:.3f}, are looked at closely"
 
 
-def _rival(rival: Json) -> ToolEntry:
-    gap = rival["gap"]
-    ahead: Inline = ("ahead by " if gap >= 0 else "behind by ", Figure(abs(gap)))
-    figures = (
-        "score ",
-        Figure(rival["score"]),
-        "  fused ",
-        Figure(rival["fusedScore"]),
-        "  ",
-        ahead,
-    )
-    reasons = Bullets(tuple(map(CodeSpan, rival["because"])))
-    tables = (_features(rival["features"]), *_words(rival["words"], rival["toolId"]))
-    return ToolEntry(
-        rival["rank"], rival["toolId"], figures, blocks=(tables[0], reasons, *tables[1:])
-    )
+def _tabulate_rivals(rivals: Sequence[Json]) -> Table:
+    """Return the tools above, each with what it has that the tool lacks."""
+    rows: list[tuple[Inline, ...]] = []
+    for rival in rivals:
+        gaps = {one["feature"]: one["difference"] for one in rival["features"]}
+        alone = [
+            CodeSpan(one["query"]) for one in rival["words"] if one["other"] and not one["own"]
+        ]
+        reasons: list[Inline] = [*advantages(gaps, most=3)]
+        reasons += [("only it has ", join_inlines([*alone]))] if alone else []
+        name = Styled(CodeSpan(rival["toolId"]), "cyan")
+        because = join_inlines(reasons) or "the smaller id alone"
+        rows.append((str(rival["rank"]), Score(rival["score"]), name, because))
+    heads = ("#", "score", "above it", "because")
+    columns = make_columns(*heads, numbers=("#",), whole=("above it",))
+    return Table("Above it", columns, tuple(rows), has_heads=True, wraps=True)
 
 
-def _features(gaps: Sequence[Json]) -> Table:
-    shown = [gap for gap in gaps if abs(gap["difference"]) >= _NEGLIGIBLE]
-    largest = max((abs(gap["difference"]) for gap in shown), default=1.0)
-    rows = tuple(
-        (
-            CodeSpan(gap["feature"]),
-            Bar(
-                abs(gap["difference"]) / largest, style="red" if gap["difference"] > 0 else "green"
-            ),
-            Figure(gap["difference"], "+.6f"),
-            ("= ", Figure(gap["other"]), " - ", Figure(gap["own"])),
-        )
-        for gap in shown
-    )
-    columns = (
-        Column("feature"),
-        Column(""),
-        Column("gap", is_number=True),
-        Column("there and here"),
-    )
-    return Table("Features", columns, rows)
-
-
-def _words(words: Sequence[Json], other: str) -> tuple[Block, ...]:
-    """Return what of each word the tool answers, and what the one above it does."""
+def _make_rival_entry(rival: Json) -> ToolEntry:
+    gap, name = rival["gap"], rival["toolId"]
+    ahead = "  ahead by " if gap >= 0 else "  behind by "
+    scores = ("score ", Figure(rival["score"]), "  fused ", Figure(rival["fusedScore"]))
     rows = tuple(
         (
             CodeSpan(word["query"]),
             f"{word['share']:.0%} of the query",
             (Figure(word["own"], ".3f"), " here"),
-            (Figure(word["other"], ".3f"), " in ", CodeSpan(other)),
+            (Figure(word["other"], ".3f"), " in ", CodeSpan(name)),
         )
-        for word in words
+        for word in rival["words"]
     )
-    columns = (
-        Column("word"),
-        Column("share", is_number=True),
-        Column("here", is_number=True),
-        Column("there"),
+    columns = make_columns("word", "share", "here", "there", numbers=("share", "here"))
+    blocks = (
+        _tabulate_gaps(rival["features"]),
+        Bullets(tuple(map(CodeSpan, rival["because"]))),
+        *((Table("Words", columns, rows),) if rows else ()),
     )
-    return (Table("Words", columns, rows),) if rows else ()
+    return ToolEntry(rival["rank"], name, (*scores, ahead, Figure(abs(gap))), blocks=blocks)
 
 
-def _change(tool: Json) -> Iterator[Block]:
+def _tabulate_gaps(gaps: Sequence[Json]) -> Table:
+    shown = [(one, one["difference"]) for one in gaps if abs(one["difference"]) >= NEGLIGIBLE]
+    largest = max((abs(gap) for _, gap in shown), default=1.0)
+    rows = tuple(
+        (
+            CodeSpan(one["feature"]),
+            Bar(abs(gap) / largest, style="red" if gap > 0 else "green"),
+            Figure(gap, "+.6f"),
+            ("= ", Figure(one["other"]), " - ", Figure(one["own"])),
+        )
+        for one, gap in shown
+    )
+    columns = make_columns("feature", "", "gap", "there and here", numbers=("gap",))
+    return Table("Features", columns, rows)
+
+
+def _describe_change(tool: Json) -> Iterator[Block]:
     change, remark = tool["change"], tool["remark"]
     heading = Styled("change", "bold")
-    if change is None:
-        if remark:
-            yield Paragraph((heading, ": none: ", CodeSpan(remark)))
-        return
-    score = Figure(change["scoreAfter"])
-    after = (f"rank {change['rankAfter']}, score ", score, f" ({_proof(change)})")
-    yield Paragraph((heading, ": ", join_inlines(_additions(change)), "; then: ", *after))
+    if change is not None:
+        what, proof = _describe_additions(change)
+        after = (f"; then: rank {change['rankAfter']}, score ", Figure(change["scoreAfter"]))
+        yield Paragraph((heading, ": ", what, *after, proof))
     if remark:
-        yield Paragraph(CodeSpan(remark))
+        yield Paragraph(CodeSpan(remark) if change else (heading, ": none: ", CodeSpan(remark)))
 
 
-def _additions(change: Json) -> list[Inline]:
+def _describe_additions(change: Json) -> tuple[Inline, str]:
+    """Return what a change adds, and how far it has been tried."""
     hints = change["hints"]
     what: list[Inline] = ["enable it"] if hints.get("enabledByDefault") else []
     what += [("add the keyword ", CodeSpan(word, is_quoted=True)) for word in hints["keywords"]]
     what += [("add the alias ", CodeSpan(alias, is_quoted=True)) for alias in hints["aliases"]]
-    return what
+    proof = "bundled and searched again" if change["verified"] else "not tried on a new bundle"
+    return join_inlines(what), f" ({proof})"
 
 
-def _proof(change: Json) -> str:
-    return "bundled and searched again" if change["verified"] else "not tried on a new bundle"
-
-
-def _make_missed_table(missed: Sequence[Json]) -> Table:
-    """Return a row for each query: the alias, and the ranks without and with all of them."""
-    rows = tuple(
-        (
-            CodeSpan(one["query"]),
-            CodeSpan(one["alias"], is_quoted=True),
-            f"rank {one['rank'] or 'none'}",
-            f"then {one['rankAfter']}",
+def _show_consequences(tool: Json, snippet: str) -> Iterator[Block]:
+    """Return what the change does to judged queries, and the change as it is pasted."""
+    if effect := tool.get("effect"):
+        before, now = (effect["metrics"]["ndcg@5"][side] for side in ("before", "now"))
+        told = "" if before is None or now is None else f", nDCG@5 {before:.3f} to {now:.3f}"
+        moved = f"{len(effect['better'])} better, {len(effect['worse'])} worse"
+        queries = format_count(effect["common"], "query", "queries")
+        blocks = (Paragraph(f"{queries}{told}, {moved}"), *list_changes(effect))
+        title = "What that would do to other judged queries"
+        yield Section("effect", title, blocks, heading="judged queries")
+    if tool.get("missed"):
+        rows = tuple(
+            (
+                CodeSpan(one["query"]),
+                CodeSpan(one["alias"], is_quoted=True),
+                f"rank {one['rank'] or 'none'}",
+                f"then {one['rankAfter']}",
+            )
+            for one in tool["missed"]
         )
-        for one in missed
-    )
-    columns = (
-        Column("query", most=48),
-        Column("alias", most=60),
-        Column("rank"),
-        Column("then"),
-    )
-    return Table("Missed queries", columns, rows)
-
-
-def _effect(effect: Json) -> Iterator[Block]:
-    metric = effect["metrics"]["ndcg@5"]
-    before, now = metric["before"], metric["now"]
-    told = "" if before is None or now is None else f", nDCG@5 {before:.3f} to {now:.3f}"
-    moved = f"{len(effect['better'])} better, {len(effect['worse'])} worse"
-    yield Paragraph(f"{format_count(effect['common'], 'query', 'queries')}{told}, {moved}")
-    yield from list_changes(effect)
+        columns = (
+            Column("query", most=48),
+            Column("alias", most=60),
+            Column("rank"),
+            Column("then"),
+        )
+        title = "Judged queries that it misses, and their aliases"
+        table = Table("Missed queries", columns, rows)
+        yield Section("missed", title, (table,), heading="missed")
+    if snippet:
+        # The comment belongs to what is pasted.
+        yield Source(snippet, "yaml")

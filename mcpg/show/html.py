@@ -6,13 +6,13 @@ import base64
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, singledispatch
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from mcpg import __version__
+from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.show import MARK
 from mcpg.show import blocks as model
 from mcpg.text.markup import Child, Markup, element, embed_json, join_markup, verbatim
@@ -25,23 +25,8 @@ _SMALLEST, _LARGEST = 4.0, 11.0
 _APART = 62.0
 _HIGH, _RIGHTMOST = 0.9, 0.97
 
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A place in a chart: two shares in [0, 1]."""
-
-    x: float
-    y: float
-
-    @property
-    def from_left(self) -> float:
-        """Distance from the left edge, in units of the drawing."""
-        return round(_LEFT + self.x * (_WIDTH - _LEFT - _RIGHT), 2)
-
-    @property
-    def from_top(self) -> float:
-        """Distance from the upper edge, in units of the drawing."""
-        return round(_TOP + (1 - self.y) * (_HEIGHT - _TOP - _BOTTOM), 2)
+# A place in a chart: two shares in [0, 1].
+_Place = tuple[float, float]
 
 
 def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> Markup:
@@ -55,144 +40,114 @@ def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> Markup:
     """
     shown = [one for one in bins if one["precision"] is not None and one["count"]]
     most = max((one["count"] for one in shown), default=1)
+    places = [(one["meanScore"], one["precision"]) for one in shown]
+    marks = []
+    for one, place in zip(shown, places, strict=True):
+        size = _SMALLEST + (_LARGEST - _SMALLEST) * math.sqrt(one["count"] / most)
+        queries = format_count(one["count"], "query", "queries")
+        text = (
+            f"Scores {one['low']:.2f} to {one['high']:.2f}: {queries}, mean score "
+            f"{one['meanScore']:.3f}, right {one['precision']:.3f}"
+        )
+        marks.append(_dot(place, size, "mark", text))
+    gaps = [_line(place, (place[0], place[0]), "gap") for place in places]
     return _chart(
         f"Reliability diagram: share of right answers by score, in {len(shown)} bins",
         ("Mean score of the bin", "Share of right answers"),
-        [
-            _line(Point(0, 0), Point(1, 1), "ideal"),
-            [_line(_place(one), Point(one["meanScore"], one["meanScore"]), "gap") for one in shown],
-            _path([_place(one) for one in shown]),
-            [_mark(one, most) for one in shown],
-        ],
+        places,
+        below=[_line((0, 0), (1, 1), "ideal"), *gaps],
+        above=marks,
     )
 
 
 def coverage_curve(curve: Sequence[Mapping[str, Any]], low: float) -> Markup:
     """Draw how many answers are right among those that score at least as high as a threshold.
 
+    Thresholds stand beside the curve, as many as keep apart.
+
     Args:
         curve: Objects with `threshold`, `coverage` and `precision`, as `eval` has them.
         low: The threshold below which a search says that it is not sure.
     """
     shown = [one for one in curve if one["precision"] is not None]
-    points = [Point(one["coverage"], one["precision"]) for one in shown]
+    places = [(one["coverage"], one["precision"]) for one in shown]
+    marks, notes = [], []
+    last: tuple[float, float] | None = None
+    for one, place in zip(shown, places, strict=True):
+        text = (
+            f"Threshold {one['threshold']:.2f}: {one['coverage']:.1%} answered, "
+            f"{one['precision']:.1%} of them right"
+        )
+        is_low = math.isclose(one["threshold"], low)
+        class_ = "mark default" if is_low else "mark"
+        marks.append(_dot(place, 7.0 if is_low else 3.5, class_, text))
+        left, top = _project(place)
+        if last is None or math.hypot(left - last[0], top - last[1]) >= _APART:
+            last = left, top
+            top += 22 if place[1] > _HIGH else -12
+            anchor = "end" if place[0] > _RIGHTMOST else "middle"
+            name = f"{one['threshold']:g}"
+            notes.append(element("text", name, x=left, y=top, text_anchor=anchor, class_="note"))
     return _chart(
         "Precision by coverage, for thresholds of the score from 0 to 1",
         ("Coverage: share of queries that are answered", "Precision: share of right answers"),
-        [
-            _path(points),
-            [_step(one, point, low) for one, point in zip(shown, points, strict=True)],
-            list(_labels(shown, points)),
-        ],
+        places,
+        above=[*marks, *notes],
     )
 
 
-def _place(one: Mapping[str, Any]) -> Point:
-    return Point(one["meanScore"], one["precision"])
+def _project(place: _Place) -> tuple[float, float]:
+    """Return the distances of *place* from the left and the upper edge of a drawing."""
+    left = round(_LEFT + place[0] * (_WIDTH - _LEFT - _RIGHT), 2)
+    return left, round(_TOP + (1 - place[1]) * (_HEIGHT - _TOP - _BOTTOM), 2)
 
 
-def _mark(one: Mapping[str, Any], most: int) -> Markup:
-    size = _SMALLEST + (_LARGEST - _SMALLEST) * math.sqrt(one["count"] / most)
-    queries = format_count(one["count"], "query", "queries")
-    text = (
-        f"Scores {one['low']:.2f} to {one['high']:.2f}: {queries}, mean score "
-        f"{one['meanScore']:.3f}, right {one['precision']:.3f}"
-    )
-    return _dot(_place(one), size, "mark", text)
+def _dot(place: _Place, size: float, class_: str, title: str) -> Markup:
+    (left, top), told = _project(place), element("title", title)
+    return element("circle", told, cx=left, cy=top, r=round(size, 2), class_=class_)
 
 
-def _step(one: Mapping[str, Any], point: Point, low: float) -> Markup:
-    text = (
-        f"Threshold {one['threshold']:.2f}: {one['coverage']:.1%} answered, "
-        f"{one['precision']:.1%} of them right"
-    )
-    is_low = math.isclose(one["threshold"], low)
-    return _dot(point, 7.0 if is_low else 3.5, "mark default" if is_low else "mark", text)
+def _line(start: _Place, end: _Place, class_: str) -> Markup:
+    (x1, y1), (x2, y2) = _project(start), _project(end)
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
 
-def _labels(shown: Sequence[Mapping[str, Any]], points: Sequence[Point]) -> Iterator[Markup]:
-    """Name thresholds beside the curve, as many as keep apart."""
-    last: Point | None = None
-    for one, point in zip(shown, points, strict=True):
-        if (
-            last is None
-            or math.hypot(point.from_left - last.from_left, point.from_top - last.from_top)
-            >= _APART
-        ):
-            last = point
-            yield element(
-                "text",
-                f"{one['threshold']:g}",
-                x=point.from_left,
-                y=point.from_top + (22 if point.y > _HIGH else -12),
-                text_anchor="end" if point.x > _RIGHTMOST else "middle",
-                class_="note",
-            )
-
-
-def _dot(point: Point, size: float, class_: str, title: str) -> Markup:
-    return element(
-        "circle",
-        element("title", title),
-        cx=point.from_left,
-        cy=point.from_top,
-        r=round(size, 2),
-        class_=class_,
-    )
-
-
-def _line(start: Point, end: Point, class_: str) -> Markup:
-    return element(
-        "line",
-        x1=start.from_left,
-        y1=start.from_top,
-        x2=end.from_left,
-        y2=end.from_top,
-        class_=class_,
-    )
-
-
-def _path(points: Sequence[Point]) -> Markup | None:
-    if not points:
-        return None
-    places = " ".join(f"{point.from_left:g},{point.from_top:g}" for point in points)
-    return element("polyline", points=places, class_="curve")
-
-
-def _chart(label: str, axes: tuple[str, str], content: list[Any]) -> Markup:
-    across, up = axes
-    middle = Point(0.5, 0.5)
+def _chart(
+    label: str,
+    axes: tuple[str, str],
+    curve: Sequence[_Place],
+    *,
+    below: Sequence[Markup] = (),
+    above: Sequence[Markup] = (),
+) -> Markup:
+    """Draw *curve* between what stands *below* and *above* it, over a grid and its axes."""
+    parts: list[Markup] = []
+    for value in _TICKS:
+        (left, bottom), (edge, top) = _project((value, 0)), _project((0, value))
+        name, middle = f"{value:g}", {"text_anchor": "middle"}
+        parts += [
+            _line((value, 0), (value, 1), "grid"),
+            _line((0, value), (1, value), "grid"),
+            element("text", name, x=left, y=bottom + 18, **middle),
+            element("text", name, x=edge - 8, y=top + 4, text_anchor="end"),
+        ]
+    middle = {"text_anchor": "middle", "class_": "axis"}
+    center, half = _project((0.5, 0.5))
+    turned = f"translate(14 {half:g}) rotate(-90)"
+    places = " ".join(f"{left:g},{top:g}" for left, top in map(_project, curve))
     return element(
         "svg",
-        [_tick(value) for value in _TICKS],
-        element(
-            "text", across, x=middle.from_left, y=_HEIGHT - 8, text_anchor="middle", class_="axis"
-        ),
-        element(
-            "text",
-            up,
-            text_anchor="middle",
-            class_="axis",
-            transform=f"translate(14 {middle.from_top:g}) rotate(-90)",
-        ),
-        content,
+        parts,
+        element("text", axes[0], x=center, y=_HEIGHT - 8, **middle),
+        element("text", axes[1], **middle, transform=turned),
+        below,
+        element("polyline", points=places, class_="curve") if curve else None,
+        above,
         class_="chart",
         viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}",
         role="img",
         aria_label=label,
     )
-
-
-def _tick(value: float) -> list[Markup]:
-    across, up = Point(value, 0), Point(0, value)
-    return [
-        _line(across, Point(value, 1), "grid"),
-        _line(up, Point(1, value), "grid"),
-        element(
-            "text", f"{value:g}", x=across.from_left, y=across.from_top + 18, text_anchor="middle"
-        ),
-        element("text", f"{value:g}", x=up.from_left - 8, y=up.from_top + 4, text_anchor="end"),
-    ]
 
 
 # What is written into every report: styles, scripts, and the drawing library.
@@ -233,9 +188,8 @@ def drawing_library(*, has_forces: bool = False) -> str:
     return "\n".join([f"/*\n{licence}*/", *modules])
 
 
-GENERATOR = f"mcpg {__version__}"
-_FOOTER = f"Made by {GENERATOR}. This file needs no network."
-_DATA = "report-data"
+_GENERATOR = f"mcpg {__version__}"
+_FOOTER = f"Made by {_GENERATOR}. This file needs no network."
 
 
 def page(
@@ -261,17 +215,17 @@ def page(
     """
     style, script = asset("report.css"), "\n".join([asset("page.js"), *scripts])
     body = join_markup(
-        None if is_framed else _opening(kind, sections),
-        element("main", head, map(_section, sections), id="main", tabindex="-1"),
+        None if is_framed else _open_page(kind, sections),
+        element("main", head, map(_render_section, sections), id="main", tabindex="-1"),
         None if is_framed else element("footer", element("p", _FOOTER)),
-        embed_json(data, _DATA),
+        embed_json(data, "report-data"),
         verbatim("script", script),
     )
     top = join_markup(
         element("meta", charset="utf-8"),
         element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content=GENERATOR),
+        element("meta", name="generator", content=_GENERATOR),
         element("meta", name="referrer", content="no-referrer"),
         element("title", title),
         element("link", rel="icon", href="data:,"),
@@ -283,46 +237,51 @@ def page(
 
 def _policy(style: str, script: str) -> str:
     """Allow the two inline texts by their hashes, the empty icon, and nothing else."""
-    return "; ".join(
-        [
-            "default-src 'none'",
-            f"script-src '{_hash(script)}'",
-            f"style-src '{_hash(style)}'",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types 'none'",
-        ]
+    digests = [hashlib.sha256(text.encode("utf-8")).digest() for text in (script, style)]
+    allowed = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+    return (
+        f"default-src 'none'; script-src {allowed[0]}; style-src {allowed[1]}; img-src data:; "
+        "base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
     )
 
 
-def _hash(text: str) -> str:
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
-
-
-def _opening(kind: str, sections: Sequence[model.Section]) -> Markup:
-    skip = element("a", "Skip to the report", class_="skip", href="#main")
-    return join_markup(skip, _banner(kind, sections))
-
-
-def _banner(kind: str, sections: Sequence[model.Section]) -> Markup:
+def _open_page(kind: str, sections: Sequence[model.Section]) -> Markup:
     links = [element("li", element("a", one.title, href=f"#{one.identity}")) for one in sections]
     themes = [
         element("option", name, value=name.lower(), selected=name == "Auto")
         for name in ("Auto", "Light", "Dark")
     ]
-    return element(
-        "header",
-        element("span", "mcpg ", element("b", kind), class_="brand"),
-        element("nav", element("ul", links), aria_label="Sections"),
-        element("label", "Theme ", element("select", themes, id="theme", autocomplete="off")),
-        class_="banner",
+    return join_markup(
+        element("a", "Skip to the report", class_="skip", href="#main"),
+        element(
+            "header",
+            element("span", "mcpg ", element("b", kind), class_="brand"),
+            element("nav", element("ul", links), aria_label="Sections"),
+            element("label", "Theme ", element("select", themes, id="theme", autocomplete="off")),
+            class_="banner",
+        ),
     )
 
 
-def _section(section: model.Section) -> Markup:
+def page_head(kicker: str, title: str, *parts: Child) -> Markup:
+    """Return what stands above the sections: a *title*, what it is, and *parts* below it."""
+    above = element("p", kicker, class_="kicker"), element("h1", title, dir="auto")
+    return element("div", *above, *parts, class_="head")
+
+
+def verdict(name: str, value: float, *told: Child) -> Markup:
+    """Return a score or confidence, in [0, 1], in one line with what is *told* of it."""
+    return element(
+        "p",
+        element("span", number(value), class_="big"),
+        meter(value, f"{name} {number(value)} of 1", "meter wide"),
+        element("span", *told),
+        class_=f"verdict {'low' if value < LOW_CONFIDENCE else 'sure'}",
+    )
+
+
+def _render_section(section: model.Section) -> Markup:
     heading = f"{section.identity}-title"
     return element(
         "section",
@@ -346,63 +305,38 @@ _CLASSES = {"red": "bad", "green": "good", "yellow": "missing"}
 
 def render_blocks(blocks: Iterable[model.Block]) -> Markup:
     """Return *blocks* as HTML. All text passes through `element`, which escapes it."""
-    return join_markup(map(_block, blocks))
+    return join_markup(map(_render_block, blocks))
 
 
-@singledispatch
-def _block(block: model.Block) -> Markup:
-    raise TypeError(type(block).__name__)
-
-
-@_block.register(model.Paragraph)
-def _paragraph(block: model.Paragraph) -> Markup:
-    return element("p", inline(block.content), class_="ahead")
-
-
-@_block.register(model.FactList)
-def _facts(block: model.FactList) -> Markup:
-    return facts((_capitalise(name), inline(value)) for name, value in block.rows)
-
-
-@_block.register(model.Bullets)
-def _bullets(block: model.Bullets) -> Markup:
-    items = [element("li", inline(item), dir="auto") for item in block.items]
-    return element("ul", items, class_="advice")
-
-
-@_block.register(model.Source)
-def _source(block: model.Source) -> Markup:
-    return element("pre", block.text, tabindex="0")
-
-
-@_block.register(model.Notices)
-def _notices(block: model.Notices) -> Markup:
-    return element("ul", map(_notice, block.items), class_="notices")
-
-
-@_block.register(model.Details)
-def _details(block: model.Details) -> Markup:
-    parts = [element("div", _render_titled(one)) for one in block.blocks]
-    content = element("div", parts, class_="columns")
-    return element(
-        "details", element("summary", inline(block.summary)), content, open=block.is_open
-    )
-
-
-@_block.register(model.Entries)
-def _entries(block: model.Entries) -> Markup:
-    cards = [_card(one, f"{block.prefix}-{one.rank}") for one in block.items]
-    return element("ol", cards, class_="cards")
-
-
-@_block.register(model.Section)
-def _render_nested(block: model.Section) -> Markup:
-    return join_markup(element("h3", block.title, class_="plain"), render_blocks(block.blocks))
-
-
-@_block.register(model.Chart)
-def _draw_chart(block: model.Chart) -> Markup:
-    return _CHARTS[block.kind](*block.arguments)
+def _render_block(block: model.Block) -> Markup:
+    match block:
+        case model.Paragraph():
+            shown = element("p", inline(block.content), class_="ahead")
+        case model.FactList():
+            shown = facts((_capitalise(name), inline(value)) for name, value in block.rows)
+        case model.Bullets():
+            items = [element("li", inline(item), dir="auto") for item in block.items]
+            shown = element("ul", items, class_="advice")
+        case model.Source():
+            shown = element("pre", block.text, tabindex="0")
+        case model.Notices():
+            shown = element("ul", map(_render_notice, block.items), class_="notices")
+        case model.Details():
+            summary = element("summary", inline(block.summary))
+            parts = [_render_part(one) for one in block.blocks]
+            content = element("div", parts, class_="columns")
+            shown = element("details", summary, content, open=block.is_open)
+        case model.Entries():
+            cards = [_render_card(one, f"{block.prefix}-{one.rank}") for one in block.items]
+            shown = element("ol", cards, class_="cards")
+        case model.Section():
+            heading = element("h3", block.title, class_="plain")
+            shown = join_markup(heading, render_blocks(block.blocks))
+        case model.Chart():
+            shown = _CHARTS[block.kind](*block.arguments)
+        case _:
+            shown = _render_table(block)
+    return shown
 
 
 def inline(content: model.Inline) -> Markup:
@@ -425,46 +359,38 @@ def inline(content: model.Inline) -> Markup:
             return join_markup(map(inline, content))
 
 
-def _render_titled(block: model.Block) -> Markup:
+def _render_part(block: model.Block) -> Markup:
     """Return a block that is one of several side by side, under its title."""
     title = element("h4", block.title) if isinstance(block, model.Table) else None
-    return join_markup(title, _block(block))
+    return element("div", title, _render_block(block))
 
 
 def _capitalise(name: str) -> str:
     return f"{name[:1].upper()}{name[1:]}"
 
 
-def _card(entry: model.ToolEntry, anchor: str) -> Markup:
-    score = entry.score
-    header = element(
-        "header",
-        element("span", str(entry.rank), class_="rank", aria_hidden="true"),
-        element(
-            "div",
-            element("h3", bdi(entry.name), id=f"{anchor}-title"),
-            element("p", bdi(entry.origin), class_="dim") if entry.origin else None,
-            element("p", inline(entry.figures), class_="dim"),
-            class_="name",
-        ),
-        None
-        if score is None
-        else element(
-            "div",
-            element("span", number(score), class_="big", title=f"{score:.6f}"),
-            meter(score, f"Score {number(score)} of 1"),
-            class_="score",
-        ),
+def _render_card(entry: model.ToolEntry, anchor: str) -> Markup:
+    score, name = entry.score, f"{anchor}-title"
+    titles = element(
+        "div",
+        element("h3", bdi(entry.name), id=name),
+        element("p", bdi(entry.origin), class_="dim") if entry.origin else None,
+        element("p", inline(entry.figures), class_="dim"),
+        class_="name",
     )
+    drawn = None
+    if score is not None:
+        shown = element("span", number(score), class_="big", title=f"{score:.6f}")
+        drawn = element("div", shown, meter(score, f"Score {number(score)} of 1"), class_="score")
+    rank = element("span", str(entry.rank), class_="rank", aria_hidden="true")
     about = entry.about.text if isinstance(entry.about, model.CodeSpan) else ""
-    description = element("p", cut(about, _LONG), dir="auto", class_="description")
     article = element(
         "article",
-        header,
-        description if about else None,
+        element("header", rank, titles, drawn),
+        element("p", cut(about, _LONG), dir="auto", class_="description") if about else None,
         render_blocks(entry.blocks),
         class_="card",
-        aria_labelledby=f"{anchor}-title",
+        aria_labelledby=name,
     )
     return element("li", article, id=anchor)
 
@@ -479,49 +405,38 @@ def cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1].rstrip()}…"
 
 
-def number(value: float, decimals: int = 3) -> str:
-    """Write *value* with a fixed number of decimals."""
-    return f"{value:.{decimals}f}"
+def number(value: float) -> str:
+    """Write *value* with three decimals."""
+    return f"{value:.3f}"
 
 
-def format_signed(value: float, decimals: int = 3) -> str:
-    """Write *value* with its sign, and a real minus."""
-    return f"{value:+.{decimals}f}".replace("-", "−")
+def format_signed(value: float) -> str:
+    """Write *value* with three decimals and its sign, a real minus."""
+    return f"{value:+.3f}".replace("-", "−")
 
 
-@_block.register(model.Table)
-def _table(table: model.Table) -> Markup:
+def _render_table(table: model.Table) -> Markup:
     """Write a table that scrolls in a frame of its own; the first cell of a row is its heading."""
     kinds = ["num" if column.is_number else None for column in table.columns]
     heads = [
         element("th", _capitalise(column.head), scope="col", class_=kind)
         for column, kind in zip(table.columns, kinds, strict=True)
     ]
-    rows = [
-        element(
-            "tr",
-            [
-                element("td", inline(cell), class_=kind)
-                if place
-                else element("th", inline(cell), scope="row", class_=kind)
-                for place, (cell, kind) in enumerate(zip(row, kinds, strict=True))
-            ],
+    rows = []
+    for first, *rest in table.cells:
+        heading = element("th", inline(first), scope="row", class_=kinds[0])
+        cells = zip(rest, kinds[1:], strict=True)
+        rows.append(
+            element("tr", heading, [element("td", inline(cell), class_=one) for cell, one in cells])
         )
-        for row in table.cells
-    ]
-    return element(
-        "div",
-        element(
-            "table",
-            element("caption", table.title),
-            element("thead", element("tr", heads)),
-            element("tbody", rows),
-        ),
-        class_="frame",
-        tabindex="0",
-        role="region",
-        aria_label=table.title,
-    )
+    content = element("thead", element("tr", heads)), element("tbody", rows)
+    return frame_table(table.title, *content)
+
+
+def frame_table(title: str, *content: Markup) -> Markup:
+    """Write a table called *title* in a frame that scrolls, and takes the focus for that."""
+    table = element("table", element("caption", title), *content)
+    return element("div", table, class_="frame", tabindex="0", role="region", aria_label=title)
 
 
 def facts(rows: Iterable[tuple[str, Child]]) -> Markup:
@@ -532,7 +447,8 @@ def facts(rows: Iterable[tuple[str, Child]]) -> Markup:
     return element("dl", parts, class_="facts")
 
 
-def _notice(item: Mapping[str, Any]) -> Markup:
+def _render_notice(item: Mapping[str, Any]) -> Markup:
+    remedy = item.get("remedy")
     return element(
         "li",
         element("b", item["severity"], class_="severity"),
@@ -540,9 +456,7 @@ def _notice(item: Mapping[str, Any]) -> Markup:
         element("code", item["code"]),
         element("span", item["message"], dir="auto", class_="message"),
         element("small", bdi(item["place"])) if item["place"] else None,
-        element("span", item["remedy"], dir="auto", class_="remedy")
-        if item.get("remedy")
-        else None,
+        element("span", remedy, dir="auto", class_="remedy") if remedy else None,
         class_=f"notice {item['severity']}",
     )
 
@@ -575,51 +489,32 @@ def stacked_bar(
     """
     low, high = span
     width = (high - low) or 1.0
-    reach = {True: -low / width, False: -low / width}
+    left = right = -low / width
     pieces = []
     for name, size in parts:
         share = abs(size) / width
-        negative = size < 0
-        start = reach[negative] - share if negative else reach[negative]
-        reach[negative] += -share if negative else share
-        pieces.append(_piece(name, size, start, share, colors[name]))
+        if size < 0:
+            start = left = left - share
+        else:
+            start, right = right, right + share
+        title = element("title", f"{name} {format_signed(size)}")
+        class_ = f"c{colors[name] % COLORS}" + (" less" if size < 0 else "")
+        place = {"x": f"{start:.3%}", "width": f"{share:.3%}"}
+        pieces.append(element("rect", title, class_=class_, **place, height="100%"))
     text = ", ".join(f"{name} {format_signed(size)}" for name, size in parts) or "nothing"
     zero = f"{-low / width:.3%}"
     axis = element("line", class_="zero", x1=zero, x2=zero, y1="0", y2="100%") if low < 0 else None
-    return element(
-        "svg", pieces, axis, class_="stack", role="img", aria_label=f"Contributions: {text}"
-    )
-
-
-def _piece(name: str, size: float, start: float, share: float, color: int) -> Markup:
-    return element(
-        "rect",
-        element("title", f"{name} {format_signed(size)}"),
-        class_=f"c{color % COLORS}" + (" less" if size < 0 else ""),
-        x=f"{start:.3%}",
-        width=f"{share:.3%}",
-        height="100%",
-    )
+    label = f"Contributions: {text}"
+    return element("svg", pieces, axis, class_="stack", role="img", aria_label=label)
 
 
 def legend(colors: Mapping[str, int]) -> Markup:
     """Show which colour stands for what."""
-    return element(
-        "ul",
-        [element("li", swatch(color), name) for name, color in colors.items()],
-        class_="legend",
-        aria_label="Colours of the contributions",
-    )
-
-
-def swatch(color: int) -> Markup:
-    """Draw one colour of a legend."""
-    return element(
-        "svg",
-        element("rect", width="100%", height="100%", rx=2, class_=f"c{color % COLORS}"),
-        class_="swatch",
-        aria_hidden="true",
-    )
+    items = []
+    for name, color in colors.items():
+        rect = element("rect", width="100%", height="100%", rx=2, class_=f"c{color % COLORS}")
+        items.append(element("li", element("svg", rect, class_="swatch", aria_hidden="true"), name))
+    return element("ul", items, class_="legend", aria_label="Colours of the contributions")
 
 
 def evidence(found: Mapping[str, Sequence[str]]) -> Markup:
@@ -629,14 +524,14 @@ def evidence(found: Mapping[str, Sequence[str]]) -> Markup:
         for kind, terms in (("found", found["terms"]), ("missing", found["missing"]))
         for term in terms
     ]
-    return (
-        element("ul", words, class_="terms", aria_label="Words of the query")
-        if words
-        else join_markup()
-    )
+    if not words:
+        return Markup()
+    return element("ul", words, class_="terms", aria_label="Words of the query")
 
 
 _CHARTS: Mapping[str, Callable[..., Markup]] = {
-    one.__name__: one
-    for one in (evidence, legend, stacked_bar, reliability_diagram, coverage_curve)
-} | {"joined": join_markup}
+    "evidence": evidence,
+    "joined": join_markup,
+    "legend": legend,
+    "stacked_bar": stacked_bar,
+}

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcpg.errors import Diagnostic
+from mcpg.review.compare import RankingComparison
+from mcpg.search.trace import Explanation, MatchExplanation
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import TIME_DECIMALS, round_shown_score, to_json
 
 if TYPE_CHECKING:
     from mcpg.ask.model import AskResult, Suggestion
-    from mcpg.review.compare import RankingComparison, ToolChange
+    from mcpg.review.compare import RankingComparison
     from mcpg.search.trace import Explanation, MatchExplanation
 
 
@@ -89,14 +91,25 @@ def compare_json(
     comparison: RankingComparison, before: ComparedCatalogue, after: ComparedCatalogue
 ) -> JsonObject:
     """Return the object that `explain --compare` prints, its numbers at full precision."""
-    now = _side(after, comparison.now, comparison.size_now)
+    now = _describe_side(after, comparison.now, comparison.size_now)
+    tools: list[JsonValue] = [
+        {
+            "toolId": change.tool_id,
+            "then": _describe_place(change.then, change.status_then),
+            "now": _describe_place(change.now, change.status_now),
+            "fusedDelta": change.fused_delta,
+            "features": [to_json(one) for one in change.features],
+            "terms": [to_json(one) for one in change.terms],
+        }
+        for change in comparison.tools
+    ]
     return {
         "schema": "mcpg/explain-compare/1",
         "query": comparison.now.result.query,
         "strategy": comparison.now.result.strategy,
-        "then": _side(before, comparison.then, comparison.size_then),
+        "then": _describe_side(before, comparison.then, comparison.size_then),
         "now": now,
-        "tools": [_tool(change) for change in comparison.tools],
+        "tools": tools,
         "words": [
             {
                 "text": change.text,
@@ -111,7 +124,7 @@ def compare_json(
     }
 
 
-def _side(side: ComparedCatalogue, explanation: Explanation, size: int) -> JsonObject:
+def _describe_side(side: ComparedCatalogue, explanation: Explanation, size: int) -> JsonObject:
     return {
         "bundle": side.name,
         "tools": size,
@@ -122,18 +135,7 @@ def _side(side: ComparedCatalogue, explanation: Explanation, size: int) -> JsonO
     }
 
 
-def _tool(change: ToolChange) -> JsonObject:
-    return {
-        "toolId": change.tool_id,
-        "then": _place(change.then, change.status_then),
-        "now": _place(change.now, change.status_now),
-        "fusedDelta": change.fused_delta,
-        "features": [to_json(one) for one in change.features],
-        "terms": [to_json(one) for one in change.terms],
-    }
-
-
-def _place(match: MatchExplanation | None, standing: str) -> JsonObject:
+def _describe_place(match: MatchExplanation | None, standing: str) -> JsonObject:
     return {
         "standing": standing,
         "rank": match.rank if match else None,

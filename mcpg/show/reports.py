@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from mcpg.search.confidence import LOW_CONFIDENCE
@@ -11,17 +11,19 @@ from mcpg.show.blocks import (
     Block,
     Chart,
     CodeSpan,
-    Column,
     Details,
     FactList,
     Figure,
     Inline,
+    Json,
     Notices,
     Section,
     Table,
+    make_columns,
 )
 from mcpg.show.evaluation import (
     MAIN,
+    badness,
     comparison_section,
     figure,
     gates_section,
@@ -37,11 +39,14 @@ from mcpg.show.html import (
     coverage_curve,
     cut,
     drawing_library,
+    frame_table,
     meter,
     number,
     page,
+    page_head,
     reliability_diagram,
     render_blocks,
+    verdict,
 )
 from mcpg.text.markup import Markup, element, join_markup
 from mcpg.values import format_count
@@ -61,7 +66,7 @@ _REACHED = (
 _EDGES = {"related": "related", "nextStep": "next step", PREREQUISITE: "needs"}
 
 
-def build_match_graph(data: Mapping[str, Any]) -> dict[str, Any]:
+def build_match_graph(data: Json) -> dict[str, Any]:
     """Return the nodes and edges to draw for *data*, an object of the schema `mcpg/explain/1`.
 
     Nodes are numbered in the order in which they stand; edges name their ends by number.
@@ -69,22 +74,25 @@ def build_match_graph(data: Mapping[str, Any]) -> dict[str, Any]:
     matches = data["matches"]
     matched = {one["toolId"] for one in matches}
     needed = [one for one in data["prerequisites"] if one["toolId"] not in matched]
-    reached = [*needed, *data["relatedMatches"], *data["nextStepMatches"]]
     places = {one["toolId"]: place for place, one in enumerate((*matches, *needed), start=1)}
-    nodes: list[dict[str, Any]] = [
-        {"kind": _QUERY, "label": cut(data["query"], _LONGEST_NODE_TEXT) or "every tool"}
-    ]
-    nodes += [_node(one, "primary", rank) for rank, one in enumerate(matches, start=1)]
-    nodes += [_node(one, one["via"]["edge"]) for one in reached]
-    edges = [_match_edge(place, one) for place, one in enumerate(matches, start=1)]
-    edges += [
-        _edge(places[one["via"]["from"]], place, one["via"])
-        for place, one in enumerate(reached, start=len(matches) + 1)
-    ]
+    label = cut(data["query"], _LONGEST_NODE_TEXT) or "every tool"
+    nodes: list[dict[str, Any]] = [{"kind": _QUERY, "label": label}]
+    edges: list[dict[str, Any]] = []
+    for place, one in enumerate(matches, start=1):
+        nodes.append(_make_node(one, "primary", place))
+        reason = ", ".join(one["evidence"]["terms"])
+        edges.append({"from": 0, "to": place, "kind": "match", "reason": reason})
+    reached = (*needed, *data["relatedMatches"], *data["nextStepMatches"])
+    for place, one in enumerate(reached, start=len(nodes)):
+        via = one["via"]
+        nodes.append(_make_node(one, via["edge"]))
+        ends = {"from": places[via["from"]], "to": place}
+        told = {"kind": via["edge"], "reason": via["reason"], "weight": via["weight"]}
+        edges.append(ends | told)
     return {"nodes": nodes, "edges": edges}
 
 
-def _node(match: Mapping[str, Any], kind: str, rank: int | None = None) -> dict[str, Any]:
+def _make_node(match: Json, kind: str, rank: int | None = None) -> dict[str, Any]:
     return {
         "kind": kind,
         "label": match["toolId"],
@@ -96,48 +104,22 @@ def _node(match: Mapping[str, Any], kind: str, rank: int | None = None) -> dict[
     }
 
 
-def _match_edge(place: int, match: Mapping[str, Any]) -> dict[str, Any]:
-    terms = match["evidence"]["terms"]
-    return {"from": 0, "to": place, "kind": "match", "reason": ", ".join(terms)}
-
-
-def _edge(source: int, target: int, via: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "from": source,
-        "to": target,
-        "kind": via["edge"],
-        "reason": via["reason"],
-        "weight": via["weight"],
-    }
-
-
-def graph_section(graph: Mapping[str, Any]) -> Markup:
+def graph_section(graph: Json) -> Markup:
     """Return the frame in which the script draws *graph*, its keys, and the same as a table."""
-    return join_markup(
-        element(
-            "div",
-            element(
-                "div",
-                element("div", _key(_REACHED), zoom_buttons("#graph-table"), class_="tools"),
-                element("div", id="graph-canvas", class_="canvas"),
-                element("p", _HINT, class_="hint"),
-                class_="drawing",
-            ),
-            element(
-                "aside",
-                id="graph-details",
-                aria_live="polite",
-                aria_label="What is chosen in the graph",
-            ),
-            class_="graph",
-        ),
-        element(
-            "details",
-            element("summary", "The same as a table"),
-            render_blocks([_edges_table(graph)]),
-            id="graph-table",
-        ),
+    kinds = [element("li", element("i", class_=f"dot {kind}"), name) for kind, name in _REACHED]
+    keys = element("ul", kinds, class_="legend", aria_label="Kinds of nodes")
+    drawing = element(
+        "div",
+        element("div", keys, zoom_buttons("#graph-table"), class_="tools"),
+        element("div", id="graph-canvas", class_="canvas"),
+        element("p", _HINT, class_="hint"),
+        class_="drawing",
     )
+    label = "What is chosen in the graph"
+    chosen = element("aside", id="graph-details", aria_live="polite", aria_label=label)
+    summary = element("summary", "The same as a table")
+    table = element("details", summary, render_blocks([_tabulate_edges(graph)]), id="graph-table")
+    return join_markup(element("div", drawing, chosen, class_="graph"), table)
 
 
 def zoom_buttons(after: str) -> Markup:
@@ -160,12 +142,7 @@ def zoom_buttons(after: str) -> Markup:
     )
 
 
-def _key(kinds: Iterable[tuple[str, str]]) -> Markup:
-    items = [element("li", element("i", class_=f"dot {kind}"), name) for kind, name in kinds]
-    return element("ul", items, class_="legend", aria_label="Kinds of nodes")
-
-
-def _edges_table(graph: Mapping[str, Any]) -> Table:
+def _tabulate_edges(graph: Json) -> Table:
     nodes = graph["nodes"]
     rows = tuple(
         (
@@ -178,11 +155,8 @@ def _edges_table(graph: Mapping[str, Any]) -> Table:
         )
         for edge in graph["edges"]
     )
-    columns = (
-        *(Column(head) for head in ("from", "edge", "to")),
-        *(Column(head, is_number=True) for head in ("score", "weight")),
-        Column("reason"),
-    )
+    numbers = ("score", "weight")
+    columns = make_columns("from", "edge", "to", *numbers, "reason", numbers=numbers)
     return Table("Edges of the focused graph", columns, rows)
 
 
@@ -191,7 +165,7 @@ _LONGEST_TITLE = 240
 _CHANGES_SHOWN = 50
 
 
-def explain_page(data: Mapping[str, Any], *, shows_times: bool = False) -> str:
+def explain_page(data: Json, *, shows_times: bool = False) -> str:
     """Return the report on an explanation as HTML text.
 
     Args:
@@ -204,116 +178,87 @@ def explain_page(data: Mapping[str, Any], *, shows_times: bool = False) -> str:
         "What the query matched, and what the edges of the graph brought in. Choose a tool for "
         "its edges and their reasons."
     )
-    drawing = Section("graph", "Graph", (Chart("joined", (graph_section(graph),)),), lead)
-    sections = [
-        *(parts[name] for name in ("diagnostics", "advice") if name in parts),
-        *_standing(data),
-        *(parts[name] for name in ("words",) if name in parts),
-        drawing,
-        *(parts[name] for name in ("matches",) if data["matches"]),
-        *stages_section(data, shows_times=shows_times),
-        *(parts[name] for name in ("model",) if name in parts),
-    ]
+    drawing = Chart("joined", (graph_section(graph),))
+    parts["graph"] = Section("graph", "Graph", (drawing,), lead)
+    if tool := data.get("tool"):
+        lead = f"Why {tool['toolId']} has its rank, and the change that makes it first."
+        blocks = tuple(rank_explanation_blocks(data["query"], tool))
+        parts["tool"] = Section("tool", "One tool", blocks, lead)
+    if not data["matches"]:
+        del parts["matches"]
+    parts |= {one.identity: one for one in stages_section(data, shows_times=shows_times)}
+    order = ("diagnostics", "advice", "tool", "words", "graph", "matches", "stages", "model")
     return page(
         "explain",
         f"{cut(data['query'], _SHORT) or 'every tool'} · mcpg explain",
-        _explain_head(data, parts["query"]),
-        sections,
+        _head_explanation(data, parts["query"]),
+        [parts[name] for name in order if name in parts],
         data=graph,
         scripts=[drawing_library(), asset("graph.js")],
     )
 
 
-def _standing(data: Mapping[str, Any]) -> list[Section]:
-    tool = data.get("tool")
-    if tool is None:
-        return []
-    lead = f"Why {tool['toolId']} has its rank, and the change that makes it first."
-    blocks = tuple(rank_explanation_blocks(data["query"], tool))
-    return [Section("tool", "One tool", blocks, lead)]
-
-
-def _explain_head(data: Mapping[str, Any], query: Section) -> Markup:
-    text = data["query"]
-    whole = Markup()
+def _head_explanation(data: Json, query: Section) -> Markup:
+    text, matches = data["query"], data["matches"]
+    whole: Markup | None = None
     if len(text) > _LONGEST_TITLE:
         content = element("p", text, dir="auto")
         whole = element("details", element("summary", "The whole query"), content)
+    best: Markup | None = None
+    if text and matches:
+        link = element("a", bdi(matches[0]["toolId"]), href="#match-1")
+        best = verdict("Score", matches[0]["score"], "best match ", link)
+    elif text:
+        best = element("p", "No tool matches.", class_="verdict low")
     (found,) = query.blocks
     rows = found.rows[1:] if isinstance(found, FactList) else ()
-    return element(
-        "div",
-        element("p", "The query" if text else "No query", class_="kicker"),
-        element("h1", cut(text, _LONGEST_TITLE) or "Every tool by name", dir="auto"),
-        whole,
-        _verdict(data),
-        render_blocks([FactList((*rows, *_counts(data)))]),
-        class_="head",
-    )
-
-
-def _counts(data: Mapping[str, Any]) -> list[tuple[str, Inline]]:
     lists = {
         "matches": "matches",
         "prerequisites": "prerequisites",
         "related": "relatedMatches",
         "next steps": "nextStepMatches",
     }
-    return [(name, str(len(data[key]))) for name, key in lists.items()]
-
-
-def _verdict(data: Mapping[str, Any]) -> Markup | None:
-    """Return the best match and its score in one line."""
-    if not data["query"]:
-        return None
-    if not data["matches"]:
-        return element("p", "No tool matches.", class_="verdict low")
-    best = data["matches"][0]
-    score = best["score"]
-    return element(
-        "p",
-        element("span", number(score), class_="big"),
-        meter(score, f"Score {number(score)} of 1", "meter wide"),
-        element("span", "best match ", element("a", bdi(best["toolId"]), href="#match-1")),
-        class_=f"verdict {'low' if score < LOW_CONFIDENCE else 'sure'}",
+    counts = [(name, str(len(data[key]))) for name, key in lists.items()]
+    return page_head(
+        "The query" if text else "No query",
+        cut(text, _LONGEST_TITLE) or "Every tool by name",
+        whole,
+        best,
+        render_blocks([FactList((*rows, *counts))]),
     )
 
 
 # Evaluations
 
 
-def eval_page(data: Mapping[str, Any]) -> str:
+def eval_page(data: Json) -> str:
     """Return the report on *data*, an object of the schema `mcpg/eval/1`, as HTML text."""
-    diagnostics = (Notices(tuple(data["diagnostics"])),) if data["diagnostics"] else ()
+    notices = Notices(tuple(data["diagnostics"]))
     sections = [
         *gates_section(data["gates"]),
         metrics_section(data),
         *comparison_section(data["baseline"], _CHANGES_SHOWN),
-        _trust(data),
+        _show_trust(data),
         queries_section(data),
-        *([Section("diagnostics", "Diagnostics", diagnostics)] if diagnostics else []),
+        *([Section("diagnostics", "Diagnostics", (notices,))] if notices.items else []),
     ]
     main = data["metrics"][MAIN]
+    queries = format_count(data["queries"], "query", "queries")
     return page(
         "eval",
-        f"{MAIN} {'-' if main is None else number(main)} over {_count_queries(data)} · mcpg eval",
-        _eval_head(data),
+        f"{MAIN} {'-' if main is None else number(main)} over {queries} · mcpg eval",
+        _head_evaluation(data, main, queries),
         sections,
         data=queries_data(data),
         scripts=[asset("table.js")],
     )
 
 
-def _count_queries(data: Mapping[str, Any]) -> str:
-    return format_count(data["queries"], "query", "queries")
-
-
-def _eval_head(data: Mapping[str, Any]) -> Markup:
-    main = data["metrics"][MAIN]
+def _head_evaluation(data: Json, main: float | None, queries: str) -> Markup:
     shown = "–" if main is None else number(main)
     failed, gates = sum(not gate["passed"] for gate in data["gates"]), len(data["gates"])
-    verdict = f"{failed} of {gates} gates fail" if failed else "all gates pass"
-    pill = element("span", verdict, class_="pill bad" if failed else "pill good")
+    told = f"{failed} of {gates} gates fail" if failed else "all gates pass"
+    pill = element("span", told, class_="pill bad" if failed else "pill good")
     rows: tuple[tuple[str, Inline], ...] = (
         ("strategy", way(data)),
         ("matches looked at", str(data["limit"])),
@@ -322,7 +267,7 @@ def _eval_head(data: Mapping[str, Any]) -> Markup:
     return element(
         "div",
         element("p", "Judged queries", class_="kicker"),
-        element("h1", f"{_count_queries(data)} answered from {data['tools']:,} tools"),
+        element("h1", f"{queries} answered from {data['tools']:,} tools"),
         element(
             "p",
             element("span", shown, class_="big"),
@@ -336,11 +281,11 @@ def _eval_head(data: Mapping[str, Any]) -> Markup:
     )
 
 
-def _trust(data: Mapping[str, Any]) -> Section:
+def _show_trust(data: Json) -> Section:
     calibration, latency = data["calibration"], data["latencyMs"]
     answerless = calibration["aurocRightVsAnswerless"]
     rows: list[tuple[str, Inline]] = [
-        ("AUROC, right against no answer", "" if answerless is None else figure(answerless)),
+        ("AUROC, right against no answer", "" if answerless is None else figure(answerless))
     ]
     if latency:
         rows.append(("half of the searches within", f"{number(latency['p50'])} ms"))
@@ -349,34 +294,35 @@ def _trust(data: Mapping[str, Any]) -> Section:
         (f"{one['threshold']:g}", figure(one["coverage"]), figure(one["precision"]))
         for one in calibration["curve"]
     )
-    columns = tuple(Column(head, is_number=True) for head in ("threshold", "coverage", "precision"))
+    numbers = ("threshold", "coverage", "precision")
+    columns = make_columns(*numbers, numbers=numbers)
     tables = (*reliability_section(data).blocks, Table("Precision by coverage", columns, curve))
-    charts = element(
-        "div",
-        _figure(
-            reliability_diagram(calibration["bins"]),
-            "Reliability. On the dashed line scores are what they claim; below it they promise too "
-            "much, above it too little. Larger marks stand for more queries.",
-        ),
-        _figure(
-            coverage_curve(calibration["curve"], LOW_CONFIDENCE),
-            "Precision and coverage. Answers that score at least a threshold, the number beside "
-            "the curve, are fewer, and more of them are right. The large mark is "
-            f"{LOW_CONFIDENCE:g}, below which a search warns.",
-        ),
-        class_="figures",
-    )
+    charts = {
+        _ABOUT_BINS: reliability_diagram(calibration["bins"]),
+        _ABOUT_CURVE: coverage_curve(calibration["curve"], LOW_CONFIDENCE),
+    }
+    figures = [
+        element("figure", chart, element("figcaption", caption))
+        for caption, chart in charts.items()
+    ]
     blocks: tuple[Block, ...] = (
         FactList(tuple(rows)),
-        Chart("joined", (charts,)),
+        Chart("joined", (element("div", figures, class_="figures"),)),
         Details("The same as tables", tables),
     )
     lead = "A score of 0.8 should be right in 8 of 10 cases, and higher scores right more often."
     return Section("trust", "Are the scores probabilities?", blocks, lead)
 
 
-def _figure(chart: Markup, caption: str) -> Markup:
-    return element("figure", chart, element("figcaption", caption))
+_ABOUT_BINS = (
+    "Reliability. On the dashed line scores are what they claim; below it they promise too "
+    "much, above it too little. Larger marks stand for more queries."
+)
+_ABOUT_CURVE = (
+    "Precision and coverage. Answers that score at least a threshold, the number beside "
+    "the curve, are fewer, and more of them are right. The large mark is "
+    f"{LOW_CONFIDENCE:g}, below which a search warns."
+)
 
 
 # The table of all queries, which a script sorts, filters and turns over. A report may hold
@@ -402,107 +348,51 @@ _FILTERS = (
 _CHANGES = (("worse", "Worse than the baseline"), ("better", "Better than the baseline"))
 
 
-def queries_data(data: Mapping[str, Any]) -> dict[str, Any]:
+def queries_data(data: Json) -> dict[str, Any]:
     """Return the queries of *data*, an object of the schema `mcpg/eval/1`, worst first."""
-    outcomes = sorted(data["perQuery"], key=_badness)
     numbers: dict[str, int] = {}
-    rows = [_row(one, numbers) for one in outcomes]
+    rows = []
+    for one in sorted(data["perQuery"], key=lambda one: (*badness(one), one["id"])):
+        relevant = [numbers.setdefault(tool, len(numbers)) for tool in one["relevant"]]
+        matches = [
+            [
+                numbers.setdefault(match["toolId"], len(numbers)),
+                match["score"],
+                int(match["isRelevant"]),
+            ]
+            for match in one["matches"]
+        ]
+        rows.append(
+            {
+                "id": one["id"],
+                "query": one["query"],
+                "ndcg": one["ndcg@5"],
+                "rank": one["rank"],
+                "top": one["topScore"],
+                "relevant": relevant,
+                "unknown": one["unknown"],
+                "answerless": not one["judged"],
+                "matches": matches,
+            }
+        )
+    changes = data["baseline"] or {}
     return {
         "low": LOW_CONFIDENCE,
         "tools": list(numbers),
         "queries": rows,
-        **{name: [one["id"] for one in _list_changes(data, name)] for name, _ in _CHANGES},
+        **{name: [one["id"] for one in changes.get(name, ())] for name, _ in _CHANGES},
     }
 
 
-def _list_changes(data: Mapping[str, Any], name: str) -> Sequence[Mapping[str, Any]]:
-    changes: Sequence[Mapping[str, Any]] = (data["baseline"] or {}).get(name, ())
-    return changes
-
-
-def _badness(one: Mapping[str, Any]) -> tuple[float, float, float, str]:
-    """Order answers, worst first: by nDCG@5, by rank, and the surer ones first.
-
-    A query that no tool answers is answered best by doubt.
-    """
-    goodness = one["ndcg@5"]
-    if goodness is None:
-        goodness = float(one["topScore"] < LOW_CONFIDENCE)
-    return goodness, 1 / one["rank"] if one["rank"] else 0.0, -one["topScore"], one["id"]
-
-
-def _row(one: Mapping[str, Any], numbers: dict[str, int]) -> dict[str, Any]:
-    def number_tool(tool: str) -> int:
-        return numbers.setdefault(tool, len(numbers))
-
-    return {
-        "id": one["id"],
-        "query": one["query"],
-        "ndcg": one["ndcg@5"],
-        "rank": one["rank"],
-        "top": one["topScore"],
-        "relevant": [number_tool(tool) for tool in one["relevant"]],
-        "unknown": one["unknown"],
-        "answerless": not one["judged"],
-        "matches": [
-            [number_tool(match["toolId"]), match["score"], int(match["isRelevant"])]
-            for match in one["matches"]
-        ],
-    }
-
-
-def queries_section(data: Mapping[str, Any]) -> Section:
+def queries_section(data: Json) -> Section:
     """Return the frame that the script fills."""
-    changes = [one for one in _CHANGES if _list_changes(data, one[0])]
-    content = join_markup(
-        _tools([*_FILTERS, *changes]),
-        element(
-            "div",
-            element(
-                "table",
-                element("caption", "Judged queries"),
-                element("thead", element("tr", [_heading(*one) for one in _COLUMNS])),
-                element("tbody", id="query-rows"),
-            ),
-            class_="frame",
-            tabindex="0",
-            role="region",
-            aria_label="Judged queries",
-        ),
-        _leaves(),
-        element("noscript", element("p", "This table needs JavaScript.")),
-    )
-    lead = "Worst first. Sort by a heading; unfold a query for what was found."
-    return Section("queries", "Queries", (Chart("joined", (content,)),), lead)
-
-
-def _tools(filters: Sequence[tuple[str, str]]) -> Markup:
-    options = [element("option", name, value=value) for value, name in filters]
-    return element(
-        "form",
-        element(
-            "label",
-            "Find ",
-            element("input", type="search", id="query-find", autocomplete="off", size=24),
-        ),
-        element("label", "Show ", element("select", options, id="query-show", autocomplete="off")),
-        element("p", id="query-count", role="status", class_="dim"),
-        class_="filters no-print",
-        role="search",
-        aria_label="Choose queries",
-        id="query-filters",
-    )
-
-
-def _heading(key: str | None, name: str, kind: str | None) -> Markup:
-    if key is None:
-        return element("th", name, scope="col", class_=kind)
-    button = element("button", name, type="button", data_sort=key)
-    return element("th", button, scope="col", class_=kind, aria_sort="none")
-
-
-def _leaves() -> Markup:
-    return element(
+    changes = [one for one in _CHANGES if (data["baseline"] or {}).get(one[0])]
+    heads = []
+    for key, name, kind in _COLUMNS:
+        shown = element("button", name, type="button", data_sort=key) if key else name
+        is_sorted = "none" if key else None
+        heads.append(element("th", shown, scope="col", class_=kind, aria_sort=is_sorted))
+    leaves = element(
         "div",
         element("button", "← Previous", type="button", id="query-previous"),
         element("span", id="query-leaf", class_="dim"),
@@ -510,4 +400,28 @@ def _leaves() -> Markup:
         class_="leaves no-print",
         role="group",
         aria_label="Leaves of the table",
+    )
+    head, rows = element("thead", element("tr", heads)), element("tbody", id="query-rows")
+    content = join_markup(
+        _make_filters([*_FILTERS, *changes]),
+        frame_table("Judged queries", head, rows),
+        leaves,
+        element("noscript", element("p", "This table needs JavaScript.")),
+    )
+    lead = "Worst first. Sort by a heading; unfold a query for what was found."
+    return Section("queries", "Queries", (Chart("joined", (content,)),), lead)
+
+
+def _make_filters(filters: Sequence[tuple[str, str]]) -> Markup:
+    options = [element("option", name, value=value) for value, name in filters]
+    search = element("input", type="search", id="query-find", autocomplete="off", size=24)
+    return element(
+        "form",
+        element("label", "Find ", search),
+        element("label", "Show ", element("select", options, id="query-show", autocomplete="off")),
+        element("p", id="query-count", role="status", class_="dim"),
+        class_="filters no-print",
+        role="search",
+        aria_label="Choose queries",
+        id="query-filters",
     )

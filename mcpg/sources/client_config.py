@@ -120,11 +120,6 @@ class HttpServer:
         """Whether its headers let mcpg in already, so that no OAuth is needed."""
         return any(name.casefold() == "authorization" for name in self.headers)
 
-    @property
-    def login(self) -> str:
-        """The command by which a person logs in to it, as messages say it."""
-        return self.login_with()
-
     def login_with(self, scope: str = "") -> str:
         """Return the command by which a person logs in to it with *scope*, empty for the usual."""
         file, _, name = self.place.rpartition(": ")
@@ -168,10 +163,10 @@ def secrets_in(args: Sequence[str]) -> tuple[str, ...]:
     That is the value of an option, a variable, a header or a part of a query whose name is that of
     a secret, and the password of a user before a host.
     """
-    options = pairwise(args)
+    named = ((one, name) for one in args for name in _NAME.finditer(one) if _is_secret(name[1]))
     return (
-        *(value for one in args for value in _named_secrets(one)),
-        *(value for name, value in options if name.startswith("-") and _is_secret(name)),
+        *(found[0] for one, name in named if (found := _VALUE.match(one, name.end()))),
+        *(value for name, value in pairwise(args) if name.startswith("-") and _is_secret(name)),
         *(password for one in args for password in _OF_A_USER.findall(one)),
     )
 
@@ -187,12 +182,6 @@ def named_secrets(given: Mapping[str, str], words: Sequence[str] = ()) -> tuple[
     whole = (value for name, value in given.items() if _is_secret(name))
     found = (*whole, *secrets_in([*words, *stated]))
     return tuple(one for one in (*found, *map(unquote, found)) if one.casefold() not in _FLAGS)
-
-
-def _named_secrets(text: str) -> Iterator[str]:
-    for name in _NAME.finditer(text):
-        if _is_secret(name[1]) and (value := _VALUE.match(text, name.end())):
-            yield value[0]
 
 
 def _is_secret(name: str) -> bool:
@@ -343,7 +332,19 @@ def server_at(argument: str, live: Live) -> Server:
         SourceError: A header names a variable that is not set.
     """
     if argument.startswith(_STDIO_PREFIX):
-        return _program(argument.removeprefix(_STDIO_PREFIX))
+        line = argument.removeprefix(_STDIO_PREFIX)
+        try:
+            words = shlex.split(line)
+        except ValueError:
+            words = []
+        if not words or not words[0] or "\0" in line:
+            raise UsageError(
+                "no command follows, or its quotes do not match",
+                place=_STDIO_PREFIX,
+                remedy="write 'stdio:COMMAND ARGUMENT ...' in one pair of quotes",
+            )
+        place, args = f"{_STDIO_PREFIX}{PurePath(words[0]).name}", tuple(words[1:])
+        return StdioServer(place, None, words[0], args, secrets=secrets_in(args))
     host = bare_address(argument)
     used: dict[str, str] = {}
     headers = {
@@ -351,22 +352,6 @@ def server_at(argument: str, live: Live) -> Server:
     }
     secrets = (*find_secrets(argument, headers), *used.values())
     return HttpServer(host, None, argument, headers, secrets=secrets, variables=used)
-
-
-def _program(line: str) -> StdioServer:
-    try:
-        words = shlex.split(line)
-    except ValueError:
-        words = []
-    if not words or not words[0] or "\0" in line:
-        raise UsageError(
-            "no command follows, or its quotes do not match",
-            place=_STDIO_PREFIX,
-            remedy="write 'stdio:COMMAND ARGUMENT ...' in one pair of quotes",
-        )
-    place = f"{_STDIO_PREFIX}{PurePath(words[0]).name}"
-    args = tuple(words[1:])
-    return StdioServer(place, None, words[0], args, secrets=secrets_in(args))
 
 
 def bare_address(address: str) -> str:
@@ -489,15 +474,13 @@ def _warn_unsupported(entry: JsonValue, where: str) -> Iterator[Diagnostic]:
         message = "its `envFile` is not read; write the variables into `env`"
         yield warning(Code.VALUE_INVALID, message, where)
     for key in ("args", "env", "headers"):
-        for bare in filter(None, map(_BARE.fullmatch, _texts_in(members.get(key)))):
-            shown = "$(...)" if bare[1].startswith("$(") else bare[1]
-            message = f"`{shown}` in its `{key}` is passed as it is; write `${{NAME}}`"
-            yield warning(Code.VALUE_INVALID, message, where)
-
-
-def _texts_in(value: JsonValue) -> list[str]:
-    members = [*value.values()] if isinstance(value, dict) else value
-    return [one for one in members if isinstance(one, str)] if isinstance(members, list) else []
+        given = members.get(key)
+        texts = [*given.values()] if isinstance(given, dict) else given
+        for one in texts if isinstance(texts, list) else ():
+            if isinstance(one, str) and (bare := _BARE.fullmatch(one)):
+                shown = "$(...)" if bare[1].startswith("$(") else bare[1]
+                message = f"`{shown}` in its `{key}` is passed as it is; write `${{NAME}}`"
+                yield warning(Code.VALUE_INVALID, message, where)
 
 
 class DisabledServerError(Exception):
@@ -530,65 +513,60 @@ def parse_server(name: str, entry: JsonValue, place: str, environ: Mapping[str, 
     return fields.address(name, is_sse=kind == "sse")
 
 
+@dataclass(frozen=True, slots=True)
 class _EntryFields:
     """The members of one server's entry, checked and with variables filled in."""
 
-    def __init__(self, entry: JsonObject, place: str, environ: Mapping[str, str]) -> None:
-        self.entry = entry
-        self._place = place
-        self._environ = environ
-        self._used: dict[str, str] = {}
+    entry: JsonObject
+    place: str
+    environ: Mapping[str, str]
+    used: dict[str, str] = field(default_factory=dict)
 
     def program(self, name: str) -> StdioServer:
-        """Read a server that is a program."""
         nested = self.entry.get("command")
         if isinstance(nested, dict):  # an older layout of Zed
             entry = {**nested, "command": nested.get("path")}
-            return _EntryFields(entry, self._place, self._environ).program(name)
+            return _EntryFields(entry, self.place, self.environ).program(name)
         command = self.text("command")
         if not command:
             raise self.fail("its `command` is empty", "name the server's program")
         env = self._texts("env")
         cwd = self.text("cwd") or None
-        args = self._args()
-        secrets = (*env.values(), *secrets_in(args), *self._used.values())
-        given = (command, args, env, cwd, secrets, self._timeout(), *self._ours(), self._used)
-        return StdioServer(self._place, name, *given)
+        listed = self.entry.get("args")
+        if not isinstance(listed, list | None):
+            raise self.fail("its `args` are not a list", _REMEDY)
+        args = tuple(self._scalar("args", item) for item in listed or ())
+        secrets = (*env.values(), *secrets_in(args), *self.used.values())
+        given = (command, args, env, cwd, secrets, self._timeout(), *self._ours(), self.used)
+        return StdioServer(self.place, name, *given)
 
     def address(self, name: str, *, is_sse: bool) -> HttpServer:
-        """Read a server at an address."""
         url = next((url for key in _URLS if (url := self.text(key))), "")
         if not url:
             raise self.fail("it names neither a `command` nor a `url`", _REMEDY)
-        if not _is_address(url):
+        try:
+            is_address = _ADDRESS.match(url) is not None and bool(bare_address(url))
+        except UsageError:
+            is_address = False
+        if not is_address:
             raise self.fail("its `url` is not a URL", "write http://... or https://...")
         headers = self._texts("headers")
-        oauth = read_oauth(self.entry, self._expand, self.fail)
+        oauth = read_oauth(self.entry, self.expand, self.fail)
         own = oauth.secrets if oauth else ()
-        secrets = (*find_secrets(url, headers), *own, *self._used.values())
-        given = (url, headers, is_sse, secrets, oauth, self._timeout(), *self._ours(), self._used)
-        return HttpServer(self._place, name, *given)
+        secrets = (*find_secrets(url, headers), *own, *self.used.values())
+        given = (url, headers, is_sse, secrets, oauth, self._timeout(), *self._ours(), self.used)
+        return HttpServer(self.place, name, *given)
 
     def text(self, key: str, default: str = "") -> str:
-        """Return a member that is text."""
         value = self.entry.get(key)
         if value is None:
             return default
         if not isinstance(value, str):
             raise self.fail(f"its `{key}` is not a string", _REMEDY)
-        return self._expand(value).strip()
+        return self.expand(value).strip()
 
     def fail(self, message: str, remedy: str) -> SourceError:
-        """Make the error for this entry."""
-        return SourceError(message, place=self._place, remedy=remedy)
-
-    def _args(self) -> tuple[str, ...]:
-        value = self.entry.get("args")
-        if value is None:
-            return ()
-        if not isinstance(value, list):
-            raise self.fail("its `args` are not a list", _REMEDY)
-        return tuple(self._expand(self._scalar("args", item)) for item in value)
+        return SourceError(message, place=self.place, remedy=remedy)
 
     def _timeout(self) -> float | None:
         """Return the seconds for a call; some clients write milliseconds."""
@@ -626,24 +604,17 @@ class _EntryFields:
             return {}
         if not isinstance(value, dict):
             raise self.fail(f"its `{key}` is not an object", _REMEDY)
-        return {name: self._expand(self._scalar(key, item)) for name, item in value.items()}
+        return {name: self._scalar(key, item) for name, item in value.items()}
 
     def _scalar(self, key: str, value: JsonValue) -> str:
         if isinstance(value, bool):
-            return "true" if value else "false"
+            return self.expand("true" if value else "false")
         if isinstance(value, str | int | float):
-            return str(value)
+            return self.expand(str(value))
         raise self.fail(f"its `{key}` has values that are not strings", _REMEDY)
 
-    def _expand(self, text: str) -> str:
-        filled = expand(text, self._environ, self._place, self._used)
+    def expand(self, text: str) -> str:
+        filled = expand(text, self.environ, self.place, self.used)
         if "\0" in filled:
             raise self.fail("it holds a null character", "remove it")
         return filled
-
-
-def _is_address(url: str) -> bool:
-    try:
-        return bool(_ADDRESS.match(url) and bare_address(url))
-    except UsageError:
-        return False

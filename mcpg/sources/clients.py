@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -97,46 +97,35 @@ def client_files(
         system: The operating system, as `sys.platform` has it.
         environ: The environment, which may name other folders for configurations.
     """
-    applications, settings = _folders(home, system, environ)
-    places = (
-        *(ClientFile(name, *_locate(home, applications, path)) for name, path in _IN_APPLICATIONS),
-        ClientFile("Zed", *_locate(home, settings, "zed/settings.json")),
-        ClientFile("Goose", *_locate(home, settings, _goose_file(system))),
-        ClientFile("Codex", *_locate(home, _codex_folder(home, environ), "config.toml")),
-        *(ClientFile(name, *_locate(home, home, path)) for name, path in _IN_HOME),
-        *(ClientFile(name, _join_path(folder, path), path, True) for name, path in _IN_FOLDER),
-    )
-    return tuple(places)
-
-
-def _folders(home: str, system: str, environ: Mapping[str, str]) -> tuple[str, str]:
-    """Return the folders in which desktop applications, and other programs, keep their settings."""
-    if system == "win32":
-        roaming = environ.get("APPDATA") or _join_path(home, "AppData/Roaming")
-        return roaming, roaming
     # By the XDG Base Directory Specification, a relative path counts as none.
     named = environ.get("XDG_CONFIG_HOME", "")
-    settings = named if posixpath.isabs(named) else _join_path(home, ".config")
-    if system == "darwin":
-        return _join_path(home, "Library/Application Support"), settings
-    return settings, settings
-
-
-def _goose_file(system: str) -> str:
-    return "Block/goose/config/config.yaml" if system == "win32" else "goose/config.yaml"
-
-
-def _codex_folder(home: str, environ: Mapping[str, str]) -> str:
-    return environ.get("CODEX_HOME") or _join_path(home, ".codex")
+    applications = settings = named if posixpath.isabs(named) else _join_path(home, ".config")
+    goose = "goose/config.yaml"
+    if system == "win32":
+        applications = settings = environ.get("APPDATA") or _join_path(home, "AppData/Roaming")
+        goose = "Block/goose/config/config.yaml"
+    elif system == "darwin":
+        applications = _join_path(home, "Library/Application Support")
+    codex = environ.get("CODEX_HOME") or _join_path(home, ".codex")
+    places = (
+        *((name, applications, path) for name, path in _IN_APPLICATIONS),
+        ("Zed", settings, "zed/settings.json"),
+        ("Goose", settings, goose),
+        ("Codex", codex, "config.toml"),
+        *((name, home, path) for name, path in _IN_HOME),
+    )
+    start = _join_path(home, "")
+    found: list[ClientFile] = []
+    for name, parent, path in places:
+        full = _join_path(parent, path)
+        shown = f"~/{full.removeprefix(start)}" if full.startswith(start) else full
+        found.append(ClientFile(name, full, shown))
+    local = (ClientFile(name, _join_path(folder, path), path, True) for name, path in _IN_FOLDER)
+    return (*found, *local)
 
 
 def _join_path(folder: str, path: str) -> str:
     return f"{folder.replace(os.sep, '/').rstrip('/')}/{path}"
-
-
-def _locate(home: str, folder: str, path: str) -> tuple[str, str]:
-    full, start = _join_path(folder, path), _join_path(home, "")
-    return full, f"~/{full.removeprefix(start)}" if full.startswith(start) else full
 
 
 def find_clients(
@@ -148,7 +137,12 @@ def find_clients(
     """
     found: list[FoundClient] = []
     broken: list[Diagnostic] = []
-    for file in _present(files):
+    seen: set[str] = set()
+    for file in files:
+        real = os.path.realpath(file.path)
+        if real in seen or not is_file(file.path):
+            continue
+        seen.add(real)
         try:
             text = read_text(Path(file.path), file.shown)
             if not names_servers(text, file.shown):
@@ -162,15 +156,6 @@ def find_clients(
             names = tuple(server.name or server.place for server in servers)
             found.append(FoundClient(file, names, faults))
     return tuple(found), tuple(broken)
-
-
-def _present(files: Iterable[ClientFile]) -> Iterator[ClientFile]:
-    seen: set[str] = set()
-    for file in files:
-        real = os.path.realpath(file.path)
-        if real not in seen and is_file(file.path):
-            seen.add(real)
-            yield file
 
 
 def named_client(path: str) -> ClientFile:

@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -45,10 +46,20 @@ def source_signature(
     digest = hashlib.sha256(repr(source_id).encode())
     excluded = {os.path.realpath(path) for path in exclude}
     try:
-        for argument, place in _places(arguments):
-            _add_name(digest, argument, 0)
-            for name, path in _files(place, excluded):
-                _add_file(digest, name, path)
+        kinds = {find_kind(argument).name for argument in arguments}
+        if "" in arguments or not kinds <= {FOLDER, FILE}:
+            return None
+        places = [os.path.realpath(argument) for argument in arguments]
+        for argument, place in zip(arguments, places, strict=True):
+            has_files = is_folder(place)
+            # How places lie to each other decides which files are reached twice.
+            name = "/" if has_files else Path(argument).name
+            _add_name(digest, f"{name}\0{os.path.relpath(place, places[0])}", 0)
+            if not has_files and not is_file(place):  # what is read from a pipe is gone
+                return None
+            found = _files_below(place, "", excluded) if has_files else [("", place)]
+            for below, path in found:
+                _add_file(digest, below, path)
     except (_UnsupportedSourceError, OSError, ValueError):
         return None
     return digest.hexdigest()
@@ -59,31 +70,6 @@ def _add_name(digest: hashlib._Hash, name: str, size: int) -> None:
     raw = os.fsencode(name)
     digest.update(b"%d %d " % (len(raw), size))
     digest.update(raw)
-
-
-def _places(arguments: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Return the places of *arguments*, each with what matters of its name.
-
-    How they lie to each other decides which files are reached twice.
-    """
-    kinds = {find_kind(argument).name for argument in arguments}
-    if "" in arguments or not kinds <= {FOLDER, FILE}:
-        raise _UnsupportedSourceError
-    places = [os.path.realpath(argument) for argument in arguments]
-    for argument, place in zip(arguments, places, strict=True):
-        name = "/" if is_folder(place) else Path(argument).name
-        yield f"{name}\0{os.path.relpath(place, places[0])}", place
-
-
-def _files(place: str, excluded: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Return the files at *place*, a file or a folder, with their names in it."""
-    if is_folder(place):
-        yield from _files_below(place, "", excluded)
-    elif is_file(place):
-        yield "", place
-    else:
-        # What is read from a pipe is gone.
-        raise _UnsupportedSourceError
 
 
 def _files_below(folder: str, prefix: str, excluded: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -143,16 +129,21 @@ def watched_files(sources: Iterable[str], exclude: Collection[str] = ()) -> dict
     for source in sources:
         for path in _iterate_files(source):
             real = os.path.realpath(path)
-            stamp = None if real in excluded else _stamp(real)
-            if stamp is not None:
-                found[real] = stamp
+            with suppress(OSError, ValueError):
+                known = os.stat(real)  # noqa: PTH116 - thousands of times
+                if real not in excluded and stat.S_ISREG(known.st_mode):
+                    found[real] = (known.st_size, known.st_mtime_ns, known.st_ino)
     return found
 
 
 def _iterate_files(source: str) -> Iterator[str]:
     kind = find_kind(source).name if source and "\0" not in source else STDIN
     if kind == MODULE:
-        for path in _module_places(source):
+        # The file or the folders of the package that `python:package.module` begins with.
+        top = source.removeprefix(PYTHON).partition(":")[0].partition(".")[0]
+        spec = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
+        found = [spec.origin] if spec is not None else []
+        for path in (spec and spec.submodule_search_locations) or filter(None, found):
             yield from _below(path, lambda name: name.endswith(".py"))
     elif kind == REGISTERED:
         yield from _below(registered_path(source), lambda _: True)
@@ -170,24 +161,6 @@ def _below(path: str, is_wanted: Callable[[str], bool]) -> Iterator[str]:
         for name in names:
             if name[0] != "." and is_wanted(name):
                 yield f"{here}{os.sep}{name}"
-
-
-def _module_places(source: str) -> list[str]:
-    """Return the file or the folders of the package that `python:package.module` begins with."""
-    top = source.removeprefix(PYTHON).partition(":")[0].partition(".")[0]
-    spec = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
-    if spec is None:
-        return []
-    return list(spec.submodule_search_locations or filter(None, [spec.origin]))
-
-
-def _stamp(path: str) -> Stamp | None:
-    try:
-        known = os.stat(path)  # noqa: PTH116 - thousands of times
-    except (OSError, ValueError):
-        return None
-    is_file = stat.S_ISREG(known.st_mode)
-    return (known.st_size, known.st_mtime_ns, known.st_ino) if is_file else None
 
 
 def changed_files(before: Mapping[str, Stamp], after: Mapping[str, Stamp]) -> list[str]:

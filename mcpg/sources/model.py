@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from enum import Enum, auto
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Any, Protocol
+from typing import Any
 
 from mcpg.catalog.hints import read_hint_rules
 from mcpg.catalog.json_text import parse_json_documents
@@ -18,6 +19,7 @@ from mcpg.catalog.model import HintRule, SourceDocument, SourceKind, Tool
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
 from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.sources.client_config import is_client_configuration
+from mcpg.sources.openapi import read_openapi
 from mcpg.sources.server_entries import mentions_servers
 from mcpg.text.suggestions import suggest
 
@@ -110,18 +112,12 @@ class SourceBatch:
     def join(cls, parts: Iterable[SourceBatch]) -> SourceBatch:
         """Put batches one after another."""
         batches = tuple(parts)
-        return cls(
-            tools=tuple(item for batch in batches for item in batch.tools),
-            rules=tuple(item for batch in batches for item in batch.rules),
-            documents=tuple(item for batch in batches for item in batch.documents),
-            bundles=tuple(item for batch in batches for item in batch.bundles),
-            diagnostics=tuple(item for batch in batches for item in batch.diagnostics),
-            failed=tuple(item for batch in batches for item in batch.failed),
-            observed=tuple(item for batch in batches for item in batch.observed),
-            graphs=tuple(item for batch in batches for item in batch.graphs),
-            passed_over=tuple(item for batch in batches for item in batch.passed_over),
-            sources=sum(batch.sources for batch in batches),
-        )
+        joined = {
+            one.name: tuple(item for batch in batches for item in getattr(batch, one.name))
+            for one in fields(cls)
+            if one.name != "sources"
+        }
+        return cls(**joined, sources=sum(batch.sources for batch in batches))
 
 
 PYTHON = "python:"
@@ -207,6 +203,9 @@ _BEGINNINGS = (
 )
 
 
+_BY_NAME = {_GRAPHS: FileKind.GRAPH, _MARKDOWN: FileKind.DOCUMENT, _YAML: FileKind.HINTS}
+
+
 def may_be_source(name: str) -> bool:
     """Return whether a file of this name, found in a folder, is worth opening."""
     lower = name.casefold()
@@ -246,21 +245,20 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
         raise SourceError(message, place=place, remedy=_REMEDY)
     if _is_hints_name(lower):
         return FileKind.HINTS
-    kind = _kind_of_settings(lower, text) or _kind_by_name(lower) or _kind_by_text(lower, text)
+    kind = None
+    if lower.endswith(_YAML) and _is_openapi(text):
+        kind = FileKind.OPENAPI
+    elif lower.endswith((*_YAML, _TOML)) and mentions_servers(text, lower):
+        kind = FileKind.CLIENT
+    named = (kind for ends, kind in _BY_NAME.items() if lower.endswith(ends))
+    kind = kind or next(named, None) or _kind_by_text(lower, text)
     if kind is None:
         message = "is neither JSON nor a Markdown-LD document nor an RDF graph nor a hints file"
         raise SourceError(message, place=place, remedy=_REMEDY)
     return kind
 
 
-def _kind_by_name(lower: str) -> FileKind | None:
-    """Return what a file is by the extension of its name, `None` where that is open."""
-    kinds = {_GRAPHS: FileKind.GRAPH, _MARKDOWN: FileKind.DOCUMENT, _YAML: FileKind.HINTS}
-    return next((kind for ends, kind in kinds.items() if lower.endswith(ends)), None)
-
-
 def _kind_by_text(lower: str, text: str) -> FileKind | None:
-    """Return what a file is by its content."""
     if lower.endswith((*_JSON, ".jsonc")) or _JSON_START.match(text):
         is_other = _MANIFEST.match(text) or _OBSERVED.match(text)
         is_client = not is_other and is_client_configuration(text)
@@ -273,15 +271,6 @@ def _kind_by_text(lower: str, text: str) -> FileKind | None:
         _RDF.match: FileKind.GRAPH,
     }
     return next((kind for mark, kind in marks.items() if mark(text)), None)
-
-
-def _kind_of_settings(lower: str, text: str) -> FileKind | None:
-    """Return what a YAML or TOML file is that holds no hints, `None` where that is not known."""
-    if not lower.endswith((*_YAML, _TOML)):
-        return None
-    if lower.endswith(_YAML) and _is_openapi(text):
-        return FileKind.OPENAPI
-    return FileKind.CLIENT if mentions_servers(text, lower) else None
 
 
 def _is_hints_name(lower: str) -> bool:
@@ -357,7 +346,6 @@ def _lines_outside_fences(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_openapi(text: str) -> bool:
-    """Tell an OpenAPI document, YAML or JSON, from other files called YAML."""
     if text.lstrip().startswith("{"):
         return _json_kind(text) is FileKind.OPENAPI
     return bool(_OPENAPI_YAML.search(text))
@@ -384,23 +372,16 @@ def _json_kind(text: str) -> FileKind:
 
 def missing_source(argument: str) -> NotFoundError:
     """Make the error for a source that is not there, with the likeliest thing that was meant."""
+    remedy = "check the path"
     if "://" in argument:
         remedy = "files are not fetched: save it first; a server is named as https://HOST/PATH"
-    elif (close := _close_names(argument)) is not None:
-        remedy = f"did you mean {close!r}?"
     else:
-        remedy = "check the path"
+        path = Path(argument)
+        with suppress(OSError, ValueError):
+            close = suggest(path.name, sorted(entry.name for entry in path.parent.iterdir()))
+            if close:
+                remedy = f"did you mean {(path.parent / close[0]).as_posix()!r}?"
     return NotFoundError("there is no such file or folder", place=argument or "''", remedy=remedy)
-
-
-def _close_names(argument: str) -> str | None:
-    parent = Path(argument).parent
-    try:
-        names = sorted(entry.name for entry in parent.iterdir())
-    except (OSError, ValueError):
-        return None
-    close = suggest(Path(argument).name, names)
-    return (parent / close[0]).as_posix() if close else None
 
 
 def as_list(arguments: Any) -> list[Any]:
@@ -413,15 +394,6 @@ def as_list(arguments: Any) -> list[Any]:
         message = f"the sources are of type {type(arguments).__name__}"
         raise UsageError(message, place="SOURCE", remedy="use a list, also for one source")
     return [*arguments]
-
-
-class ToolReader(Protocol):
-    """Reads the tools in the text of one file."""
-
-    def __call__(
-        self, text: str, place: str, *, default_source: str, source_id: str | None
-    ) -> ManifestTools:
-        """Read them."""
 
 
 LOCAL_SOURCE = "local"
@@ -455,39 +427,27 @@ class SourceText:
         Raises:
             SourceError: It is broken.
         """
-        if kind is FileKind.MANIFEST:
-            return self._tools(partial(read_manifest, trust_hints=self.trust_hints))
-        if kind is FileKind.OPENAPI:
-            from mcpg.sources.openapi import read_openapi  # noqa: PLC0415 - few files are such
-
-            return self._tools(read_openapi)
+        if kind in (FileKind.MANIFEST, FileKind.OPENAPI):
+            return self._read_tools(kind)
         if kind is FileKind.HINTS:
             rules, noticed = read_hint_rules(self.text, self.place)
             return SourceBatch(rules=rules, diagnostics=noticed)
-        raw = self._keep_unparsed(kind)
-        if raw is not None:
-            return raw
-        content = self.text.replace("\r\n", "\n").replace("\r", "\n")
-        return SourceBatch(documents=(SourceDocument(self.path, content, place=self.place),))
-
-    def _keep_unparsed(self, kind: FileKind) -> SourceBatch | None:
-        """Return the text as it is where another package parses it, `None` for a document."""
         if kind is FileKind.BUNDLE:
             return SourceBatch(bundles=(RawBundle(self.text, self.place),))
         if kind is FileKind.GRAPH:
             return SourceBatch(graphs=(RawGraph(self.text, self.place),))
         if kind is FileKind.OBSERVED:
             return SourceBatch(observed=(ObservedFile(self.text, self.place),))
-        return None
+        content = self.text.replace("\r\n", "\n").replace("\r", "\n")
+        return SourceBatch(documents=(SourceDocument(self.path, content, place=self.place),))
 
-    def _tools(self, read: ToolReader) -> SourceBatch:
+    def _read_tools(self, kind: FileKind) -> SourceBatch:
+        read: Callable[..., ManifestTools] = partial(read_manifest, trust_hints=self.trust_hints)
+        if kind is FileKind.OPENAPI:
+            read = read_openapi
         stem = PurePath(self.path).stem.strip() if self.stem_names_source else ""
-        found = read(
-            self.text,
-            self.place,
-            default_source=stem or LOCAL_SOURCE,
-            source_id=self.source_id,
-        )
+        given = {"default_source": stem or LOCAL_SOURCE, "source_id": self.source_id}
+        found = read(self.text, self.place, **given)
         return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
 
 

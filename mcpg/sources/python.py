@@ -7,7 +7,7 @@ import importlib
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from types import FunctionType, MethodType, ModuleType
@@ -46,39 +46,28 @@ def import_named_module(argument: str) -> tuple[ModuleType, str]:
         remedy = "write python:package.module or python:package.module:attribute"
         raise UsageError("not the name of a module", place=argument, remedy=remedy)
     try:
-        with _current_folder_first(), contextlib.redirect_stdout(sys.stderr):
-            return importlib.import_module(name), attribute
-    except ModuleNotFoundError as fault:
-        if fault.name and (name == fault.name or name.startswith(f"{fault.name}.")):
-            message = f"there is no module {fault.name!r}"
+        folder = str(Path.cwd())
+        sys.path.insert(0, folder)
+        importlib.invalidate_caches()
+        try:
+            with contextlib.redirect_stdout(sys.stderr):
+                return importlib.import_module(name), attribute
+        finally:
+            with contextlib.suppress(ValueError):
+                sys.path.remove(folder)
+    except (Exception, SystemExit) as fault:
+        missing = fault.name if isinstance(fault, ModuleNotFoundError) else None
+        if missing and (name == missing or name.startswith(f"{missing}.")):
+            message = f"there is no module {missing!r}"
             remedy = "check the name, install it, or run where it is"
             raise NotFoundError(message, place=argument, remedy=remedy) from fault
-        raise _import_error(fault, argument) from fault
-    except (Exception, SystemExit) as fault:
-        raise _import_error(fault, argument) from fault
-
-
-def _import_error(fault: BaseException, argument: str) -> SourceError:
-    try:
-        said = str(fault)
-    except Exception:  # noqa: BLE001 - even saying what is wrong is up to the module
         said = ""
-    what = f"{type(fault).__name__}: {said}" if said else type(fault).__name__
-    message = f"importing this module failed: {what}"
-    remedy = "check that `python -c 'import ...'` works for it"
-    return SourceError(message, place=argument, remedy=remedy)
-
-
-@contextlib.contextmanager
-def _current_folder_first() -> Iterator[None]:
-    folder = str(Path.cwd())
-    sys.path.insert(0, folder)
-    importlib.invalidate_caches()
-    try:
-        yield
-    finally:
-        with contextlib.suppress(ValueError):
-            sys.path.remove(folder)
+        with contextlib.suppress(Exception):  # even saying what is wrong is up to the module
+            said = str(fault)
+        what = f"{type(fault).__name__}: {said}" if said else type(fault).__name__
+        message = f"importing this module failed: {what}"
+        remedy = "check that `python -c 'import ...'` works for it"
+        raise SourceError(message, place=argument, remedy=remedy) from fault
 
 
 def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
@@ -110,8 +99,16 @@ def find_functions(argument: str) -> tuple[str, Sequence[tuple[str, Callable[...
         McpgError: As for `read_python`.
     """
     module, attribute = import_named_module(argument)
-    found = _at(module, attribute, argument) if attribute else _of_module(module)
-    return module.__name__, found
+    if attribute:
+        return module.__name__, _find_at(module, attribute, argument)
+    members = [(name, member) for name, member in vars(module).items() if _is_function(member)]
+    marked = [(name, member) for name, member in members if read_mark(member) is not None]
+    own = (
+        (name, member)
+        for name, member in members
+        if not name.startswith("_") and member.__module__ == module.__name__
+    )
+    return module.__name__, marked or [*own]
 
 
 def read_functions(functions: Iterable[Callable[..., Any]], source_id: str) -> ManifestTools:
@@ -161,16 +158,6 @@ def plain_function(function: Callable[..., Any]) -> Callable[..., Any]:
     return found
 
 
-def _of_module(module: ModuleType) -> Sequence[tuple[str, Callable[..., Any]]]:
-    members = [(name, member) for name, member in vars(module).items() if _is_function(member)]
-    marked = [(name, member) for name, member in members if read_mark(member) is not None]
-    return marked or [
-        (name, member)
-        for name, member in members
-        if not name.startswith("_") and member.__module__ == module.__name__
-    ]
-
-
 def _is_function(member: object) -> bool:
     """Return whether *member* is a function, wraps one, or is marked as a tool."""
     try:
@@ -181,7 +168,7 @@ def _is_function(member: object) -> bool:
         return False
 
 
-def _at(
+def _find_at(
     module: ModuleType, attribute: str, argument: str
 ) -> Sequence[tuple[str, Callable[..., Any]]]:
     try:
@@ -225,18 +212,6 @@ class _Generator(GenerateJsonSchema):
 def _describe(
     function: Callable[..., Any], name: str, source_id: str, place: str, noticed: list[Diagnostic]
 ) -> Tool:
-    """Describe *function* as a tool.
-
-    Args:
-        function: A function whose arguments can be given by name.
-        name: Its name, unless its author gave the tool another.
-        source_id: Source id of the tool.
-        place: Where it is, for messages.
-        noticed: Gets what cannot be used of the hints and of the type that is returned.
-
-    Raises:
-        Exception: Its annotations cannot be evaluated, or have no JSON Schema.
-    """
     mark = read_mark(function) or {}
     text, about, answer = _read_docstring(function)
     form: Any = plain_function(function)  # its type does not say that a function is a form, too
@@ -311,21 +286,19 @@ def _hints(
     given: JsonObject = {
         key: _in_order(value, str) for key, value in mark.items() if key not in _OWN
     }
-    noticed.extend(_problems(given, place))
+    noticed.extend(
+        warning(Code.HINT_INVALID, f"{key[:80]!r} is not a known hint", place)
+        for key in given
+        if key not in HINT_KEYS
+    )
+    for key in unusable_keys(given):
+        part = "an item" if isinstance(given[key], list) else "the value"
+        message = f"{part} of {key!r} has the wrong type for this hint and is ignored"
+        noticed.append(warning(Code.HINT_INVALID, message, place))
     deprecated = isinstance(getattr(function, "__deprecated__", None), str)
     off = Hints(enabled_by_default=False if deprecated else None)
     known = {key: value for key, value in given.items() if key in HINT_KEYS}
     return Hints.merge(hints_from(_whole_object(known)), off)
-
-
-def _problems(given: JsonObject, place: str) -> Iterator[Diagnostic]:
-    unknown = [key for key in given if key not in HINT_KEYS]
-    for key in unknown:
-        yield warning(Code.HINT_INVALID, f"{key[:80]!r} is not a known hint", place)
-    for key in unusable_keys(given):
-        part = "an item" if isinstance(given[key], list) else "the value"
-        message = f"{part} of {key!r} has the wrong type for this hint and is ignored"
-        yield warning(Code.HINT_INVALID, message, place)
 
 
 def _in_order(value: Any, plain: Callable[[Any], Any]) -> Any:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
 
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import SourceError
@@ -48,7 +50,7 @@ _EDITOR_FOLDERS = (".vscode", ".cursor", ".roo")
 
 def mentions_servers(text: str, place: str) -> bool:
     """Return whether a configuration seems to have a member for servers."""
-    pattern = _MENTIONS.get(_suffix(place), _MENTIONS_IN_JSON)
+    pattern = _MENTIONS.get(PurePath(place).suffix.casefold(), _MENTIONS_IN_JSON)
     return pattern.search(text) is not None
 
 
@@ -63,9 +65,14 @@ def parse_configuration(text: str, place: str, repeated: set[str]) -> JsonValue:
     Raises:
         SourceError: The file is broken.
     """
-    suffix = _suffix(place)
+    suffix = PurePath(place).suffix.casefold()
     if suffix == ".toml":
-        return _toml(text, place)
+        try:
+            return tomllib.loads(text, parse_float=read_float)
+        except (ValueError, RecursionError) as fault:
+            problem, remedy, at = toml_reason(fault, text)
+            message = f"invalid TOML: {problem}"
+            raise SourceError(message, place=f"{place}:{at}", remedy=remedy) from None
     if suffix in _MENTIONS:
         return load_yaml(text, place, error=SourceError)
     # Comments and trailing commas become spaces, so that places stay.
@@ -84,86 +91,60 @@ def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") ->
         environ: The environment, which may hold what an entry passes on if it is there.
         place: Its path, which may tell the client.
     """
-    if not isinstance(value, dict):
+    found = _find_entries(value, environ) if isinstance(value, dict) else None
+    if found is None:
         return None
-    for layout in (_projects, _common, _opencode_or_crush, _codex, _goose):
-        found = layout(value, environ)
-        if found is not None:
-            return {name: _at(place, entry, environ) for name, entry in found.items()}
-    return None
-
-
-def _at(place: str, entry: JsonValue, environ: Mapping[str, str]) -> JsonValue:
-    """Return an *entry* of the file at *place* without what only the file's client can read."""
     normal = f"/{place.replace(os.sep, '/')}"
     client = next((end for end in _UNITS if normal.endswith(f"/{end}")), None)
-    if client is not None and isinstance(entry, dict):
-        entry = _with_timeout(entry, entry.get("timeout"), _UNITS[client])
-    if client == _GEMINI:
-        entry = _with_bare_variables(entry, environ)
-    workspace = _workspace(place)
-    return _map_texts(entry, lambda text: text.replace(_WORKSPACE, workspace))
-
-
-def _workspace(place: str) -> str:
-    """Return the folder for `${workspaceFolder}`, or that variable itself if it is not known.
-
-    The settings of a user in the home folder are those of every workspace.
-    """
+    # The settings of a user in the home folder are those of every workspace.
     path = os.path.abspath(os.path.expanduser(place))  # noqa: PTH100, PTH111 - `Path` may raise
     folder, name = os.path.split(os.path.dirname(path))  # noqa: PTH120 - as above
     is_known = name in _EDITOR_FOLDERS and folder != os.path.expanduser("~")  # noqa: PTH111
-    return folder if is_known else _WORKSPACE
+    workspace = folder if is_known else _WORKSPACE
+    entries: JsonObject = {}
+    for name, given in found.items():
+        entry = given
+        if client is not None and isinstance(given, dict):
+            entry = _with_timeout(given, given.get("timeout"), _UNITS[client])
+        if client == _GEMINI:
+            entry = _with_bare_variables(entry, environ)
+        entries[name] = _map_texts(entry, lambda text: text.replace(_WORKSPACE, workspace))
+    return entries
 
 
-def _with_timeout(entry: JsonObject, value: JsonValue, unit: float) -> JsonObject:
-    """Return *entry* with a timeout of *value* units, each so many seconds.
+def _find_entries(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
+    found = _find_for_project(value)
+    if found is None:
+        found = _find_usual(value)
+    for key, translate in _TRANSLATORS.items():
+        entries = value.get(key)
+        if found is None and isinstance(entries, dict):
+            tables = {name: one for name, one in entries.items() if isinstance(one, dict)}
+            if len(tables) == len(entries):
+                own = {name: translate(one, environ) for name, one in tables.items()}
+                found = {name: one for name, one in own.items() if one is not None} or None
+    return found
 
-    From 1,000 on, the member `timeout` is in milliseconds.
+
+def _find_for_project(value: JsonObject) -> JsonObject | None:
+    """Return the servers of Claude Code: those of the user, and of the project around this folder.
+
+    Those of the project come before others of the same name.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return entry
-    seconds = value * unit
-    return {**entry, "timeout": seconds * 1000 if seconds >= 1 else seconds}
+    projects = value.get("projects")
+    if not isinstance(projects, dict):
+        return None
+    here = Path.cwd()
+    names = (name for one in (here, *here.parents) for name in (str(one), one.as_posix()))
+    own = next((one for name in names if isinstance(one := projects.get(name), dict)), {})
+    found = [one for one in (_find_usual(value), _find_usual(own)) if one is not None]
+    if not found:
+        return None
+    servers = {name: entry for one in found for name, entry in one.items()}
+    return _disable_excluded(servers, None, own.get("disabledMcpServers"))
 
 
-def _with_bare_variables(entry: JsonValue, environ: Mapping[str, str]) -> JsonValue:
-    """Return *entry* with `${NAME}` for each `$NAME` that is set."""
-
-    def add_braces(found: re.Match[str]) -> str:
-        return f"${{{found[1]}}}" if found[1] in environ else found[0]
-
-    return _map_texts(entry, lambda text: _BARE_VARIABLE.sub(add_braces, text))
-
-
-def _map_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
-    """Return *value* with every text of it changed."""
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, list):
-        return [_map_texts(one, change) for one in value]
-    if isinstance(value, dict):
-        return {key: _map_texts(one, change) for key, one in value.items()}
-    return value
-
-
-def _suffix(place: str) -> str:
-    return os.path.splitext(place)[1].casefold()  # noqa: PTH122 - a place need not be a path
-
-
-def _toml(text: str, place: str) -> JsonValue:
-    import tomllib  # noqa: PLC0415 - one client writes TOML
-
-    try:
-        value: JsonValue = tomllib.loads(text, parse_float=read_float)
-    except (ValueError, RecursionError) as fault:
-        problem, remedy, at = toml_reason(fault, text)
-        message = f"invalid TOML: {problem}"
-        raise SourceError(message, place=f"{place}:{at}", remedy=remedy) from None
-    return value
-
-
-def _common(value: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
+def _find_usual(value: JsonObject) -> JsonObject | None:
     inner = _table(value, "mcp")
     for holder in (value, inner):
         for key in _KEYS:
@@ -171,9 +152,22 @@ def _common(value: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
             if isinstance(found, list):
                 found = _by_name(found)
             # Others than clients may have members of the other names.
-            if isinstance(found, dict) and (key == CLIENTS_OWN or _all_tables(found)):
+            if isinstance(found, dict) and (
+                key == CLIENTS_OWN or all(isinstance(one, dict) for one in found.values())
+            ):
                 return _disable_excluded(found, inner.get("allowed"), inner.get("excluded"))
     return None
+
+
+def _by_name(entries: list[JsonValue]) -> JsonObject | None:
+    """Return the entries of a list, as Continue keeps them, by their names."""
+    tables = [one for one in entries if isinstance(one, dict) and isinstance(one.get("name"), str)]
+    if not entries or len(tables) < len(entries):
+        return None
+    return {
+        str(one["name"]): _map_texts(one, lambda text: _CONTINUE_SECRET.sub(r"${\1}", text))
+        for one in tables
+    }
 
 
 def _disable_excluded(servers: JsonObject, allowed: JsonValue, excluded: JsonValue) -> JsonObject:
@@ -188,52 +182,6 @@ def _disable_excluded(servers: JsonObject, allowed: JsonValue, excluded: JsonVal
     }
 
 
-def _by_name(entries: list[JsonValue]) -> JsonObject | None:
-    """Return the entries of a list, as Continue keeps them, by their names."""
-    if not entries or not all(
-        isinstance(one, dict) and isinstance(one.get("name"), str) for one in entries
-    ):
-        return None
-    return {str(one["name"]): _of_continue(one) for one in entries if isinstance(one, dict)}
-
-
-def _of_continue(entry: JsonObject) -> JsonValue:
-    return _map_texts(entry, lambda text: _CONTINUE_SECRET.sub(r"${\1}", text))
-
-
-def _projects(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
-    """Return the servers of Claude Code: those of the user, and of the project around this folder.
-
-    Those of the project come before others of the same name.
-    """
-    projects = value.get("projects")
-    if not isinstance(projects, dict):
-        return None
-    ours = (projects[one] for one in _folders_from(os.getcwd()) if one in projects)  # noqa: PTH109
-    own = next((one for one in ours if isinstance(one, dict)), {})
-    found = [one for one in (_common(value, environ), _common(own, environ)) if one is not None]
-    if not found:
-        return None
-    servers = {name: entry for one in found for name, entry in one.items()}
-    return _disable_excluded(servers, None, own.get("disabledMcpServers"))
-
-
-def _folders_from(folder: str) -> Iterator[str]:
-    """Yield *folder* and those above it, as Claude Code writes them."""
-    while True:
-        yield folder
-        if os.sep != "/":
-            yield folder.replace(os.sep, "/")
-        parent = os.path.dirname(folder)  # noqa: PTH120 - a text stays
-        if parent == folder:
-            return
-        folder = parent
-
-
-def _opencode_or_crush(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
-    return _translate_entries(value.get("mcp"), lambda entry: _of_opencode_or_crush(entry, environ))
-
-
 def disables_tools(value: JsonObject, servers: Iterable[str]) -> bool:
     """Return whether OpenCode disables tools of *servers*, whose names these begin with."""
     of_servers = ("*", *servers)
@@ -243,7 +191,7 @@ def disables_tools(value: JsonObject, servers: Iterable[str]) -> bool:
     )
 
 
-def _of_opencode_or_crush(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
+def _translate_opencode(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
     """Return an entry of OpenCode or Crush, whose types differ; `None` for no server."""
     kind, timeout = entry.get("type"), entry.get("timeout")
     if kind in ("stdio", "http", "sse"):
@@ -263,11 +211,7 @@ def _of_opencode_or_crush(entry: JsonObject, environ: Mapping[str, str]) -> Json
     }
 
 
-def _codex(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:
-    return _translate_entries(value.get("mcp_servers"), lambda entry: _of_codex(entry, environ))
-
-
-def _of_codex(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject:
+def _translate_codex(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject:
     """Return an entry of Codex, which names variables rather than referring to them."""
     headers = dict(_table(entry, "http_headers"))
     for name, variable in _table(entry, "env_http_headers").items():
@@ -276,45 +220,65 @@ def _of_codex(entry: JsonObject, environ: Mapping[str, str]) -> JsonObject:
     token = entry.get("bearer_token_env_var")
     if isinstance(token, str):
         headers["Authorization"] = f"Bearer ${{{token}}}"
-    passed = entry.get("env_vars")
-    names = passed if isinstance(passed, list) else []
-    env: JsonObject = {
-        name: f"${{{name}}}" for name in names if isinstance(name, str) and name in environ
-    }
+    env = {name: one for name, one in _refer(entry, "env_vars").items() if name in environ}
     given = {**entry, "headers": headers, "env": env | _table(entry, "env")}
     return _with_timeout(given, entry.get("tool_timeout_sec"), 1)
 
 
-def _goose(value: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
-    return _translate_entries(value.get("extensions"), _of_goose)
-
-
-def _of_goose(entry: JsonObject) -> JsonObject | None:
+def _translate_goose(entry: JsonObject, _: Mapping[str, str]) -> JsonObject | None:
     """Return an entry of Goose; `None` for what is a part of Goose itself."""
     kind = _GOOSE_KINDS.get(str(entry.get("type")))
     if kind is None:
         return None
-    secrets = entry.get("env_keys")
-    names = secrets if isinstance(secrets, list) else []
-    env: JsonObject = {name: f"${{{name}}}" for name in names if isinstance(name, str)}
     given: JsonObject = {"command": entry.get("cmd"), "url": entry.get("uri"), "type": kind}
     keys = ("args", "headers", "enabled", "available_tools")
-    shared: JsonObject = {key: entry[key] for key in keys if key in entry}
-    given = {**given, **shared, "env": env | _table(entry, "envs")}
+    given |= {key: entry[key] for key in keys if key in entry}
+    given["env"] = _refer(entry, "env_keys") | _table(entry, "envs")
     return _with_timeout(given, entry.get("timeout"), 1)
 
 
-def _translate_entries(
-    entries: JsonValue, translate: Callable[[JsonObject], JsonObject | None]
-) -> JsonObject | None:
-    if not isinstance(entries, dict) or not _all_tables(entries):
-        return None
-    found = {name: translate(one) for name, one in entries.items() if isinstance(one, dict)}
-    return {name: one for name, one in found.items() if one is not None} or None
+_TRANSLATORS: dict[str, Callable[[JsonObject, Mapping[str, str]], JsonObject | None]] = {
+    "mcp": _translate_opencode,
+    "mcp_servers": _translate_codex,
+    "extensions": _translate_goose,
+}
 
 
-def _all_tables(entries: JsonObject) -> bool:
-    return all(isinstance(one, dict) for one in entries.values())
+def _refer(entry: JsonObject, key: str) -> JsonObject:
+    names = entry.get(key)
+    listed = names if isinstance(names, list) else []
+    return {name: f"${{{name}}}" for name in listed if isinstance(name, str)}
+
+
+def _with_timeout(entry: JsonObject, value: JsonValue, unit: float) -> JsonObject:
+    """Return *entry* with a timeout of *value* units, each so many seconds.
+
+    From 1,000 on, the member `timeout` is in milliseconds.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return entry
+    seconds = value * unit
+    return {**entry, "timeout": seconds * 1000 if seconds >= 1 else seconds}
+
+
+def _with_bare_variables(value: JsonValue, environ: Mapping[str, str]) -> JsonValue:
+    """Return *value* with `${NAME}` for each `$NAME` that is set."""
+    return _map_texts(
+        value,
+        lambda text: _BARE_VARIABLE.sub(
+            lambda found: f"${{{found[1]}}}" if found[1] in environ else found[0], text
+        ),
+    )
+
+
+def _map_texts(value: JsonValue, change: Callable[[str], str]) -> JsonValue:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, list):
+        return [_map_texts(one, change) for one in value]
+    if isinstance(value, dict):
+        return {key: _map_texts(one, change) for key, one in value.items()}
+    return value
 
 
 def _table(entry: JsonObject, key: str) -> JsonObject:
@@ -397,14 +361,6 @@ def find_problem(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] 
         oauth: The settings.
         quoted: Returns the name of a field as the configuration spells it.
     """
-    return (
-        _contradiction(oauth, quoted)
-        or (_missing_credentials(oauth, quoted) if oauth.grant == CLIENT_CREDENTIALS else None)
-        or (_missing_assertion(oauth, quoted) if oauth.grant == JWT_BEARER else None)
-    )
-
-
-def _contradiction(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
     for names in (("client_secret", *_PRIVATE_KEY_MEMBERS), _ASSERTIONS):
         given = [name for name in names if getattr(oauth, name)]
         if len(given) > 1:
@@ -416,27 +372,28 @@ def _contradiction(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str
     if oauth.method == PRIVATE_KEY_JWT and oauth.grant != CLIENT_CREDENTIALS:
         remedy = f"add the grant {CLIENT_CREDENTIALS}"
         return f"has the method {PRIVATE_KEY_JWT} without its grant", remedy
+    return _find_missing(oauth, quoted)
+
+
+def _find_missing(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
+    if oauth.grant == CLIENT_CREDENTIALS:
+        secret, key = quoted("client_secret"), quoted("private_key")
+        if oauth.method == PRIVATE_KEY_JWT and not (oauth.client_id and oauth.has_key):
+            return f"has no {quoted('client_id')} and {key}", f"{PRIVATE_KEY_JWT} needs both"
+        if not (oauth.client_id and (oauth.client_secret or oauth.has_key)):
+            remedy = f"the grant {CLIENT_CREDENTIALS} needs both, or {key} in place of the secret"
+            return f"has no {quoted('client_id')} and {secret}", remedy
+    if oauth.grant == JWT_BEARER:
+        needed = ("client_id", "client_secret", "issuer")
+        missing = [name for name in needed if not getattr(oauth, name)]
+        if not (oauth.assertion or oauth.assertion_file):
+            missing.append("assertion")
+        if missing:
+            return (
+                f"has no {' and '.join(map(quoted, missing))}",
+                f"the grant {JWT_BEARER} needs it",
+            )
     return None
-
-
-def _missing_credentials(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
-    secret, key = quoted("client_secret"), quoted("private_key")
-    if oauth.method == PRIVATE_KEY_JWT and not (oauth.client_id and oauth.has_key):
-        return f"has no {quoted('client_id')} and {key}", f"{PRIVATE_KEY_JWT} needs both"
-    if not (oauth.client_id and (oauth.client_secret or oauth.has_key)):
-        remedy = f"the grant {CLIENT_CREDENTIALS} needs both, or {key} in place of the secret"
-        return f"has no {quoted('client_id')} and {secret}", remedy
-    return None
-
-
-def _missing_assertion(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
-    needed = ("client_id", "client_secret", "issuer")
-    missing = [name for name in needed if not getattr(oauth, name)]
-    if not (oauth.assertion or oauth.assertion_file):
-        missing.append("assertion")
-    if not missing:
-        return None
-    return f"has no {' and '.join(map(quoted, missing))}", f"the grant {JWT_BEARER} needs it"
 
 
 _SHOWN = {
@@ -474,12 +431,7 @@ def read_oauth(
         return None
     flat = _plain(entry)
     beside = {key[5:]: value for key, value in flat.items() if key.startswith("oauth")}
-    return _OAuthMembers({**beside, **members}, fill, fail).oauth()
-
-
-def _usual_spelling(name: str) -> str:
-    """Return the usual spelling of a plain *name*."""
-    return _SHOWN.get(name, name)
+    return _OAuthMembers({**beside, **members}, fill, fail).read()
 
 
 def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -489,22 +441,16 @@ def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     }
 
 
+@dataclass(frozen=True, slots=True)
 class _OAuthMembers:
     """What is said of OAuth, by plain names."""
 
-    def __init__(
-        self,
-        members: Mapping[str, JsonValue],
-        fill: Callable[[str], str],
-        fail: Callable[[str, str], SourceError],
-    ) -> None:
-        self._members = members
-        self._fill = fill
-        self._fail = fail
+    members: Mapping[str, JsonValue]
+    fill: Callable[[str], str]
+    fail: Callable[[str, str], SourceError]
 
-    def oauth(self) -> OAuth:
-        """Read all of it."""
-        scope = self._members.get("scope", self._members.get("scopes"))
+    def read(self) -> OAuth:
+        scope = self.members.get("scope", self.members.get("scopes"))
         words = scope if isinstance(scope, list) else [scope or ""]
         found = OAuth(
             grant=self._choice(GRANTS, "grant", "granttype"),
@@ -520,17 +466,19 @@ class _OAuthMembers:
             assertion=self._variable("assertion"),
             assertion_file=self._text("assertionfile"),
         )
-        problem = find_problem(found, lambda name: f"`{_usual_spelling(name.replace('_', ''))}`")
+        problem = find_problem(
+            found, lambda name: f"`{_SHOWN.get(plain := name.replace('_', ''), plain)}`"
+        )
         if problem is not None:
-            raise self._fail(f"its `oauth` {problem[0]}", problem[1])
+            raise self.fail(f"its `oauth` {problem[0]}", problem[1])
         return replace(found, method=PRIVATE_KEY_JWT) if found.has_key else found
 
     def _choice(self, choices: tuple[str, ...], *keys: str) -> str:
         written = self._text(*keys).replace("-", "_")
         found = _LONG_GRANTS.get(written, written) or choices[0]
         if found not in choices:
-            message = f"the `{_usual_spelling(keys[0])}` of its `oauth` is not a known value"
-            raise self._fail(message, f"write {' or '.join(choices)}")
+            message = f"the `{_SHOWN.get(keys[0], keys[0])}` of its `oauth` is not a known value"
+            raise self.fail(message, f"write {' or '.join(choices)}")
         return found
 
     def _variable(self, key: str) -> str:
@@ -539,30 +487,27 @@ class _OAuthMembers:
         Raises:
             SourceError: It is.
         """
-        written = self._members.get(key)
+        written = self.members.get(key)
         if isinstance(written, str) and written and "${" not in written:
-            file = f"{_usual_spelling(key)}File"
-            remedy = f"write ${{NAME}} in its place, and set that variable, or use `{file}`"
-            raise self._fail(
-                f"the `{_usual_spelling(key)}` of its `oauth` contains a secret", remedy
-            )
+            shown = _SHOWN.get(key, key)
+            remedy = f"write ${{NAME}} in its place, and set that variable, or use `{shown}File`"
+            raise self.fail(f"the `{shown}` of its `oauth` contains a secret", remedy)
         return self._text(key)
 
     def _redirect(self) -> str:
-        port = self._members.get("callbackport")
+        port = self.members.get("callbackport")
         if port is None:
             return self._text("redirecturi")
         if isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _MOST_PORT:
-            raise self._fail("the `callbackPort` of its `oauth` is not a port", "write a number")
+            raise self.fail("the `callbackPort` of its `oauth` is not a port", "write a number")
         return f"http://localhost:{port}/callback"
 
     def _text(self, *keys: str) -> str:
-        value = next((self._members[key] for key in keys if self._members.get(key)), "")
+        value = next((self.members[key] for key in keys if self.members.get(key)), "")
         return self._expand(keys[0], value).strip()
 
     def _expand(self, key: str, value: JsonValue) -> str:
         if not isinstance(value, str):
-            raise self._fail(
-                f"the `{_usual_spelling(key)}` of its `oauth` is not a string", _OAUTH_REMEDY
-            )
-        return self._fill(value)
+            shown = _SHOWN.get(key, key)
+            raise self.fail(f"the `{shown}` of its `oauth` is not a string", _OAUTH_REMEDY)
+        return self.fill(value)

@@ -75,23 +75,19 @@ def decide_scope(server: Server) -> ScopeDecision:
     """Return who shares the connection to *server*: by its setting, or else by its package."""
     if server.sessions is not None:
         return ScopeDecision(SessionScope(server.sessions))
-    package = _find_package(server) if isinstance(server, StdioServer) else ""
+    package = ""
+    if isinstance(server, StdioServer):
+        # Wherever the program is, its name counts.
+        program = _stem(PurePath(server.command.replace("\\", "/")))
+        words = [_names(server.command) | {program}, *map(_names, server.args)]
+        named = (
+            package
+            for names in words
+            for package, others in STATEFUL_PACKAGES.items()
+            if not names.isdisjoint((package, *others))
+        )
+        package = next(named, "")
     return ScopeDecision(SessionScope.CLIENT if package else SessionScope.TRANSPORT, package)
-
-
-def _find_package(server: StdioServer) -> str:
-    """Return the package of `STATEFUL_PACKAGES` that a command line names, "" for none."""
-    words = [_program(server.command), *map(_names, server.args)]
-    for names in words:
-        for package, others in STATEFUL_PACKAGES.items():
-            if not names.isdisjoint((package, *others)):
-                return package
-    return ""
-
-
-def _program(command: str) -> set[str]:
-    """Return what the first word of a command line may name, wherever the program is."""
-    return {*_names(command), _stem(PurePath(_plain(command)))}
 
 
 def _names(word: str) -> set[str]:
@@ -100,7 +96,7 @@ def _names(word: str) -> set[str]:
     The path of any other file or folder names nothing: a server may be given the folder of a
     package whose source code it reads.
     """
-    plain = _plain(word)
+    plain = word.replace("\\", "/")
     path = PurePath(plain)
     names = {_VERSION.sub("", _DIGEST.sub("", _REGISTRY.sub("", plain)))}
     if path.suffix.lower() in _SUFFIXES or path.parent.name in _PROGRAMS:
@@ -110,10 +106,6 @@ def _names(word: str) -> set[str]:
         folders = below.split("/")
         names |= {"/".join(folders[:count]) for count in (1, 2)}
     return names
-
-
-def _plain(word: str) -> str:
-    return word.replace("\\", "/")
 
 
 def _stem(path: PurePath) -> str:

@@ -44,18 +44,6 @@ def is_installed() -> bool:
     return find_spec(API) is not None and find_spec(f"{API}.metrics") is not None
 
 
-def listener() -> str | None:
-    """Return the type of the process's tracer provider, `None` if none is set up.
-
-    The API must be installed.
-    """
-    from opentelemetry import trace  # noqa: PLC0415 - as below
-
-    provider = trace.get_tracer_provider()
-    is_stand_in = isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider)
-    return None if is_stand_in else type(provider).__qualname__
-
-
 def telemetry(
     *, record_queries: bool = False, tracer_provider: Any = None, meter_provider: Any = None
 ) -> Observer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mcpg.cli.checks import Check, Status
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
-from mcpg.telemetry import is_installed, listener
+from mcpg.telemetry import is_installed
 from mcpg.text.install_commands import install_command
 
 
@@ -17,8 +17,11 @@ def check_telemetry(_settings: Settings, factory: ServiceFactory) -> Check:
     if not is_installed():
         message = "the API of OpenTelemetry is not installed"
         return Check(name, Status.FAILED, message, install_command("telemetry"))
-    taker = listener()
-    if taker is None:
+    from opentelemetry import trace  # noqa: PLC0415 - an extra
+
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
         remedy = "run mcpg with `opentelemetry-instrument`, or set up the SDK in the host"
         return Check(name, Status.NOTE, "telemetry is enabled, but no SDK receives it", remedy)
+    taker = type(provider).__qualname__
     return Check(name, Status.OK, f"spans go to {taker}", details={"provider": taker})

@@ -6,9 +6,10 @@ It uses the API only. Where no SDK is set up, spans and metrics go nowhere.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import Any
 
 from opentelemetry import context, metrics, trace
 
@@ -26,24 +27,60 @@ from mcpg.search.observer import (
     SEARCH,
     SUCCESS,
     VECTORS,
-    BuildFacts,
-    InvokeFacts,
-    Metric,
     OperationKind,
-    RouteFacts,
-    SearchFacts,
-    VectorFacts,
 )
 
 Value = str | bool | int | float
-Values = Mapping[str, Value | None]
-
-Facts = TypeVar("Facts")
+Recorders = list[tuple[str, Callable[..., None]]]
 
 LONGEST_TEXT = 256
 """Maximum number of recorded characters of a query or another untrusted text."""
 
 _NANOSECONDS = 1_000_000_000
+
+# The facts of an operation by the short names of the attributes that record them.
+_FACTS = {
+    SEARCH.span: {
+        "configured_strategy": "strategy",
+        "ranking_mode": "mode",
+        "used_vector": "used_vector",
+        "used_graph": "used_graph",
+        "cache_hit": "is_cached",
+        "query_normalized": "is_normalized",
+        "result_count": "matches",
+        "related_count": "related",
+        "next_step_count": "next_steps",
+        "prerequisite_count": "prerequisites",
+        "context_tool_count": "context_tools",
+        "focused_graph_node_count": "nodes",
+        "focused_graph_edge_count": "edges",
+        "vector_tokens": "vector_tokens",
+        "vector_duration": "vector_seconds",
+        "graph_duration": "graph_seconds",
+        NORMALIZED_QUERY: "normalized_query",
+    },
+    BUILD.span: {
+        "tool_count": "tools",
+        "vectorized_tool_count": "vectorized",
+        "graph_enabled": "has_graph",
+        "graph_node_count": "nodes",
+        "graph_edge_count": "edges",
+    },
+    VECTORS.span: {
+        "tool_count": "tools",
+        "vectorized_tool_count": "vectorized",
+        "embedded_tool_count": "embedded",
+        "vector_tokens": "tokens",
+    },
+    ROUTE.span: {"category_count": "categories", "tool_count": "tools"},
+    INVOKE.span: {
+        "source_kind": "source_kind",
+        "source_id": "source_id",
+        "tool_name": "tool_name",
+        "outcome": "outcome",
+        "session": "session",
+    },
+}
 
 
 class OpenTelemetryObserver:
@@ -56,100 +93,69 @@ class OpenTelemetryObserver:
         tracer_provider: trace.TracerProvider | None = None,
         meter_provider: metrics.MeterProvider | None = None,
     ) -> None:
-        """Make the instruments.
-
-        Args:
-            record_queries: Whether spans may hold the text of queries, cut to 256 characters.
-            tracer_provider: Takes spans, `None` for the one that the process has.
-            meter_provider: Takes metrics, `None` likewise.
-        """
+        """Make the instruments; see `mcpg.telemetry.telemetry`."""
         self._tracer = trace.get_tracer(SCOPE, __version__, tracer_provider)
-        meter = metrics.get_meter(SCOPE, __version__, meter_provider)
-        self._recorders = {
-            kind.span: [(one.of, _recorder(meter, one)) for one in kind.metrics] for kind in KINDS
-        }
         self._record_queries = record_queries
+        meter = metrics.get_meter(SCOPE, __version__, meter_provider)
+        self._recorders: dict[str, Recorders] = {kind.span: [] for kind in KINDS}
+        for kind in KINDS:
+            for one in kind.metrics:
+                what = one.name, one.unit, one.description
+                if one.unit == "s":
+                    record = meter.create_histogram(
+                        *what, explicit_bucket_boundaries_advisory=BOUNDARIES
+                    ).record
+                else:
+                    record = meter.create_counter(*what).add
+                self._recorders[kind.span].append((one.of, record))
 
-    def search(self, query: str, strategy: str) -> ObservedOperation[SearchFacts]:
-        known: dict[str, Value] = {"configured_strategy": strategy}
-        if self._record_queries and query:
-            known[QUERY] = _plain(query)
-        return self._operation(SEARCH, self._of_search, known)
+    def search(self, query: str, strategy: str) -> ObservedOperation:
+        return self._observe(SEARCH, {"configured_strategy": strategy}, query)
 
-    def build(self) -> ObservedOperation[BuildFacts]:
-        return self._operation(BUILD, _build_attributes)
+    def build(self) -> ObservedOperation:
+        return self._observe(BUILD, {})
 
-    def vectors(self) -> ObservedOperation[VectorFacts]:
-        return self._operation(VECTORS, _vector_attributes)
+    def vectors(self) -> ObservedOperation:
+        return self._observe(VECTORS, {})
 
-    def route(self, query: str) -> ObservedOperation[RouteFacts]:
-        is_recorded = self._record_queries and bool(query)
-        return self._operation(
-            ROUTE, _route_attributes, {QUERY: _plain(query)} if is_recorded else {}
-        )
+    def route(self, query: str) -> ObservedOperation:
+        return self._observe(ROUTE, {}, query)
 
-    def invoke(self) -> ObservedOperation[InvokeFacts]:
-        return self._operation(INVOKE, _invoke_attributes)
+    def invoke(self) -> ObservedOperation:
+        return self._observe(INVOKE, {})
 
-    def _operation(
-        self,
-        kind: OperationKind,
-        read: Callable[[Facts], Values],
-        known: dict[str, Value] | None = None,
-    ) -> ObservedOperation[Facts]:
-        return ObservedOperation(self._tracer, kind, self._recorders[kind.span], read, known or {})
-
-    def _of_search(self, facts: SearchFacts) -> Values:
-        rewritten = facts.normalized_query if self._record_queries else None
-        return {
-            "configured_strategy": facts.strategy,
-            "ranking_mode": facts.mode,
-            "used_vector": facts.used_vector,
-            "used_graph": facts.used_graph,
-            "cache_hit": facts.is_cached,
-            "query_normalized": facts.is_normalized,
-            "result_count": facts.matches,
-            "related_count": facts.related,
-            "next_step_count": facts.next_steps,
-            "prerequisite_count": facts.prerequisites,
-            "context_tool_count": facts.context_tools,
-            "focused_graph_node_count": facts.nodes,
-            "focused_graph_edge_count": facts.edges,
-            "vector_tokens": facts.vector_tokens,
-            "vector_duration": facts.vector_seconds,
-            "graph_duration": facts.graph_seconds,
-            NORMALIZED_QUERY: _plain(rewritten) if rewritten else None,
-        }
+    def _observe(
+        self, kind: OperationKind, known: dict[str, Value], query: str = ""
+    ) -> ObservedOperation:
+        read = {**_FACTS[kind.span]}
+        if not self._record_queries:
+            read.pop(NORMALIZED_QUERY, None)
+        elif query:
+            known[QUERY] = _make_plain(query)
+        return ObservedOperation(self._tracer, kind, self._recorders[kind.span], read, known)
 
 
-class ObservedOperation(Generic[Facts]):
+@dataclass(eq=False)
+class ObservedOperation:
     """An observed operation: its span, and then its metrics; its clock is monotonic."""
 
-    def __init__(
-        self,
-        tracer: trace.Tracer,
-        kind: OperationKind,
-        recorders: list[tuple[str, Callable[..., None]]],
-        read: Callable[[Facts], Values],
-        known: dict[str, Value],
-    ) -> None:
-        self._tracer = tracer
-        self._kind = kind
-        self._recorders = recorders
-        self._read = read
-        self._reported = known
-        self._is_recorded = False
+    tracer: trace.Tracer
+    kind: OperationKind
+    recorders: Recorders
+    read: dict[str, str]
+    reported: dict[str, Value]
+    is_recorded: bool = False
 
-    def __enter__(self) -> Callable[[Facts], None]:
+    def __enter__(self) -> Callable[[Any], None]:
         self._began = time.time_ns()
         self._start = time.perf_counter()
-        self._span = self._tracer.start_span(
-            self._kind.span,
-            attributes={**self._kind.constants, **self._name_attributes()},
+        self._span = self.tracer.start_span(
+            self.kind.span,
+            attributes={**self.kind.constants, **self._name_attributes()},
             start_time=self._began,
         )
         self._token = context.attach(trace.set_span_in_context(self._span))
-        return self._tell
+        return self._note_facts
 
     def __exit__(
         self,
@@ -158,93 +164,50 @@ class ObservedOperation(Generic[Facts]):
         _trace: TracebackType | None,
     ) -> None:
         seconds = time.perf_counter() - self._start
-        outcome = self._reported.get("outcome", SUCCESS)
-        fault = _qualified_name(kind) if kind else None if outcome == SUCCESS else str(outcome)
-        self._reported[self._kind.duration] = seconds
+        outcome = self.reported.get("outcome", SUCCESS)
+        fault = None if outcome == SUCCESS else str(outcome)
+        if kind is not None:
+            is_builtin = kind.__module__ == "builtins"
+            fault = kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
+        self.reported[self.kind.duration] = seconds
         try:
-            if self._is_recorded or fault:
+            if self.is_recorded or fault:
                 # Inside the span, so that a metric can name it as its example.
                 self._measure(fault)
-            self._describe(fault)
+            if self._span.is_recording():
+                self._span.set_attributes(self._name_attributes())
+                if fault:
+                    # Messages and tracebacks may hold anything: its type alone is recorded.
+                    self._span.set_attribute(ERROR_TYPE, fault)
+                    self._span.set_status(trace.Status(trace.StatusCode.ERROR, fault))
         finally:
             context.detach(self._token)
             self._span.end(self._began + int(seconds * _NANOSECONDS))
 
-    def _tell(self, facts: Facts) -> None:
-        self._is_recorded = True
-        read = self._read(facts)
-        self._reported |= {name: value for name, value in read.items() if value is not None}
+    def _note_facts(self, facts: Any) -> None:
+        self.is_recorded = True
+        for name, member in self.read.items():
+            value = getattr(facts, member)
+            if isinstance(value, str):
+                value = _make_plain(value)
+            if value is not None and value != "":
+                self.reported[name] = value
 
     def _measure(self, fault: str | None) -> None:
-        values, names = self._reported, self._kind.attributes
-        dimensions = {names[one]: values[one] for one in self._kind.dimensions if one in values}
+        values, names = self.reported, self.kind.attributes
+        dimensions = {names[one]: values[one] for one in self.kind.dimensions if one in values}
         if fault:
             dimensions[ERROR_TYPE] = fault
-        for of, record in self._recorders:
+        for of, record in self.recorders:
             amount = values.get(of) if of else 1
             if amount is not None:
                 record(amount, dimensions)
 
-    def _describe(self, fault: str | None) -> None:
-        if not self._span.is_recording():
-            return
-        self._span.set_attributes(self._name_attributes())
-        if fault:
-            # Messages and tracebacks may hold anything, so an error is recorded by its type alone.
-            self._span.set_attribute(ERROR_TYPE, fault)
-            self._span.set_status(trace.Status(trace.StatusCode.ERROR, fault))
-
     def _name_attributes(self) -> dict[str, Value]:
-        names = self._kind.attributes
-        return {names[one]: value for one, value in self._reported.items()}
+        names = self.kind.attributes
+        return {names[one]: value for one, value in self.reported.items()}
 
 
-def _recorder(meter: metrics.Meter, metric: Metric) -> Callable[..., None]:
-    if metric.unit != "s":
-        return meter.create_counter(metric.name, metric.unit, metric.description).add
-    return meter.create_histogram(
-        metric.name, metric.unit, metric.description, explicit_bucket_boundaries_advisory=BOUNDARIES
-    ).record
-
-
-def _plain(text: str) -> str:
+def _make_plain(text: str) -> str:
     """Return untrusted *text* cut short, and such that every exporter can encode it."""
     return text[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
-
-
-def _qualified_name(kind: type[BaseException]) -> str:
-    is_builtin = kind.__module__ == "builtins"
-    return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _build_attributes(facts: BuildFacts) -> Values:
-    return {
-        "tool_count": facts.tools,
-        "vectorized_tool_count": facts.vectorized,
-        "graph_enabled": facts.has_graph,
-        "graph_node_count": facts.nodes,
-        "graph_edge_count": facts.edges,
-    }
-
-
-def _vector_attributes(facts: VectorFacts) -> Values:
-    return {
-        "tool_count": facts.tools,
-        "vectorized_tool_count": facts.vectorized,
-        "embedded_tool_count": facts.embedded,
-        "vector_tokens": facts.tokens,
-    }
-
-
-def _route_attributes(facts: RouteFacts) -> Values:
-    return {"category_count": facts.categories, "tool_count": facts.tools}
-
-
-def _invoke_attributes(facts: InvokeFacts) -> Values:
-    return {
-        "source_kind": facts.source_kind or None,
-        "source_id": _plain(facts.source_id) or None,
-        "tool_name": _plain(facts.tool_name) or None,
-        "outcome": facts.outcome,
-        "session": _plain(facts.session) or None,
-    }

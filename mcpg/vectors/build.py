@@ -56,7 +56,7 @@ def embedding_texts(document: ToolDocument) -> tuple[str, str, str]:
     weigh little beside its parameters; the mean over texts of different breadth keeps both.
     """
     whole = embedding_text(document)
-    names = _cut(". ".join(_names(document.tool)), _NAMES) or whole
+    names = _join_names(document.tool) or whole
     return whole, names, _cut(document.tool.description, _DESCRIPTION) or names
 
 
@@ -73,13 +73,18 @@ def embedding_text(document: ToolDocument) -> str:
     displaces the others. The text is the same on every platform, and never empty.
     """
     tool, hints = document.tool, document.tool.hints
+    parameters = []
+    for one in walk_parameters(tool.input_schema, max_depth=2, max_parameters=_MOST_PARAMETERS):
+        name = " ".join(split_words(one.path))
+        described = f"{name}: {one.description}" if one.description else name
+        parameters.append(_cut(described, _PARAMETER))
     labels = hints.aliases, hints.keywords, (*hints.categories, *hints.tags)
     examples = (_cut(one.input, _EXAMPLE) for one in hints.examples[:_MOST_EXAMPLES])
     parts = (
-        _cut(". ".join(_names(tool)), _NAMES),
+        _join_names(tool),
         _cut(tool.description, _DESCRIPTION),
         *(_cut(", ".join(labels), _LABELS) for labels in labels),
-        _cut("; ".join(_parameters(tool)), _PARAMETERS),
+        _cut("; ".join(parameters), _PARAMETERS),
         _cut("; ".join(examples), _EXAMPLES),
         _cut(document.body, _BODY),
     )
@@ -91,21 +96,13 @@ def document_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _names(tool: Tool) -> Iterator[str]:
-    spoken = " ".join(split_words(tool.name))
-    shown = _plain(tool.display_name)
-    yield shown if tool.display_name != tool.name or not spoken else spoken
-    if tool.display_name != tool.name and spoken != shown.lower():
-        yield spoken
-
-
-def _parameters(tool: Tool) -> Iterator[str]:
-    found = walk_parameters(tool.input_schema, max_depth=2, max_parameters=_MOST_PARAMETERS)
-    for parameter in found:
-        name = " ".join(split_words(parameter.path))
-        yield _cut(
-            f"{name}: {parameter.description}" if parameter.description else name, _PARAMETER
-        )
+def _join_names(tool: Tool) -> str:
+    spoken, shown = " ".join(split_words(tool.name)), _plain(tool.display_name)
+    if tool.display_name == tool.name:
+        names = [spoken or shown]
+    else:
+        names = [shown, spoken] if spoken != shown.lower() else [shown]
+    return _cut(". ".join(names), _NAMES)
 
 
 def _plain(text: str) -> str:
@@ -195,8 +192,7 @@ def vectors_for(
         known: Vectors of an earlier run; those of another fingerprint do not count.
         on_progress: Called with the number of tools that are embedded, and of those that need it.
     """
-    work = _EmbeddingRun(documents, provider, on_progress)
-    work.take_known(known)
+    work = _EmbeddingRun(documents, provider, known, on_progress)
     work.take_stored(store)
     with work.turn(store):
         work.embed(store)
@@ -214,6 +210,7 @@ class _EmbeddingRun:
         self,
         documents: Iterable[ToolDocument],
         provider: EmbeddingProvider,
+        known: PreviousVectors | None,
         on_progress: Callable[[int, int], None] | None,
     ) -> None:
         self._provider = provider
@@ -233,8 +230,6 @@ class _EmbeddingRun:
         self._outage: EmbeddingError | None = None
         self._is_alive = False
         self._diagnostics: list[Diagnostic] = []
-
-    def take_known(self, known: PreviousVectors | None) -> None:
         if known is not None and known.fingerprint == self._fingerprint:
             for key in self._texts:
                 self._take(key, known.find(key))
@@ -292,7 +287,11 @@ class _EmbeddingRun:
             done += len(made)
             store = self._store_vectors(store, made)
             self._on_progress(done, len(wanted))
-            if self._outage is not None or not self._makes_any():
+            if self._outage is None and not (self._found or self._is_alive):
+                with suppress(EmbeddingError):
+                    embed_texts(self._provider, [_HARMLESS])
+                    self._is_alive = True
+            if self._outage is not None or not (self._found or self._is_alive):
                 break
         if self._fault is not None:
             lacking = sum(len(self._texts[key].tools) for key in self._missing())
@@ -362,14 +361,6 @@ class _EmbeddingRun:
                 raise fault from None
         self._is_alive = True
 
-    def _makes_any(self) -> bool:
-        """Return whether the provider has made a vector, or makes one of a harmless text."""
-        if not (self._found or self._is_alive):
-            with suppress(EmbeddingError):
-                embed_texts(self._provider, [_HARMLESS])
-                self._is_alive = True
-        return bool(self._found) or self._is_alive
-
     def _embed_batch(self, batch: Sequence[str]) -> dict[str, Vector]:
         given = [text for key in batch for text in self._texts[key].texts]
         once = {text: number for number, text in enumerate(dict.fromkeys(given))}
@@ -380,7 +371,10 @@ class _EmbeddingRun:
             message = f"the vectors have {rows.shape[1]} dimensions, not {self._dimensions}"
             raise EmbeddingError(message, kind="dimensions")
         self._dimensions = rows.shape[1]
-        return {key: _mean(rows[[once[t] for t in self._texts[key].texts]]) for key in batch}
+        return {
+            key: _mean_direction(rows[[once[text] for text in self._texts[key].texts]])
+            for key in batch
+        }
 
     def _store_vectors(
         self, store: EmbeddingStore | None, made: Mapping[str, Vector]
@@ -404,7 +398,7 @@ class _EmbeddingRun:
         self._diagnostics.append(warning(code, f"{what}: {reason}", place))
 
 
-def _mean(rows: Vector) -> Vector:
+def _mean_direction(rows: Vector) -> Vector:
     """Return the weighted mean of the vectors of a tool's texts, scaled to length one."""
     mean = np.asarray(WEIGHTS, dtype=np.float32) @ rows
     length = np.linalg.norm(mean)

@@ -183,50 +183,26 @@ def unpack_vectors(data: Buffer) -> VectorFile:
         raise UnusableVectorsError("its header is damaged")
     if version != FORMAT_VERSION or number not in _TYPES:
         raise UnusableVectorsError(f"it has format {version}, not {FORMAT_VERSION}")
-    places = _FileLayout(number, dimensions, tools, maker)
+    dtype = _TYPES[number]
+    scales_size = tools * _SCALE.itemsize if number == _NUMBERS[INT8] else 0
+    places, end = [], _HEAD_SIZE
+    for size in (maker, tools * HASH_SIZE, scales_size, tools * dimensions * dtype.itemsize):
+        places.append(slice(end + -end % _ALIGNMENT, end + -end % _ALIGNMENT + size))
+        end = places[-1].stop
     # Numbers of any size are compared before any of them is used as a size.
-    if not length == len(data) == places.end or dimensions > _MOST_DIMENSIONS:
+    end += -end % _ALIGNMENT
+    if not length == len(data) == end or dimensions > _MOST_DIMENSIONS:
         raise UnusableVectorsError("it is cut short or has grown")
     if zlib.crc32(data[_HEAD_SIZE:]) != body:
         raise UnusableVectorsError("it is damaged")
-    return places.read(data, key, recipe)
-
-
-class _FileLayout:
-    """Where the parts of a file stand, by the numbers in its header."""
-
-    def __init__(self, number: int, dimensions: int, tools: int, maker: int) -> None:
-        self._type = _TYPES[number]
-        self._shape = tools, dimensions
-        self._maker = _align(_HEAD_SIZE), maker
-        self._hashes = _align(sum(self._maker)), tools * HASH_SIZE
-        has_scales = number == _NUMBERS[INT8]
-        self._scales = _align(sum(self._hashes)), tools * _SCALE.itemsize * has_scales
-        self._rows = (
-            _align(sum(self._scales if has_scales else self._hashes)),
-            tools * dimensions * self._type.itemsize,
-        )
-        self.end = _align(sum(self._rows))
-
-    def read(self, data: Buffer, key: bytes, recipe: int) -> VectorFile:
-        start, size = self._maker
-        fingerprint = str(data[start : start + size], "utf-8", "replace")
-        hashes = _array(data, self._hashes, np.dtype(np.uint8)).reshape(-1, HASH_SIZE)
-        scales = _array(data, self._scales, _SCALE) if self._scales[1] else None
-        rows = _array(data, self._rows, self._type).reshape(self._shape)
-        vectors = ToolVectors(
-            QuantizedMatrix(rows, scales), np.any(hashes != 0, axis=1), fingerprint
-        )
-        return VectorFile(vectors, key, recipe, hashes)
-
-
-def _array(data: Buffer, place: tuple[int, int], dtype: np.dtype[Any]) -> NDArray[Any]:
-    start, size = place
-    return np.frombuffer(data, dtype=dtype, count=size // dtype.itemsize, offset=start)
-
-
-def _align(place: int) -> int:
-    return place + -place % _ALIGNMENT
+    whole = memoryview(data)
+    fingerprint = str(whole[places[0]], "utf-8", "replace")
+    hashes = np.frombuffer(whole[places[1]], dtype=np.uint8).reshape(-1, HASH_SIZE)
+    scales = np.frombuffer(whole[places[2]], dtype=_SCALE) if scales_size else None
+    rows = np.frombuffer(whole[places[3]], dtype=dtype).reshape(tools, dimensions)
+    stored = QuantizedMatrix(rows, scales)
+    vectors = ToolVectors(stored, np.any(hashes != 0, axis=1), fingerprint)
+    return VectorFile(vectors, key, recipe, hashes)
 
 
 def _map_file(path: str) -> Buffer:
@@ -266,13 +242,9 @@ class VectorFiles:
 def find_vectors(
     places: Iterable[str], key: bytes, tools: int, provider: EmbeddingProvider
 ) -> VectorFiles:
-    """Look for the vectors of a bundle.
+    """Look for the vectors of a bundle of so many *tools* in *places*, the best first.
 
-    Args:
-        places: The files that may hold them, the best first.
-        key: SHA-256 of the bundle.
-        tools: How many tools it has.
-        provider: Who made them.
+    *key* is the SHA-256 of the bundle, *provider* who made the vectors.
     """
     fingerprint, diagnostics, best = provider.fingerprint, [], VectorFiles()
     for path in places:
@@ -283,9 +255,9 @@ def find_vectors(
         except UnusableVectorsError as fault:
             diagnostics.append(warning(Code.VECTORS_IGNORED, f"the file of vectors: {fault}", path))
             continue
-        if file.is_fresh(key, tools, fingerprint) and _may_fit(file, provider):
+        reason = _explain_misfit(file, provider)
+        if not reason and file.is_fresh(key, tools, fingerprint):
             return VectorFiles(file, path, is_fresh=True)
-        reason = _unusable(file, provider)
         if reason:
             diagnostics.append(info(Code.VECTORS_IGNORED, f"the file of vectors: {reason}", path))
         elif best.file is None:
@@ -338,14 +310,10 @@ def find_or_build_vectors(
     return replace(built, diagnostics=(*told, *built.diagnostics))
 
 
-def _unusable(file: VectorFile, provider: EmbeddingProvider) -> str:
+def _explain_misfit(file: VectorFile, provider: EmbeddingProvider) -> str:
     """Explain why no vector of *file* can be used, "" if some may be."""
     if file.fingerprint != provider.fingerprint:
         return f"it was made by {file.fingerprint}, not by {provider.fingerprint}"
-    if not _may_fit(file, provider):
+    if provider.dimensions not in {None, file.vectors.dimensions}:
         return f"its vectors have {file.vectors.dimensions} dimensions"
     return "" if file.recipe == RECIPE else "it was made by another version of mcpg"
-
-
-def _may_fit(file: VectorFile, provider: EmbeddingProvider) -> bool:
-    return provider.dimensions in {None, file.vectors.dimensions}

@@ -19,6 +19,8 @@ import struct
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from math import isqrt
 from pathlib import Path
@@ -45,6 +47,7 @@ _WIDENED_AT_ONCE = 1 << 20
 """How many numbers are widened at a time: four megabytes, which a processor's cache can hold."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class QuantizedMatrix:
     """A matrix with one vector of length 1 in each row, kept in few bits.
 
@@ -53,15 +56,8 @@ class QuantizedMatrix:
         scales: What each row is to be multiplied with; `None` where they are kept as they are.
     """
 
-    __slots__ = ("rows", "scales")
-
-    def __init__(
-        self,
-        rows: NDArray[np.float32] | NDArray[np.float16] | NDArray[np.int8],
-        scales: NDArray[np.float32] | None = None,
-    ) -> None:
-        self.rows = rows
-        self.scales = scales
+    rows: NDArray[np.float32] | NDArray[np.float16] | NDArray[np.int8]
+    scales: NDArray[np.float32] | None = None
 
     @property
     def kind(self) -> str:
@@ -86,7 +82,10 @@ class QuantizedMatrix:
         # A file may say that a number is none; whoever asked gets an answer all the same.
         with np.errstate(invalid="ignore", over="ignore"):
             for part in _parts(len(rows), self.dimensions):
-                products[part] = _products(_wide(rows[part]), query, is_whole=numbers is None)
+                wide = _widen(rows[part])
+                # A product of matrices rounds a row by how many there are; `einsum` does not.
+                is_whole = numbers is None
+                products[part] = wide @ query if is_whole else np.einsum("ij,j->i", wide, query)
             if self.scales is not None:
                 products *= self.scales if numbers is None else self.scales[numbers]
         return products
@@ -133,17 +132,7 @@ def quantize(kind: str, rows: NDArray[np.float32]) -> QuantizedMatrix:
     return QuantizedMatrix(codes, scales)
 
 
-def _products(
-    rows: NDArray[np.float32], query: NDArray[np.float32], *, is_whole: bool
-) -> NDArray[np.float32]:
-    """Return the products of *query* with *rows*.
-
-    A product of matrices rounds a row in one way or another, depending on how many there are.
-    """
-    return np.asarray(rows @ query if is_whole else np.einsum("ij,j->i", rows, query))
-
-
-def _wide(rows: NDArray[Any]) -> NDArray[np.float32]:
+def _widen(rows: NDArray[Any]) -> NDArray[np.float32]:
     """Return *rows* in 32 bits.
 
     Half floats go the way of Giesen ("Half to float done quic", 2012): their bits are shifted to
@@ -402,11 +391,16 @@ def with_clusters(
     """
     if len(vectors) < FEWEST or not vectors.dimensions or not _is_usable():
         return vectors
-    seal = _seal(vectors, key)
-    clusters = _read(path, seal)
+    numbers = (RECIPE, len(vectors), vectors.missing, _CLUSTERS, _FOR_A_CENTRE)
+    made_by = f"{_faiss().__version__} {numbers} {vectors.fingerprint}"
+    seal = hashlib.sha256(key + made_by.encode("utf-8", "replace")).digest()
+    clusters = _read_clusters(path, seal)
     if clusters is None and make:
         clusters = make_clusters(vectors)
-        _keep(path, seal, clusters)
+        content = clusters.pack()
+        header = _HEADER.pack(_MAGIC, seal, zlib.crc32(content))
+        with suppress(OutputError):
+            atomic_write(path, header + content, special=False)
     return vectors if clusters is None else vectors.with_neighbours(clusters)
 
 
@@ -427,30 +421,12 @@ def _faiss() -> Any:
     return faiss
 
 
-def _seal(vectors: ToolVectors, key: bytes) -> bytes:
-    numbers = (RECIPE, len(vectors), vectors.missing, _CLUSTERS, _FOR_A_CENTRE)
-    made_by = f"{_faiss().__version__} {numbers} {vectors.fingerprint}"
-    return hashlib.sha256(key + made_by.encode("utf-8", "replace")).digest()
-
-
-def _read(path: str, seal: bytes) -> VectorClusters | None:
+def _read_clusters(path: str, seal: bytes) -> VectorClusters | None:
     try:
         data = Path(path).read_bytes() if is_file(path) else b""
     except OSError:
         return None
     content = memoryview(data)[_HEADER.size :]
-    if data[: _HEADER.size] != _head(seal, content):
+    if data[: _HEADER.size] != _HEADER.pack(_MAGIC, seal, zlib.crc32(content)):
         return None
     return VectorClusters(_faiss().deserialize_index(np.frombuffer(content, dtype=np.uint8)))
-
-
-def _keep(path: str, seal: bytes, clusters: VectorClusters) -> None:
-    content = clusters.pack()
-    try:
-        atomic_write(path, _head(seal, content) + content, special=False)
-    except OutputError:
-        return
-
-
-def _head(seal: bytes, content: bytes | memoryview) -> bytes:
-    return _HEADER.pack(_MAGIC, seal, zlib.crc32(content))

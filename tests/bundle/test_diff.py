@@ -11,7 +11,7 @@ from mcpg.catalog.model import SourceDocument, Tool, ToolExample
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.writer import write_document
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
-from mcpg.review.diff import FieldChange, diff_bundles, unified_text
+from mcpg.review.diff import FieldDifference, diff_bundles, unified_text
 from mcpg.sources import SourceBatch
 
 
@@ -152,7 +152,7 @@ def test_rewording_without_a_change_is_told() -> None:
     old = Bundle((SourceDocument("a.md", "---\nname: a\n---\n# A\n"),))
     new = Bundle((SourceDocument("a.md", "---\nname:   a\n---\n# A\n"),))
     (change,) = diff_bundles(old, new).changed
-    assert change.fields == (FieldChange("text", "", "written differently"),)
+    assert change.fields == (FieldDifference("text", "", "written differently"),)
 
 
 def test_unreadable_documents_are_compared_as_texts() -> None:

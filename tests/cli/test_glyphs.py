@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mcpg.cli.output import ASCII, BLOCKS, wrap_parts
 from mcpg.cli.render import text
-from mcpg.cli.terminal import width
+from mcpg.cli.terminal import NEVER, Screen, width
 from mcpg.show.blocks import Bar, Column, Table
 
 
@@ -35,18 +35,10 @@ def test_wrapping_loses_nothing(parts: list[str], columns: int) -> None:
     assert all(width(line) <= columns or " " not in line for line in lines)
 
 
-class Narrow:
-    """A view of few columns, without colour."""
+class Narrow(Screen):
+    """A view of few columns."""
 
     columns = row_columns = 40
-
-    def colored(self, stream: object) -> bool:
-        """Return that *stream* has no colour."""
-        return stream is None
-
-    def paint(self, text: str, style: str) -> str:
-        """Leave *text* as it is."""
-        return text if style else ""
 
 
 @pytest.mark.parametrize("most", [10, 44])
@@ -54,7 +46,7 @@ def test_a_bar_is_drawn_to_scale_where_there_is_little_room(most: int) -> None:
     """A bar in a narrow column is shortened, not cut, so that bars can be compared."""
     columns = (Column("metric"), Column("bar", most=most), Column("what"))
     rows = (("one", Bar(1.0), "x" * 20), ("half", Bar(0.5), "y" * 20))
-    first, second = text([Table("", columns, rows)], Narrow()).split("\n")
+    first, second = text([Table("", columns, rows)], Narrow(NEVER)).split("\n")
     assert "..." not in first + second
     assert first.count("#") == 2 * second.count("#") > 0
 
@@ -63,6 +55,6 @@ def test_a_wrapped_column_without_room_stands_below() -> None:
     """Text is wrapped below its row where the row leaves it fewer columns than it reads in."""
     columns = (Column("name"), Column("kind"), Column("what"))
     rows = (("n" * 12, "k" * 12, "so many words that they need some room"),)
-    assert text([Table("", columns, rows, wraps=True)], Narrow()) == "\n".join(
+    assert text([Table("", columns, rows, wraps=True)], Narrow(NEVER)) == "\n".join(
         (f"{'n' * 12}  {'k' * 12}", "    so many words that they need some", "    room")
     )

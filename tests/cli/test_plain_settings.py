@@ -1,16 +1,15 @@
-"""What is read without libraries is what `tomllib` and the settings read, or nothing."""
+"""What a plain search goes by is what the settings find, or nothing."""
 
 from __future__ import annotations
 
 import tomllib
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.cli.environment import KEYS, SECTIONS, NotPlainError, plain_settings, read_plain_toml
+from mcpg.cli.environment import KEYS, SECTIONS, NotPlainError, plain_settings
 from mcpg.cli.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,64 +37,15 @@ http = "8080"
 """
 
 
-def flat(table: dict[str, Any]) -> dict[str, Any]:
-    """Return the values of a parsed document by name, without its sources."""
-    values = {name: one for name, one in table.items() if name != "sources"}
-    return {
-        name: one
-        for key, held in values.items()
-        for name, one in (
-            {f"{key}.{inner}": part for inner, part in held.items()}
-            if isinstance(held, dict)
-            else {key: held}
-        ).items()
-    }
+def test_a_plain_file_is_read(tmp_path: Path) -> None:
+    """Sections and sources that a search does not read are passed over."""
+    file = tmp_path / "mcpg.toml"
+    file.write_text(PLAIN, "utf-8")
 
+    found = plain_settings(str(file), {"MCPG_LIMIT": "3"})
 
-def test_a_plain_file_is_read() -> None:
-    """Settings, sections, sources, comments and either end of a line need no library."""
-    assert read_plain_toml(PLAIN) == flat(tomllib.loads(PLAIN)) != {}
-
-
-PIECES = st.sampled_from(
-    [
-        *("limit", "bundle", "lexicon", "path", "a-b", '"limit"', "embeddings.with", "x y", ""),
-        *(" = ", "=", "\t=\t", " ", "\n", "\r\n", "\r", "#", "# note", "\x07", ",", "\ufeff"),
-        *("1", "7", "01", "-1", "1_0", "1.5", "0x1", "true", "false", "True", "inf", "nan"),
-        *('"a"', "'a'", '""', '"""a"""', '"\\n"', "'\\n'", '"a#b"', '"é"', '"', "'", "1979-05-27"),
-        *("[1, 2]", "[ 'a', ]", "[]", "[,]", "[", "]", "{}", "{a = 1}", "[['a']]"),
-        *(
-            "[serve]",
-            "[[sources]]",
-            "[sources]",
-            "[[serve]]",
-            "[cache] # x",
-            "[tool.x]",
-            "[ learn ]",
-        ),
-    ]
-)
-LINES = st.lists(PIECES, max_size=5).map("".join)
-STATEMENTS = st.builds(
-    "{} = {}".format,
-    st.sampled_from(["limit", "bundle", "lexicon", "strategy", "path", "http"]),
-    PIECES,
-)
-
-
-@given(st.lists(LINES | STATEMENTS, max_size=6).map("\n".join))
-@example("limit = 1\nlimit = 2")
-@example("serve = 1\n[serve]")
-@example("[serve]\n[serve]")
-@example("[[sources]]\npath = 1\npath = 2")
-@example("a = 1 2")
-@example("a = [1 2]")
-@example('a = "x" y')
-def test_what_is_read_is_what_tomllib_reads(text: str) -> None:
-    """A document that is read plainly is TOML, and has the same values."""
-    with suppress(NotPlainError):
-        values = read_plain_toml(text)
-        assert repr(values) == repr(flat(tomllib.loads(text)))
+    bundle = str(tmp_path / "tools" / "graph.mdld")
+    assert found == {"bundle": bundle, "limit": 3, "strategy": "graph", "lexicon": False}
 
 
 VALUES = {
@@ -165,6 +115,7 @@ def test_plain_settings_are_those_of_the_settings(
         "[nothing]",
         "bundle = 'postgresql://me:secret@host/base'",
         "candidates = 'postgres'",
+        "limit = 5\n" + "# long\n" * 10_000,
     ],
 )
 def test_what_is_not_plain_is_left_to_the_settings(text: str, tmp_path: Path) -> None:
@@ -176,9 +127,22 @@ def test_what_is_not_plain_is_left_to_the_settings(text: str, tmp_path: Path) ->
         plain_settings(str(file), {})
 
 
-def test_every_section_may_stand_in_a_plain_file() -> None:
-    """A section that a search does not read does not slow it down."""
-    text = "".join(f"[{section}]\n" for section in SECTIONS)
+@pytest.mark.parametrize(
+    "text", ["limit = ", "limit = 1\nlimit = 2", "a = 'b", "\x00", "[[sources]"]
+)
+def test_a_broken_file_is_left_to_the_settings(text: str, tmp_path: Path) -> None:
+    """They say what is wrong with it."""
+    file = tmp_path / "mcpg.toml"
+    file.write_text(text, "utf-8")
 
-    assert read_plain_toml(text) == {}
+    with pytest.raises(tomllib.TOMLDecodeError):
+        plain_settings(str(file), {})
+
+
+def test_every_section_may_stand_in_a_plain_file(tmp_path: Path) -> None:
+    """A section that a search does not read does not slow it down."""
+    file = tmp_path / "mcpg.toml"
+    file.write_text("".join(f"[{section}]\n" for section in SECTIONS), "utf-8")
+
+    assert plain_settings(str(file), {}) == {}
     assert {name.partition(".")[0] for name in KEYS if "." in name} == set(SECTIONS)

@@ -77,7 +77,7 @@ def test_tools_that_are_off_are_published_as_such(
     with Database(database) as opened:
         source = PostgresCandidates(opened)
         assert len(source.candidates("parcel", None, 5)) == 2
-        (offered,) = source.restrict_to_offered().candidates("parcel", None, 5)
+        (offered,) = source.offered().candidates("parcel", None, 5)
     assert offered.endswith("parcel_track")
 
 

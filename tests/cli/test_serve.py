@@ -24,7 +24,12 @@ from processes import children, is_gone
 from mcpg.cli.settings import Settings
 from mcpg.errors import UsageError
 from mcpg.gateway.serve import EVERYDAY, GRAPH_SEARCH
-from mcpg.gateway.serve_command import ServeOptions, address_by, make_http, served_by
+from mcpg.gateway.serve_command import (
+    SERVING_SETTINGS,
+    find_address,
+    find_given,
+    make_http,
+)
 from mcpg.text.install_commands import install_command
 
 if TYPE_CHECKING:
@@ -332,10 +337,23 @@ def test_the_extra_is_named(
     """Without the SDK the command says what to install."""
     monkeypatch.setitem(sys.modules, "mcp.server.transport_security", None)
     monkeypatch.delitem(sys.modules, "mcpg.gateway.serve.http", raising=False)
-    monkeypatch.delitem(sys.modules, "mcpg.gateway.serve.http", raising=False)
     found = run("serve", str(config), "--http", "0")
     assert found.code == 2
     assert install_command("mcp") in found.err
+
+
+@pytest.mark.parametrize("arguments", [["serve", "--help"], ["invoke", "--help"], ["serve"]])
+def test_a_plain_install_has_help(arguments: list[str]) -> None:
+    """Without any package of the extra, help is shown, and serving says what to install."""
+    missing = ("anyio", "filelock", "httpx2", "jsonschema_rs", "mcp", "starlette")
+    program = f"import sys; sys.modules.update(dict.fromkeys({missing}))\n"
+    program += "from mcpg.cli import main; sys.exit(main())"
+    # Another process: modules that were imported without the packages must not meet others.
+    command = [sys.executable, "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    expected = (0, "") if "--help" in arguments else (2, install_command("mcp"))
+    assert done.returncode == expected[0], done.stderr
+    assert expected[1] in done.stderr
 
 
 def test_settings_say_how_it_is_served(tmp_path: Path) -> None:
@@ -343,24 +361,23 @@ def test_settings_say_how_it_is_served(tmp_path: Path) -> None:
     lines = ["[serve]", 'http = "::1:80"', 'allow_hosts = ["a.example"]', 'expose = "all"']
     lines += ["graph_tools = true", "max_bytes = 4096", "requests = 3", "sessions = 5"]
     (tmp_path / "mcpg.toml").write_text("\n".join(lines), "utf-8")
-    address = address_by(Settings(tmp_path))
+    address = find_address(Settings(tmp_path))
     assert address is not None
-    assert (address.hosts, address.requests, address.sessions) == (("a.example",), 3, 5)
+    assert address.given == {"hosts": ["a.example"], "requests": 3, "sessions": 5}
     with pytest.raises(UsageError) as caught:
         make_http(address)
     assert str(caught.value.place).endswith("mcpg.toml: serve.http")
-    assert address_by(Settings(tmp_path), is_stdio=True) is None
+    assert find_address(Settings(tmp_path), is_stdio=True) is None
     with pytest.raises(UsageError, match="over both"):
-        address_by(Settings(tmp_path, {}, {"http": "80"}), is_stdio=True)
+        find_address(Settings(tmp_path, {}, {"http": "80"}), is_stdio=True)
     said = Settings(tmp_path, {}, {"http": "8080", "expose": "meta", "allow_host": ["b.example"]})
-    address = address_by(said)
+    address = find_address(said)
     assert address is not None
     http = make_http(address)
     assert (http.host, http.port, http.sessions) == ("127.0.0.1", 8080, 5)
     assert (http.rules.hosts, http.rules.requests) == (("b.example",), 3)
-    served = served_by(said, ())
-    assert (served.expose, served.graph_tools) == ("meta", True)
-    assert (served.answer_bytes, served.result_bytes) == (4096, None)
+    shown = find_given(said, SERVING_SETTINGS)
+    assert shown == {"expose": "meta", "graph_tools": True, "answer_bytes": 4096}
     (tmp_path / "mcpg.toml").write_text("", "utf-8")
-    assert address_by(Settings(tmp_path)) is None
-    assert served_by(Settings(tmp_path), ()) == ServeOptions(None, None, (), None, None, None)
+    assert find_address(Settings(tmp_path)) is None
+    assert find_given(Settings(tmp_path), SERVING_SETTINGS) == {}

@@ -9,13 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.evaluation.metrics import (
-    first_rank,
-    hit_at,
+    RANKING,
+    JudgedMatch,
+    QueryOutcome,
     ndcg_at,
     percentile,
     recall_at,
     reciprocal_rank,
 )
+
+
+def _judge(hits: list[bool]) -> QueryOutcome:
+    matches = tuple(JudgedMatch(f"t{place}", 0.5, hit) for place, hit in enumerate(hits))
+    return QueryOutcome("q", "wish", ("t",), ("t",), (), matches)
+
 
 HITS = st.lists(st.booleans(), max_size=20)
 
@@ -37,7 +44,7 @@ def test_ndcg_knows_that_only_k_can_be_shown() -> None:
 )
 def test_the_first_rank(hits: list[bool], rank: int | None) -> None:
     """The first relevant match counts, from 1."""
-    assert first_rank(hits) == rank
+    assert _judge(hits).rank == rank
     assert reciprocal_rank(hits) == (1 / rank if rank else 0)
 
 
@@ -46,7 +53,7 @@ def test_recall_and_hits() -> None:
     hits = [False, True, True]
     assert recall_at(hits, 4, 2) == 0.25
     assert recall_at(hits, 4, 3) == 0.5
-    assert (hit_at(hits, 1), hit_at(hits, 2), hit_at(hits, 3)) == (0, 1, 1)
+    assert [RANKING[name](_judge(hits)) for name in ("hit@1", "hit@5")] == [0, 1]
 
 
 @given(HITS, st.integers(1, 30), st.integers(1, 20))
@@ -56,7 +63,7 @@ def test_measures_stay_in_bounds(hits: list[bool], more: int, k: int) -> None:
     for value in (
         ndcg_at(hits, relevant, k),
         recall_at(hits, relevant, k),
-        hit_at(hits, k),
+        RANKING["hit@5"](_judge(hits)),
         reciprocal_rank(hits),
     ):
         assert 0 <= value <= 1

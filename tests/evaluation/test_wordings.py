@@ -9,8 +9,8 @@ from mcpg.catalog.model import ToolExample
 from mcpg.review.impact import (
     MOST_ALIASES,
     MOST_WORDS,
+    ImpactQuery,
     QueryOrigin,
-    Wording,
     first_sentence,
     gained_words,
     iter_wordings,
@@ -65,7 +65,7 @@ def test_the_texts_of_a_tool_are_bounded() -> None:
 def test_a_shared_text_has_all_its_tools() -> None:
     """A text that two tools have, in whatever case, is one query of both."""
     tools = [make_tool(name, title=title) for name, title in (("ant", "Work"), ("bee", "WORK"))]
-    assert Wording("Work", QueryOrigin.TITLE, ("ant", "bee")) in joined_wordings(tools)
+    assert ImpactQuery("Work", QueryOrigin.TITLE, ("ant", "bee")) in joined_wordings(tools)
 
 
 def test_a_sample_has_what_a_change_may_move() -> None:

@@ -8,7 +8,7 @@ import pytest
 from lint.conftest import sound, tool
 
 from mcpg.errors import NotFoundError, UsageError
-from mcpg.lint import RULES, Selection, rule_of
+from mcpg.lint import RULES, Selection, find_rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +59,6 @@ def test_unknown_codes_are_refused_with_advice() -> None:
     with pytest.raises(UsageError, match="no rule is called 'D99'"):
         Selection.of(["D99"])
     with pytest.raises(NotFoundError) as fault:
-        rule_of("mising-description")
+        find_rule("mising-description")
     assert fault.value.remedy == "did you mean missing-description?"
-    assert rule_of("d101") is RULES["D101"]
+    assert find_rule("d101") is RULES["D101"]

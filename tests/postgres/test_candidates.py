@@ -268,8 +268,8 @@ def test_what_is_off_takes_no_place_of_what_is_offered(database: Database) -> No
     assert source.candidates("order", None, 5) == [f"off_{n:02}" for n in range(5)]
     assert "on" not in source.candidates("", axis(0), 5)
     assert source.candidates("", axis(1), 1) == ["on"]
-    assert source.restrict_to_offered().candidates("order", None, 5) == ["on"]
-    assert source.restrict_to_offered().candidates("", axis(0), 5) == ["on"]
+    assert source.offered().candidates("order", None, 5) == ["on"]
+    assert source.offered().candidates("", axis(0), 5) == ["on"]
 
 
 def test_a_vector_of_another_maker_is_told(database: Database) -> None:
@@ -289,7 +289,7 @@ def test_a_publication_anew_has_another_fingerprint(database: Database) -> None:
     before = source.fingerprint
     assert source.fingerprint == before
     source.publish(tools(vectors=True), "k1", "m")
-    assert before != source.fingerprint != source.restrict_to_offered().fingerprint
+    assert before != source.fingerprint != source.offered().fingerprint
 
 
 def test_a_publication_of_an_older_version_is_searched_and_replaced(database: Database) -> None:
@@ -299,7 +299,7 @@ def test_a_publication_of_an_older_version_is_searched_and_replaced(database: Da
     for column in ("is_offered", "hidden_vector"):
         statement = f"alter table candidates_1 drop column {column}"
         database.run(lambda one, statement=statement: one.execute(statement))
-    for one in (source, source.restrict_to_offered()):
+    for one in (source, source.offered()):
         assert one.candidates("commit", axis(0), 2) == ["git:commit_list", "shop:shipment_track"]
     assert source.publish(tools(vectors=True), "k1", "m")
     assert not source.publish(tools(vectors=True), "k1", "m")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
 from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, Relations
-from mcpg.relations.infer import STATED, affordable, build_affinity, relate
+from mcpg.relations.infer import STATED, AffinityIndex, affordable, relate
 from mcpg.relations.server_sequences import reason_alone
 from mcpg.relations.vocabulary import build_vocabulary
 
@@ -553,7 +553,7 @@ def test_work_is_linear() -> None:
         make_tool("_".join((*shuffler.sample(words, 2), rare[number // 5])), id=f"t{number:04}")
         for number in range(3_000)
     ]
-    index = build_affinity(tools, build_vocabulary(tools))
+    index = AffinityIndex(tools, build_vocabulary(tools))
     looked_at = [
         sum(index.sizes[term] for term in affordable(terms, index.sizes))
         for terms in index.vocabulary.terms

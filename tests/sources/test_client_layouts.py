@@ -118,7 +118,7 @@ def test_codex() -> None:
         "Authorization": "Bearer figma-secret-1234",
     }
     assert "figma-secret-1234" in figma.secrets
-    assert figma.login == "`mcpg login figma config.toml`"
+    assert figma.login_with() == "`mcpg login figma config.toml`"
 
 
 def test_a_timeout_of_any_size_is_bounded() -> None:

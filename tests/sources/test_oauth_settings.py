@@ -219,5 +219,5 @@ def test_what_makes_no_sense(oauth: dict[str, Any], message: str) -> None:
 )
 def test_the_command_that_logs_in(name: str, file: str, command: str) -> None:
     """Messages say how to log in to a server as its place names it."""
-    assert HttpServer(f"{file}: {name}", name, "https://example.com").login == f"`{command}`"
-    assert HttpServer("example.com", None, "x").login == "`mcpg login` with its address"
+    assert HttpServer(f"{file}: {name}", name, "https://example.com").login_with() == f"`{command}`"
+    assert HttpServer("example.com", None, "x").login_with() == "`mcpg login` with its address"

@@ -80,7 +80,7 @@ number = 5
 '''
 
 MARKED = '''
-from mcpg.authoring import tool
+from mcpg.sources.authoring import tool
 
 @tool(
     name=" status ", title="Where it is", aliases=["wo ist mein Paket"], tags={"b", "a"},
@@ -193,7 +193,7 @@ def test_marked_functions_come_alone_with_their_hints(write: Write) -> None:
 
 CACHED = """
 from functools import cache, lru_cache, partial
-from mcpg.authoring import tool
+from mcpg.sources.authoring import tool
 
 class Lazy:
     def __call__(self): ...

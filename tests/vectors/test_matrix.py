@@ -145,5 +145,5 @@ def test_every_half_float_is_widened_exactly() -> None:
     halves = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     finite = halves[np.isfinite(halves)][:, None]
     cast = finite.astype(np.float32)
-    assert storage._wide(finite).tobytes() == cast.tobytes()
-    assert np.isfinite(storage._wide(halves[:, None])).all()
+    assert storage._widen(finite).tobytes() == cast.tobytes()
+    assert np.isfinite(storage._widen(halves[:, None])).all()

@@ -12,7 +12,7 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.errors import UsageError
-from mcpg.lint.model import RULES, Rule, rule_of
+from mcpg.lint.model import RULES, Rule, find_rule
 from mcpg.show.blocks import CodeSpan, Column, Styled, Table
 
 EXAMPLES = """\
@@ -44,7 +44,7 @@ def run(
     form: options.ListFormat = "text",
 ) -> int:
     """Explain a rule of `mcpg lint`, or list all rules."""
-    rules = [*RULES.values()] if name is None else [rule_of(name)]
+    rules = [*RULES.values()] if name is None else [find_rule(name)]
     if form == "json":
         output.json({"schema": "mcpg/rule/1", "rules": [rule.to_dict() for rule in rules]})
     elif name is None:

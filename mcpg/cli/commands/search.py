@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpg.cli.api_tools import ToolList
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.query import (
     DisplayOptions,
     Question,
+    ToolList,
     answer_explain,
     answer_search,
     check_schemas,

@@ -44,14 +44,8 @@ _MISMATCH = (
 
 def line(text: str, characters: int) -> str:
     """Return *text* as one line of at most *characters*, without control characters."""
-    if not _is_plain(text):
-        text = " ".join(UNSAFE.sub(" ", text).split())
-    return cut(text, characters)
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether *text* is one line of ASCII already, with single spaces between words."""
-    return text.isascii() and text.isprintable() and "  " not in text and text == text.strip()
+    is_ready = text.isascii() and text.isprintable() and "  " not in text and text == text.strip()
+    return cut(text if is_ready else " ".join(UNSAFE.sub(" ", text).split()), characters)
 
 
 def prose(text: str, characters: int) -> str:
@@ -75,13 +69,6 @@ def source_name(source_id: str) -> str:
     Names stand in our descriptions, so they must not inject text into them.
     """
     return normalize(source_id, SOURCE_FALLBACK)[:_LONGEST_NAME]
-
-
-def list_items(items: Iterable[str], most: int) -> str:
-    """Return the first *most* of *items*, joined by commas, and the number of the others."""
-    known = list(items)
-    rest = len(known) - most
-    return ", ".join(known[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -303,7 +290,7 @@ def convert_result(
     if invoked.wire is not None and invoked.wire.get("resultType") == "input_required":
         return invoked.wire
     if invoked.wire is not None:
-        result = repair_value(_servers_own(invoked.wire, declared, version))
+        result = repair_value(_adapt_result(invoked.wire, declared, version))
         return pass_on_result(result, budget, structured_needed=needed)
     content: list[JsonValue] = [_valid_block(block, version) for block in invoked.content]
     if not content and invoked.structured is not None:
@@ -323,7 +310,7 @@ def convert_result(
     return pass_on_result(result, budget, structured_needed=needed)
 
 
-def _servers_own(wire: JsonObject, declared: ListedTool | None, version: str) -> JsonObject:
+def _adapt_result(wire: JsonObject, declared: ListedTool | None, version: str) -> JsonObject:
     """Return the result of a server for a client of *version*."""
     result: JsonObject = {key: value for key, value in wire.items() if key not in _ENVELOPE}
     blocks: Any = wire.get("content", [])

@@ -66,10 +66,15 @@ def _export_whole(tool: Tool) -> ListedTool:
         wire["title"] = tool.title
     if tool.description:
         wire["description"] = tool.description
-    annotations = _annotations(tool)
+    title = tool.annotations.get("title")
+    annotations: JsonObject = {
+        **{key: one for key, one in tool.annotations.items() if key not in _READ_ANNOTATIONS},
+        **annotations_json(tool),  # as hints resolve them; hints in lists stand in `_meta`
+        **({"title": title} if isinstance(title, str) else {}),
+    }
     if annotations:
         wire["annotations"] = annotations
-    wire["_meta"] = _meta(tool)
+    wire["_meta"] = _describe_origin(tool)
     output, is_wrapped = output_schema(tool.output_schema)
     if output is not None:
         wire["outputSchema"] = output
@@ -92,13 +97,6 @@ def _unread_members(tool: Tool) -> JsonObject:
             continue
         kept[key] = one
     return kept
-
-
-def _annotations(tool: Tool) -> JsonObject:
-    """Return the annotations, with hints resolved; hints in lists stand in `_meta`."""
-    title = tool.annotations.get("title")
-    others = {key: one for key, one in tool.annotations.items() if key not in _READ_ANNOTATIONS}
-    return others | annotations_json(tool) | ({"title": title} if isinstance(title, str) else {})
 
 
 def input_schema(schema: JsonObject) -> JsonObject:
@@ -170,7 +168,7 @@ def _references(value: JsonValue) -> Iterator[str]:
             yield from _references(one)
 
 
-def _meta(tool: Tool) -> JsonObject:
+def _describe_origin(tool: Tool) -> JsonObject:
     """Return `_meta`: that of the tool, with our hints in place of its own, and its origin."""
     known = {name for name in HINT_FIELDS if getattr(tool.hints, name) not in ((), None)}
     replaced = {key for name in known for key in HINT_FIELDS[name].keys}
@@ -239,7 +237,7 @@ class VisibleTools:
     @cached_property
     def print(self) -> int:
         """Hash of the list, valid within the process."""
-        return hash(tuple(encode_json(one) for one in self._all()))
+        return hash(tuple(encode_json(one) for one in self._list_after(None)))
 
     def page(self, cursor: str | None) -> tuple[list[JsonObject], str | None]:
         """Return the tools after *cursor*, and the cursor of the next page.
@@ -251,7 +249,7 @@ class VisibleTools:
         """
         found: list[JsonObject] = []
         room = _PAGE_BYTES
-        for one in self._after(cursor):
+        for one in self._list_after(cursor):
             room -= size(one)
             if found and (room < 0 or len(found) == _PAGE_TOOLS):
                 return found, f"{_AFTER}{found[-1]['name']}"
@@ -264,14 +262,10 @@ class VisibleTools:
         schema = wire.get("inputSchema")
         return schema if isinstance(schema, dict) else None
 
-    def _all(self) -> Iterator[JsonObject]:
-        yield from self.meta.values()
-        for tool in self.tools.values():
-            yield tool.wire
-
-    def _after(self, cursor: str | None) -> Iterator[JsonObject]:
+    def _list_after(self, cursor: str | None) -> Iterator[JsonObject]:
         if cursor is None:
-            yield from self._all()
+            yield from self.meta.values()
+            yield from (tool.wire for tool in self.tools.values())
             return
         last = cursor.removeprefix(_AFTER)
         if not cursor.startswith(_AFTER) or not last:
@@ -334,21 +328,20 @@ def _meta_tool(name: str, context: InstructionsContext, serving: ServingOptions)
     return {**wire, "outputSchema": OUTPUTS[name]} if name in OUTPUTS else wire
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class FindableTools:
     """The tools of a snapshot that searches can find and clients can call, each made on demand."""
 
-    def __init__(self, snapshot: Snapshot) -> None:
-        """Begin without having made any."""
-        self._snapshot = snapshot
-        self._made: dict[str, ListedTool | None] = {}
+    snapshot: Snapshot
+    _made: dict[str, ListedTool | None] = field(default_factory=dict)
 
     def get(self, name: str) -> ListedTool | None:
         """Return the tool *name*; `None` if it does not exist, is disabled or cannot be called."""
-        tool = self._snapshot.catalog.get(name)
+        tool = self.snapshot.catalog.get(name)
         if tool is None or tool.id != name:
             return None
         if name not in self._made:
-            is_shown = tool.enabled and self._snapshot.can_call(tool)
+            is_shown = tool.enabled and self.snapshot.can_call(tool)
             self._made[name] = export_tool(tool) if is_shown else None
         return self._made[name]
 
@@ -420,23 +413,20 @@ class Catalogue:
     """
 
     def __init__(self, gateway: Gateway, serving: ServingOptions) -> None:
-        """Start with the names of the sources alone."""
         self._gateway = gateway
         self._serving = serving
-        self._lock: anyio.Lock | None = None
+        self._lock = anyio.Lock()
         context = InstructionsContext.from_sources(gateway.sources)
         self.known = CatalogueState(None, context, VisibleTools(meta_tools(context, serving)))
 
     async def latest(self) -> CatalogueState:
         """Return the current state, after the sources have been read once."""
-        if self._lock is None:
-            self._lock = anyio.Lock()
         snapshot = await self._gateway.snapshot()
         if self._is_known(snapshot):
             return self.known
         async with self._lock:
             if not self._is_known(snapshot):
-                self.known = await anyio.to_thread.run_sync(self._state, snapshot)
+                self.known = await anyio.to_thread.run_sync(self._compute_state, snapshot)
         return self.known
 
     async def within(self, seconds: float) -> CatalogueState:
@@ -468,7 +458,7 @@ class Catalogue:
             primitives is None or primitives.directory is not directory
         )
 
-    def _state(self, snapshot: Snapshot) -> CatalogueState:
+    def _compute_state(self, snapshot: Snapshot) -> CatalogueState:
         tools = tuple(tool for tool in snapshot.catalog.tools if tool.enabled)
         context = InstructionsContext.of(tools, self._gateway.sources)
         primitives = self.known.primitives

@@ -9,9 +9,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import Any, Self, get_args
 from uuid import uuid4
 
+from anyio.abc import TaskGroup
 from mcp.server import ServerRequestContext
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult
@@ -24,6 +25,7 @@ from mcp.server.subscriptions import (
     ServerEvent,
     ToolsListChanged,
 )
+from mcp.shared.dispatcher import Outbound
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -39,16 +41,9 @@ from mcpg.catalog.model import Tool
 from mcpg.errors import McpgError
 from mcpg.gateway.serve import INVOKE, PROMPT, READ, SEARCH
 from mcpg.gateway.serve.answers import bound_error, line, size
-from mcpg.sources.live.requests import Progress
+from mcpg.sources.live.requests import Caller, Progress
 from mcpg.sources.live.server_requests import ELICITATION, ROOTS, SAMPLING
 from mcpg.text.json_values import JsonObject
-
-if TYPE_CHECKING:
-    from anyio.abc import TaskGroup
-    from mcp.shared.dispatcher import Outbound
-
-    from mcpg.sources.live.requests import Caller
-
 
 Context = ServerRequestContext[Any, Any]
 
@@ -83,10 +78,15 @@ class ClientRequest:
     @classmethod
     def of(cls, context: Context, caller: Any, own: str = "") -> Self:
         """Return the request of *context* by *caller*, to the server with the id *own*."""
-        meta = forward_meta(context)
+        given = context.params or {}
+        stated = given.get("_meta")
+        meta: JsonObject = {
+            key: value
+            for key, value in (stated if isinstance(stated, dict) else {}).items()
+            if key == LOG_LEVEL_META_KEY or not (key in _OURS or key.startswith(_OF_PROTOCOL))
+        }
         if caller.level is not None:
             meta.setdefault(LOG_LEVEL_META_KEY, caller.level)
-        given = context.params or {}
         params = {name: given[name] for name in _INPUT if name in given}
         session = derive_session_id(context, own)
         return cls(caller.report, session, meta, context.protocol_version, params)
@@ -99,17 +99,6 @@ class ClientRequest:
             "meta": self.meta,
             "params": self.params,
         }
-
-
-def forward_meta(context: Context) -> JsonObject:
-    """Return the `_meta` of a request as far as it concerns the server behind us."""
-    given: Any = (context.params or {}).get("_meta")
-    members: JsonObject = given if isinstance(given, dict) else {}
-    return {
-        key: value
-        for key, value in members.items()
-        if key == LOG_LEVEL_META_KEY or not (key in _OURS or key.startswith(_OF_PROTOCOL))
-    }
 
 
 def session_key(context: Context) -> str | None:
@@ -201,6 +190,7 @@ _FINDING = ("matches", "prerequisites")
 _READERS = {"resources": READ, "prompts": PROMPT}
 
 
+@dataclass(eq=False, slots=True)
 class FoundTools:
     """The found tools of one client, in the order of its list.
 
@@ -209,10 +199,8 @@ class FoundTools:
     precedes the first that has changed.
     """
 
-    def __init__(self) -> None:
-        """Begin without tools."""
-        self._listed: tuple[str, ...] = ()
-        self._recent: dict[str, None] = {}
+    _listed: tuple[str, ...] = ()
+    _recent: dict[str, None] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names in the order of the list."""
@@ -231,7 +219,7 @@ class FoundTools:
         for name in filter(exists, self._listed):
             self._recent.setdefault(name)
         for name in reversed(new):
-            self._renew(name)
+            self._recent[name] = self._recent.pop(name, None)
         kept = [*filter(exists, self._recent)][-MOST_FOUND:]
         before, self._recent = self._listed, dict.fromkeys(kept)
         self._listed = tuple(name for name in dict.fromkeys((*before, *new)) if name in kept)
@@ -240,13 +228,10 @@ class FoundTools:
     def note_call(self, name: str) -> None:
         """Note that a tool is called, so that others make room before it."""
         if name in self._recent:
-            self._renew(name)
-
-    def _renew(self, name: str) -> None:
-        self._recent.pop(name, None)
-        self._recent[name] = None
+            self._recent[name] = self._recent.pop(name)
 
 
+@dataclass(slots=True)
 class ClientView:
     """What a client sees of the tools.
 
@@ -256,10 +241,8 @@ class ClientView:
         sent: Hashes of the lists that it was sent since it was last notified of a change.
     """
 
-    def __init__(self, found: FoundTools | None) -> None:
-        """Begin with a client that has listed nothing."""
-        self.found = found
-        self.sent: set[int] = set()
+    found: FoundTools | None
+    sent: set[int] = field(default_factory=set)
 
     async def is_stale(self, current: Callable[[ClientView], Awaitable[int]]) -> bool:
         """Return whether the client has another list than the *current* one; forget it if so."""
@@ -347,6 +330,7 @@ def check_capability(
         raise MCPError(INVALID_REQUEST, _REFUSALS.get(method, "Request not supported"))
 
 
+@dataclass(slots=True)
 class _UnreadNotifications:
     """The notifications that a client has yet to read, each of which takes some room.
 
@@ -354,11 +338,10 @@ class _UnreadNotifications:
     so that a client that has stopped reading takes no more memory.
     """
 
-    def __init__(self) -> None:
-        self._changes: set[tuple[str, str] | None] = set()
-        self._bytes = 0
+    _changes: set[tuple[str, str] | None] = field(default_factory=set)
+    _bytes: int = 0
 
-    async def send(self, channel: Outbound, method: str, params: JsonObject) -> None:
+    async def notify(self, channel: Outbound, method: str, params: JsonObject) -> None:
         change = (method, str(params.get("uri"))) if method.endswith(_ANNOUNCEMENTS) else None
         room = 0 if change else max(size(params), _LEAST_BYTES)
         if change in self._changes or (room and 0 < self._bytes > _UNREAD_BYTES - room):
@@ -373,24 +356,24 @@ class _UnreadNotifications:
             self._bytes -= room
 
 
+@dataclass(eq=False, slots=True)
 class Client:
     """A connected client of the protocol up to 2025-11-25.
 
     Attributes:
+        connection: Its connection.
         identity: Its identity, which no later client has.
         level: The least level of log messages that it wants, `None` for any.
         uris: The resources that it has subscribed to, by its addresses.
         view: What it sees of the tools.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        """Represent the client of *connection*."""
-        self.identity: Hashable = object()
-        self.level: str | None = None
-        self.uris: set[str] = set()
-        self.view = ClientView(FoundTools())
-        self._connection = connection
-        self._unread = _UnreadNotifications()
+    connection: Connection
+    identity: Hashable = field(default_factory=object)
+    level: str | None = None
+    uris: set[str] = field(default_factory=set)
+    view: ClientView = field(default_factory=lambda: ClientView(FoundTools()))
+    _unread: _UnreadNotifications = field(default_factory=_UnreadNotifications)
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         """Return its response to a request that belongs to none of its own.
@@ -398,13 +381,13 @@ class Client:
         Raises:
             MCPError: It refuses.
         """
-        check_capability(self._connection.client_capabilities, method, params)
-        return await self._connection.send_raw_request(method, params or None)
+        check_capability(self.connection.client_capabilities, method, params)
+        return await self.connection.send_raw_request(method, params or None)
 
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send a notification, unless it is a log message that it does not want."""
         if method != _MESSAGE or is_logged(params, self.level):
-            await self._unread.send(self._connection, method, params)
+            await self._unread.notify(self.connection, method, params)
 
 
 def is_logged(params: Mapping[str, Any], level: str | None) -> bool:
@@ -574,14 +557,12 @@ class RequestCaller:
 
     async def tell(self, method: str, params: JsonObject) -> None:
         """Send a notification of a server to the client, unless it does not want it."""
-        if method == _MESSAGE and not self._is_logged(params):
-            return
+        if method == _MESSAGE:
+            meta = (self.context.params or {}).get("_meta") or {}
+            stated = meta.get(LOG_LEVEL_META_KEY)
+            wanted = self.level if self._client is not None else stated
+            is_unasked = self._client is None and stated not in _LEVELS
+            if is_unasked or not is_logged(params, wanted):
+                return
         channel = self.context.session._request_outbound  # noqa: SLF001 - as above
-        await self._unread.send(channel, method, params)
-
-    def _is_logged(self, params: JsonObject) -> bool:
-        if self._client is not None:
-            return is_logged(params, self._client.level)
-        meta = (self.context.params or {}).get("_meta") or {}
-        level = meta.get(LOG_LEVEL_META_KEY)
-        return level in _LEVELS and is_logged(params, level)
+        await self._unread.notify(channel, method, params)

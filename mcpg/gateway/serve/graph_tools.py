@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -14,6 +13,7 @@ import anyio.to_thread
 from mcpg.documents.model import ToolDocument
 from mcpg.gateway.serve import ServingOptions
 from mcpg.gateway.serve.answers import first_that_fits, line
+from mcpg.gateway.serve.catalogue import Catalogue
 from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
 from mcpg.gateway.snapshots import Snapshot
 from mcpg.graph import exports
@@ -24,16 +24,13 @@ from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import to_json
 
-if TYPE_CHECKING:
-    from mcpg.gateway.serve.catalogue import Catalogue
-
 Arguments = dict[str, Any]
-Answer = TypeVar("Answer")
 
 _LIMITS = Limits(seconds=10, rows=10_000)
 _SHARES = (1, 0.5, 0.25, 0.1, 0)
 _EVIDENCE = (6, 2, 0)
 _MESSAGE = 240
+_OUTER = ("schema", "diagnostics")
 _TOO_LARGE = "the graph is too large to be given whole: name tools in `around`, with less `depth`"
 
 
@@ -41,23 +38,17 @@ class GraphTools:
     """Handles calls of the meta-tools of the graph, one after another."""
 
     def __init__(self, catalogue: Catalogue, serving: ServingOptions) -> None:
-        """Serve the graph of *catalogue*."""
         self._catalogue = catalogue
         self._serving = serving
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._limiter = anyio.CapacityLimiter(1)
         self._searcher: tuple[Snapshot, GraphSearcher] | None = None
 
     async def describe(self, _: Arguments) -> JsonObject:
         """Describe the classes and predicates of the graph."""
-        snapshot = await self._snapshot()
-
-        return await self._in_thread(
-            lambda: self._fit_answers(_schema_answers(schema_of(_whole(snapshot))))
-        )
+        return await self._answer(lambda now: _schema_answers(schema_of(_find_documents(now))))
 
     async def search(self, arguments: Arguments) -> JsonObject:
         """Find nodes by the predicates of the graph."""
-        snapshot = await self._snapshot()
         endpoints = tuple(arguments.get("endpoints", ()))
         request = GraphSearchRequest(
             arguments["query"],
@@ -67,66 +58,52 @@ class GraphTools:
             True,
             endpoints,
         )
+        uses_lexicon = self._serving.search.get("lexicon", True)
 
-        return await self._in_thread(
-            lambda: self._fit_answers(_search_answers(self._get_searcher(snapshot).search(request)))
-        )
+        def work(now: Snapshot) -> Iterator[JsonObject]:
+            def rank(query: str, limit: int) -> Iterator[tuple[str, float]]:
+                result = now.engine.search(query, limit=limit, lexicon=uses_lexicon)
+                return ((match.tool_id, match.score) for match in result.matches)
+
+            if self._searcher is None or self._searcher[0] is not now:
+                allowed = self._serving.endpoints
+                found = _find_documents(now)
+                searcher = GraphSearcher(found, allowed=allowed, fallback=rank, limits=_LIMITS)
+                self._searcher = now, searcher
+            return _search_answers(self._searcher[1].search(request))
+
+        return await self._answer(work)
 
     async def export(self, arguments: Arguments) -> JsonObject:
         """Write the graph, or a part of it."""
-        snapshot = await self._snapshot()
         form = arguments.get("format", USUAL_FORMAT)
         around = arguments.get("around", [])
         depth = int(arguments.get("depth", 1))
 
-        def work() -> JsonObject:
-            documents = _whole(snapshot)
+        def work(now: Snapshot) -> Iterator[JsonObject]:
+            documents = _find_documents(now)
             if around:
-                named = {snapshot.catalog.find_named(name).id for name in around}
+                named = {now.catalog.find_named(name).id for name in around}
                 roots = {one.uri for one in documents if one.tool.id in named}
                 documents = select_subgraph(documents, neighbourhood(documents, roots, depth))
-            return self._fit_answers(_export_answers(documents, form))
+            return _export_answers(documents, form)
 
-        return await self._in_thread(work)
+        return await self._answer(work)
 
-    def _fit_answers(self, answers: Iterator[JsonObject]) -> JsonObject:
-        return first_that_fits(answers, self._serving.answer_bytes)
-
-    def _get_searcher(self, snapshot: Snapshot) -> GraphSearcher:
-        if self._searcher is None or self._searcher[0] is not snapshot:
-            searcher = GraphSearcher(
-                _whole(snapshot),
-                allowed=self._serving.endpoints,
-                fallback=partial(
-                    _rank_tools, snapshot, uses_lexicon=self._serving.search.get("lexicon", True)
-                ),
-                limits=_LIMITS,
-            )
-            self._searcher = snapshot, searcher
-        return self._searcher[1]
-
-    async def _snapshot(self) -> Snapshot:
+    async def _answer(self, work: Callable[[Snapshot], Iterator[JsonObject]]) -> JsonObject:
+        """Return the first answer that fits of those that *work* finds in the latest snapshot."""
         known = await self._catalogue.latest()
         assert known.snapshot is not None  # noqa: S101 - the latest has one
-        return known.snapshot
-
-    async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(1)
-        return await anyio.to_thread.run_sync(work, limiter=self._limiter)
+        snapshot, room = known.snapshot, self._serving.answer_bytes
+        return await anyio.to_thread.run_sync(
+            lambda: first_that_fits(work(snapshot), room), limiter=self._limiter
+        )
 
 
-def _whole(snapshot: Snapshot) -> list[ToolDocument]:
+def _find_documents(snapshot: Snapshot) -> list[ToolDocument]:
     """Return the documents of the enabled tools, and the pages."""
     enabled = (one for one in snapshot.engine.documents.values() if one.tool.enabled)
     return distinct_documents((*enabled, *snapshot.engine.pages))[0]
-
-
-def _rank_tools(
-    snapshot: Snapshot, query: str, limit: int, *, uses_lexicon: bool
-) -> Iterator[tuple[str, float]]:
-    result = snapshot.engine.search(query, limit=limit, lexicon=uses_lexicon)
-    return ((match.tool_id, match.score) for match in result.matches)
 
 
 def _schema_answers(found: GraphSchema) -> Iterator[JsonObject]:
@@ -141,9 +118,6 @@ def _schema_answers(found: GraphSchema) -> Iterator[JsonObject]:
         omitted = _count(kept) - _count(cut)
         how = f"ask in SPARQL, with the prefixes given here ({omitted:,} of the rarest left out)"
         yield cut | _truncation_note(omitted, how)
-
-
-_OUTER = ("schema", "diagnostics")
 
 
 def _count(answer: JsonObject) -> int:
@@ -183,18 +157,14 @@ def _export_answers(documents: Sequence[ToolDocument], form: str) -> Iterator[Js
     edges = sum(len(document.links) for document in documents)
     tools = sum(not document.is_page for document in documents)
     counts: JsonObject = {"format": form, "tools": tools, "edges": edges}
-    yield {**counts, "text": _write_graph(documents, form)}
-    yield {**counts, **_truncation_note(len(documents), _TOO_LARGE)}
-
-
-def _write_graph(documents: Sequence[ToolDocument], form: str) -> str:
     triples = triples_of(documents)
-    if form == "turtle":
-        return "".join(exports.turtle(triples))
-    if form == "json-ld":
-        return "".join(exports.json_ld(triples))
-    draw = exports.mermaid if form == "mermaid" else exports.dot
-    return "".join(draw(build_network(triples)))
+    if form in ("turtle", "json-ld"):
+        parts = (exports.turtle if form == "turtle" else exports.json_ld)(triples)
+    else:
+        draw = exports.mermaid if form == "mermaid" else exports.dot
+        parts = draw(build_network(triples))
+    yield {**counts, "text": "".join(parts)}
+    yield {**counts, **_truncation_note(len(documents), _TOO_LARGE)}
 
 
 def _truncation_note(omitted: int, how: str) -> JsonObject:

@@ -7,7 +7,7 @@ import hmac
 import json
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any
@@ -58,13 +58,6 @@ class AccessRules:
     requests: int = 64
     body_seconds: float = 30.0
 
-    def settings(self) -> TransportSecuritySettings:
-        """Return the allowed hosts and origins for the SDK."""
-        names = (*LOOPBACK, *self.hosts)
-        hosts = [form for name in names for form in (name, f"{name}:*")]
-        origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
-        return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
-
 
 class _RequestKind(Enum):
     """What a request does: runs a call, gets a stream of notifications, or ends at once."""
@@ -82,7 +75,11 @@ class AccessCheck:
         self._app = app
         self._rules = rules
         self._body_bytes = body_bytes
-        self._security = TransportSecurityMiddleware(rules.settings())
+        hosts = [form for name in (*LOOPBACK, *rules.hosts) for form in (name, f"{name}:*")]
+        origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
+        self._security = TransportSecurityMiddleware(
+            TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+        )
         self._streams: set[anyio.CancelScope] = set()
         self._busy = 0
         self._arriving_bytes = 0
@@ -102,8 +99,8 @@ class AccessCheck:
             await self._app(scope, receive, send)
             return
         request = Request(scope)
-        refusal = await self._security.validate_request(request) or self._refusal(request)
-        body = refusal or await self._body(receive)
+        refusal = await self._security.validate_request(request) or self._refuse(request)
+        body = refusal or await self._read_body(receive)
         if isinstance(body, Response):
             await body(scope, receive, send)
             return
@@ -114,23 +111,20 @@ class AccessCheck:
 
         await self._handle(_classify(request.method, body), scope, replay, send)
 
-    def _refusal(self, request: Request) -> PlainTextResponse | None:
+    def _refuse(self, request: Request) -> PlainTextResponse | None:
         size = sum(len(name) + len(value) for name, value in request.headers.raw)
         if size > _HEADER_BYTES:
             return PlainTextResponse("headers too large", 431)
-        if not self._is_authorized(request):
-            headers = {"WWW-Authenticate": 'Bearer realm="mcpg"'}
-            return PlainTextResponse("bearer token required", 401, headers)
-        return None
-
-    def _is_authorized(self, request: Request) -> bool:
         if not self._rules.token:
-            return True
+            return None
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         given, wanted = token.strip().encode("latin-1"), self._rules.token.encode()
-        return hmac.compare_digest(given, wanted) and scheme.lower() == "bearer"
+        if hmac.compare_digest(given, wanted) and scheme.lower() == "bearer":
+            return None
+        headers = {"WWW-Authenticate": 'Bearer realm="mcpg"'}
+        return PlainTextResponse("bearer token required", 401, headers)
 
-    async def _body(self, receive: Receive) -> bytes | PlainTextResponse:
+    async def _read_body(self, receive: Receive) -> bytes | PlainTextResponse:
         """Return the body of a request, or the refusal of one that is late or too much."""
         body = bytearray()
         try:
@@ -155,7 +149,12 @@ class AccessCheck:
             refusal = PlainTextResponse("the server is shutting down", 503, {"Retry-After": "5"})
             await refusal(scope, receive, send)
         elif kind is _RequestKind.STREAM:
-            await self._stream(scope, receive, send)
+            with anyio.CancelScope() as stream:
+                self._streams.add(stream)
+                try:
+                    await self._app(scope, receive, send)
+                finally:
+                    self._streams.discard(stream)
         elif kind is _RequestKind.BRIEF:  # a call that is under way may wait for it
             await self._app(scope, receive, send)
         elif self._busy >= self._rules.requests:
@@ -166,14 +165,6 @@ class AccessCheck:
                 await self._app(scope, receive, send)
             finally:
                 self._busy -= 1
-
-    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        with anyio.CancelScope() as stream:
-            self._streams.add(stream)
-            try:
-                await self._app(scope, receive, send)
-            finally:
-                self._streams.discard(stream)
 
 
 def _classify(method: str, body: bytes) -> _RequestKind:
@@ -271,13 +262,13 @@ async def serve_http(
     application = Starlette(
         routes=[
             Route(PATH, endpoint=StreamableHTTPASGIApp(manager)),
-            Route(HEALTH, endpoint=_healthy, methods=["GET"]),
+            Route(HEALTH, endpoint=_report_health, methods=["GET"]),
         ]
     )
     guard = AccessCheck(application, http.rules, http.body_bytes)
     served.relay.has_many = True
-    server = _SignalFreeServer(_configuration(guard, http))
-    with _listening(http) as (listener, address):
+    server = _SignalFreeServer(_configure_uvicorn(guard, http))
+    with _listen(http) as (listener, address):
         async with served.running(), manager.run(), anyio.create_task_group() as group:
             group.start_soon(on_signal, server.end)
             server.closing = guard.close
@@ -290,11 +281,11 @@ async def serve_http(
             group.cancel_scope.cancel()
 
 
-async def _healthy(_: Request) -> JSONResponse:
+async def _report_health(_: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-def _configuration(guard: AccessCheck, http: HttpOptions) -> uvicorn.Config:
+def _configure_uvicorn(guard: AccessCheck, http: HttpOptions) -> uvicorn.Config:
     return uvicorn.Config(
         guard,
         http=type(
@@ -316,33 +307,26 @@ def _configuration(guard: AccessCheck, http: HttpOptions) -> uvicorn.Config:
 
 
 @contextmanager
-def _listening(http: HttpOptions) -> Iterator[tuple[socket.socket, str]]:
+def _listen(http: HttpOptions) -> Iterator[tuple[socket.socket, str]]:
     name = http.host.strip("[]")
-    try:
-        known = socket.getaddrinfo(name, http.port, type=socket.SOCK_STREAM)
-        family, kind, protocol, _, address = known[0]
-        # Told the protocol, asyncio sends small answers at once.
-        listener = socket.socket(family, kind, protocol)
-    except OSError as fault:
-        raise _cannot_listen(http, fault) from None
-    with listener:
+    with ExitStack() as held:
         try:
+            known = socket.getaddrinfo(name, http.port, type=socket.SOCK_STREAM)
+            family, kind, protocol, _, address = known[0]
+            # Told the protocol, asyncio sends small answers at once.
+            listener = held.enter_context(socket.socket(family, kind, protocol))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(address)
             listener.listen(128)
         except OSError as fault:
-            raise _cannot_listen(http, fault) from None
+            reason = (fault.strerror or "it is no address").lower()
+            raise UsageError(
+                f"cannot listen: {reason}",
+                place=f"{http.host}:{http.port}",
+                remedy="choose another address or port",
+            ) from None
         host = f"[{name}]" if ":" in name else name
         yield listener, f"{host}:{listener.getsockname()[1]}"
-
-
-def _cannot_listen(http: HttpOptions, fault: OSError) -> UsageError:
-    reason = (fault.strerror or "it is no address").lower()
-    return UsageError(
-        f"cannot listen: {reason}",
-        place=f"{http.host}:{http.port}",
-        remedy="choose another address or port",
-    )
 
 
 class _SignalFreeServer(uvicorn.Server):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import mcp_types as types
+from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -19,15 +21,13 @@ from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.errors import NotFoundError
-from mcpg.gateway.gateway import is_brief_search
+from mcpg.gateway.gateway import Gateway, is_brief_search
 from mcpg.gateway.prompts_and_resources import Directory, RequestError
 from mcpg.gateway.serve import READ, ServingOptions
 from mcpg.gateway.serve.answers import (
     encode_json,
     line,
     make_error_result,
-    pass_on_result,
-    repair_value,
     size,
     text_block,
     text_prefix,
@@ -35,6 +35,8 @@ from mcpg.gateway.serve.answers import (
 from mcpg.gateway.serve.clients import (
     MOST_URIS,
     ClientRequest,
+    Clients,
+    Context,
     check_subscriptions,
     keep_unaltered,
     make_mcp_error,
@@ -42,17 +44,10 @@ from mcpg.gateway.serve.clients import (
 from mcpg.index.reader import Index
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.sources.client_config import Server as McpServer
+from mcpg.sources.live.requests import Caller
 from mcpg.sources.model import SourceBatch
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import SHOWN_DECIMALS
-
-if TYPE_CHECKING:
-    from mcp.server.lowlevel import Server
-
-    from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.serve.clients import Clients, Context
-    from mcpg.sources.live.requests import Caller
-
 
 _MOST = 5000
 _TEXT = 2000
@@ -80,11 +75,22 @@ class PrimitiveIndex:
         """Build the index; without prompts and resources there is none."""
         self.directory = directory
         self._items: dict[tuple[str, str], tuple[str, JsonObject]] = {}
-        for kind, item in islice(_items(directory), _MOST):
-            self._items[self._free(item)] = kind, item
+        items: Iterable[tuple[str, JsonObject]] = (
+            (kind, item)
+            for kind in ("prompts", "resources", "templates")
+            for item in getattr(directory, kind).values()
+        )
+        for kind, item in islice(items, _MOST):
+            meta: Any = item["_meta"]
+            source, name, number = str(meta["sourceId"]), str(item["name"])[:_TEXT], 1
+            unique = name
+            while (source, unique) in self._items:  # numbered where another has both
+                number += 1
+                unique = f"{name} {number}"
+            self._items[source, unique] = kind, item
         self._engine: Engine | None = None
         if self._items:
-            tools = tuple(_document(key, *one) for key, one in self._items.items())
+            tools = tuple(_make_document(key, *one) for key, one in self._items.items())
             assembly = assemble(SourceBatch(tools=tools), texts=False)
             self._engine = Engine(Index(compile_assembly(assembly)))
 
@@ -92,20 +98,8 @@ class PrimitiveIndex:
     def kinds(self) -> frozenset[str]:
         """The kinds of which there are any: `prompts` and `resources`."""
         known = self.directory
-        has_resources = bool(known.resources or known.templates)
-        return frozenset(
-            (*(("prompts",) if known.prompts else ()), *(("resources",) if has_resources else ()))
-        )
-
-    def _free(self, item: JsonObject) -> tuple[str, str]:
-        """Return the source and the name of *item*, numbered where another has both."""
-        meta: Any = item["_meta"]
-        source, name, number = str(meta["sourceId"]), str(item["name"])[:_TEXT], 1
-        found = name
-        while (source, found) in self._items:
-            number += 1
-            found = f"{name} {number}"
-        return source, found
+        items = {"prompts": known.prompts, "resources": known.resources or known.templates}
+        return frozenset(kind for kind, found in items.items() if found)
 
     def is_brief(self, query: str, sources: Sequence[str] = ()) -> bool:
         """Return whether the same search is sure to be short."""
@@ -128,14 +122,7 @@ class PrimitiveIndex:
         ]
 
 
-def _items(directory: Directory) -> Iterator[tuple[str, JsonObject]]:
-    for kind in ("prompts", "resources", "templates"):
-        items: dict[str, JsonObject] = getattr(directory, kind)
-        for item in items.values():
-            yield kind, item
-
-
-def _document(key: tuple[str, str], kind: str, item: JsonObject) -> Tool:
+def _make_document(key: tuple[str, str], kind: str, item: JsonObject) -> Tool:
     """Return a document of *item* that can be searched, under its unique *key*."""
     uri = str(item.get("uri") or item.get("uriTemplate") or "")
     words = (item.get("title") or item.get("name"), item.get("description"), uri)
@@ -187,49 +174,8 @@ def _describe_item(found: ItemMatch, characters: int) -> JsonObject:
     return {**shown, "score": round(found.score, SHOWN_DECIMALS)}
 
 
-class PrimitiveTools:
-    """Reads resources and gets prompts for a model, whose client may do neither."""
-
-    def __init__(self, gateway: Gateway, serving: ServingOptions) -> None:
-        """Serve those of *gateway*."""
-        self._gateway = gateway
-        self._serving = serving
-
-    async def read(self, arguments: dict[str, Any], request: ClientRequest) -> JsonObject:
-        """Return the contents of a resource as embedded resources, as far as they fit.
-
-        Raises:
-            McpgError: There is none, or its server fails.
-        """
-        params: JsonObject = {**request.params, "_meta": request.meta}
-        result = await self._gateway.primitives.read(arguments["uri"], params, request.progress)
-        if result.get("resultType") == "input_required":
-            return result
-        contents: Any = repair_value(result.get("contents", []))
-        offset = int(arguments.get("offset", 0))
-        return resource_answer(contents, offset, self._serving.result_bytes)
-
-    async def prompt(self, arguments: dict[str, Any], request: ClientRequest) -> JsonObject:
-        """Return the messages of a prompt, each text with its role.
-
-        Raises:
-            McpgError: There is none, or its server fails.
-        """
-        params: JsonObject = {**request.params, "_meta": request.meta}
-        if "arguments" in arguments:
-            params["arguments"] = arguments["arguments"]
-        result = await self._gateway.primitives.prompt(arguments["name"], params, request.progress)
-        if result.get("resultType") == "input_required":
-            return result
-        messages: Any = result.get("messages", [])
-        return self._fit_blocks([_message(one) for one in messages])
-
-    def _fit_blocks(self, blocks: list[JsonValue]) -> JsonObject:
-        result: JsonObject = repair_value({"content": blocks, "isError": False})
-        return pass_on_result(result, self._serving.result_bytes, structured_needed=False)
-
-
-def _message(message: Any) -> JsonValue:
+def show_message(message: Any) -> JsonValue:
+    """Return a message of a prompt as a content block; a text begins with its role."""
     content = message.get("content")
     if not isinstance(content, dict):
         return text_block(encode_json(message))
@@ -259,8 +205,8 @@ def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) ->
         return make_error_result(
             f"the text of the resource has {characters:,} characters: lower `offset`"
         )
-    rest = _after(contents, offset) if offset else contents
-    shown, count, refused = _fitting(rest, budget - _NOTE_BYTES)
+    rest = _skip_text(contents, offset) if offset else contents
+    shown, count, refused = _fit_contents(rest, budget - _NOTE_BYTES)
     end = offset + count
     notes = [f"the text from character {end:,} to {characters:,} is omitted"]
     notes = notes if end < characters else []
@@ -273,7 +219,7 @@ def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) ->
     return {"content": [*shown, text_block(f"[mcpg: {text}]")], "isError": not shown}
 
 
-def _after(contents: Iterable[JsonObject], offset: int) -> list[JsonObject]:
+def _skip_text(contents: Iterable[JsonObject], offset: int) -> list[JsonObject]:
     """Return the texts among *contents* without the first *offset* characters of them all."""
     rest = []
     for one in contents:
@@ -284,7 +230,7 @@ def _after(contents: Iterable[JsonObject], offset: int) -> list[JsonObject]:
     return rest
 
 
-def _fitting(contents: Iterable[JsonObject], room: int) -> tuple[list[JsonValue], int, int]:
+def _fit_contents(contents: Iterable[JsonObject], room: int) -> tuple[list[JsonValue], int, int]:
     """Return what of *contents* fits *room* bytes, no text after one that was cut.
 
     Returns:
@@ -296,21 +242,21 @@ def _fitting(contents: Iterable[JsonObject], room: int) -> tuple[list[JsonValue]
         text = _text(one)
         if text is not None and is_cut:
             continue
-        kept = one if text is None else _cut(one, text, room)
+        kept = one
+        if text is not None:
+            frame = size(_embed_content({**one, "text": ""})) + 1
+            kept = {**one, "text": text_prefix(text, room - frame)}
         need = size(_embed_content(kept)) + 1
         is_cut = is_cut or (text is not None and (need > room or kept != one))
         if need > room:
-            refused += _decoded_size(one)
+            blob = one.get("blob")
+            digits = blob.rstrip("=") if isinstance(blob, str) else ""
+            refused += len(digits) * _BASE64[1] // _BASE64[0]
             continue
         shown.append(_embed_content(kept))
         characters += len(_text(kept) or "")
         room -= need
     return shown, characters, refused
-
-
-def _cut(content: JsonObject, text: str, room: int) -> JsonObject:
-    frame = size(_embed_content({**content, "text": ""})) + 1
-    return {**content, "text": text_prefix(text, room - frame)}
 
 
 def _embed_content(content: JsonObject) -> JsonObject:
@@ -323,16 +269,9 @@ def _text(content: JsonObject) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _decoded_size(content: JsonObject) -> int:
-    """Return the number of bytes that *content* holds in base64."""
-    blob = content.get("blob")
-    digits = blob.rstrip("=") if isinstance(blob, str) else ""
-    return len(digits) * _BASE64[1] // _BASE64[0]
-
-
-OnBehalf: TypeAlias = (
-    "Callable[[Context, Callable[[Caller], Awaitable[JsonObject]]], Awaitable[JsonObject]]"
-)
+OnBehalf: TypeAlias = Callable[
+    [Context, Callable[[Caller], Awaitable[JsonObject]]], Awaitable[JsonObject]
+]
 
 RESOURCE_NOT_FOUND = -32002
 """The code of the protocol up to 2025-11-25; later versions have invalid parameters."""
@@ -403,74 +342,52 @@ class PrimitiveHandlers:
     def register(self, sdk: Server[Any]) -> None:
         """Register the handlers, by which the capabilities are declared."""
         pages, request = types.PaginatedRequestParams, sdk.add_request_handler
-        request("resources/list", pages, self._resources)
-        request("resources/templates/list", pages, self._templates)
-        request("resources/read", types.ReadResourceRequestParams, self._read)
+        request("resources/list", pages, partial(self._list, "resources", "resources"))
+        templates = partial(self._list, "resourceTemplates", "templates")
+        request("resources/templates/list", pages, templates)
+        request("resources/read", types.ReadResourceRequestParams, self._forward)
         request("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
         request("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
-        request("prompts/list", pages, self._prompts)
-        request("prompts/get", types.GetPromptRequestParams, self._prompt)
-        request("completion/complete", types.CompleteRequestParams, self._complete)
+        request("prompts/list", pages, partial(self._list, "prompts", "prompts"))
+        request("prompts/get", types.GetPromptRequestParams, self._forward)
+        request("completion/complete", types.CompleteRequestParams, self._forward)
         request("logging/setLevel", types.SetLevelRequestParams, self._set_level)
         request(
             "subscriptions/listen", types.SubscriptionsListenRequestParams, self._listen_to_changes
         )
 
-    async def _resources(self, _: Context, params: types.PaginatedRequestParams) -> JsonObject:
-        return await self._list("resources", params, lambda known: known.resources)
-
-    async def _templates(self, _: Context, params: types.PaginatedRequestParams) -> JsonObject:
-        return await self._list("resourceTemplates", params, lambda known: known.templates)
-
-    async def _prompts(self, _: Context, params: types.PaginatedRequestParams) -> JsonObject:
-        return await self._list("prompts", params, lambda known: known.prompts)
-
     async def _list(
-        self,
-        member: str,
-        params: types.PaginatedRequestParams,
-        items: Callable[[Directory], dict[str, JsonObject]],
+        self, member: str, kind: str, _: Context, params: types.PaginatedRequestParams
     ) -> JsonObject:
         known = await self._gateway.primitives.list_directory(is_fresh=params.cursor is None)
-        shown, cursor = page(items(known), params.cursor)
+        shown, cursor = page(getattr(known, kind), params.cursor)
         more: JsonObject = {} if cursor is None else {"nextCursor": cursor}
         return keep_unaltered({**_LIST, member: [*shown], **more})
 
-    async def _read(self, context: Context, params: types.ReadResourceRequestParams) -> JsonObject:
-        async def work(caller: Caller) -> JsonObject:
-            request = ClientRequest.of(context, caller)
-            given = {**request.params, "_meta": request.meta}
-            return await self._gateway.primitives.read(params.uri, given, request.progress)
+    async def _forward(
+        self,
+        context: Context,
+        params: types.ReadResourceRequestParams
+        | types.GetPromptRequestParams
+        | types.CompleteRequestParams,
+    ) -> JsonObject:
+        """Return the result of a server, or its error."""
 
-        return await self._answer_request(context, work, RESOURCE_NOT_FOUND)
-
-    async def _prompt(self, context: Context, params: types.GetPromptRequestParams) -> JsonObject:
         async def work(caller: Caller) -> JsonObject:
             request = ClientRequest.of(context, caller)
             given: JsonObject = {**request.params, "_meta": request.meta}
+            known = self._gateway.primitives
+            if isinstance(params, types.ReadResourceRequestParams):
+                return await known.read(params.uri, given, request.progress)
+            if isinstance(params, types.CompleteRequestParams):
+                return await known.complete({**(context.params or {}), "_meta": request.meta})
             if params.arguments is not None:
                 given["arguments"] = {**params.arguments}
-            return await self._gateway.primitives.prompt(params.name, given, request.progress)
+            return await known.prompt(params.name, given, request.progress)
 
-        return await self._answer_request(context, work)
-
-    async def _complete(self, context: Context, _: types.CompleteRequestParams) -> JsonObject:
-        async def work(caller: Caller) -> JsonObject:
-            given: Any = {**(context.params or {})}
-            given["_meta"] = ClientRequest.of(context, caller).meta
-            return await self._gateway.primitives.complete(given)
-
-        return await self._answer_request(context, work)
-
-    async def _answer_request(
-        self,
-        context: Context,
-        work: Callable[[Caller], Awaitable[JsonObject]],
-        unknown: int = INVALID_PARAMS,
-    ) -> JsonObject:
-        """Return the result of *work*, with the error of the server where it has one."""
-        if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            unknown = INVALID_PARAMS
+        is_later = context.protocol_version in MODERN_PROTOCOL_VERSIONS
+        is_read = isinstance(params, types.ReadResourceRequestParams)
+        unknown = RESOURCE_NOT_FOUND if is_read and not is_later else INVALID_PARAMS
         try:
             result = await self._on_behalf(context, work)
         except NotFoundError as fault:

@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Hashable, Sized
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Sized
+from dataclasses import dataclass, field
+from typing import Any
 
 import anyio
+from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_REQUEST, REQUEST_TIMEOUT
 
 from mcpg.errors import Code, Diagnostic, info
 from mcpg.gateway.serve.answers import line
-from mcpg.gateway.serve.clients import Client, Clients, RequestCaller, check_capability
+from mcpg.gateway.serve.clients import Client, Clients, Context, RequestCaller, check_capability
 from mcpg.sources.client_config import Server
+from mcpg.sources.live.requests import Caller, MessageOrigin
 from mcpg.sources.live.server_requests import ELICITATION, ROOTS
 from mcpg.text.json_values import JsonObject
-
-if TYPE_CHECKING:
-    from anyio.abc import TaskGroup
-
-    from mcpg.gateway.serve.clients import Context
-    from mcpg.sources.live.requests import Caller, MessageOrigin
-
 
 _MOST = 256
 _KEPT = 60.0
 
 
-class _InterruptibleCall:
-    """A call that may be interrupted, the caller of its servers.
+class _InterruptibleCall(RequestCaller):
+    """A call that may be interrupted, the caller of its servers; its client has no connection.
 
     Attributes:
         scope: Cancels its work.
@@ -38,28 +34,16 @@ class _InterruptibleCall:
     """
 
     def __init__(self, context: Context, parked: Sized) -> None:
+        super().__init__(context, None)
         self.scope = anyio.CancelScope()
         self.result: JsonObject | Exception | None = None
         self.questions: JsonObject = {}
-        self._caller = RequestCaller(context, None)
         self._parked = parked
         self._turn = anyio.Event()
         self._answered = anyio.Event()
         self._answer: JsonObject = {}
         self._asked = 0
         self._lock = anyio.Lock()
-
-    @property
-    def client(self) -> Hashable | None:
-        return self._caller.client
-
-    @property
-    def takes_input(self) -> bool:
-        return True
-
-    @property
-    def context(self) -> Context:
-        return self._caller.context
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
         check_capability(self.context.session.client_capabilities, method, params)
@@ -78,19 +62,9 @@ class _InterruptibleCall:
                 self.questions = {}  # also one that the server has given up
             return self._answer
 
-    async def tell(self, method: str, params: JsonObject) -> None:
-        await self._caller.tell(method, params)
-
-    @property
-    def level(self) -> str | None:
-        return None
-
-    async def report(self, done: float, total: float | None, message: str | None) -> None:
-        await self._caller.report(done, total, message)
-
     def resume(self, context: Context, answers: Any) -> None:
         """Go on in the request *context*, with the client's *answers* by the keys of questions."""
-        self._caller.context = context
+        self.context = context
         for key in self.questions.keys() & (answers if isinstance(answers, dict) else ()):
             self._answer = answers[key]
             self.questions = {}
@@ -113,13 +87,12 @@ class _InterruptibleCall:
             self._turn.set()
 
 
+@dataclass(eq=False, slots=True)
 class PendingCalls:
     """Runs calls that are interrupted by questions to their client."""
 
-    def __init__(self) -> None:
-        """Begin without calls."""
-        self.group: TaskGroup | None = None
-        self._parked: dict[str, _InterruptibleCall] = {}
+    group: TaskGroup | None = None
+    _parked: dict[str, _InterruptibleCall] = field(default_factory=dict)
 
     async def run(
         self, context: Context, work: Callable[[Any], Awaitable[JsonObject]]
@@ -146,19 +119,6 @@ class PendingCalls:
         except BaseException:
             call.scope.cancel()
             raise
-        return self._take_turn(call)
-
-    async def _run(
-        self, call: _InterruptibleCall, work: Callable[[Any], Awaitable[JsonObject]]
-    ) -> None:
-        """Run a call; its result is kept for a while where the client has yet to come back."""
-        await call.run(work)
-        if call in self._parked.values():
-            await anyio.sleep(_KEPT)
-            for state in [one for one, parked in self._parked.items() if parked is call]:
-                del self._parked[state]
-
-    def _take_turn(self, call: _InterruptibleCall) -> JsonObject:
         if call.questions:
             state = secrets.token_urlsafe()
             self._parked[state] = call
@@ -171,6 +131,16 @@ class PendingCalls:
             raise call.result
         assert call.result is not None  # noqa: S101 - that was waited for
         return call.result
+
+    async def _run(
+        self, call: _InterruptibleCall, work: Callable[[Any], Awaitable[JsonObject]]
+    ) -> None:
+        """Run a call; its result is kept for a while where the client has yet to come back."""
+        await call.run(work)
+        if call in self._parked.values():
+            await anyio.sleep(_KEPT)
+            for state in [one for one, parked in self._parked.items() if parked is call]:
+                del self._parked[state]
 
 
 SOURCE = "sourceId"
@@ -238,7 +208,7 @@ class Relay:
         if method == ROOTS and not (origin.callers or self.has_many or self._arrived.is_set()):
             with anyio.move_on_after(_FIRST_CLIENT):
                 await self._arrived.wait()
-        asked = self._receiver(origin)
+        asked = self._find_receiver(origin)
         if asked is None:
             several = bool(origin.callers) or self.has_many
             raise MCPError(INVALID_REQUEST, _SEVERAL if several else "no client is connected")
@@ -259,28 +229,24 @@ class Relay:
             case ["resources", "updated"] if isinstance(uri, str):
                 await self._updated(server, uri)
             case ["elicitation", "complete"]:
-                await self._pass_on_completion(origin, params)
-
-    async def _pass_on_completion(self, origin: MessageOrigin, params: JsonObject) -> None:
-        """Pass on that an elicitation is complete; other clients ignore what they did not begin."""
-        receiver = self._receiver(origin)
-        if receiver is not None:
-            await receiver.tell(_ELICITED, params)
-            return
-        for client in self._clients:
-            self._clients.tell(client, _ELICITED, params)
+                receiver = self._find_receiver(origin)
+                if receiver is not None:
+                    await receiver.tell(_ELICITED, params)
+                    return
+                for client in self._clients:  # others ignore what they did not begin
+                    self._clients.tell(client, _ELICITED, params)
 
     async def _pass_on_log(self, origin: MessageOrigin, params: JsonObject) -> None:
         """Pass on a log message to the one client that it concerns."""
         name = line(origin.server.name or origin.server.place, _NAME)
-        receiver = self._receiver(origin)
+        receiver = self._find_receiver(origin)
         if receiver is not None:
             await receiver.tell(_MESSAGE, {"logger": name, **_add_source_meta(params, name)})
         elif self.has_many and origin.client is None:
             message = f"log messages of {name!r} are dropped: clients share its process"
             self._report(info(Code.LOG_DROPPED, message, origin.server.place))
 
-    def _receiver(self, origin: MessageOrigin) -> Caller | Client | None:
+    def _find_receiver(self, origin: MessageOrigin) -> Caller | Client | None:
         """Return the client that a message concerns, `None` if that is not certain.
 
         A message over a connection that clients share concerns the client of the request whose

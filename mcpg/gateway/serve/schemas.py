@@ -15,7 +15,7 @@ from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Hints, Tool
 from mcpg.gateway import serve
 from mcpg.gateway.serve import Exposure
-from mcpg.gateway.serve.answers import list_items, source_name
+from mcpg.gateway.serve.answers import source_name
 from mcpg.search.scope import MOST_TOOLS
 from mcpg.sources.registry import Source, has_runnable
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -37,8 +37,8 @@ _SCORE: JsonObject = {"type": "number", "minimum": 0, "maximum": 1}
 _FREE: JsonObject = {"type": "object"}
 
 
-def _object(properties: JsonObject, *required: str, is_open: bool = False) -> JsonObject:
-    named: list[JsonValue] = [*required]
+def _object(properties: JsonObject, required: str = "", *, is_open: bool = False) -> JsonObject:
+    named: list[JsonValue] = [*required.split()]
     schema: JsonObject = {"type": "object", "properties": properties, "required": named}
     return schema if is_open else {**schema, "additionalProperties": False}
 
@@ -52,13 +52,8 @@ def _text_schema(text: str, more: JsonObject | None = None) -> JsonObject:
 
 
 def _count(text: str, default: int, most: int) -> JsonObject:
-    return {
-        "type": "integer",
-        "description": text,
-        "minimum": 1,
-        "maximum": most,
-        "default": default,
-    }
+    bounds: JsonObject = {"minimum": 1, "maximum": most, "default": default}
+    return {"type": "integer", "description": text, **bounds}
 
 
 def _choice(text: str, values: tuple[str, ...]) -> JsonObject:
@@ -70,63 +65,44 @@ _QUERY = _text_schema("The task, in any words and any language; one task per que
 _CONTEXT = _text_schema("Further context of the task; it weighs less than the query.")
 _MATCH = _object(
     {
-        "toolId": _TEXT,
-        "sourceId": _TEXT,
-        "description": _TEXT,
+        **dict.fromkeys(("toolId", "sourceId", "description"), _TEXT),
         "score": _SCORE,
         "isConfident": {"type": "boolean"},
         "requiredArguments": _TEXTS,
         "omittedArguments": {"type": "integer"},
     },
-    "toolId",
-    "sourceId",
-    "score",
-    "isConfident",
-    "requiredArguments",
+    "toolId sourceId score isConfident requiredArguments",
 )
 _PRIMITIVE = _object(
     {
-        "name": _TEXT,
-        "uri": _TEXT,
-        "uriTemplate": _TEXT,
-        "sourceId": _TEXT,
-        "description": _TEXT,
+        **dict.fromkeys(("name", "uri", "uriTemplate", "sourceId", "description"), _TEXT),
         "arguments": _TEXTS,
         "score": _SCORE,
     },
-    "name",
-    "sourceId",
-    "score",
+    "name sourceId score",
 )
 _NEIGHBOUR_PARTS: JsonObject = {"toolId": _TEXT, "description": _TEXT, "because": _TEXT}
-_NEIGHBOUR = _object(_NEIGHBOUR_PARTS, "toolId", "because")
-_PREREQUISITE = _object({**_NEIGHBOUR_PARTS, "before": _TEXT}, "toolId", "because", "before")
+_NEIGHBOUR = _object(_NEIGHBOUR_PARTS, "toolId because")
+_PREREQUISITE = _object({**_NEIGHBOUR_PARTS, "before": _TEXT}, "toolId because before")
 _COMMON: JsonObject = {
     "advice": _text_schema("How to treat the answer, where confidence is low."),
     "notes": _TEXTS,
     "truncated": _object({"omitted": {"type": "integer"}, "howToGetTheRest": _TEXT}, is_open=True),
 }
 
-_DEPENDENCY = _object({"task": _TEXT, "because": _TEXT, "fills": _TEXTS}, "task", "because")
+_DEPENDENCY = _object({"task": _TEXT, "because": _TEXT, "fills": _TEXTS}, "task because")
 _TASK = _object(
     {
-        "id": _TEXT,
-        "toolId": _TEXT,
-        "sourceId": _TEXT,
-        "description": _TEXT,
+        **dict.fromkeys(("id", "toolId", "sourceId", "description"), _TEXT),
         "step": {"type": "integer"},
         "confidence": _SCORE,
         "isDestructive": {"type": "boolean"},
         "after": _list(_DEPENDENCY),
-        "provided": _list(_object({"toolId": _TEXT, "fills": _TEXT}, "toolId", "fills")),
+        "provided": _list(_object({"toolId": _TEXT, "fills": _TEXT}, "toolId fills")),
         "alternatives": _TEXTS,
         "because": _TEXT,
     },
-    "id",
-    "toolId",
-    "sourceId",
-    "step",
-    "confidence",
+    "id toolId sourceId step confidence",
 )
 
 _GRAPH_MATCH = _object(
@@ -137,9 +113,7 @@ _GRAPH_MATCH = _object(
         "score": _SCORE,
         "evidence": _list(_FREE),
     },
-    "node",
-    "label",
-    "score",
+    "node label score",
     is_open=True,
 )
 
@@ -334,35 +308,26 @@ OUTPUTS: dict[str, JsonObject] = {
             "tasks": _list(_TASK),
             "missing": _list(
                 _object(
-                    {"argument": _TEXT, "tasks": _TEXTS, "description": _TEXT}, "argument", "tasks"
+                    {"argument": _TEXT, "tasks": _TEXTS, "description": _TEXT}, "argument tasks"
                 )
             ),
             **_COMMON,
         },
-        "confidence",
-        "tasks",
+        "confidence tasks",
     ),
     serve.DESCRIBE: _object(
         {
-            "toolId": _TEXT,
-            "sourceId": _TEXT,
-            "toolName": _TEXT,
-            "title": _TEXT,
-            "description": _TEXT,
+            **dict.fromkeys(("toolId", "sourceId", "toolName", "title", "description"), _TEXT),
             "inputSchema": _FREE,
             "outputSchema": _FREE,
             "hints": _FREE,
             **_COMMON,
         },
-        "toolId",
-        "inputSchema",
+        "toolId inputSchema",
     ),
     serve.ASK: _object(
         {
-            "repo": _TEXT,
-            "branch": _TEXT,
-            "query": _TEXT,
-            "intent": _TEXT,
+            **dict.fromkeys(("repo", "branch", "query", "intent"), _TEXT),
             "decision": _FREE,
             "parsed": _FREE,
             "total": {"type": "integer"},
@@ -371,10 +336,7 @@ OUTPUTS: dict[str, JsonObject] = {
             "suggestions": _list(_FREE),
             **_COMMON,
         },
-        "query",
-        "intent",
-        "total",
-        "results",
+        "query intent total results",
     ),
     serve.GRAPH_SCHEMA: _object(
         {
@@ -408,9 +370,7 @@ OUTPUTS: dict[str, JsonObject] = {
             "text": _TEXT,
             **_COMMON,
         },
-        "format",
-        "tools",
-        "edges",
+        "format tools edges",
     ),
     serve.INDEX_BUILD: _object(
         {
@@ -418,14 +378,12 @@ OUTPUTS: dict[str, JsonObject] = {
             "edges": {"type": "integer"},
             "hasVectors": {"type": "boolean"},
             "sources": _list(
-                _object({"sourceId": _TEXT, "tools": {"type": "integer"}}, "sourceId", "tools")
+                _object({"sourceId": _TEXT, "tools": {"type": "integer"}}, "sourceId tools")
             ),
             "diagnostics": _list(_FREE),
             **_COMMON,
         },
-        "tools",
-        "sources",
-        "diagnostics",
+        "tools sources diagnostics",
     ),
 }
 """Output schema of each meta-tool but the one that calls tools, which returns their results."""
@@ -551,7 +509,9 @@ class InstructionsContext:
         return cls(tuple(names), counts.total(), has_runnable(sources))
 
     def __str__(self) -> str:
-        sources = list_items(self.sources, _NAMED)
+        rest = len(self.sources) - _NAMED
+        more = f" and {rest:,} more" if rest > 0 else ""
+        sources = f"{', '.join(self.sources[:_NAMED])}{more}"
         if self.tools is None:
             return f"the tools of {sources}" if sources else "the tools of other servers"
         if not self.tools:

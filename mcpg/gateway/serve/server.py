@@ -10,7 +10,6 @@ from uuid import uuid4
 
 import anyio
 import anyio.to_thread
-from mcp.server import ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
@@ -54,51 +53,6 @@ from mcpg.sources.live.requests import Caller, current_caller
 from mcpg.text.json_values import JsonObject
 
 _METHOD = 40
-
-
-class RequestLog:
-    """Middleware that logs requests."""
-
-    def __init__(self, write: Callable[[str], None], is_known: Callable[[str], bool]) -> None:
-        """Create a log.
-
-        Args:
-            write: Called with each line.
-            is_known: Whether a name is that of a tool; other names are not logged.
-        """
-        self._write = write
-        self._is_known = is_known
-
-    async def __call__(
-        self, ctx: ServerRequestContext[Any, Any], call_next: CallNext
-    ) -> HandlerResult:
-        """Handle a request, and log it afterwards."""
-        if ctx.request_id is None:
-            return await call_next(ctx)
-        start = time.perf_counter()
-        outcome = "cancelled"
-        try:
-            result = await call_next(ctx)
-            is_error = isinstance(result, dict) and result.get("isError") is True
-            outcome = "failed" if is_error else "done"
-        except MCPError as fault:
-            outcome = f"error {fault.error.code}"
-            raise
-        except Exception as fault:
-            outcome = type(fault).__name__
-            raise
-        finally:
-            milliseconds = (time.perf_counter() - start) * 1000
-            self._write(f"{self._describe_request(ctx)} {outcome} {milliseconds:.0f} ms")
-        return result
-
-    def _describe_request(self, context: ServerRequestContext[Any, Any]) -> str:
-        # Unknown methods and names are text that the client chose.
-        method = context.method if context.method.isprintable() else "?"
-        name = (context.params or {}).get("name")
-        if method[:_METHOD] != "tools/call" or not isinstance(name, str):
-            return method[:_METHOD]
-        return f"{method} {name if self._is_known(name) else '?'}"
 
 
 NAME = "mcpg"
@@ -165,7 +119,7 @@ class GatewayServer:
             self.sdk.add_notification_handler(method, NotificationParams, handler)
         self.sdk.middleware += [self._meet, pass_unaltered]
         if serving.log is not None:
-            self.sdk.middleware.append(RequestLog(serving.log, self._is_known))
+            self.sdk.middleware.append(self._log_request)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -196,23 +150,20 @@ class GatewayServer:
         self._read.set()
 
     async def _announce(self) -> None:
-        while True:
-            await self._changed.wait()
-            self._changed = anyio.Event()
-            with suppress(Exception):  # as above
-                await self._notify()
-
-    async def _notify(self) -> None:
-        """Notify clients whose list differs from the one that they were sent."""
-        known = await self._catalogue.latest()
-        self.sdk.instructions = instructions(known.context, self._serving.expose)
+        """Notify clients whose list differs from the one that they were sent, after changes."""
 
         async def current(view: ClientView) -> int:
             return (await self._catalogue.listing(known, view)).print
 
-        await self._clients.relist(current)
-        self._woken.set()  # sources that were added or removed have prompts and resources
-        self._report()
+        while True:
+            await self._changed.wait()
+            self._changed = anyio.Event()
+            with suppress(Exception):  # as above
+                known = await self._catalogue.latest()
+                self.sdk.instructions = instructions(known.context, self._serving.expose)
+                await self._clients.relist(current)
+                self._woken.set()  # sources that were added or removed have prompts and resources
+                self._report()
 
     def _report(self, *crashes: Diagnostic) -> None:
         if self._serving.on_diagnostics is not None:
@@ -241,16 +192,6 @@ class GatewayServer:
         self._gateway.primitives.invalidate(server)
         self._woken.set()
 
-    async def _relist(self) -> None:
-        """List prompts and resources that are due, and notify clients of what has changed."""
-        before = self._announced
-        known = self._announced = await self._gateway.primitives.list_directory(is_fresh=False)
-        if before is None or known is before:
-            return
-        for kind in known.find_changes(before):
-            await self._clients.notify(kind)
-        self._wake()
-
     async def _keep_up(self) -> None:
         """Do what has been begun; announcements in quick succession count as one."""
         while True:
@@ -263,7 +204,12 @@ class GatewayServer:
                 with suppress(Exception):  # as above
                     await self._handlers.watch()
             with suppress(Exception):  # as above
-                await self._relist()
+                before, known = self._announced, self._gateway.primitives
+                self._announced = listed = await known.list_directory(is_fresh=False)
+                if before is not None and listed is not before:
+                    for kind in listed.find_changes(before):
+                        await self._clients.notify(kind)
+                    self._wake()
 
     async def _meet(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Learn from the first request which versions of the protocol an only client speaks."""
@@ -276,6 +222,33 @@ class GatewayServer:
             self._met.set()
         self._gateway.sessions.uses += 1
         return await call_next(ctx)
+
+    async def _log_request(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """Handle a request, and log it afterwards."""
+        write = self._serving.log
+        if ctx.request_id is None or write is None:
+            return await call_next(ctx)
+        # Unknown methods and names are text that the client chose.
+        shown = (ctx.method if ctx.method.isprintable() else "?")[:_METHOD]
+        name = (ctx.params or {}).get("name")
+        start = time.perf_counter()
+        outcome = "cancelled"
+        try:
+            result = await call_next(ctx)
+            is_error = isinstance(result, dict) and result.get("isError") is True
+            outcome = "failed" if is_error else "done"
+        except MCPError as fault:
+            outcome = f"error {fault.error.code}"
+            raise
+        except Exception as fault:
+            outcome = type(fault).__name__
+            raise
+        finally:
+            milliseconds = (time.perf_counter() - start) * 1000
+            if shown == "tools/call" and isinstance(name, str):
+                shown = f"{shown} {name if self._catalogue.known.can_list(name) else '?'}"
+            write(f"{shown} {outcome} {milliseconds:.0f} ms")
+        return result
 
     async def _handle_initialized(
         self, context: Context, params: NotificationParams | None
@@ -335,25 +308,21 @@ class GatewayServer:
             request = ClientRequest.of(context, caller, self._session)
             arguments = params.arguments or {}
             view = self._clients.view(context)
-            if view.found is not None and self._serving.expose is Exposure.FOUND:
+            found = view.found if self._serving.expose is Exposure.FOUND else None
+            if found is not None:
                 describe = self._gateway.describe
-                view.found.note_call(await called_name(params.name, arguments, describe))
+                found.note_call(await called_name(params.name, arguments, describe))
             result = await self._answer(params.name, arguments, request)
-            if await self._has_found(view, params.name, result):
-                await self._clients.notify_found(context, caller)
+            names = found_names(params.name, result) if found is not None else []
+            if found is not None and names:
+                can_list = self._catalogue.known.can_list
+                # In a thread: a stranger's schemas may take their time. What is made is kept.
+                await anyio.to_thread.run_sync(lambda: [*map(can_list, names)])
+                if found.add(names, can_list):
+                    await self._clients.notify_found(context, caller)
             return result
 
         return keep_unaltered(await self._on_behalf(context, work))
-
-    async def _has_found(self, view: ClientView, name: str, result: JsonObject) -> bool:
-        """List what a call has found, and return whether the list of its client has changed."""
-        names = found_names(name, result) if self._serving.expose is Exposure.FOUND else []
-        if view.found is None or not names:
-            return False
-        known = self._catalogue.known
-        # In a thread: a stranger's schemas may take their time. What is made is kept.
-        await anyio.to_thread.run_sync(lambda: [*map(known.can_list, names)])
-        return view.found.add(names, known.can_list)
 
     async def _answer(
         self, name: str, arguments: dict[str, Any], request: ClientRequest
@@ -375,9 +344,6 @@ class GatewayServer:
 
     def _input_schema(self, name: str) -> Mapping[str, Any] | None:
         return self._catalogue.known.listing.input_schema(name)
-
-    def _is_known(self, name: str) -> bool:
-        return self._catalogue.known.can_list(name)
 
 
 class _AnnouncingServer(Server[Any]):

@@ -13,6 +13,7 @@ import select
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from threading import Thread
 from typing import cast
 
@@ -72,7 +73,7 @@ async def serve_stdio(served: GatewayServer) -> None:
 
 
 async def _serve(served: GatewayServer) -> None:
-    with _claimed_input() as reading, _claimed_output() as writing:
+    with claim_stream(_STDIN) as reading, claim_stream(_STDOUT) as writing:
         # The SDK only iterates over the lines of the one, and writes and flushes the other.
         lines = cast("anyio.AsyncFile[str]", _DescriptorLines(reading))
         output = cast("anyio.AsyncFile[str]", _DescriptorWriter(writing))
@@ -84,26 +85,18 @@ async def _serve(served: GatewayServer) -> None:
 
 
 @contextmanager
-def _claimed_input() -> Iterator[int]:
-    """Reserve standard input: any other reader gets the end of the file."""
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    with _claim_stream(_STDIN, nothing) as kept:
-        os.close(nothing)
-        yield kept
+def claim_stream(stream: int) -> Iterator[int]:
+    """Yield a duplicate of standard input or output, which is ours alone meanwhile.
 
-
-@contextmanager
-def _claimed_output() -> Iterator[int]:
-    """Reserve standard output: what others print goes to standard error."""
-    with _claim_stream(_STDOUT, _STDERR) as kept:
-        yield kept
-
-
-@contextmanager
-def _claim_stream(stream: int, other: int) -> Iterator[int]:
-    """Yield a duplicate of *stream*, which stands for *other* meanwhile."""
+    Any other reader gets the end of the file, and what others print goes to standard error.
+    """
     kept = os.dup(stream)
-    os.dup2(other, stream)
+    if stream == _STDIN:
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, stream)
+        os.close(nothing)
+    else:
+        os.dup2(_STDERR, stream)
     try:
         yield kept
     finally:
@@ -111,12 +104,12 @@ def _claim_stream(stream: int, other: int) -> Iterator[int]:
         os.dup2(kept, stream)
 
 
+@dataclass(slots=True)
 class _DescriptorWriter:
     """Writes messages to a file descriptor, without blocking where the system has `poll`."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        self._waiting = b""
+    descriptor: int
+    _waiting: bytes = b""
 
     async def write(self, text: str) -> None:
         self._waiting += text.encode()
@@ -127,64 +120,48 @@ class _DescriptorWriter:
             await anyio.to_thread.run_sync(self._write_all, data)
             return
         while data:
-            if self._is_ready():
-                data = data[os.write(self._descriptor, data[:_ROOM]) :]
+            poll = select.poll()
+            poll.register(self.descriptor, select.POLLOUT)
+            if poll.poll(0):  # a few bytes can be written without blocking
+                data = data[os.write(self.descriptor, data[:_ROOM]) :]
             else:
-                await anyio.wait_writable(self._descriptor)
-
-    def _is_ready(self) -> bool:
-        """Return whether a few bytes can be written without blocking."""
-        poll = select.poll()
-        poll.register(self._descriptor, select.POLLOUT)
-        return bool(poll.poll(0))
+                await anyio.wait_writable(self.descriptor)
 
     def _write_all(self, data: memoryview) -> None:  # pragma: no cover - by the system
         while data:
-            data = data[os.write(self._descriptor, data) :]
+            data = data[os.write(self.descriptor, data) :]
 
 
+@dataclass(frozen=True, slots=True)
 class _DescriptorLines:
     """The lines of a file descriptor, read by a daemon thread."""
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+    descriptor: int
 
     async def __aiter__(self) -> AsyncIterator[str]:
         send, receive = anyio.create_memory_object_stream[str](0)
-        reader = _LineReader(self._descriptor, send, current_token())
-        Thread(target=reader.run, name="standard input", daemon=True).start()
+        Thread(
+            target=self._read, args=(send, current_token()), name="standard input", daemon=True
+        ).start()
         async with receive, send:
             async for line in receive:
                 yield line
 
-
-class _LineReader:
-    """Reads lines and hands them to the event loop one by one."""
-
-    def __init__(
-        self, descriptor: int, send: MemoryObjectSendStream[str], token: EventLoopToken
-    ) -> None:
-        self._descriptor = descriptor
-        self._send = send
-        self._token = token
-
-    def run(self) -> None:
+    def _read(self, send: MemoryObjectSendStream[str], token: EventLoopToken) -> None:
+        """Hand the lines to the event loop one by one."""
         try:
             for line in self._lines():
-                self._hand_over(line)
-            from_thread.run(self._send.aclose, token=self._token)
+                try:  # without a task, where the last one has been taken
+                    from_thread.run_sync(send.send_nowait, line, token=token)
+                except anyio.WouldBlock:
+                    from_thread.run(send.send, line, token=token)
+            from_thread.run(send.aclose, token=token)
         except _LOOP_CLOSED:
             return
 
-    def _hand_over(self, line: str) -> None:
-        try:  # without a task, where the last one has been taken
-            from_thread.run_sync(self._send.send_nowait, line, token=self._token)
-        except anyio.WouldBlock:
-            from_thread.run(self._send.send, line, token=self._token)
-
     def _lines(self) -> Iterator[str]:
         buffer = bytearray()
-        while chunk := os.read(self._descriptor, _CHUNK):
+        while chunk := os.read(self.descriptor, _CHUNK):
             head, *tail = chunk.split(b"\n")
             buffer += head
             for start in tail:

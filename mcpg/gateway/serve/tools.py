@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import anyio.to_thread
 from jsonschema_rs import Draft202012Validator
@@ -16,6 +16,7 @@ from mcpg.ask.model import fit_budget
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
 from mcpg.gateway.arguments import check_arguments
+from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.serve import (
     ASK,
     DESCRIBE,
@@ -38,11 +39,20 @@ from mcpg.gateway.serve.answers import (
     line,
     make_error_result,
     make_result,
+    pass_on_result,
     prose,
+    repair_value,
     size,
 )
+from mcpg.gateway.serve.catalogue import Catalogue
+from mcpg.gateway.serve.clients import ClientRequest
 from mcpg.gateway.serve.plugin_tools import call_plugin_tool
-from mcpg.gateway.serve.prompts_and_resources import PrimitiveTools, primitive_answers
+from mcpg.gateway.serve.prompts_and_resources import (
+    ItemMatch,
+    primitive_answers,
+    resource_answer,
+    show_message,
+)
 from mcpg.gateway.serve.schemas import (
     INPUTS,
     USUAL_ANSWERS,
@@ -54,6 +64,7 @@ from mcpg.gateway.serve.schemas import (
     hints_json,
     prune_schema,
 )
+from mcpg.gateway.snapshots import Snapshot
 from mcpg.plan import Plan, Task
 from mcpg.route.route import RouteResult
 from mcpg.search.confidence import LOW_CONFIDENCE
@@ -61,14 +72,6 @@ from mcpg.search.results import PREREQUISITE, Match, RankingMode, SearchResult
 from mcpg.show.json import answer_members
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import SHOWN_DECIMALS, score_text
-
-if TYPE_CHECKING:
-    from mcpg.gateway.gateway import Gateway
-    from mcpg.gateway.serve.catalogue import Catalogue
-    from mcpg.gateway.serve.clients import ClientRequest
-    from mcpg.gateway.serve.prompts_and_resources import ItemMatch
-    from mcpg.gateway.snapshots import Snapshot
-
 
 Arguments = dict[str, Any]
 
@@ -92,13 +95,11 @@ UNLISTED: dict[str, JsonObject] = {
 _ARGUMENT_MESSAGE = 300
 
 
-def _accepted_schema(name: str) -> JsonObject:
-    """Return the schema of the arguments of a meta-tool, those that are not listed included."""
-    listed: Any = INPUTS[name]
-    return {**listed, "properties": {**listed["properties"], **UNLISTED.get(name, {})}}
-
-
-_ACCEPTED = {name: _accepted_schema(name) for name in INPUTS}
+_LISTED: dict[str, Any] = INPUTS
+_ACCEPTED: dict[str, JsonObject] = {
+    name: {**listed, "properties": {**listed["properties"], **UNLISTED.get(name, {})}}
+    for name, listed in _LISTED.items()
+}
 _VALIDATORS = {name: Draft202012Validator(schema) for name, schema in _ACCEPTED.items()}
 
 
@@ -174,7 +175,11 @@ def index_answers(snapshot: Snapshot, diagnostics: Sequence[Diagnostic]) -> list
         for name, count in sorted(tools.items())
     ]
     found: list[JsonValue] = [
-        {"code": one.code, "severity": one.severity, "message": _message(one)}
+        {
+            "code": one.code,
+            "severity": one.severity,
+            "message": _REVIEW.get(one.code) or line(one.message, _BUILD_NOTE),
+        }
         for one in sorted(diagnostics, key=lambda one: one.severity == Severity.INFO)
     ]
     answers: list[JsonObject] = []
@@ -187,14 +192,10 @@ def index_answers(snapshot: Snapshot, diagnostics: Sequence[Diagnostic]) -> list
     return answers
 
 
-def _message(diagnostic: Diagnostic) -> str:
-    return _REVIEW.get(diagnostic.code) or line(diagnostic.message, _BUILD_NOTE)
-
-
 _Item = TypeVar("_Item")
 Find = Callable[[str], Tool | None]
 Work = Callable[[Arguments], Awaitable[JsonObject]]
-RequestWork: TypeAlias = "Callable[[Arguments, ClientRequest], Awaitable[JsonObject]]"
+RequestWork = Callable[[Arguments, ClientRequest], Awaitable[JsonObject]]
 
 # Numbers of items and of characters in an answer.
 _NEIGHBOURS, _ARGUMENTS, _NOTES, _PRIMITIVES = 3, 16, 4, 5
@@ -254,7 +255,7 @@ def search_answers(
         kept = share(result.matches, brevity)
         answer: JsonObject = {"matches": [match_answer(match, find, brevity) for match in kept]}
         needed, related, following = (
-            _neighbours(matches, brevity)
+            _describe_neighbours(matches, brevity)
             for matches in (result.prerequisites, result.related_matches, result.next_step_matches)
         )
         answer |= {"prerequisites": needed} if needed else {}
@@ -299,24 +300,19 @@ def _describe_match(match: Match, brevity: DetailLevel) -> JsonObject:
     return {"description": line(match.summary or match.display_name, brevity.description)}
 
 
-def _neighbours(matches: Sequence[Match], brevity: DetailLevel) -> list[JsonValue]:
+def _describe_neighbours(matches: Sequence[Match], brevity: DetailLevel) -> list[JsonValue]:
     if not brevity.neighbours:
         return []
     return [
         {
             "toolId": match.tool_id,
             **_describe_match(match, DetailLevel(brevity.description // 2, 1, neighbours=True)),
-            "because": line(match.via.reason if match.via else "", _NOTE),
-            **_before(match),
+            "because": line(via.reason if via else "", _NOTE),
+            **({"before": via.source} if via is not None and via.edge == PREREQUISITE else {}),
         }
         for match in matches[:_NEIGHBOURS]
+        for via in (match.via,)
     ]
-
-
-def _before(match: Match) -> JsonObject:
-    """Return the tool that a prerequisite must run before, empty for other neighbours."""
-    via = match.via
-    return {"before": via.source} if via is not None and via.edge == PREREQUISITE else {}
 
 
 def advice(best: Sequence[Match]) -> JsonObject:
@@ -455,7 +451,7 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
             raise LookupError(pointer)
         yield {"toolId": tool.id, "inputSchema": part}
         for less in prune_schema(part):
-            yield {"toolId": tool.id, "inputSchema": less, **_rest(_ASK)}
+            yield {"toolId": tool.id, "inputSchema": less, **_note_rest(_ASK)}
         return
     card: JsonObject = {
         "toolId": tool.id,
@@ -470,16 +466,16 @@ def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
     yield {**card, "description": whole, **schema, **output, **hints}
     long = {**card, "description": prose(tool.description, _LONG), **schema}
     cut = [_CUT] if len(whole) > _LONG else []
-    yield {**long, **output, **hints, **_rest(*cut)}
-    yield {**long, **hints, **_rest(*cut, "the output schema is omitted")}
-    yield {**long, **_rest(*cut, "the output schema and the hints are omitted")}
+    yield {**long, **output, **hints, **_note_rest(*cut)}
+    yield {**long, **hints, **_note_rest(*cut, "the output schema is omitted")}
+    yield {**long, **_note_rest(*cut, "the output schema and the hints are omitted")}
     short = {**card, "description": prose(tool.description, _SHORT)}
     cut = [_CUT] if len(whole) > _SHORT else []
     for less in prune_schema(tool.input_schema):
-        yield {**short, "inputSchema": less, **_rest(*cut, _ASK)}
+        yield {**short, "inputSchema": less, **_note_rest(*cut, _ASK)}
 
 
-def _rest(*how: str) -> JsonObject:
+def _note_rest(*how: str) -> JsonObject:
     return {"truncated": {"howToGetTheRest": "; ".join(how)}} if how else {}
 
 
@@ -499,11 +495,10 @@ class MetaTools:
             ASK: self._ask,
             INDEX_BUILD: self._index_build,
         }
-        primitive = PrimitiveTools(gateway, serving)
         self._requests: dict[str, RequestWork] = {
             INVOKE: self._invoke,
-            READ: primitive.read,
-            PROMPT: primitive.prompt,
+            READ: self._read_resource,
+            PROMPT: self._get_prompt,
         }
         self._plugins = {one.item.name: one for one in serving.plugin_tools}
         if serving.graph_tools:
@@ -585,8 +580,7 @@ class MetaTools:
 
     def _fit_ask_answer(self, result: AskResult) -> JsonObject:
         def answer(one: AskResult) -> JsonObject:
-            members = answer_members(one, _next_call)
-            return make_result(members | notes((*one.diagnostics,)))
+            return make_result(answer_members(one, _next_call) | notes(one.diagnostics))
 
         shown = fit_budget(result, lambda one: size(answer(one)), self._serving.answer_bytes)
         return make_error_result(_NO_ROOM) if shown is None else answer(shown)
@@ -625,13 +619,36 @@ class MetaTools:
         )
         return await called_result(invoked, self._serving.result_bytes, version=request.version)
 
+    async def _read_resource(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
+        """Return the contents of a resource as embedded resources, as far as they fit."""
+        params: JsonObject = {**request.params, "_meta": request.meta}
+        result = await self._gateway.primitives.read(arguments["uri"], params, request.progress)
+        if result.get("resultType") == "input_required":
+            return result
+        contents: Any = repair_value(result.get("contents", []))
+        offset = int(arguments.get("offset", 0))
+        return resource_answer(contents, offset, self._serving.result_bytes)
+
+    async def _get_prompt(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
+        """Return the messages of a prompt, each text with its role."""
+        params: JsonObject = {**request.params, "_meta": request.meta}
+        if "arguments" in arguments:
+            params["arguments"] = arguments["arguments"]
+        result = await self._gateway.primitives.prompt(arguments["name"], params, request.progress)
+        if result.get("resultType") == "input_required":
+            return result
+        messages: Any = result.get("messages", [])
+        blocks: list[JsonValue] = [show_message(one) for one in messages]
+        shown: JsonObject = repair_value({"content": blocks, "isError": False})
+        return pass_on_result(shown, self._serving.result_bytes, structured_needed=False)
+
     async def _index_build(self, _: Arguments) -> JsonObject:
         snapshot = await self._gateway.build_index(force=True)
         diagnostics = self._gateway.diagnostics
         work = partial(index_answers, snapshot, diagnostics)
-        return self._fit_answers(iter(await anyio.to_thread.run_sync(work)))
+        return self._fit_answers(await anyio.to_thread.run_sync(work))
 
-    def _fit_answers(self, answers: Iterator[JsonObject]) -> JsonObject:
+    def _fit_answers(self, answers: Iterable[JsonObject]) -> JsonObject:
         return first_that_fits(answers, self._serving.answer_bytes)
 
 

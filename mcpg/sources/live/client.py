@@ -195,7 +195,7 @@ def is_repeated(items: Iterable[Any], key: str, known: set[str]) -> bool:
 
 def describe_failure(fault: BaseException, errors: TransportErrors, seconds: float) -> str:
     """Describe why a request failed, without a word of the server's."""
-    causes = list(_leaves(fault))
+    causes = list(find_causes(fault))
     own = next((str(one) for one in causes if isinstance(one, ServerError)), None)
     if own or errors.message:
         return own or errors.message or ""
@@ -216,10 +216,11 @@ def describe_timeout(errors: TransportErrors, seconds: float) -> str:
     return f"no response within {seconds:g} s{lines}"
 
 
-def _leaves(fault: BaseException) -> Iterator[BaseException]:
+def find_causes(fault: BaseException) -> Iterator[BaseException]:
+    """Yield what *fault* consists of, itself unless it is a group."""
     if isinstance(fault, BaseExceptionGroup):
         for one in fault.exceptions:
-            yield from _leaves(one)
+            yield from find_causes(one)
     else:
         yield fault
 
@@ -238,9 +239,7 @@ def query_all(
     groups = ProcessGroups()
     answers: dict[int, tuple[ServerTools | str, float]] = {}
 
-    def report() -> None:
-        if live.told is not None:
-            live.told(len(answers), len(servers))
+    told = live.told or (lambda *_: None)
 
     async def one(index: int, limiter: anyio.CapacityLimiter) -> None:
         async with limiter:
@@ -251,10 +250,10 @@ def query_all(
             except ServerError as fault:
                 answer = str(fault)
             answers[index] = answer, time.perf_counter() - start
-        report()
+        told(len(answers), len(servers))
 
     async def every() -> None:
-        report()
+        told(len(answers), len(servers))
         limiter = anyio.CapacityLimiter(MAX_OPENING)
         async with anyio.create_task_group() as group:
             for index in range(len(servers)):
@@ -293,7 +292,10 @@ def read_listing(
     """
     kind = SourceKind.STDIO_MCP if isinstance(server, StdioServer) else SourceKind.HTTP_MCP
     if isinstance(answer, str):
-        return _make_failed_batch(answer, server, kind, source_id)
+        known = source_id or server.name
+        failed = FailedSource(server.place, frozenset(filter(None, [known])), bool(known), kind)
+        noticed = error(Code.SOURCE_LOAD_FAILED, answer, server.place)
+        return SourceBatch(diagnostics=(noticed,), failed=(failed,))
     named = (*server.named_secrets, *answer.secrets)
     shown = [answer.name, list(answer.tools)]
     (stated, tools), is_redacted = redact(shown, server.secrets, named, _IDENTIFIERS)
@@ -301,7 +303,7 @@ def read_listing(
     try:
         found = _read_tools(tools, kind, server.place, name, trust_hints=server.trust_hints)
     except McpgError as fault:
-        return _make_failed_batch(fault.message, server, kind, source_id)
+        return read_listing(server, fault.message, source_id)
     diagnostics = found.diagnostics
     if is_redacted:
         message = "tools repeat a value of the configuration, which was replaced by ***"
@@ -310,15 +312,6 @@ def read_listing(
         message = f"list of tools has no end; the first {len(answer.tools):,} are used"
         diagnostics = (*diagnostics, warning(Code.SOURCE_INCOMPLETE, message, server.place))
     return SourceBatch(tools=found.tools, diagnostics=diagnostics)
-
-
-def _make_failed_batch(
-    message: str, server: Server, kind: SourceKind, source_id: str | None
-) -> SourceBatch:
-    name = source_id or server.name
-    failed = FailedSource(server.place, frozenset(filter(None, [name])), bool(name), kind)
-    noticed = error(Code.SOURCE_LOAD_FAILED, message, server.place)
-    return SourceBatch(diagnostics=(noticed,), failed=(failed,))
 
 
 def _read_tools(

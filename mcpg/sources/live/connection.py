@@ -30,6 +30,7 @@ from mcpg.sources.live.client import (
     ServerTools,
     describe_failure,
     describe_timeout,
+    find_causes,
     list_tools,
     quote_stderr,
 )
@@ -225,7 +226,9 @@ class ServerConnection:
                 try:
                     client = await stack.enter_async_context(sdk_client)
                 except Exception as fault:
-                    self.refuses_older = self.mode == LEGACY and _refuses_older_versions(fault)
+                    codes = {one.code for one in find_causes(fault) if isinstance(one, MCPError)}
+                    refusal = UNSUPPORTED_PROTOCOL_VERSION
+                    self.refuses_older = self.mode == LEGACY and refusal in codes
                     raise
                 if self._is_asking:
                     await self._questions.settle()
@@ -280,12 +283,11 @@ class ServerConnection:
             ServerError: There is no result.
             NotProcessedError: The connection was lost before.
         """
-        async with self._request(request, quotes_server=True) as (client, _):
-            self._check_state(params)
-            if is_task:
+        if is_task:
+            async with self._request(request, params) as (client, _):
                 result = await run_task(client, params, request)
-            else:
-                result = await self._complete(client, _CALL, params, request)
+        else:
+            result = await self.request(_CALL, params, request)
         if result.get("isError"):
             result = self._redact(result)
         content: Any = result.get("content", [])
@@ -297,7 +299,7 @@ class ServerConnection:
     ) -> JsonObject:
         """Return the result of a request of any method, as the server sends it.
 
-        A cancellation is passed on to the server.
+        The server is given the input that it requires, and a cancellation is passed on to it.
 
         Args:
             method: The method.
@@ -308,38 +310,19 @@ class ServerConnection:
             ServerError: There is no result.
             NotProcessedError: The connection was lost before.
         """
-        async with self._request(request, quotes_server=True) as (client, _):
-            self._check_state(params)
-            return await self._complete(client, method, params, request)
-
-    def _check_state(self, params: JsonObject | None) -> None:
-        """Check that a request repeats no other one, which would run twice.
-
-        Servers of the older versions give out no state to repeat a request with; the host did, and
-        has forgotten it.
-
-        Raises:
-            MCPError: It does.
-        """
-        if self.is_older and "requestState" in (params or {}):
-            raise MCPError(INVALID_PARAMS, _UNKNOWN_STATE)
-
-    async def _complete(
-        self, client: Client, method: str, params: JsonObject | None, request: PendingRequest
-    ) -> JsonObject:
-        """Return the result of a request, having given the server the input that it requires."""
-        result = await _send(client, RawRequest(method=method, params=params), request)
-        for _ in range(_MAX_ROUNDS):
-            is_final = result.get("resultType") != "input_required"
-            if is_final or (request.caller and request.caller.takes_input):
-                return result
-            if self._host is None or request.caller is None:
-                message = "tool requests further input, which is not supported"
-                raise ServerError(message, FailureKind.FAILED)
-            given = await self._questions.collect_responses(result, request)
-            params = {**(params or {}), **given}
+        async with self._request(request, params) as (client, _):
             result = await _send(client, RawRequest(method=method, params=params), request)
-        raise ServerError("tool requests further input without end", FailureKind.FAILED)
+            for _ in range(_MAX_ROUNDS):
+                is_final = result.get("resultType") != "input_required"
+                if is_final or (request.caller and request.caller.takes_input):
+                    return result
+                if self._host is None or request.caller is None:
+                    message = "tool requests further input, which is not supported"
+                    raise ServerError(message, FailureKind.FAILED)
+                given = await self._questions.collect_responses(result, request)
+                params = {**(params or {}), **given}
+                result = await _send(client, RawRequest(method=method, params=params), request)
+            raise ServerError("tool requests further input without end", FailureKind.FAILED)
 
     async def capabilities(self) -> JsonObject:
         """Return what the server declares that it can do.
@@ -348,7 +331,7 @@ class ServerConnection:
             ServerError: It cannot be connected to.
             NotProcessedError: The connection was lost.
         """
-        async with self._request(None, quotes_server=True) as (client, _):
+        async with self._request(None) as (client, _):
             declared = client.server_capabilities
             shown: JsonObject = declared.model_dump(by_alias=True, mode="json", exclude_none=True)
             return shown
@@ -428,14 +411,32 @@ class ServerConnection:
 
     @asynccontextmanager
     async def _request(
-        self, request: PendingRequest | None, *, quotes_server: bool
+        self,
+        request: PendingRequest | None,
+        params: JsonObject | None = None,
+        *,
+        quotes_server: bool = True,
     ) -> AsyncIterator[tuple[Client, TransportErrors]]:
-        """Yield the client, once it is open, and raise what fails inside as `_to_error` has it."""
+        """Yield the client, once it is open, and raise what fails inside as `_to_error` has it.
+
+        Raises:
+            ServerError: It could not be opened, or the request failed.
+            NotProcessedError: It is lost, or another mode is needed.
+        """
         self._requests += 1
         try:
-            client = await self._wait_until_open()
+            await self._ready.wait()
+            client = self._client
+            if client is None and not self.refuses_older:
+                raise ServerError(self._reason, self._errors.kind)
+            if client is None or self.refuses_older or not self.is_usable:
+                raise NotProcessedError
             with self._errors.of_request() as errors, self._questions.during(request):
                 try:
+                    # Servers of the older versions give out no state to repeat a request with; the
+                    # host did, and has forgotten it: the request would run twice.
+                    if self.is_older and "requestState" in (params or {}):
+                        raise MCPError(INVALID_PARAMS, _UNKNOWN_STATE)  # noqa: TRY301
                     yield client, errors
                     if request is not None:
                         await request.wait_for_notifications()
@@ -447,22 +448,6 @@ class ServerConnection:
         finally:
             self._requests -= 1
             self._last_request = anyio.current_time()
-
-    async def _wait_until_open(self) -> Client:
-        """Return the client, once it is open.
-
-        Raises:
-            ServerError: It could not be opened.
-            NotProcessedError: It is lost, or another mode is needed.
-        """
-        await self._ready.wait()
-        if self.refuses_older:
-            raise NotProcessedError
-        if self._client is None:
-            raise ServerError(self._reason, self._errors.kind)
-        if not self.is_usable:
-            raise NotProcessedError
-        return self._client
 
     async def _to_error(
         self, fault: Exception, errors: TransportErrors, *, quotes_server: bool
@@ -483,16 +468,13 @@ class ServerConnection:
         if errors.is_too_large:
             return ServerError(errors.message or "", FailureKind.TOO_LARGE)
         if quotes_server and isinstance(fault, MCPError) and errors.message is None:
-            return self._quote_refusal(fault)
+            if fault.code == CONNECTION_CLOSED and fault.message.startswith(_STREAM_BROKEN):
+                return ServerError("response was cut off", has_died=True)
+            error = self._redact(fault.error.model_dump(mode="json", exclude_none=True))
+            message = f"{error['message']} (error {fault.code})"
+            return ServerError(message, FailureKind.FAILED, error=error)
         kind = errors.kind if errors.message else FailureKind.FAILED
         return ServerError(describe_failure(fault, errors, 0), kind, has_died=errors.is_interrupted)
-
-    def _quote_refusal(self, fault: MCPError) -> ServerError:
-        if fault.code == CONNECTION_CLOSED and fault.message.startswith(_STREAM_BROKEN):
-            return ServerError("response was cut off", has_died=True)
-        error = self._redact(fault.error.model_dump(mode="json", exclude_none=True))
-        message = f"{error['message']} (error {fault.code})"
-        return ServerError(message, FailureKind.FAILED, error=error)
 
     def _redact(self, said: JsonObject) -> JsonObject:
         named = (*self.server.named_secrets, *self._errors.secrets)
@@ -501,12 +483,19 @@ class ServerConnection:
 
 
 async def _send(client: Client, request: RawRequest, underway: PendingRequest) -> JsonObject:
-    """Return the result of a request."""
-
     async def send() -> JsonObject:
         report = underway.report
         found = await client.session.send_request(request, _RawResult, progress_callback=report)
-        return _drop_server_info(found.root)
+        result = found.root
+        meta = result.get("_meta")
+        if isinstance(meta, dict) and SERVER_INFO_META_KEY in meta:
+            # Each server states its name for itself.
+            del result["_meta"]
+            kept: JsonObject = {
+                key: one for key, one in meta.items() if key != SERVER_INFO_META_KEY
+            }
+            result |= {"_meta": kept} if kept else {}
+        return result
 
     try:
         return await send()
@@ -521,20 +510,3 @@ async def _send(client: Client, request: RawRequest, underway: PendingRequest) -
         if cursor is None:
             break
     return await send()
-
-
-def _drop_server_info(result: JsonObject) -> JsonObject:
-    """Return *result* without the name of the server, which each server states for itself."""
-    meta = result.get("_meta")
-    if not isinstance(meta, dict) or SERVER_INFO_META_KEY not in meta:
-        return result
-    kept: JsonObject = {key: one for key, one in meta.items() if key != SERVER_INFO_META_KEY}
-    rest: JsonObject = {key: one for key, one in result.items() if key != "_meta"}
-    return {**rest, "_meta": kept} if kept else rest
-
-
-def _refuses_older_versions(fault: BaseException) -> bool:
-    """Return whether a server refuses the older versions of the protocol."""
-    if isinstance(fault, BaseExceptionGroup):
-        return any(map(_refuses_older_versions, fault.exceptions))
-    return isinstance(fault, MCPError) and fault.code == UNSUPPORTED_PROTOCOL_VERSION

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -57,7 +57,19 @@ _HEADERS = {
 
 def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResult:
     """Log in to *server*; see `mcpg.sources.live.log_in`."""
-    oauth = _find_oauth(server)
+    oauth, place = server.oauth, server.place
+    if server.has_key:
+        message = "its headers let mcpg in already"
+        raise UsageError(message, place=place, remedy="leave out `Authorization` to log in")
+    if oauth is None:
+        message = "its configuration disables OAuth"
+        raise UsageError(message, place=place, remedy="leave out `oauth` to log in")
+    if oauth.grant != AUTHORIZATION_CODE:
+        message = f"it uses the grant {oauth.grant}, so no login is needed"
+        raise UsageError(message, place=place, remedy="leave out `grant` to log in")
+    if not is_token_safe(server.url):
+        message = "a login would be sent over the network unencrypted"
+        raise UsageError(message, place=place, remedy="use an https address")
     if options.scope:
         oauth = replace(oauth, scope=options.scope)
     file = LoginFile(folder, server.url)
@@ -66,31 +78,14 @@ def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResul
         return anyio.run(_log_in, server, oauth, file, options)
 
 
-def _find_oauth(server: HttpServer) -> OAuth:
-    place = server.place
-    if server.has_key:
-        message = "its headers let mcpg in already"
-        raise UsageError(message, place=place, remedy="leave out `Authorization` to log in")
-    if server.oauth is None:
-        message = "its configuration disables OAuth"
-        raise UsageError(message, place=place, remedy="leave out `oauth` to log in")
-    if server.oauth.grant != AUTHORIZATION_CODE:
-        message = f"it uses the grant {server.oauth.grant}, so no login is needed"
-        raise UsageError(message, place=place, remedy="leave out `grant` to log in")
-    if not is_token_safe(server.url):
-        message = "a login would be sent over the network unencrypted"
-        raise UsageError(message, place=place, remedy="use an https address")
-    return server.oauth
-
-
 async def _log_in(
     server: HttpServer, oauth: OAuth, file: LoginFile, options: LoginOptions
 ) -> LoginResult:
     errors = TransportErrors()
 
-    async def show(address: str) -> None:
+    def show(address: str) -> Awaitable[None]:
         # A browser within the terminal runs for as long as it is used.
-        await anyio.to_thread.run_sync(options.show, address, abandon_on_cancel=True)
+        return anyio.to_thread.run_sync(options.show, address, abandon_on_cancel=True)
 
     with listening(oauth.redirect, options.port) as callback:
         provider = AuthorizationCode(server, oauth, callback, show, errors, options.step)
@@ -124,16 +119,6 @@ class AuthorizationCode(GuardedOAuthProvider):
         errors: TransportErrors,
         seconds: float,
     ) -> None:
-        """Prepare a login.
-
-        Args:
-            server: The address.
-            oauth: The client, where one is configured.
-            callback: The redirect URI.
-            show: Shows an address to the user.
-            errors: Receives what goes wrong.
-            seconds: Time for each request of the flow.
-        """
         self._client = configured_client(oauth, server.url)
         metadata = OAuthClientMetadata(
             redirect_uris=[AnyUrl(callback.address)],
@@ -148,15 +133,16 @@ class AuthorizationCode(GuardedOAuthProvider):
         self._was_shown = False
         self._failure = ""
 
-    def check(self, request: httpx2.Request) -> None:
+    def check(self, request: httpx2.Request) -> httpx2.Response | None:
         """Check that the flow goes on only while it can succeed."""
-        super().check(request)
+        given = super().check(request)
         if self._client is not None and self.context.client_info is None:
             self._failure = (
                 self._failure or f"{OTHER_ISSUER} (name that as `issuer` in its `oauth`)"
             )
         if self._failure:
             raise ServerError(self._failure)
+        return given
 
     def describe(self, fault: Exception, status: int) -> str:
         """Describe a failure, and keep the flow from being tried again."""
@@ -209,18 +195,19 @@ def _dump_model(model: BaseModel | None) -> dict[str, Any] | None:
     return None if model is None else model.model_dump(mode="json", exclude_none=True)
 
 
+@dataclass(slots=True)
 class Callback:
     """The redirect URI, which receives the answer of a browser.
 
     Attributes:
+        path: Its path.
         address: The whole address, "" until its port is known.
     """
 
-    def __init__(self, path: str) -> None:
-        self.address = ""
-        self._path = path
-        self._lock = threading.Lock()
-        self._answer: dict[str, str] | None = None
+    path: str
+    address: str = ""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _answer: dict[str, str] | None = None
 
     async def wait(self) -> dict[str, str]:
         """Wait for the browser, and return those of `code`, `state`, `iss`, `error` it sends."""
@@ -234,7 +221,7 @@ class Callback:
         Only the first visit with a `state` counts; whether that is ours is verified by the SDK.
         """
         path, _, query = target.partition("?")
-        if path != self._path:
+        if path != self.path:
             return 404
         values = parse_qs(query)  # bounded by the length of a request line
         answer = {key: values[key][0] for key in _KEYS if key in values}
@@ -256,7 +243,18 @@ def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
     Raises:
         UsageError: The address is none of this machine, or the port is taken.
     """
-    host, wanted, path = _listening_address(redirect, port)
+    host, wanted, path = _LOOPBACK, port, _PATH
+    if redirect:
+        scheme = ""
+        with suppress(ValueError):
+            parts = urlsplit(redirect)
+            host, wanted, path = parts.hostname or "", parts.port or port, parts.path or "/"
+            scheme = parts.scheme
+        if scheme != "http" or host not in {"localhost", _LOOPBACK}:
+            raise UsageError(
+                "its `redirectUri` is not an address of this machine",
+                remedy="register http://127.0.0.1/callback for the client, and name that",
+            )
     callback = Callback(path)
     handler = type("_Browser", (_CallbackHandler,), {"callback": callback})
     try:
@@ -275,22 +273,6 @@ def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def _listening_address(redirect: str, port: int) -> tuple[str, int, str]:
-    if not redirect:
-        return _LOOPBACK, port, _PATH
-    try:
-        parts = urlsplit(redirect)
-        host, own = parts.hostname or "", parts.port
-    except ValueError:
-        host, own, parts = "", None, urlsplit("")
-    if parts.scheme != "http" or host not in {"localhost", _LOOPBACK}:
-        raise UsageError(
-            "its `redirectUri` is not an address of this machine",
-            remedy="register http://127.0.0.1/callback for the client, and name that",
-        )
-    return host, own or port, parts.path or "/"
 
 
 class _CallbackHandler(BaseHTTPRequestHandler):

@@ -74,23 +74,6 @@ class Login:
     server: dict[str, Any] | None = field(default=None, repr=False)
     resource: dict[str, Any] | None = field(default=None, repr=False)
 
-    @property
-    def is_valid(self) -> bool:
-        """Whether its parts have the right types."""
-        texts = (self.access, self.endpoint, self.issuer)
-        tables = (self.client, self.server or {}, self.resource or {})
-        return (
-            all(isinstance(text, str) for text in texts)
-            and all(isinstance(table, dict) for table in tables)
-            and isinstance(self.expires, int | float | None)
-        )
-
-    @property
-    def access(self) -> str:
-        """The access token."""
-        found: str = self.tokens["access_token"]
-        return found
-
 
 class LoginFile:
     """The login to one server, in a file of its own."""
@@ -112,20 +95,37 @@ class LoginFile:
             if found.pop("schema") != SCHEMA:
                 return None
             login = Login(**found)
-            is_ours = login.url == self._url and login.is_valid
+            texts = (login.tokens["access_token"], login.endpoint, login.issuer)
+            tables = (login.client, login.server or {}, login.resource or {})
+            is_ours = (
+                login.url == self._url
+                and all(isinstance(text, str) for text in texts)
+                and all(isinstance(table, dict) for table in tables)
+                and isinstance(login.expires, int | float | None)
+            )
         except (NotFoundError, InputError, ValueError, TypeError, KeyError, AttributeError):
             return None
         return login if is_ours else None
 
-    def prepare(self) -> None:
+    def prepare(self, *, for_writing: bool = True) -> None:
         """Make the folder.
 
         Raises:
-            OutputError: No file can be written there.
+            OutputError: There is none, or, if it is *for_writing*, no file can be written there.
         """
-        self._make_folder()
-        if not os.access(self._folder, os.W_OK):
-            raise self._unusable("it cannot be written")
+        reason, cause = "", None
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if for_writing and not os.access(self._folder, os.W_OK):
+                reason = "it cannot be written"
+        except OSError as fault:
+            reason, cause = os_reason(fault), fault
+        if reason:
+            raise OutputError(
+                f"no login can be kept there: {reason}",
+                place=str(self._folder),
+                remedy="name another folder with MCPG_TOKENS",
+            ) from cause
 
     def write(self, login: Login) -> None:
         """Store *login* in place of any earlier one.
@@ -134,7 +134,7 @@ class LoginFile:
             OutputError: The file cannot be written.
         """
         members = {"schema": SCHEMA, **asdict(replace(login, url=self._url))}
-        self._make_folder()
+        self.prepare(for_writing=False)
         atomic_write(
             self._path, f"{json.dumps(members, indent=1)}\n".encode(), private=True, special=False
         )
@@ -162,7 +162,7 @@ class LoginFile:
             ServerError: Another process holds the lock for longer than *seconds*, or the folder
                 is not writable.
         """
-        self._make_folder()
+        self.prepare(for_writing=False)
         lock = FileLock(self._lock, timeout=0, thread_local=False)
         deadline = anyio.current_time() + seconds
         while not lock.is_locked:
@@ -180,19 +180,6 @@ class LoginFile:
             yield
         finally:
             lock.release()
-
-    def _make_folder(self) -> None:
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as fault:
-            raise self._unusable(os_reason(fault)) from fault
-
-    def _unusable(self, reason: str) -> OutputError:
-        return OutputError(
-            f"no login can be kept there: {reason}",
-            place=str(self._folder),
-            remedy="name another folder with MCPG_TOKENS",
-        )
 
 
 OAUTH_REQUEST = "mcpg.oauth"
@@ -242,24 +229,24 @@ class RequestLock:
             self._lock.release()
 
 
+@dataclass(slots=True)
 class MemoryStorage:
     """Tokens and a client for as long as a connection lasts."""
 
-    def __init__(self, client: OAuthClientInformationFull | None = None) -> None:
-        self._tokens: OAuthToken | None = None
-        self._client = client
+    client: OAuthClientInformationFull | None = None
+    tokens: OAuthToken | None = None
 
     async def get_tokens(self) -> OAuthToken | None:
-        return self._tokens
+        return self.tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        self._tokens = tokens
+        self.tokens = tokens
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return self._client
+        return self.client
 
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
-        self._client = client_info
+        self.client = client_info
 
 
 class GuardedFlow(httpx2.Auth):
@@ -302,9 +289,8 @@ class GuardedFlow(httpx2.Auth):
                     if self.is_final(response):
                         return
                 else:
-                    given = self.local_response()
+                    given = self.check(outgoing)
                     if given is None:
-                        self.check(outgoing)
                         given = yield outgoing
                         status = given.status_code
                     response = given
@@ -340,15 +326,14 @@ class GuardedFlow(httpx2.Auth):
         """Return whether *response* is returned whatever a flow could do about it."""
         return False
 
-    def local_response(self) -> httpx2.Response | None:
-        """Return the response to a request that need not be sent, `None` for one that must be."""
-        return None
-
     async def settle(self) -> None:
         """Release what was held during the flow."""
 
-    def check(self, request: httpx2.Request) -> None:
+    def check(self, request: httpx2.Request) -> httpx2.Response | None:
         """Check where a request of the flow goes, and bound it.
+
+        Returns:
+            Its response where it need not be sent, `None` where it must be.
 
         Raises:
             ServerError: It would go unencrypted over a network.
@@ -361,6 +346,7 @@ class GuardedFlow(httpx2.Auth):
             "timeout": httpx2.Timeout(self.seconds).as_dict(),
             OAUTH_REQUEST: True,
         }
+        return None
 
     def check_address(self, address: str) -> None:
         """Check that nothing goes to *address* unencrypted over a network.
@@ -473,7 +459,7 @@ class StoredLogin(GuardedOAuthProvider):
         self._endpoint = httpx2.URL()
         self._adopted: Login | None = None
         self._server = server
-        self._remedy = f"run {server.login}"
+        self._remedy = f"run {server.login_with()}"
 
     async def _initialize(self) -> None:
         self._use(self._file.read())
@@ -504,7 +490,11 @@ class StoredLogin(GuardedOAuthProvider):
     def adopt_newer(self) -> bool:
         """Adopt a login that was stored since; return whether there is one."""
         present, newest = self.tokens, self._file.read()
-        if newest is None or present is None or newest.access == present.access_token:
+        if (
+            newest is None
+            or present is None
+            or newest.tokens["access_token"] == present.access_token
+        ):
             return False
         self._use(newest)
         return True
@@ -529,38 +519,42 @@ class StoredLogin(GuardedOAuthProvider):
             self.errors.current.message = message + remedy
         return is_lacking
 
-    def check(self, request: httpx2.Request) -> None:
-        """Check that tokens are sent only to the endpoint of the login."""
+    def check(self, request: httpx2.Request) -> httpx2.Response | None:
+        """Check that tokens are sent only to the endpoint of the login.
+
+        The tokens of another process are returned as the authorisation server did to it.
+        """
+        adopted, self._adopted = self._adopted, None
+        if adopted is not None:
+            left = None if adopted.expires is None else int(adopted.expires - time.time())
+            return httpx2.Response(_OK, json={**adopted.tokens, "expires_in": left})
         super().check(request)
         if request.method != "GET" and request.url != self._endpoint:
             raise ServerError(f"authorisation server has changed: {self._remedy}")
+        return None
 
     async def _refresh_token(self) -> httpx2.Request:
         await self._file_lock.enter_async_context(self._file.hold_lock(self.seconds))
         self._locked_by = anyio.get_current_task().id
         present, newest = self.context.current_tokens, self._file.read()
         self._use(newest)
-        is_other = newest and present and newest.access != present.access_token
+        is_other = newest and present and newest.tokens["access_token"] != present.access_token
         if newest and is_other and (newest.expires is None or newest.expires > time.time()):
             self._adopted = newest  # another process was faster: its token need not be renewed
             return httpx2.Request("POST", self._endpoint)
         self.check_issuer()
         return await super()._refresh_token()
 
-    def local_response(self) -> httpx2.Response | None:
-        """Return the tokens of another process, as the authorisation server did to it."""
-        adopted, self._adopted = self._adopted, None
-        if adopted is None:
-            return None
-        left = None if adopted.expires is None else int(adopted.expires - time.time())
-        return httpx2.Response(_OK, json={**adopted.tokens, "expires_in": left})
-
     async def _handle_refresh_response(self, response: httpx2.Response) -> bool:
         renewed = await super()._handle_refresh_response(response)
         if renewed:
             # Stored, unless the login was removed meanwhile.
             tokens, login = self.context.current_tokens, self._file.read()
-            if tokens is not None and login is not None and login.access != tokens.access_token:
+            if (
+                tokens is not None
+                and login is not None
+                and login.tokens["access_token"] != tokens.access_token
+            ):
                 stored = tokens.model_dump(mode="json", exclude_none=True)
                 expires = self.context.token_expiry_time
                 self._file.write(replace(login, tokens=stored, expires=expires))

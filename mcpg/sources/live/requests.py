@@ -186,33 +186,31 @@ def redact(
     long = {one for one in (*secrets, *known) if len(one) >= _MIN_SECRET}
     if not (known or long):
         return value, False
-    longer, every = _encodings(long), _encodings(long | known)
-
-    def mask(text: str, forms: Sequence[str]) -> str:
-        for form in forms:
-            text = text.replace(form, _REDACTED)
-        return text
+    longer, every = (
+        # However they are encoded, the longest first.
+        sorted(
+            {form for one in group for form in list_encodings(one)},
+            key=lambda one: (-len(one), one),
+        )
+        for group in (long, long | known)
+    )
 
     def walk(item: Any, forms: Sequence[str]) -> Any:
         if isinstance(item, str):
-            return mask(item, forms)
+            for form in forms:
+                item = item.replace(form, _REDACTED)
+            return item
         if isinstance(item, list):
             return [walk(member, forms) for member in item]
         if isinstance(item, dict):
             return {
-                mask(key, longer): walk(member, longer if key in identifiers else every)
+                walk(key, longer): walk(member, longer if key in identifiers else every)
                 for key, member in item.items()
             }
         return item
 
     result = walk(value, every)
     return result, result != value
-
-
-def _encodings(secrets: Iterable[str]) -> list[str]:
-    """Return *secrets* however they are encoded, the longest first."""
-    forms = {form for one in secrets for form in list_encodings(one)}
-    return sorted(forms, key=lambda one: (-len(one), one))
 
 
 _NOTIFYING = 1.0
@@ -352,25 +350,23 @@ class RequestDeadline:
                 self.scope.deadline = min(anyio.current_time() + self._seconds, self._end)
 
 
+@dataclass(eq=False, slots=True)
 class PendingRequest:
     """A request that is under way.
 
     Attributes:
         caller: On whose behalf it is made, `None` for nobody's.
         patience: Its time.
+        listener: Receives its progress.
     """
 
-    def __init__(
-        self, caller: Caller | None, patience: RequestDeadline, progress: Progress | None = None
-    ) -> None:
-        """Begin a request, whose progress *progress* receives."""
-        self.caller = caller
-        self.patience = patience
-        self._listener = progress
-        self._latest: tuple[float, float | None, str | None] | None = None
-        self._is_reporting = False
-        self._is_over = False
-        self._notifying: set[anyio.Event] = set()
+    caller: Caller | None
+    patience: RequestDeadline
+    listener: Progress | None = None
+    _latest: tuple[float, float | None, str | None] | None = None
+    _is_reporting: bool = False
+    _is_over: bool = False
+    _notifying: set[anyio.Event] = field(default_factory=set)
 
     @contextmanager
     def count_notification(self) -> Iterator[None]:
@@ -396,13 +392,13 @@ class PendingRequest:
         """
         self.patience.renew()
         self._latest = (progress, total, message)
-        if self._listener is None or self._is_reporting:
+        if self.listener is None or self._is_reporting:
             return
         self._is_reporting = True
         try:
             while self._latest is not None and not self._is_over:
                 latest, self._latest = self._latest, None
-                await self._listener(*latest)
+                await self.listener(*latest)
         finally:
             self._is_reporting = False
 

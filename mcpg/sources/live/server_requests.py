@@ -31,7 +31,6 @@ from pydantic import BaseModel, ValidationError
 
 from mcpg.sources.client_config import Server
 from mcpg.sources.live.requests import (
-    Caller,
     FailureKind,
     Host,
     MessageOrigin,
@@ -110,7 +109,9 @@ class ServerRequests:
             return
         self._underway.append(request)
         if request.caller is not None and len(self._users) <= 1:
-            self._users.add(_identify(request.caller))
+            # Without a session it may be another client in each call.
+            client = request.caller.client
+            self._users.add(request.caller if client is None else client)
         try:
             yield
         finally:
@@ -196,14 +197,10 @@ class ServerRequests:
         return [one for one in self._underway if one.caller is known]
 
     def _make_origin(self, causes: list[PendingRequest], *, is_certain: bool) -> MessageOrigin:
-        each = {_identify(one.caller): one.caller for one in causes if one.caller is not None}
+        callers = [one.caller for one in causes if one.caller is not None]
+        each = {one if one.client is None else one.client: one for one in callers}
         is_alone = len(self._users) == 1
         return MessageOrigin(self._server, tuple(each.values()), is_certain, self._client, is_alone)
-
-
-def _identify(caller: Caller) -> object:
-    """Return the client of *caller*; without a session it may be another one in each call."""
-    return caller if caller.client is None else caller.client
 
 
 _ENDED = frozenset({"completed", "failed", "cancelled"})
@@ -320,10 +317,19 @@ class SubscriptionKeeper:
             requests += [("resources/subscribe", {"uri": uri}) for uri in wanted - subscribed]
             if stated not in {None, level} and client.server_capabilities.logging is not None:
                 requests.append(("logging/setLevel", {"level": str(stated)}))
-            sent = [await _try_sending(client, errors, method, one) for method, one in requests]
-            if all(sent):
+            is_sent = True
+            for method, params in requests:
+                with errors.of_request():
+                    try:
+                        request = RawRequest(method=method, params={**params})
+                        await client.session.send_request(request, UncheckedResult)
+                    except MCPError as fault:
+                        is_sent &= not _is_outage(fault)
+                    except Exception:  # noqa: BLE001 - it is lost in any way
+                        is_sent = False
+            if is_sent:
                 subscribed, level, pause = wanted, stated, _PAUSE
-            with anyio.move_on_after(math.inf if all(sent) else pause):
+            with anyio.move_on_after(math.inf if is_sent else pause):
                 await changed.wait()
                 self.changed = anyio.Event()
                 continue
@@ -401,21 +407,6 @@ class SubscriptionKeeper:
         }
         uris = sorted(self.uris - self._refused)
         return {**wanted, **({"resource_subscriptions": uris} if uris else {})}
-
-
-async def _try_sending(
-    client: Client, errors: TransportErrors, method: str, params: dict[str, str]
-) -> bool:
-    """Send a request; return whether the server has responded, be it with an error."""
-    with errors.of_request():
-        try:
-            request = RawRequest(method=method, params={**params})
-            await client.session.send_request(request, UncheckedResult)
-        except MCPError as fault:
-            return not _is_outage(fault)
-        except Exception:  # noqa: BLE001 - it is lost in any way
-            return False
-    return True
 
 
 async def _find_refused(client: Client, uris: Sequence[str]) -> frozenset[str]:

@@ -18,11 +18,11 @@ from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextma
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import Any, Self
+from typing import Any
 
 import anyio
 import httpx2
-from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from anyio.abc import ByteReceiveStream, ByteSendStream, ObjectReceiveStream, Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client import Transport, session
 from mcp.client.sse import sse_client
@@ -184,7 +184,7 @@ async def _connect_http(
     is_kept: bool,
 ) -> AsyncIterator[Any]:
     """Connect to an address; redirects are followed only on the same host."""
-    login = server.login if auth is None and server.oauth and not server.has_key else ""
+    login = server.login_with() if auth is None and server.oauth and not server.has_key else ""
 
     def client(*_: Any, **__: Any) -> httpx2.AsyncClient:
         return httpx2.AsyncClient(
@@ -231,26 +231,14 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         self._errors.has_session |= _SESSION_HEADER in response.headers
         errors.is_forgotten = status == _NOT_FOUND and _SESSION_HEADER in request.headers
         if _is_message(request) or (not is_of_oauth and status == _UNAUTHORISED):
-            errors.message = self._failed_status(status)
+            errors.message = _describe_status(status, self._login)
             errors.is_unauthorized = status in {_UNAUTHORISED, _FORBIDDEN}
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A few compressed bytes could expand to gigabytes.
             self._errors.message = "response is compressed, which was not requested"
             raise ServerError(self._errors.message)
-        response.stream = _BoundedBody(response.stream, errors, _has_events(response))
+        response.stream = _Body(response.stream, errors, _has_events(response))
         return response
-
-    def _failed_status(self, status: int) -> str | None:
-        if status < _REDIRECTION:
-            return None
-        if status == _UNAUTHORISED and self._login:
-            return (
-                f"authentication required (HTTP status {status}):"
-                f" run {self._login}, or set a key in the headers"
-            )
-        if status < _CLIENT_ERROR:
-            return f"redirected to another address (HTTP status {status})"
-        return f"server responded with HTTP status {status}"
 
 
 class _StreamTransport(_HttpTransport):
@@ -280,8 +268,22 @@ class _SseTransport(_HttpTransport):
             self._errors.end(self._errors.current.message or "")
         elif request.method == "GET" and _has_events(response):
             self._errors.has_session = True  # the stream is one
-            response.stream = _ConnectionBody(response.stream, self._errors)
+            if isinstance(response.stream, _Body):
+                response.stream.connection = self._errors
         return response
+
+
+def _describe_status(status: int, login: str) -> str | None:
+    if status < _REDIRECTION:
+        return None
+    if status == _UNAUTHORISED and login:
+        return (
+            f"authentication required (HTTP status {status}):"
+            f" run {login}, or set a key in the headers"
+        )
+    if status < _CLIENT_ERROR:
+        return f"redirected to another address (HTTP status {status})"
+    return f"server responded with HTTP status {status}"
 
 
 def _is_message(request: httpx2.Request) -> bool:
@@ -295,27 +297,27 @@ def _has_events(response: httpx2.Response) -> bool:
 
 @dataclass(eq=False)
 class _Body(httpx2.AsyncByteStream):
-    """A body around that of a response, which records how it ends."""
+    """The body of a response, bounded in size and with its text repaired.
 
-    _stream: Any
-    _errors: TransportErrors
+    Attributes:
+        is_events: Whether it consists of events, each of which is bounded.
+        connection: Errors of the connection that ends with it, `None` where none does.
+    """
+
+    stream: Any
+    errors: TransportErrors
+    is_events: bool
+    connection: TransportErrors | None = None
 
     async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-@dataclass(eq=False)
-class _BoundedBody(_Body):
-    """A body, or each event of one that has events, bounded in size and with its text repaired."""
-
-    _is_events: bool
+        await self.stream.aclose()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        limit, last, repair = SizeLimit(self._errors), b"", TextRepair()
+        limit, last, repair = SizeLimit(self.errors), b"", TextRepair()
         try:
-            async for chunk in self._stream:
+            async for chunk in self.stream:
                 # The end of an event may come in a chunk of its own.
-                if self._is_events and _BETWEEN_EVENTS.search(last + chunk):
+                if self.is_events and _BETWEEN_EVENTS.search(last + chunk):
                     limit.size = 0
                 last = chunk[-1:] or last
                 limit.add(len(chunk))
@@ -325,21 +327,13 @@ class _BoundedBody(_Body):
             # Of another kind, it would end the connection and the other requests over it.
             raise httpx2.StreamError(str(fault)) from None
         except httpx2.TransportError as fault:
-            if self._is_events:  # the SDK reconnects
+            if self.is_events:  # the SDK reconnects
                 raise
-            self._errors.message, self._errors.is_interrupted = "response was cut off", True
+            self.errors.message, self.errors.is_interrupted = "response was cut off", True
             raise httpx2.StreamError(str(fault)) from None
-
-
-class _ConnectionBody(_Body):
-    """A body with which the whole connection ends."""
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        try:
-            async for chunk in self._stream:
-                yield chunk
         finally:
-            self._errors.end("server closed the connection")
+            if self.connection is not None:
+                self.connection.end("server closed the connection")
 
 
 # Standard streams. The transport of the SDK keeps an endless line in memory, shows what a program
@@ -561,7 +555,7 @@ class TextRepair:
         return found[0] if lone is None else _REPLACEMENT * (len(lone) // len(_REPLACEMENT))
 
 
-class PageFilter:
+class PageFilter(ObjectReceiveStream[Incoming]):
     """A stream of messages whose pages of tools and others hold none that the SDK would refuse.
 
     The SDK validates a page as a whole, so that a single tool without a name would have it refused.
@@ -569,42 +563,22 @@ class PageFilter:
     the reader of manifests to report what is wrong with which. Invalid prompts and resources are
     left out. An empty cursor ends a list up to the protocol of 2025-11-25, where many servers mean
     none by it; later it is a cursor like another.
+
+    Attributes:
+        last_context: The context in which the last message was sent, where the stream knows it.
     """
 
     def __init__(self, incoming: Any) -> None:
         self._incoming = incoming
+        self.last_context: Any = None
         # A version of the protocol for each form that a page of tools has.
         forms = {SERVER_RESULTS[key]: key[1] for key in SERVER_RESULTS if key[0] == _METHOD}
         self._versions = tuple(forms.values())
 
-    @property
-    def last_context(self) -> Any:
-        """The context in which the last message was sent, where the stream knows it."""
-        return getattr(self._incoming, "last_context", None)
-
-    async def receive(self) -> SessionMessage | Exception:
+    async def receive(self) -> Incoming:
         """Return the next message."""
-        return self._filter(await self._incoming.receive())
-
-    async def aclose(self) -> None:
-        """Close the stream."""
-        await self._incoming.aclose()
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        return self._filter(await anext(self._incoming))
-
-    async def __aenter__(self) -> Self:
-        await self._incoming.__aenter__()
-        return self
-
-    async def __aexit__(self, *fault: object) -> bool | None:
-        closed: bool | None = await self._incoming.__aexit__(*fault)
-        return closed
-
-    def _filter(self, item: SessionMessage | Exception) -> SessionMessage | Exception:
+        item: Incoming = await self._incoming.receive()
+        self.last_context = getattr(self._incoming, "last_context", None)
         if not isinstance(item, SessionMessage) or not isinstance(item.message, JSONRPCResponse):
             return item
         result = item.message.result
@@ -621,8 +595,11 @@ class PageFilter:
                 del result["nextCursor"]
         return item
 
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._incoming.aclose()
+
     def _is_valid(self, kind: str, items: list[Any]) -> bool:
-        """Return whether the SDK accepts a page of *items*."""
         try:
             for version in self._versions:
                 validate_server_result(_LISTS[kind], version, {**_PAGE, kind: items})

@@ -122,7 +122,7 @@ class _OperationReader:
         return {"type": "object"}, None
 
     def _input(self, stated: StatedOperation) -> JsonObject:
-        room = self._inputs.room(stated.where)
+        room = CopyBudget(self._inputs.limit, stated.where)
         operation = self._document.operation(stated)
         properties: JsonObject = {
             name: self._parameter(one, room) for name, one in operation.parameters.items()
@@ -154,7 +154,13 @@ class _OperationReader:
                 {one.name: self._parameter(one, room) for one in body.fields},
                 [one.name for one in body.fields if one.is_required],
             )
-        kept = _of_media(self._inputs.copy(body.schema, room), kind_of_media(body.media))
+        kept, kind = self._inputs.copy(body.schema, room), kind_of_media(body.media)
+        # What is no JSON is given as a text.
+        if is_binary(kind):
+            media: JsonObject = {} if "*" in kind else {"contentMediaType": kind}
+            kept = {**shallow(kept), "type": "string", "contentEncoding": "base64", **media}
+        elif kept and is_text(kind) and not kind.startswith("text/") and kind != FORM:
+            kept = {"anyOf": [{"type": "string", "contentMediaType": kind}, kept]}
         if body.description:
             kept.setdefault("description", body.description)
         if body.files:
@@ -176,20 +182,10 @@ class _OperationReader:
                 return None  # such a result has no structure
             schema = response.get("schema") or media.get("schema")
             if isinstance(schema, dict) and schema:
-                room = self._outputs.room(stated.where)
+                room = CopyBudget(self._outputs.limit, stated.where)
                 kept = self._outputs.copy(schema, room)
                 return self._outputs.add_definitions(kept, room) or None
         return None
-
-
-def _of_media(schema: JsonObject, kind: str) -> JsonObject:
-    """Return the schema of a body of one *kind*: what is no JSON is given as a text."""
-    if is_binary(kind):
-        media: JsonObject = {} if "*" in kind else {"contentMediaType": kind}
-        return {**shallow(schema), "type": "string", "contentEncoding": "base64", **media}
-    if kind.startswith("text/") or not is_text(kind) or kind == FORM:
-        return schema
-    return {"anyOf": [{"type": "string", "contentMediaType": kind}, schema]} if schema else schema
 
 
 def _object(properties: JsonObject, required: Sequence[JsonValue]) -> JsonObject:

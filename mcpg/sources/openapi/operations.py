@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from mcpg.catalog.manifest import parse_repaired
@@ -198,7 +198,16 @@ class ApiDocument:
             SourceError: The text is malformed, of an unknown version, or has no `paths`.
         """
         self.noticed: list[Diagnostic] = []
-        self.content = self._parse(text, place)
+        value: JsonValue
+        if text.lstrip().startswith("{"):
+            value = parse_repaired(text, place, self.noticed)[0]
+        else:
+            value = load_yaml(text, place, error=SourceError)
+        self.content = value if isinstance(value, dict) else {}
+        version = str(self.content.get("openapi", self.content.get("swagger", "")))
+        if not version.startswith(("3", "2")):
+            message = f"version {version[:20]!r} of OpenAPI is not known"
+            raise SourceError(message, place=place, remedy=_REMEDY)
         paths = self.content.get("paths")
         if not isinstance(paths, dict):
             message = "this OpenAPI document has no mapping `paths`, so no operations"
@@ -210,20 +219,7 @@ class ApiDocument:
         info = self.content.get("info")
         self.title = stripped_text(info.get("title")) if isinstance(info, dict) else ""
         self._files_among: dict[int, frozenset[str]] = {}
-        self._hidden = _OF_THE_TRANSPORT | set(self._secrets())
-
-    def _parse(self, text: str, place: str) -> JsonObject:
-        value: JsonValue
-        if text.lstrip().startswith("{"):
-            value = parse_repaired(text, place, self.noticed)[0]
-        else:
-            value = load_yaml(text, place, error=SourceError)
-        document = value if isinstance(value, dict) else {}
-        version = str(document.get("openapi", document.get("swagger", "")))
-        if not version.startswith(("3", "2")):
-            message = f"version {version[:20]!r} of OpenAPI is not known"
-            raise SourceError(message, place=place, remedy=_REMEDY)
-        return document
+        self._hidden = _OF_THE_TRANSPORT | set(self._find_secrets())
 
     def iterate_operations(self) -> Iterator[StatedOperation | Diagnostic]:
         """Iterate over the operations in their order, with a diagnostic for each invalid one."""
@@ -231,7 +227,15 @@ class ApiDocument:
         for path, given in self._paths.items():
             where = f"paths.{path}"
             item = (self.references.follow(given, where) if path.startswith("/") else None) or {}
-            found = list(_operations_in(item))
+            found = [
+                (name.lower(), name, value)
+                for name, value in item.items()
+                if name.lower() in METHODS
+            ]
+            others = item.get(_OTHERS)
+            for name, value in others.items() if isinstance(others, dict) else ():
+                is_other = _METHOD.fullmatch(name) and name.lower() not in METHODS
+                found.append((name.lower() if is_other else "", f"{_OTHERS}.{name}", value))
             uses[id(item)] += 1
             if found and uses[id(item)] > _MAX_USES:
                 names = ", ".join(sorted({method for method, _, _ in found}))
@@ -285,27 +289,32 @@ class ApiDocument:
                 if value is not None and name and place:
                     found[place, name] = value
         for (place, name), value in found.items():
-            if (place, name.casefold()) not in self._hidden:
-                yield ApiParameter(name, place, value, self._style(place, value), _content(value))
-
-    def _style(self, place: str, value: JsonObject) -> Style:
-        default = _STYLES.get(place, "form")
-        if not self._is_swagger:
-            return _stated_style(value, default)
-        collection = value.get("collectionFormat")
-        if collection == "multi":
-            return Style()
-        return Style(_COLLECTIONS.get(str(collection), default), is_exploded=False)
+            if (place, name.casefold()) in self._hidden:
+                continue
+            style = _stated_style(value, _STYLES.get(place, "form"))
+            if self._is_swagger:
+                collection = str(value.get("collectionFormat"))
+                default = _STYLES.get(place, "form")
+                style = Style(_COLLECTIONS.get(collection, default), is_exploded=False)
+                style = Style() if collection == "multi" else style
+            content, media = value.get("content"), ""
+            if isinstance(content, dict) and content:
+                kinds = map(kind_of_media, content)
+                media = JSON if any(map(is_json, kinds)) else "text/plain"
+            yield ApiParameter(name, place, value, style, media)
 
     def _body(self, stated: StatedOperation, given: Sequence[ApiParameter]) -> Body | None:
+        consumed = stated.value.get("consumes", self.content.get("consumes"))
+        listed = consumed if isinstance(consumed, list) else []
+        accepted = [one for one in listed if isinstance(one, str)]  # in Swagger 2
         if bodies := [one.value for one in given if one.place == "body"]:
-            kinds = self._accepted_media(stated)
-            media = min(kinds, key=_media_order) if kinds else JSON
-            return _add_description(bodies[0], Body(media, bodies[0].get("schema")))
+            media = min(accepted, key=_media_order) if accepted else JSON
+            about, is_required = bodies[0].get("description"), bodies[0].get("required") is True
+            return Body(media, bodies[0].get("schema"), stripped_text(about), is_required)
         if fields := tuple(one for one in given if one.place == "formData"):
             is_required = any(one.is_required for one in fields)
             files = frozenset(one.name for one in fields if one.value.get("type") == "file")
-            known = [kind_of_media(one) for one in self._accepted_media(stated)]
+            known = [kind_of_media(one) for one in accepted]
             forms = [kind for kind in known if kind in (FORM, MULTIPART)] or [FORM]
             media = MULTIPART if files else min(forms, key=_media_order)
             encoding = {one.name: FormEncoding(one.style) for one in fields}
@@ -325,7 +334,8 @@ class ApiDocument:
         }
         is_form = kind_of_media(media) == MULTIPART
         files = self._files(schema, stated.where) if is_form else frozenset[str]()
-        return _add_description(found, Body(media, schema, encoding=encoding, files=files))
+        about, is_required = stripped_text(found.get("description")), found.get("required") is True
+        return Body(media, schema, about, is_required, (), encoding, files)
 
     def _files(self, schema: JsonValue, where: str) -> frozenset[str]:
         """Return the names of the properties of a form that are files, or lists of files."""
@@ -334,29 +344,21 @@ class ApiDocument:
             return frozenset()
         known = self._files_among.get(id(properties))  # many operations may take one form
         if known is None:
-            known = frozenset(
-                name for name, one in properties.items() if self._takes_files(one, where)
-            )
-            self._files_among[id(properties)] = known
+            found: set[str] = set()
+            for name, one in properties.items():
+                value = self.references.follow(one, where) or {}
+                items = self.references.follow(value.get("items"), where) or {}
+                if any(
+                    kind.get("format") == "binary"
+                    # Raw bytes in OpenAPI 3.1.
+                    or ("contentMediaType" in kind and "contentEncoding" not in kind)
+                    for kind in (value, items)
+                ):
+                    found.add(name)
+            known = self._files_among[id(properties)] = frozenset(found)
         return known
 
-    def _takes_files(self, given: JsonValue, where: str) -> bool:
-        value = self.references.follow(given, where) or {}
-        items = self.references.follow(value.get("items"), where) or {}
-        return any(
-            one.get("format") == "binary"
-            # Raw bytes in OpenAPI 3.1.
-            or ("contentMediaType" in one and "contentEncoding" not in one)
-            for one in (value, items)
-        )
-
-    def _accepted_media(self, stated: StatedOperation) -> list[str]:
-        """Return the kinds of content that an operation of Swagger 2 takes."""
-        kinds = stated.value.get("consumes", self.content.get("consumes"))
-        return [one for one in kinds if isinstance(one, str)] if isinstance(kinds, list) else []
-
-    def _secrets(self) -> Iterator[tuple[str, str]]:
-        """Yield place and name of the parameters that hold keys and tokens."""
+    def _find_secrets(self) -> Iterator[tuple[str, str]]:
         components = self.content.get("components")
         schemes = components.get("securitySchemes") if isinstance(components, dict) else None
         for group in (schemes, self.content.get("securityDefinitions")):
@@ -372,7 +374,13 @@ class ApiDocument:
         made of scheme, `host` and `basePath`. One with a user, a query or a fragment is not usable.
         """
         if self._is_swagger:
-            return _usable(self._swagger_address(stated))
+            host, path = self.content.get("host"), self.content.get("basePath", "")
+            given = stated.value.get("schemes", self.content.get("schemes"))
+            schemes = given if isinstance(given, list) and given else _SCHEMES[:1]
+            scheme = next((one for one in _SCHEMES if one in schemes), "")
+            if not isinstance(host, str) or not isinstance(path, str) or set("/?#@") & set(host):
+                return None
+            return _usable(f"{scheme}://{host.strip()}/{path.strip().lstrip('/')}".rstrip("/"))
         document = self.content.get("servers")
         for servers in (stated.value.get("servers"), stated.servers, document):
             if isinstance(servers, list) and servers:
@@ -384,26 +392,6 @@ class ApiDocument:
     def address(self) -> str | None:
         """The first usable server of the document itself, `None` without one."""
         return self._address(StatedOperation("", "", {}))
-
-    def _swagger_address(self, stated: StatedOperation) -> str:
-        host, path = self.content.get("host"), self.content.get("basePath", "")
-        given = stated.value.get("schemes", self.content.get("schemes"))
-        schemes = given if isinstance(given, list) and given else _SCHEMES[:1]
-        scheme = next((one for one in _SCHEMES if one in schemes), "")
-        if not isinstance(host, str) or not isinstance(path, str) or set("/?#@") & set(host):
-            return ""
-        return f"{scheme}://{host.strip()}/{path.strip().lstrip('/')}".rstrip("/")
-
-
-def _operations_in(item: JsonObject) -> Iterator[tuple[str, str, JsonValue]]:
-    """Yield the method in lower case, the position and the value of what a path lists."""
-    for name, value in item.items():
-        if name.lower() in METHODS:
-            yield name.lower(), name, value
-    others = item.get(_OTHERS)
-    for name, value in others.items() if isinstance(others, dict) else ():
-        is_other = _METHOD.fullmatch(name) and name.lower() not in METHODS
-        yield name.lower() if is_other else "", f"{_OTHERS}.{name}", value
 
 
 def stripped_text(value: JsonValue) -> str:
@@ -463,18 +451,6 @@ def _stated_style(value: JsonObject, default: str = "form") -> Style:
     stated, explode = value.get("style"), value.get("explode")
     name = stated if isinstance(stated, str) else default
     return Style(name, explode if isinstance(explode, bool) else name == "form")
-
-
-def _content(value: JsonObject) -> str:
-    content = value.get("content")
-    if not isinstance(content, dict) or not content:
-        return ""
-    return JSON if any(is_json(kind_of_media(name)) for name in content) else "text/plain"
-
-
-def _add_description(value: JsonObject, body: Body) -> Body:
-    text, is_required = stripped_text(value.get("description")), value.get("required") is True
-    return replace(body, description=text, is_required=is_required)
 
 
 def _media_order(name: str) -> tuple[int, int]:

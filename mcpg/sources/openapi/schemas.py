@@ -11,6 +11,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -61,8 +62,11 @@ def plain_keywords(value: JsonObject) -> JsonObject:
     """Copy the keywords that hold no schema, in JSON Schema 2020-12; ill-typed ones are dropped."""
     kept = _type(value)
     kept.update((key, text) for key in _TEXTS if isinstance(text := value.get(key), str))
-    kept.update((key, number) for key in _NUMBERS if _is_number(number := value.get(key)))
-    kept.update((key, count) for key in _COUNTS if _is_count(count := value.get(key)))
+    for key in (*_NUMBERS, *_COUNTS):
+        number = value.get(key)
+        is_number = isinstance(number, int | float) and not isinstance(number, bool)
+        if is_number and (key in _NUMBERS or (isinstance(number, int) and number >= 0)):
+            kept[key] = number
     kept.update((key, flag) for key in _FLAGS if (flag := value.get(key)) is True)
     for exclusive, bound in _BOUNDS:
         if value.get(exclusive) is True and bound in kept:
@@ -100,35 +104,26 @@ def _type(value: JsonObject) -> JsonObject:
     return {"type": names[0] if len(names) == 1 else list(names)}
 
 
-def _is_number(value: JsonValue) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_count(value: JsonValue) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_plain(value: JsonValue) -> bool:
-    return not isinstance(value, dict | list)
-
-
 def _values(value: JsonObject) -> JsonObject:
     """Copy the values of a schema: those it allows, its default, its examples."""
     kept: JsonObject = {}
     allowed = value.get("enum")
     examples = value.get("examples", [value["example"]] if "example" in value else [])
     samples = list(examples) if isinstance(examples, list) else []
-    if isinstance(allowed, list) and allowed and all(map(_is_plain, allowed)):
-        if len(allowed) > _MAX_ENUM:
-            samples = allowed
+    values = allowed if isinstance(allowed, list) else []
+    if values and not any(isinstance(one, dict | list) for one in values):
+        if len(values) > _MAX_ENUM:
+            samples = values
         else:
-            null = [None] if value.get("nullable") is True and None not in allowed else []
-            kept["enum"] = [*allowed, *null]
-    if "const" in value and _is_plain(value["const"]):
+            null = [None] if value.get("nullable") is True and None not in values else []
+            kept["enum"] = [*values, *null]
+    if "const" in value and not isinstance(value["const"], dict | list):
         kept["const"] = value["const"]
     if "default" in value and len(json.dumps(value["default"])) <= _MAX_VALUE:
         kept["default"] = value["default"]
-    shown = [one for one in samples if _is_plain(one) and len(str(one)) <= _MAX_VALUE]
+    shown: list[JsonValue] = [
+        one for one in samples if not isinstance(one, dict | list) and len(str(one)) <= _MAX_VALUE
+    ]
     return {**kept, "examples": shown[:_MAX_EXAMPLES]} if shown else kept
 
 
@@ -182,7 +177,7 @@ class SchemaCopier:
     ) -> None:
         self._references = references
         self._hidden = hidden
-        self._limit = limit
+        self.limit = limit
         self._siblings = siblings
         self._named: dict[tuple[str, frozenset[str]], str] = {}
         self._hiding: dict[str, frozenset[str]] = {}
@@ -190,10 +185,6 @@ class SchemaCopier:
         self._hidden_refs: dict[str, bool] = {}
         self._targets: dict[str, JsonValue] = {}
         self._definitions: dict[str, _CopiedDefinition] = {}
-
-    def room(self, where: str) -> CopyBudget:
-        """Return the room for one finished schema of the operation *where*."""
-        return CopyBudget(self._limit, where)
 
     def copy(
         self,
@@ -220,21 +211,35 @@ class SchemaCopier:
         if hidden is None:
             hidden = self._names(value, room).hidden
         reference = value.get("$ref")
-        if isinstance(reference, str):
-            return self._referring(reference, value, room, in_place=in_place, hidden=hidden)
-        return self._copy(value, room, in_place=in_place, hidden=hidden)
+        if not isinstance(reference, str):
+            return self._copy(value, room, in_place=in_place, hidden=hidden)
+        name = self._name(reference, room, hidden)
+        kept = shallow(value)
+        if self._siblings:
+            kept = self._copy(value, room, in_place=in_place, hidden=hidden)
+        if name is None:
+            return kept
+        room.names[name] = None
+        if in_place:
+            room.in_place[name] = None
+        return {"$ref": f"#/$defs/{name}", **kept}
 
     def add_definitions(self, schema: JsonObject, room: CopyBudget) -> JsonObject:
         """Add to *schema* the definitions that it needs, as far as there is room."""
         definitions: dict[str, JsonValue] = {}
         edges: dict[str, Iterable[str]] = {}
         waiting = deque(room.names)
-        left, left_for_texts = room.left, self._limit
+        left, left_for_texts = room.left, self.limit
         while waiting:
             name = waiting.popleft()
             if name in definitions:
                 continue
-            found = self._definition(name, room)
+            found = self._definitions.get(name)
+            if found is None:
+                own, hidden = CopyBudget(self.limit, room.where), self._hiding[name]
+                copied = self.copy(self._targets[name], own, in_place=True, hidden=hidden)
+                found = _CopiedDefinition(copied, self.limit - own.left, own)
+                self._definitions[name] = found
             if found.weight > left:
                 about = shallow(self._targets[name])
                 left_for_texts -= weight(about) - 1
@@ -264,36 +269,6 @@ class SchemaCopier:
             else:
                 return found
 
-    def _definition(self, name: str, room: CopyBudget) -> _CopiedDefinition:
-        known = self._definitions.get(name)
-        if known is None:
-            own = self.room(room.where)
-            hidden = self._hiding[name]
-            schema = self.copy(self._targets[name], own, in_place=True, hidden=hidden)
-            known = _CopiedDefinition(schema, self._limit - own.left, own)
-            self._definitions[name] = known
-        return known
-
-    def _referring(
-        self,
-        reference: str,
-        value: JsonObject,
-        room: CopyBudget,
-        *,
-        in_place: bool,
-        hidden: frozenset[str],
-    ) -> JsonObject:
-        name = self._name(reference, room, hidden)
-        kept = shallow(value)
-        if self._siblings:
-            kept = self._copy(value, room, in_place=in_place, hidden=hidden)
-        if name is None:
-            return kept
-        room.names[name] = None
-        if in_place:
-            room.in_place[name] = None
-        return {"$ref": f"#/$defs/{name}", **kept}
-
     def _name(self, reference: str, room: CopyBudget, hidden: frozenset[str]) -> str | None:
         """Return the name of the definition that *reference* leads to, `None` if it leads nowhere.
 
@@ -317,46 +292,41 @@ class SchemaCopier:
             self._hiding[name] = names.hidden | key[1]
         return self._named[key]
 
-    def _names(self, value: JsonObject, room: CopyBudget) -> _PropertyNames:
-        """Gather the names of properties from *value*, what it refers to and what it combines."""
-        naming = _NAMING & value.keys()
+    def _names(
+        self, value: JsonObject, room: CopyBudget, *, follows: bool = False
+    ) -> _PropertyNames:
+        """Gather the names of properties from *value*, what it refers to and what it combines.
+
+        Those behind its references are known, unless it *follows* them itself.
+        """
+        naming, alone = _NAMING & value.keys(), value.get("$ref")
         if not naming:
             return _PropertyNames()
-        alone = value.get("$ref")
-        if len(naming) == 1 and isinstance(alone, str):
+        if len(naming) == 1 and isinstance(alone, str) and not follows:
             return self._names_behind(alone, room)
         hidden: set[str] = set()
         required: set[str] = set()
-        for part in self._parts(value, _COMBINED, room, follows=False):
+        for part in self._parts(value, _COMBINED, room, follows=follows):
             reference = part.get("$ref")
-            if isinstance(reference, str):
+            if isinstance(reference, str) and not follows:
                 found = self._names_behind(reference, room)
                 hidden |= found.hidden
                 required |= found.required
-            self._add_names(part, hidden, required, room)
+            if "$ref" in part and not self._siblings:
+                continue
+            properties, names = part.get("properties"), part.get("required")
+            if isinstance(properties, dict):
+                hidden |= {name for name, one in properties.items() if self._is_hidden(one, room)}
+            if isinstance(names, list):
+                required |= {name for name in names if isinstance(name, str)}
         return _PropertyNames(frozenset(hidden), frozenset(required))
 
     def _names_behind(self, reference: str, room: CopyBudget) -> _PropertyNames:
         known = self._names_of.get(reference)
         if known is None:
-            hidden: set[str] = set()
-            required: set[str] = set()
-            for part in self._parts({"$ref": reference}, _COMBINED, room):
-                self._add_names(part, hidden, required, room)
-            known = _PropertyNames(frozenset(hidden), frozenset(required))
+            known = self._names({"$ref": reference}, room, follows=True)
             self._names_of[reference] = known
         return known
-
-    def _add_names(
-        self, part: JsonObject, hidden: set[str], required: set[str], room: CopyBudget
-    ) -> None:
-        properties, names = part.get("properties"), part.get("required")
-        if "$ref" in part and not self._siblings:
-            return
-        if isinstance(properties, dict):
-            hidden.update(name for name, one in properties.items() if self._is_hidden(one, room))
-        if isinstance(names, list):
-            required.update(name for name in names if isinstance(name, str))
 
     def _is_hidden(self, value: JsonValue, room: CopyBudget) -> bool:
         """Return whether a property, or what it refers to, is not there in this direction."""
@@ -364,19 +334,19 @@ class SchemaCopier:
             return False
         if "$ref" not in value and "allOf" not in value:
             return value.get(self._hidden) is True
-        return any(
-            part.get(self._hidden) is True
-            or (isinstance(to := part.get("$ref"), str) and self._is_hidden_behind(to, room))
-            for part in self._parts(value, ("allOf",), room, follows=False)
-        )
-
-    def _is_hidden_behind(self, reference: str, room: CopyBudget) -> bool:
-        known = self._hidden_refs.get(reference)
-        if known is None:
-            parts = self._parts({"$ref": reference}, ("allOf",), room)
-            known = any(part.get(self._hidden) is True for part in parts)
-            self._hidden_refs[reference] = known
-        return known
+        for part in self._parts(value, ("allOf",), room, follows=False):
+            if part.get(self._hidden) is True:
+                return True
+            reference = part.get("$ref")
+            if not isinstance(reference, str):
+                continue
+            if reference not in self._hidden_refs:
+                behind = self._parts({"$ref": reference}, ("allOf",), room)
+                is_hidden = any(one.get(self._hidden) is True for one in behind)
+                self._hidden_refs[reference] = is_hidden
+            if self._hidden_refs[reference]:
+                return True
+        return False
 
     def _parts(
         self, value: JsonObject, keys: tuple[str, ...], room: CopyBudget, *, follows: bool = True
@@ -408,12 +378,28 @@ class SchemaCopier:
     ) -> JsonObject:
         kept = plain_keywords(value)
         room.left -= weight(kept) - 1
-        kept.update(self._of_objects(value, room, hidden))
-        kept.update(self._of_lists(value, room))
+        kept.update(self._copy_properties(value, room, hidden))
+        # The schemas of a list's items, by position and for the rest, if there is room.
+        first, items = value.get("prefixItems"), value.get("items")
+        lists: JsonObject = {}
+        if isinstance(first, list) and first:
+            lists["prefixItems"] = [self.copy(one, room) for one in first]
+        if isinstance(items, dict):
+            lists["items"] = self.copy(items, room)
+        if "prefixItems" not in lists or room.left >= 0:
+            kept.update(lists)
         kept.update(self._copy_combined(value, room, in_place=in_place, hidden=hidden))
-        return _nullable(kept) if value.get("nullable") is True else kept
+        # A combination may be null, too, though no type says so.
+        if value.get("nullable") is True and "type" not in kept:
+            some = kept.get("anyOf")
+            if isinstance(some, list):
+                return {**kept, "anyOf": [*some, {"type": "null"}]}
+            if "allOf" in kept and "anyOf" not in kept:
+                every = kept.pop("allOf")
+                return {**kept, "anyOf": [{"allOf": every}, {"type": "null"}]}
+        return kept
 
-    def _of_objects(
+    def _copy_properties(
         self, value: JsonObject, room: CopyBudget, hidden: frozenset[str]
     ) -> JsonObject:
         kept: JsonObject = {}
@@ -438,28 +424,14 @@ class SchemaCopier:
             room.left -= weight_of_texts(names) + max(0, len(names) - len(shown)) // 8
             unasked = hidden | gone
             kept["required"] = [name for name in names if name not in unasked]
-        if len(properties) == len(shown):
-            kept.update(self._others(value, room))
-        return kept
-
-    def _others(self, value: JsonObject, room: CopyBudget) -> JsonObject:
-        """Copy the schema of properties without a name, unless patterns restrict them as well."""
+        # The schema of properties without a name counts unless patterns restrict them as well.
         others = value.get("additionalProperties")
-        if "patternProperties" in value or not isinstance(others, dict | bool):
-            return {}
-        if isinstance(others, bool):
-            return {"additionalProperties": others}
-        return {"additionalProperties": self.copy(others, room)}
-
-    def _of_lists(self, value: JsonObject, room: CopyBudget) -> JsonObject:
-        """Copy the schemas of a list's items, by position and for the rest; `{}` without room."""
-        kept: JsonObject = {}
-        first, items = value.get("prefixItems"), value.get("items")
-        if isinstance(first, list) and first:
-            kept["prefixItems"] = [self.copy(one, room) for one in first]
-        if isinstance(items, dict):
-            kept["items"] = self.copy(items, room)
-        return {} if "prefixItems" in kept and room.left < 0 else kept
+        if len(properties) == len(shown) and "patternProperties" not in value:
+            if isinstance(others, bool):
+                kept["additionalProperties"] = others
+            elif isinstance(others, dict):
+                kept["additionalProperties"] = self.copy(others, room)
+        return kept
 
     def _copy_combined(
         self,
@@ -486,16 +458,6 @@ class SchemaCopier:
         return {**kept, "allOf": every} if every else kept
 
 
-def _nullable(kept: JsonObject) -> JsonObject:
-    """Let a combination be null, too, room no type says so."""
-    if "type" not in kept and "allOf" in kept and "anyOf" not in kept:
-        every = kept.pop("allOf")
-        return {**kept, "anyOf": [{"allOf": every}, {"type": "null"}]}
-    if "type" not in kept and isinstance(some := kept.get("anyOf"), list):
-        return {**kept, "anyOf": [*some, {"type": "null"}]}
-    return kept
-
-
 class ReferenceResolver:
     """Resolves references within one document, with a diagnostic for each that leads nowhere.
 
@@ -503,11 +465,12 @@ class ReferenceResolver:
     """
 
     def __init__(self, document: JsonObject, place: str) -> None:
-        from referencing import Registry, Specification  # noqa: PLC0415 - most sources need none
+        from referencing import Registry, Specification, exceptions  # noqa: PLC0415 - most sources need none
 
         resource = Specification.OPAQUE.create_resource(document)
         registry: Registry[Any] = Registry().with_resource("", resource)
         self._resolver = registry.resolver()
+        self._unresolvable = exceptions.Unresolvable
         self._known: dict[str, JsonValue] = {}
         self._place = place
         self.diagnostics: list[Diagnostic] = []
@@ -519,9 +482,21 @@ class ReferenceResolver:
 
     def target(self, reference: str, where: str) -> JsonValue:
         """Return what *reference* leads to, `None` where it leads nowhere."""
-        if reference not in self._known:
-            self._known[reference] = self._look_up(reference, where)
-        return self._known[reference]
+        if reference in self._known:
+            return self._known[reference]
+        shown, found = repr(reference[:_SHOWN]), None
+        if not reference.startswith("#"):
+            message = f"{shown} points outside the document and is not followed"
+            remedy = "to join the files, use `redocly bundle`"
+            self.note(f"{message}; that part is omitted ({remedy})", where)
+        else:
+            with suppress(self._unresolvable, LookupError, TypeError, ValueError, AttributeError):
+                found = self._resolver.lookup(reference).contents
+            if not isinstance(found, dict | bool):
+                self.note(f"{shown} cannot be resolved; that part is omitted", where)
+                found = None
+        self._known[reference] = found
+        return found
 
     def follow(self, value: JsonValue, where: str) -> JsonObject | None:
         """Return *value* or, where it is a reference, what that finally leads to, if an object."""
@@ -534,21 +509,3 @@ class ReferenceResolver:
             value = self.target(reference, where)
         self.note("a chain of references is circular; that part is omitted", where)
         return None
-
-    def _look_up(self, reference: str, where: str) -> JsonValue:
-        from referencing.exceptions import Unresolvable  # noqa: PLC0415 - as above
-
-        shown = repr(reference[:_SHOWN])
-        if not reference.startswith("#"):
-            message = f"{shown} points outside the document and is not followed"
-            remedy = "to join the files, use `redocly bundle`"
-            self.note(f"{message}; that part is omitted ({remedy})", where)
-            return None
-        try:
-            found: JsonValue = self._resolver.lookup(reference).contents
-        except (Unresolvable, LookupError, TypeError, ValueError, AttributeError):
-            found = None
-        if not isinstance(found, dict | bool):
-            self.note(f"{shown} cannot be resolved; that part is omitted", where)
-            return None
-        return found

@@ -40,7 +40,7 @@ async def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -
 async def test_standard_input_is_claimed() -> None:
     """Nothing else reads standard input meanwhile, and it is given back."""
     before = os.fstat(0)
-    with stdio._claimed_input() as kept:
+    with stdio.claim_stream(0) as kept:
         assert os.fstat(kept).st_ino == before.st_ino
         assert os.fstat(0).st_rdev == os.stat(os.devnull).st_rdev  # noqa: PTH116 - of a device
     assert os.fstat(0).st_ino == before.st_ino
@@ -73,7 +73,7 @@ async def test_messages_of_any_size_are_written_whole() -> None:
 
 async def test_standard_output_is_claimed(capfd: pytest.CaptureFixture[str]) -> None:
     """What others print meanwhile goes to standard error, and it is given back."""
-    with stdio._claimed_output() as kept:
+    with stdio.claim_stream(1) as kept:
         os.write(1, b"printed")
         os.write(kept, b"sent")
     os.write(1, b", after")

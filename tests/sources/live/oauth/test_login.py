@@ -177,7 +177,7 @@ def test_a_login_that_lacks_a_permission(
     if not renews:
         login = LoginFile(str(tmp_path), realm.url).read()
         assert login is not None
-        change(tmp_path, tokens={"access_token": login.access})
+        change(tmp_path, tokens={"access_token": login.tokens["access_token"]})
     realm.instead["/mcp"] = (403, {"WWW-Authenticate": f"Bearer {stated}"}, b"")
     (refused,) = asked(server, tmp_path)
     assert refused == f"stored login lacks a permission that the server requires{shown}"
@@ -214,7 +214,7 @@ def test_a_token_without_more(realm: Realm, tmp_path: Path) -> None:
     server = logged_in(realm, tmp_path)
     login = LoginFile(str(tmp_path), realm.url).read()
     assert login is not None
-    change(tmp_path, tokens={"access_token": login.access})
+    change(tmp_path, tokens={"access_token": login.tokens["access_token"]})
     assert asked(server, tmp_path) == ["whoami"]
     realm.provider.access.clear()
     assert asked(server, tmp_path) == [f"stored login has expired: {AGAIN}"]
