@@ -12,13 +12,13 @@ import zlib
 from pathlib import Path
 
 import pytest
+from imports import import_graph
 
 import mcpg
 from mcpg.documents.model import ToolDocument
 from mcpg.index import recipe
 from mcpg.index.compile import compile_index
 from mcpg.index.file import OPENED, WRITTEN, content_key, fresh_index, index_for
-from tests.imports import import_graph
 
 PACKAGE = Path(mcpg.__file__).parent
 RULES = {
