@@ -24,7 +24,14 @@ PACKAGE = Path(mcpg.__file__).parent
 RULES = {
     # what an index holds of a document and of its words
     *("index.compile", "index.document_terms", "index.word_sections", "index.phrases"),
-    *("index.scoring", "index.lookups", "index.tables", "index.packing", "index.layout"),
+    *(
+        "index.field_texts",
+        "index.scoring",
+        "index.lookups",
+        "index.tables",
+        "index.packing",
+        "index.layout",
+    ),
     # how texts are cut into words, and what these mean
     *("text.words", "text.lexicon", "text.operations"),
     # what of a document is text
@@ -32,7 +39,7 @@ RULES = {
     *("documents.model", "relations.edges", "relations.provisions", "relations.vocabulary"),
 }
 OTHERS = {"index.reader", "index.recipe", "caching.build_cache", "caching.build_pool", "errors"}
-OTHERS |= {"text.spelling", "text.json_values"}
+OTHERS |= {"text.spelling"}
 
 
 def checksum_rules() -> int:
