@@ -53,7 +53,6 @@ from mcpg.search.retrieval import POOL, Pool, depth
 from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:
-    from mcpg.search.index_vectors import SearchVectors, VectorScores
 
 
 WEIGHT_INPUTS = ("contentWords", "graphMargin")

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mcpg.errors import Diagnostic
-from mcpg.review.compare import RankingComparison
-from mcpg.search.trace import Explanation, MatchExplanation
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import TIME_DECIMALS, round_shown_score, to_json
 

@@ -39,7 +39,7 @@ RULES = {
     *("documents.model", "relations.edges", "relations.provisions", "relations.vocabulary"),
 }
 OTHERS = {"index.reader", "index.recipe", "caching.build_cache", "caching.build_pool", "errors"}
-OTHERS |= {"text.spelling"}
+OTHERS |= {"text.spelling", "text.json_values"}
 
 
 def checksum_rules() -> int:
