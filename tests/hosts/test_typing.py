@@ -15,7 +15,7 @@ PROGRAM = """\
 from pathlib import Path
 
 import mcpg
-from mcpg.caches import MemoryCache
+from mcpg.search.caches import MemoryCache
 from mcpg.embeddings import FunctionEmbeddings, MemoryStore
 from mcpg.gateway import FileSource, Gateway, SyncGateway, route
 
