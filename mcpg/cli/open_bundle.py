@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mcpg.catalog.catalog import Catalog, ToolLookup, build_catalog
 from mcpg.catalog.view import ToolView
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
@@ -26,6 +25,7 @@ from mcpg.text.json_values import JsonObject
 from mcpg.values import to_json
 
 if TYPE_CHECKING:  # a list of the tools of an index needs no more
+    from mcpg.catalog.catalog import Catalog
     from mcpg.catalog.model import Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.engine import Engine
@@ -83,6 +83,8 @@ class IndexedBundle:
         number = self.index.find_tool(name.strip().casefold())
         if number != ABSENT:
             return number
+        from mcpg.catalog.catalog import ToolLookup  # noqa: PLC0415 - most names are ids
+
         return self.index.find_tool(ToolLookup(self._tools(range(self.size))).find_named(name).id)
 
     def document(self, number: int) -> ToolDocument:
@@ -262,6 +264,8 @@ def open_catalog(
 
 
 def _list_indexed(bundle: IndexedBundle) -> OpenedBundle:
+    from mcpg.catalog.catalog import Catalog  # noqa: PLC0415 - few lists are of whole tools
+
     index = bundle.index
     documents = [index.record(number) for number in range(len(index))]
     # A bundle holds its documents in the order of their paths.
@@ -295,6 +299,8 @@ def _read(paths: list[str]) -> SourceBatch:
 
 
 def _tools_alone(batch: SourceBatch, fault: McpgError) -> OpenedBundle:
+    from mcpg.catalog.catalog import build_catalog  # noqa: PLC0415 - as above
+
     if not batch.tools:
         raise fault
     catalog = build_catalog(batch.tools, batch.rules)

@@ -36,6 +36,7 @@ def unparsed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
             raise AssertionError("the sources were parsed")
 
         monkeypatch.setattr("mcpg.cli.build.read_sources", refuse)
+        monkeypatch.setattr("mcpg.sources.read_sources", refuse)
 
     return forbid
 
