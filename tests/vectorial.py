@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from builders import make_tool
 
+from mcpg import embeddings
 from mcpg.documents.model import ToolDocument
+from mcpg.search import index_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import pytest
     from numpy.typing import NDArray
 
     from mcpg.catalog.model import Tool
+
+
+def embed_with(monkeypatch: pytest.MonkeyPatch, provider: object) -> None:
+    """Let every command have *provider*, whatever it asks for."""
+    for module in (embeddings, index_vectors):
+        monkeypatch.setattr(module, "provider_of", lambda _spec: provider)
 
 
 def document_of(tool: Tool, body: str = "") -> ToolDocument:

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from shop import MANIFEST
-from vectorial import FailingProvider, HashProvider
+from vectorial import FailingProvider, HashProvider, embed_with
 
 import mcpg
-from mcpg import embeddings
 from mcpg.cli import embedding
 from mcpg.cli.environment import cache_folder
 from mcpg.embeddings.provider import EmbeddingError
@@ -30,13 +29,8 @@ EMBED = ("bundle", "tools", "--embed")
 def provider(monkeypatch: pytest.MonkeyPatch) -> HashProvider:
     """The provider that every run gets; it counts what it is asked."""
     made = HashProvider()
-    give(monkeypatch, made)
+    embed_with(monkeypatch, made)
     return made
-
-
-def give(monkeypatch: pytest.MonkeyPatch, provider: HashProvider) -> None:
-    """Let the runs have *provider*, whatever they ask for."""
-    monkeypatch.setattr(embeddings, "provider_of", lambda _spec: provider)
 
 
 def report(run: Callable[..., Run], *arguments: str) -> dict[str, object]:
@@ -148,13 +142,13 @@ def test_an_interrupted_run_is_gone_on_with(
 ) -> None:
     """What was embedded before the interruption is not embedded again."""
     monkeypatch.setattr(build, "BATCH", 2)
-    give(monkeypatch, FailingProvider(KeyboardInterrupt(), batches=1))
+    embed_with(monkeypatch, FailingProvider(KeyboardInterrupt(), batches=1))
     stopped = run(*EMBED)
     assert stopped.code == 130
     assert Path("graph.mdld").exists()
     assert not Path("graph.mdld.vec").exists()
     provider = HashProvider()
-    give(monkeypatch, provider)
+    embed_with(monkeypatch, provider)
     gone_on = report(run)
     assert (gone_on["embedded"], gone_on["reused"], len(provider.batches)) == (2, 2, 1)
 
@@ -166,17 +160,17 @@ def test_a_provider_that_fails_costs_no_bundle(
     """Bundle and index are written, the failure is told, and the exit code says so."""
     monkeypatch.setattr(build, "BATCH", 2)
     fault = EmbeddingError("the server is gone", kind="failed")
-    give(monkeypatch, FailingProvider(fault))
+    embed_with(monkeypatch, FailingProvider(fault))
     failed = run(*EMBED, "--format", "json")
     assert failed.code == 1
     assert "warning[embedding_failed]: 4 of 4 tools have no vector" in failed.err
     assert [one["code"] for one in failed.json["diagnostics"]] == ["embedding_failed"]
     assert (failed.json["written"], failed.json["vectorsWritten"]) == (True, False)
-    give(monkeypatch, FailingProvider(fault, batches=1))
+    embed_with(monkeypatch, FailingProvider(fault, batches=1))
     partly = run(*EMBED)
     assert partly.code == 1
     assert "embedded 2 tools, reused 0 vectors; wrote its vectors" in partly.err
-    give(monkeypatch, HashProvider())
+    embed_with(monkeypatch, HashProvider())
     mended = run(*EMBED)
     assert mended.code == 0
     assert "embedded 2 tools, reused 2 vectors; wrote its vectors" in mended.err
@@ -198,7 +192,7 @@ def test_a_check_looks_at_vectors_where_it_is_asked_to(
     run("bundle", "tools", "-q")
     stale = run(*EMBED, "--check", "--format", "json")
     assert (stale.code, stale.json["differences"]) == (1, ["the vectors are out of date"])
-    give(monkeypatch, HashProvider(name="other"))
+    embed_with(monkeypatch, HashProvider(name="other"))
     other = run(*EMBED, "--diff")
     assert other.code == 1
     assert "it was made by test:hashes:8, not by test:other:8" in other.err

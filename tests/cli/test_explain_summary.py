@@ -7,9 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from vectorial import TopicProvider
-
-from mcpg import embeddings
+from vectorial import TopicProvider, embed_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,6 +122,6 @@ def test_meaning_alone_is_a_reason(
     run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A match that vectors found has no word of the query, and says what speaks for it."""
-    monkeypatch.setattr(embeddings, "provider_of", lambda _spec: TopicProvider())
+    embed_with(monkeypatch, TopicProvider())
     told = run("explain", "courier", "--strategy", "embeddings", "--no-lexicon").out
     assert "no word of the query, but its meaning is closer" in told

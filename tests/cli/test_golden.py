@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from shop import write_later
-from vectorial import TopicProvider
-
-from mcpg import embeddings
+from vectorial import TopicProvider, embed_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -140,7 +138,7 @@ def test_output_is_as_recorded(
     """What a command prints changes only on purpose."""
     monkeypatch.delenv("COLUMNS", raising=False)
     # The vectors of no model, so that what is recorded changes with mcpg alone.
-    monkeypatch.setattr(embeddings, "provider_of", lambda _spec: TopicProvider())
+    embed_with(monkeypatch, TopicProvider())
     (graph.parent / "queries.yaml").write_text(QUERIES, "utf-8")
     if "later" in CASES[name]:
         write_later(graph.parent)
