@@ -51,7 +51,6 @@ from mcpg.search.results import (
     check_text,
 )
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.vectors import SUFFIX as VECTORS_SUFFIX
 
 if TYPE_CHECKING:
     # To open an index takes neither what makes one, nor providers.
@@ -392,8 +391,10 @@ def _engine(
 ) -> Engine:
     kept = None
     if cache_dir is not None and services.embeddings is not None:
+        from mcpg.vectors import SUFFIX  # noqa: PLC0415 - a graph search does without
+
         # Where the vectors of the bundle may be if they cannot stand beside it.
-        kept = cached_path(path, cache_dir, VECTORS_SUFFIX)
+        kept = cached_path(path, cache_dir, SUFFIX)
     return Engine(
         index,
         (*diagnostics, *_report_overruled(index, path)),

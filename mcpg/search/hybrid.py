@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import exp, fsum, log, log1p
 from operator import mul
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.errors import Code, Diagnostic, info, warning
@@ -44,13 +44,15 @@ from mcpg.search.hybrid_model import (
     HybridPool,
     Scheme,
 )
-from mcpg.search.index_vectors import SearchVectors, VectorScores
 from mcpg.search.model import FEATURES, Model
 from mcpg.search.pipeline import RankedList, Search, analyse_search, retrieve_pool, run_graph
 from mcpg.search.query import Analysis
 from mcpg.search.results import MAX_LIMIT, SearchRequest, Strategy
 from mcpg.search.retrieval import POOL, Pool, depth
 from mcpg.values import DECIMALS
+
+if TYPE_CHECKING:  # they speak HTTP, and an explanation without vectors does not
+    from mcpg.search.index_vectors import SearchVectors, VectorScores
 
 WEIGHT_INPUTS = ("contentWords", "graphMargin")
 """The inputs of the weight, in order: the logarithm of one more than the number of words of the

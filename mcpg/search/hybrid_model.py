@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.errors import Code, Diagnostic, info
 from mcpg.search.features import Candidate, RankedCandidate
-from mcpg.search.index_vectors import VectorScores
 from mcpg.search.results import RankingMode, RankingModeName
 from mcpg.values import format_count
+
+if TYPE_CHECKING:  # they speak HTTP, and an explanation without vectors does not
+    from mcpg.search.index_vectors import VectorScores
 
 EMBEDDINGS, SEMANTIC, LEARNED, RRF = "embeddings", "semantic", "learned", "rrf"
 SCHEMES = (EMBEDDINGS, SEMANTIC, LEARNED, RRF)

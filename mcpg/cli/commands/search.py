@@ -14,7 +14,6 @@ from mcpg.cli.query import (
     answer_search,
     check_schemas,
 )
-from mcpg.cli.watch import Watcher
 
 EXAMPLES = """\
 mcpg search shipment status
@@ -65,6 +64,8 @@ def run(
 
     if not watch:
         return answer()
+    from mcpg.cli.watch import Watcher  # noqa: PLC0415 - most searches watch nothing
+
     query = Question.of(asked).query  # standard input can be read once
     asked["query"] = [query] if query else []
 
