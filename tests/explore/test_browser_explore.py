@@ -139,7 +139,7 @@ def test_why_not_and_its_change(visit: Visit) -> None:
     visit.has("#detail-name", "invoice_get")
     visit.has("#panel .change", "Then: rank 1")
     standing = mcpg.load("graph.mdld").explain(MISSPELT, tool="invoice_get").tool
-    visit.has("#panel .big", f"Rank {standing.ranked}")
+    visit.has("#panel .big", f"Rank {standing.rank}")
 
     visit.click("#panel .change button")
     visit.has(".tried .big", "Rank 1")
