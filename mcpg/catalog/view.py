@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcpg.text.json_values import JsonObject, JsonValue
 
@@ -57,8 +56,7 @@ def hints_json(hints: Mapping[str, Any]) -> JsonObject:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class ToolView:
+class ToolView(NamedTuple):
     """What lists show of a tool.
 
     Attributes:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class SettingKey:
+class SettingKey(NamedTuple):
     """Where a setting comes from.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -51,10 +50,16 @@ def run_guarded(run: Callable[[], int], output: Output) -> int:
 
 def report_error(fault: McpgError, output: Output) -> int:
     """Print what went wrong and give the exit code."""
-    if output.debug:
-        output.raw_error("".join(traceback.format_exception(fault)))
+    _show_traceback(fault, output)
     output.error(fault.message, place=fault.place, remedy=fault.remedy)
     return ExitCode.FAILED
+
+
+def _show_traceback(fault: BaseException, output: Output) -> None:
+    if output.debug:
+        import traceback  # noqa: PLC0415 - few runs are debugged
+
+        output.raw_error("".join(traceback.format_exception(fault)))
 
 
 def _report_foreign(fault: Exception, output: Output) -> int:
@@ -71,8 +76,7 @@ def _report_foreign(fault: Exception, output: Output) -> int:
     if isinstance(fault, FileNotFoundError) and not _has_folder():
         message = "the folder in which mcpg runs does not exist any more"
         return report_error(NotFoundError(message, remedy="change to one that does"), output)
-    if output.debug:
-        output.raw_error("".join(traceback.format_exception(fault)))
+    _show_traceback(fault, output)
     detail = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     remedy = "report the traceback above" if output.debug else "run again with --debug"
     output.error(f"mcpg failed unexpectedly: {detail}", remedy=remedy)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcpg.cli import terminal
 from mcpg.cli.terminal import (
@@ -273,8 +273,7 @@ def check_place(path: Path | str, *, force: bool = False) -> None:
 # are often broken, so it is ASCII; a terminal gets finer bars.
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
+class Glyphs(NamedTuple):
     """Signs of one kind of output.
 
     Attributes:

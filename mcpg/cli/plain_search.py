@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -114,9 +113,12 @@ def _read_plain_settings() -> dict[str, Any]:
         # Many a project depends on mcpg without settings for it; opening a pipe would wait.
         if is_file(project) and b"mcpg" in (content := project.read_bytes()):
             text = content.decode("utf-8-sig")
-            tools = tomllib.loads(text).get("tool") if may_be_key("mcpg", text) else None
-            if isinstance(tools, dict) and "mcpg" in tools:
-                raise _UnusualSearchError
+            if may_be_key("mcpg", text):
+                import tomllib  # noqa: PLC0415 - few projects mention mcpg
+
+                tools = tomllib.loads(text).get("tool")
+                if isinstance(tools, dict) and "mcpg" in tools:
+                    raise _UnusualSearchError
         if not configured and is_file(folder / "mcpg.toml"):
             configured = str(folder / "mcpg.toml")
         if not found and is_file(folder / _DEFAULT_BUNDLE):

@@ -7,7 +7,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mcpg.errors import OutputError
@@ -101,7 +101,7 @@ def write_index_beside(source: str, sections: Iterable[Section], header: Header)
         raise output_error(path, fault) from fault
     with index:
         is_present = header.key == content_key(source) and stamp == _stamp(source)
-        write_index(path, index.parts(replace(header, stamp=stamp) if is_present else header))
+        write_index(path, index.parts(header._replace(stamp=stamp) if is_present else header))
     return path
 
 

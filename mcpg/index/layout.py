@@ -18,8 +18,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Protocol, TypeAlias, overload
+from typing import Any, NamedTuple, Protocol, TypeAlias, overload
 from zlib import crc32
 
 Buffer: TypeAlias = "bytes | memoryview"
@@ -69,8 +68,7 @@ class StaleIndexError(Exception):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """What a file says of itself.
 
     Attributes:
@@ -85,8 +83,7 @@ class Header:
     stamp: Stamp = NO_STAMP
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """Where a section stands in a file.
 
     Attributes:
@@ -161,7 +158,7 @@ def restamp_index(data: Buffer, stamp: Stamp) -> bytes:
     header, entries = unpack(data)
     start, checksums = block_table(memoryview(data))
     sizes = len(entries), len(data), len(checksums)
-    head = pack_head(replace(header, stamp=stamp), bytes(data[FIXED_SIZE:start]), sizes)
+    head = pack_head(header._replace(stamp=stamp), bytes(data[FIXED_SIZE:start]), sizes)
     return b"".join((head, memoryview(data)[start:]))
 
 

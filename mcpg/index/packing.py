@@ -6,11 +6,10 @@ import sys
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import accumulate, chain
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 from zlib import crc32
 
 from mcpg.index.layout import (
@@ -31,8 +30,7 @@ from mcpg.index.tables import MOST_PROBES
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """One named array of a file.
 
     Attributes:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress, islice
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.catalog.view import ToolView, record_view
 from mcpg.index.layout import (
@@ -62,8 +61,7 @@ Mapping: TypeAlias = tuple[str, tuple[tuple[str, str, bool], ...]]
 _MOST_NAMES = _MOST_REMEMBERED = 16_384
 
 
-@dataclass(frozen=True, slots=True)
-class ToolName:
+class ToolName(NamedTuple):
     """The name of a tool.
 
     Attributes:

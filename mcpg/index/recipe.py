@@ -6,7 +6,7 @@ import zlib
 
 from mcpg import __version__
 
-RULES = 897720796
+RULES = 3695811344
 """Checksum of the modules and tables that decide what an index holds of given documents.
 
 To read them takes longer than a search, so the number stands here. `tests/index/test_rules.py`

@@ -7,8 +7,8 @@ HARD tracks", 2004; Robertson & Zaragoza, "The Probabilistic Relevance Framework
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import log1p
+from typing import NamedTuple
 
 FIELDS = (
     "name",
@@ -41,8 +41,7 @@ HINTS_MASK = sum(1 << FIELDS.index(name) for name in HINTS)
 """The bits of `HINTS` in the field masks of postings."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldParameters:
+class FieldParameters(NamedTuple):
     """How one field counts.
 
     Attributes:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from mcpg.text import fold, split_words, stem, stop_words_of, strip_accents
 from mcpg.text.literals import QUOTED, TextLiteral, find_literals
@@ -40,7 +40,7 @@ def select_literals(query: str) -> tuple[TextLiteral, ...]:
     for one in find_literals(query, with_names=True):
         text = one.text.strip()
         if one.start >= end and _is_kept(one.kind, text):
-            found.setdefault(text, replace(one, text=text))
+            found.setdefault(text, one._replace(text=text))
             end = one.end
     return tuple(found.values())
 

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, compress, islice, repeat, takewhile
+from typing import NamedTuple
 
 from mcpg.text.token_kinds import (
     FEWEST_GROUPS,
@@ -112,8 +112,7 @@ _SHORTEST_SPACED, _LONGEST_BANK = 12, 4
 _POSTAL, _END = 9, 2
 
 
-@dataclass(frozen=True, slots=True)
-class TextLiteral:
+class TextLiteral(NamedTuple):
     """A part of a text that is an argument.
 
     Attributes:

@@ -20,11 +20,10 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, compress, groupby, pairwise, repeat
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from mcpg.text.spelling import edit_distance, signature
 
@@ -310,8 +309,7 @@ _LONGEST_CLITIC = 2
 _SHORTEST_SPOKEN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word of a text.
 
     Attributes:
