@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from shop import HINTS, MANIFEST
 
 from mcpg.cli.checks import EXTRAS
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcpg.text.install_commands import DISTRIBUTION, install_command, package_command
+from mcpg.text.library_errors import DISTRIBUTION, install_command, package_command
 
 if TYPE_CHECKING:
     from pathlib import Path

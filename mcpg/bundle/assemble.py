@@ -34,7 +34,7 @@ from mcpg.bundle.links import (
     with_observed,
     with_stated,
 )
-from mcpg.bundle.merge import names_no_tool, sort_documents
+from mcpg.bundle.merge import LocatedDocuments, locate_documents, names_no_tool, sort_documents
 from mcpg.bundle.metadata import (
     DEFINITIONS,
     Definitions,
@@ -44,7 +44,6 @@ from mcpg.bundle.metadata import (
     read_ranking,
     still_stale,
 )
-from mcpg.bundle.paths import LocatedDocuments, locate_documents
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper

@@ -18,7 +18,7 @@ from mcpg.bundle.metadata import hold_texts, is_generated
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents import dotnet
 from mcpg.documents.addresses import BASE_URI
-from mcpg.documents.dotnet_front_matter import (
+from mcpg.documents.dotnet import (
     NamedNode,
     distinct_ids,
     named_nodes,
@@ -41,7 +41,7 @@ from mcpg.documents.markdown import LinkTargets, collect_targets, with_pages
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
 from mcpg.documents.reader import GRAPH_KEYS, LINK_KEYS, SPELLINGS, URI_KEYS
 from mcpg.errors import Code, Diagnostic, DocumentError, Severity, SeverityName, warning
-from mcpg.plugins.items import is_item
+from mcpg.plugins.registry import is_item
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.json_values import JsonObject, JsonValue
 

@@ -62,8 +62,7 @@ from mcpg.index.word_sections import (
     make_cached_sections,
     make_sections,
 )
-from mcpg.plugins.items import is_item
-from mcpg.plugins.registry import package_plugins
+from mcpg.plugins.registry import is_item, package_plugins
 from mcpg.search.model import pack_notices
 from mcpg.sources import SourceBatch, is_failure, read_sources, source_signature
 from mcpg.sources.client_config import Live

@@ -29,13 +29,12 @@ from mcpg.engine import Engine, load
 from mcpg.errors import McpgError, NotFoundError, find_remedy
 from mcpg.files import exists, is_file
 from mcpg.index.file import fresh_index
-from mcpg.review.live_tools import OnChange, ReviewedGraph, review_tools
 from mcpg.review.lock import ApprovedTools, LockChange, LockChangeKind, lock_changes
-from mcpg.review.lock_sources import stated_in
+from mcpg.review.lock_sources import OnChange, ReviewedGraph, review_tools, stated_in
 from mcpg.search.caches import QUERY, make_key
 from mcpg.search.model import recipe
 from mcpg.sources.model import SourceBatch
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 from mcpg.values import format_count
 
 

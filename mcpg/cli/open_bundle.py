@@ -18,7 +18,7 @@ from mcpg.errors import Code, Diagnostic, McpgError, error
 from mcpg.files import MAX_BYTES, present_paths
 from mcpg.index.file import add_section, fresh_index
 from mcpg.index.layout import ABSENT, SUMMARY_LENGTH, StaleIndexError
-from mcpg.index.packing import Section
+from mcpg.index.tables import Section
 from mcpg.search.model import pack_notices, read_notices, recipe
 from mcpg.search.scope import filter_index, filter_tools
 from mcpg.text.json_values import JsonObject

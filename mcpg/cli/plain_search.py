@@ -14,9 +14,8 @@ from typing import Any
 
 from mcpg.cli.environment import cache_folder, may_be_key, plain_settings
 from mcpg.cli.exit_codes import report_error
-from mcpg.cli.matches import nothing_found_text
+from mcpg.cli.matches import nothing_found_text, result_text
 from mcpg.cli.output import Output, unwritable
-from mcpg.cli.search_output import result_text
 from mcpg.cli.terminal import AUTO, Screen, prepare_streams, silence
 from mcpg.engine.engine import Engine
 from mcpg.files import is_file

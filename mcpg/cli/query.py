@@ -10,13 +10,12 @@ from typing import Any
 
 from mcpg.catalog.api_tools import ApiName, check_api
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.matches import nothing_found_text
+from mcpg.cli.matches import nothing_found_text, result_text
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output, write_report
 from mcpg.cli.parameters import FUSION, SETTINGS, select_filters
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, markdown, text, write_listing
-from mcpg.cli.search_output import result_text
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.errors import McpgError, UsageError

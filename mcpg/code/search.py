@@ -18,7 +18,7 @@ from mcpg.ask.model import CodeScope
 from mcpg.code.graph import CodeGraph, LocatedSymbol
 from mcpg.code.model import ENTRY_TYPE, SymbolKind, read_body
 from mcpg.documents.model import ToolDocument
-from mcpg.index.scoring import (
+from mcpg.index.recipe import (
     FieldParameters,
     inverse_document_frequency,
     occurrence_weight,

@@ -8,9 +8,26 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 import yaml
+
+from mcpg.documents.addresses import label_iri
+from mcpg.documents.checks import is_misspelt_triple
+from mcpg.documents.facts import (
+    LABEL_KEYS,
+    TARGET_KEYS,
+    Path,
+    means_itself,
+    parse_facts,
+    pick_text,
+    scalar_text,
+)
+from mcpg.documents.front_matter import MAX_FRONT_MATTER
+from mcpg.text.json_values import JsonObject, JsonValue
 
 BUILT_IN: Mapping[str, str] = {
     "schema": "https://schema.org/",
@@ -134,3 +151,505 @@ def _has_sound_aliases(events: Iterable[yaml.Event]) -> bool:
 
 # Behind the events that begin the stream and the document.
 _ROOT = 2
+
+
+_DECLARABLE: Mapping[str, str] = {**ONLY_IN_RULES, "mcpg": "urn:mcpg:vocab:"}
+_KNOWN = {**BUILT_IN, **_DECLARABLE}
+_PREFIXES = ("rdf_prefixes", "rdfprefixes")
+_TYPES = ("rdf_types", "rdftypes")
+_PROPERTIES = ("rdf_properties", "rdfproperties")
+_KEYS = frozenset((*_PREFIXES, *_TYPES, *_PROPERTIES))
+_ID, _VALUE, _DATATYPE = "id", "value", "datatype"
+_SHOWN = 200
+
+
+class PortableChange(NamedTuple):
+    """A piece of front matter that is written otherwise for other readers.
+
+    Attributes:
+        path: Keys and positions that lead to it.
+        reason: Why.
+        result: What is written instead; "" where it is left out.
+    """
+
+    path: Path
+    reason: str
+    result: str = ""
+
+    @property
+    def message(self) -> str:
+        """What is changed, and why."""
+        done = (
+            f"the bundle has {_cut(self.result)} instead" if self.result else "the bundle omits it"
+        )
+        why = "because the .NET gateway would reject the whole bundle"
+        return f"{_cut(self.reason)}: {done}, {why}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def names_rdf(values: JsonObject) -> bool:
+    """Return whether front matter with these *values* declares or uses names of RDF."""
+    return any(key.strip().lower() in _KEYS for key in values)
+
+
+def portable_values(values: JsonObject) -> tuple[JsonObject, list[PortableChange]]:
+    """Return the *values* of a front matter as every reader takes them, and what is changed.
+
+    No key is left out. Values that no reader refuses are returned as they are.
+    """
+    keys = [key for key in values if key.strip().lower() in _KEYS]
+    if not keys:
+        return values, []
+    front = _FrontMatterMender(values)
+    for key in keys:
+        if key.strip().lower() in _PREFIXES:
+            front.mend_prefixes(key)
+    front.know_prefixes()
+    for key in keys:
+        kind = key.strip().lower()
+        if kind in _TYPES:
+            front.mend_types(key)
+        elif kind in _PROPERTIES:
+            front.mend_properties(key)
+    return front.finish_values(), front.changes
+
+
+class _FrontMatterMender:
+    """Front matter that is being mended.
+
+    Attributes:
+        changes: What is written otherwise.
+    """
+
+    def __init__(self, values: JsonObject) -> None:
+        self.changes: list[PortableChange] = []
+        self._values = dict(values)
+        self._own = {**_KNOWN, **dict(parse_facts(values).prefixes)}
+        self._declared: dict[str, str] = {}
+        self._needed: dict[str, str] = {}
+        # A namespace can be long and its names many: written out they have a limit together.
+        self._room = MAX_FRONT_MATTER
+
+    def finish_values(self) -> JsonObject:
+        """Return the mended values, with the prefixes that they need declared."""
+        if self._needed:
+            key = self._key_of_prefixes() or _PREFIXES[0]
+            held = self._values.get(key)
+            self._values[key] = {**(held if isinstance(held, dict) else {}), **self._needed}
+        return self._values
+
+    def know_prefixes(self) -> None:
+        """Take the prefixes that other readers know; of several keys they read one."""
+        key = self._key_of_prefixes()
+        held = self._values[key] if key else None
+        members = held if isinstance(held, dict) else {}
+        given = {prefix.strip().lower(): str(uri).strip() for prefix, uri in members.items()}
+        self._declared = {**BUILT_IN, **given}
+
+    def _key_of_prefixes(self) -> str | None:
+        """Return the key that other readers look at: the last in snake_case, else in camelCase."""
+        for spelling in _PREFIXES:
+            found = [key for key in self._values if key.strip().lower() == spelling]
+            if found:
+                return found[-1]
+        return None
+
+    def mend_prefixes(self, key: str) -> None:
+        """Have a mapping under *key*, in which each prefix has one absolute namespace."""
+        value = self._values[key]
+        if not isinstance(value, dict):
+            self._write((key,), "a mapping", f"{key} is not a mapping")
+            parts = value if isinstance(value, list) else []
+            value = {
+                prefix: uri
+                for part in reversed(parts)
+                if isinstance(part, dict)
+                for prefix, uri in part.items()
+            }
+        kept: JsonObject = {}
+        bound = dict(BUILT_IN)
+        for stated, uri in value.items():
+            prefix = stated.strip().rstrip(":")
+            namespace = str(uri).strip() if isinstance(uri, str) else ""
+            if not prefix or not is_uri(namespace):
+                self._leave_out((key, stated), f"the prefix {stated!r} has no absolute IRI")
+            elif bound.setdefault(prefix.lower(), namespace) != namespace:
+                known = bound[prefix.lower()]
+                self._leave_out((key, stated), f"the prefix {stated!r} stands for {known} already")
+            else:
+                if prefix != stated:
+                    self._write((key, stated), f"the prefix {prefix!r}", "a prefix is a bare name")
+                kept[prefix] = uri
+        self._values[key] = kept
+
+    def mend_types(self, key: str) -> None:
+        """Have names under *key* that other readers resolve."""
+        value = self._values[key]
+        kept: list[JsonValue] = []
+        for path, item in number_items((key,), value):
+            is_blank = item is None or (isinstance(item, str) and not item.strip())
+            name = item if is_blank else self._name(item, path, "class")
+            if is_blank or name is not None:
+                kept.append(name)
+        self._values[key] = kept if isinstance(value, list) or not kept else kept[0]
+
+    def mend_properties(self, key: str) -> None:
+        """Have a mapping under *key*, of predicates that other readers resolve to their values."""
+        value = _without_misspelt(self._values[key])
+        if not isinstance(value, dict) or "predicate" in value:
+            self._write((key,), "a mapping", f"{key} is not a mapping of predicates")
+            value = _by_predicate({key: value})
+        kept: JsonObject = {}
+        for predicate, held in value.items():
+            path = (key, predicate)
+            name = self._name(predicate, path, "property")
+            said = self._object(held, path) if name is not None else None
+            if name is None or (said is None and held is not None):
+                continue
+            kept[name] = said if name not in kept else [*_wrap_list(kept[name]), *_wrap_list(said)]
+        self._values[key] = kept
+
+    def _object(self, value: JsonValue, path: Path) -> JsonValue:
+        """Return a value as other readers take it, `None` for one that says nothing."""
+        if isinstance(value, list):
+            found = [self._object(item, (*path, at)) for at, item in enumerate(value)]
+            pairs = zip(value, found, strict=True)
+            return [said for item, said in pairs if said is not None or item is None]
+        return self._node(value, path) if isinstance(value, dict) else value
+
+    def _node(self, value: JsonObject, path: Path) -> JsonValue:
+        """Return a mapping with an `id` that resolves, or with a `value`."""
+        stated = value.get(_ID)
+        members = {
+            key: item
+            for key, item in value.items()
+            if key.strip().lower() != _ID or not str(item or "").strip()
+        }
+        if isinstance(stated, str) and stated.strip():
+            name = self._resolve_name(stated.strip(), (*path, _ID))
+            if name is None:
+                self._write((*path, _ID), "a text", f"the id {stated!r} cannot be resolved")
+                return stated.strip()
+            return {_ID: name if name != stated.strip() else stated, **members}
+        if members.keys() != value.keys():
+            self._leave_out((*path, _ID), "an `id` that is not a text cannot be resolved")
+        if _VALUE not in members:
+            read = parse_facts({_PROPERTIES[0]: {"x": value}}).properties
+            if not read:
+                self._leave_out(path, "the value has neither `id` nor `value`")
+                return None
+            self._write(
+                path, f"`value`: {read[0].value!r}", "the value has neither `id` nor `value`"
+            )
+            members = {_VALUE: read[0].value, **members}
+        return self._mend_literal(members, path)
+
+    def _mend_literal(self, members: JsonObject, path: Path) -> JsonObject:
+        """Return the members of a literal with a datatype that resolves, or without one."""
+        kept: JsonObject = {}
+        for key, item in members.items():
+            if key.strip().lower() != _DATATYPE or not item:
+                kept[key] = item
+            elif (name := self._name(item, (*path, key), "datatype")) is not None:
+                kept[key] = name
+        return kept
+
+    def _name(self, item: JsonValue, path: Path, kind: str) -> str | None:
+        """Return the name that *item* gives, `None` where no reader can resolve it."""
+        stated = pick_text(item, TARGET_KEYS)
+        name = self._resolve_name(stated, path) if stated else None
+        if name is None:
+            shown = f"the {kind} {stated!r}" if stated else f"a {kind} that is not a text"
+            self._leave_out(path, f"{shown} cannot be resolved")
+        elif isinstance(item, str):
+            return item if name == stated else name
+        else:
+            self._write(path, f"the text {name!r}", f"a {kind} is a text")
+        return name
+
+    def _resolve_name(self, name: str, path: Path) -> str | None:
+        """Return *name*, or the IRI that it stands for; `None` where other readers know neither."""
+        prefix, colon, local = name.partition(":")
+        own = self._own.get(prefix) if colon and not local.startswith("//") else None
+        theirs = self._declared.get(prefix.lower())
+        if own is None or own == theirs:
+            return name if resolves(name, self._declared) else None
+        if theirs is None and own == _DECLARABLE.get(prefix) and is_uri(own + local):
+            if prefix not in self._needed:
+                why = f"the prefix {prefix!r} is not declared"
+                self._write(path, "its declaration", why)
+            self._needed[prefix] = own
+            return name
+        if len(own) > self._room or not resolves(own + local, {}):
+            return None
+        self._room -= len(own)
+        self._write(path, own + local, f"the prefix {prefix!r} means something else in .NET")
+        return own + local
+
+    def _leave_out(self, path: Path, why: str) -> None:
+        self.changes.append(PortableChange(path, why))
+
+    def _write(self, path: Path, what: str, why: str) -> None:
+        self.changes.append(PortableChange(path, why, what))
+
+
+def number_items(path: Path, value: JsonValue) -> Iterator[tuple[Path, JsonValue]]:
+    """Return the items of a list with their paths, or the one value that is none."""
+    if isinstance(value, list):
+        yield from (((*path, at), item) for at, item in enumerate(value))
+    else:
+        yield path, value
+
+
+def _wrap_list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else [value]
+
+
+def _without_misspelt(value: JsonValue) -> JsonValue:
+    """Return properties without those that are none by a slip, `{}` if there are no others."""
+    if not isinstance(value, list):
+        return {} if isinstance(value, dict) and is_misspelt_triple(value) else value
+    kept = [one for one in value if not isinstance(one, dict) or not is_misspelt_triple(one)]
+    return kept if kept or not value else {}
+
+
+def _by_predicate(values: JsonObject) -> JsonObject:
+    """Return what *values*, one key of properties, states, by predicate."""
+    found: dict[str, list[JsonValue]] = {}
+    for one in parse_facts(values).properties:
+        literal: JsonObject = {_VALUE: one.value}
+        if one.datatype:
+            literal[_DATATYPE] = one.datatype
+        found.setdefault(one.predicate, []).append({_ID: one.value} if one.is_iri else literal)
+    return dict(found)
+
+
+_GROUPS = frozenset({"graph_groups", "graphgroups"})
+_ITEMS = _GROUPS | {
+    *("graph_entities", "graphentities", "graph_related", "graphrelated"),
+    *("graph_next_steps", "graphnextsteps"),
+}
+_EDGES = frozenset({"graph_edges", "graphedges"})
+_ENDS = frozenset(
+    {
+        *("subject", "subjectid", "subject_id", "object", "objectid", "object_id"),
+        *("target", "targetid", "target_id"),
+    }
+)
+# Other readers take each item here for a label, even an IRI.
+_TOPICS = frozenset({"about", "author"})
+_CONCEPTS = _GROUPS | {"about"}
+_TARGETS = _EDGES | (_ITEMS - _GROUPS - {"graph_entities", "graphentities"})
+_NODE_LIST_KEYS = _ITEMS | _EDGES | _TOPICS
+_NAME_KEYS = ("id", "label", "name", "value", "target", "object")
+_ENTITIES, _RULES = "graph_entities", "graph_edges"
+
+
+class NamedNode(NamedTuple):
+    """A node that front matter names.
+
+    Attributes:
+        name: Its address or label.
+        path: Keys and positions that lead to it.
+        is_concept: Whether it is a group or a topic.
+        is_target: Whether it is an end of a relation.
+    """
+
+    name: str
+    path: tuple[str | int, ...]
+    is_concept: bool
+    is_target: bool
+
+
+def names_nodes(values: JsonObject) -> bool:
+    """Return whether front matter with these *values* may name a node."""
+    return any(_kind(key) in _NODE_LIST_KEYS for key in values)
+
+
+def named_nodes(values: JsonObject) -> Iterator[NamedNode]:
+    """Return the nodes that a front matter names, but for the document itself."""
+    for key, value in values.items():
+        kind = _kind(key)
+        for at, item in enumerate(_make_list(value) if kind in _NODE_LIST_KEYS else ()):
+            path = (key, at) if isinstance(value, list) else (key,)
+            if kind in _EDGES:
+                ends = item.items() if isinstance(item, dict) else ()
+                names = [_target(end) for member, end in ends if _kind(member) in _ENDS]
+            else:
+                names = [_name(item)]
+            is_concept = kind in _CONCEPTS
+            is_target = kind in _TARGETS
+            for name in names:
+                if name and not means_itself(name):
+                    yield NamedNode(name, path, is_concept, is_target)
+
+
+def distinct_ids(
+    names: Iterable[tuple[str, bool]], fixed: Collection[str] = ()
+) -> Mapping[str, str]:
+    """Return an absolute identifier for each name that is not a node of its own elsewhere.
+
+    Args:
+        names: Names of nodes, and whether each is that of a concept.
+        fixed: Names that stay as they are: addresses of documents, targets that nobody bears.
+    """
+    found, holders = _group_nodes(names)
+    for name in fixed:
+        holders[_node(name, is_concept=False)].add(name)
+    return {
+        name: label_iri(name)
+        for name, nodes in sorted(found.items())
+        if name not in fixed and any(_is_shared(name, node, holders[node], fixed) for node in nodes)
+    }
+
+
+def shared_nodes(names: Iterable[tuple[str, bool]]) -> Iterator[Sequence[str]]:
+    """Return the names that are one node elsewhere, though they are several in mcpg's graph.
+
+    Args:
+        names: Names of nodes, and whether each is that of a concept.
+    """
+    _, holders = _group_nodes(names)
+    for _, held in sorted(holders.items()):
+        own = {one if is_uri(one) else label_iri(one): one for one in sorted(held)}
+        if len(own) > 1:
+            yield tuple(sorted(own.values()))
+
+
+def _group_nodes(
+    names: Iterable[tuple[str, bool]],
+) -> tuple[defaultdict[str, set[str]], defaultdict[str, set[str]]]:
+    """Return what each name is a node by elsewhere, and the names of each such node."""
+    nodes: defaultdict[str, set[str]] = defaultdict(set)
+    holders: defaultdict[str, set[str]] = defaultdict(set)
+    for name, is_concept in dict.fromkeys(names):
+        node = _node(name, is_concept=is_concept)
+        nodes[name].add(node)
+        holders[node].add(name)
+    return nodes, holders
+
+
+def _is_shared(name: str, node: str, names: Collection[str], fixed: Collection[str]) -> bool:
+    """Return whether *name* has to give way, since the *node* is that of others, too."""
+    if is_uri(name):
+        # The last stays, which is the one in lower case: generated groups are.
+        others = [one for one in names if one in fixed] or [max(names)]
+        return name not in others
+    # Labels without a Latin letter or digit are one node with those that prose gives.
+    return not node or len(set(map(label_iri, names))) > 1
+
+
+def _node(name: str, *, is_concept: bool) -> str:
+    """Return what tells the node of *name* from those of others elsewhere."""
+    if not is_uri(name):
+        return slug(name)
+    # With a mark, so that no label comes to it.
+    return f"<{(name.partition('#')[0] if is_concept else name).casefold()}"
+
+
+def with_ids(values: JsonObject, ids: Mapping[str, str]) -> JsonObject:
+    """Return the *values* of a front matter in which names with one of *ids* have it.
+
+    Topics and authors, which cannot have one there, are stated by graph rules instead. No key is
+    left out.
+    """
+    entities: list[JsonValue] = []
+    edges: list[JsonValue] = []
+    changed: JsonObject = {}
+    for key, value in values.items():
+        kind = _kind(key)
+        if kind in _TOPICS:
+            made = _topics(key, value, ids, entities, edges)
+        else:
+            change = _edge if kind in _EDGES else _item if kind in _ITEMS else None
+            made = _each(value, partial(change, ids)) if change else value
+        if made != value:
+            changed[key] = made
+    if not changed:
+        return values
+    stated = {**values, **changed}
+    for key, added in ((_ENTITIES, entities), (_RULES, edges)):
+        if added:
+            stated[key] = [*_make_list(stated.get(key)), *added]
+    return stated
+
+
+def _topics(
+    key: str,
+    value: JsonValue,
+    ids: Mapping[str, str],
+    entities: list[JsonValue],
+    edges: list[JsonValue],
+) -> JsonValue:
+    """Return the topics or authors that are a text, and state the others as *entities* and *edges*.
+
+    Of a mapping about a topic others see no more than that it is a mapping.
+    """
+    kind = _kind(key)
+    kept: list[JsonValue] = []
+    for item in _make_list(value):
+        name = _name(item)
+        is_mapping = isinstance(item, dict) and kind == "about"
+        iri = ids.get(name) or (name if is_mapping and is_uri(name) else "")
+        if iri:
+            entities.append(_with_id(item, name, {name: iri}))
+            edges.append({"subject": "document", "predicate": kind, "object": iri})
+        elif is_mapping:
+            kept += [name] if name else []
+            members = item if isinstance(item, dict) else {}
+            said = {key: members[key] for key in ("type", "sameAs", "same_as") if members.get(key)}
+            if said and name:
+                entities.append({"label": name, **said})
+        elif isinstance(item, list) and kind == "about":
+            continue
+        else:
+            kept.append(item)
+    return kept if kept != _make_list(value) else value
+
+
+def _each(value: JsonValue, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
+    return [change(item) for item in value] if isinstance(value, list) else change(value)
+
+
+def _item(ids: Mapping[str, str], item: JsonValue) -> JsonValue:
+    name = _name(item)
+    return _with_id(item, name, ids) if name in ids else item
+
+
+def _with_id(item: JsonValue, name: str, ids: Mapping[str, str]) -> JsonObject:
+    members = item if isinstance(item, dict) else {}
+    label = pick_text(members, LABEL_KEYS[:3]) or name
+    same: JsonObject = {}
+    if ids[name] != name and is_uri(name) and not {"sameAs", "same_as"} & members.keys():
+        same = {"sameAs": name}
+    return {**members, "id": ids[name], "label": label, **same}
+
+
+def _edge(ids: Mapping[str, str], item: JsonValue) -> JsonValue:
+    if not isinstance(item, dict):
+        return item
+    ends = {
+        member: ids[name]
+        for member, end in item.items()
+        if _kind(member) in _ENDS and (name := _target(end)) in ids
+    }
+    return {**item, **ends} if ends else item
+
+
+def _name(item: JsonValue) -> str:
+    return scalar_text(pick_text(item, _NAME_KEYS) if isinstance(item, dict) else item)
+
+
+def _target(end: JsonValue) -> str:
+    return scalar_text(pick_text(end, TARGET_KEYS) if isinstance(end, dict) else end)
+
+
+def _kind(key: str) -> str:
+    return key.strip().lower()
+
+
+def _make_list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else [] if value is None else [value]

@@ -30,7 +30,7 @@ from mcpg.embeddings.provider import (
     to_array,
 )
 from mcpg.errors import UsageError
-from mcpg.text.install_commands import install_command, package_command
+from mcpg.text.library_errors import install_command, package_command
 from mcpg.text.suggestions import suggest
 
 if TYPE_CHECKING:

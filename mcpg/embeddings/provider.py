@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from mcpg.errors import McpgError
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     import numpy as np

@@ -122,7 +122,7 @@ class Engine:
         Raises:
             LookupError: No plugin has items of this name.
         """
-        from mcpg.plugins.items import open_items  # noqa: PLC0415 - a search reads no pages
+        from mcpg.plugins.registry import open_items  # noqa: PLC0415 - a search reads no pages
 
         return self._make_once(f"items {name}", self.index, lambda: open_items(name, self.pages))
 

@@ -25,8 +25,8 @@ from mcpg.index.file import (
     renew_index,
 )
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError
-from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
+from mcpg.index.tables import Section, pack
 from mcpg.plugins.hooks import GraphReader
 from mcpg.plugins.registry import load_reference, own_items
 from mcpg.search.model import (

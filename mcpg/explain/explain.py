@@ -17,7 +17,7 @@ from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import IMPACT_SCALE
-from mcpg.index.scoring import BY_NUMBER, FIELDS, OF_PARAMETERS, occurrence_weight
+from mcpg.index.recipe import BY_NUMBER, FIELDS, OF_PARAMETERS, occurrence_weight
 from mcpg.search.confidence import LOW_CONFIDENCE, Calibration, logistic
 from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
 from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, rank

@@ -13,7 +13,7 @@ from itertools import dropwhile, groupby
 
 from mcpg.catalog.model import Hints
 from mcpg.index import Index
-from mcpg.index.scoring import FIELDS
+from mcpg.index.recipe import FIELDS
 from mcpg.search.query import Analysis, analyse, without_literals
 from mcpg.search.query_terms import QueryTerm
 from mcpg.text import fold, iter_words, joined, lexicon, stem, stop_words_of

@@ -14,8 +14,8 @@ from mcpg.errors import Code, Diagnostic, DocumentError, info
 from mcpg.explain.hint_words import HintWord, RequestWords, as_alias, as_keywords, preference
 from mcpg.index.compile import compile_index
 from mcpg.index.hint_overlay import HintOverlay
-from mcpg.index.packing import Section
 from mcpg.index.reader import Index
+from mcpg.index.tables import Section
 from mcpg.search.confidence import calibrate
 from mcpg.search.features import extract_features, find_lacking_clauses, fuse, named_exactly
 from mcpg.search.model import FEATURES, PROVENANCE

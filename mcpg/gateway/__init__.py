@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource
     from mcpg.gateway.snapshots import Snapshot
     from mcpg.gateway.sync_gateway import SyncGateway
-    from mcpg.review.live_tools import OnChange, ToolLock
+    from mcpg.review.lock_sources import OnChange, ToolLock
     from mcpg.route.preference import Preference
     from mcpg.route.route import (
         Adjustment,
@@ -63,7 +63,7 @@ _MODULES = (
     "mcpg.gateway.calls",
     "mcpg.sources.registry",
     "mcpg.gateway.registry",
-    "mcpg.review.live_tools",
+    "mcpg.review.lock_sources",
     "mcpg.sources.arguments",
     "mcpg.route.preference",
     "mcpg.route.route",

@@ -16,7 +16,7 @@ from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.files import present_paths
 from mcpg.gateway.calls import Limits
 from mcpg.gateway.registry import GENERATED, FileGraph
-from mcpg.review.live_tools import OnChange, ToolLock
+from mcpg.review.lock_sources import OnChange, ToolLock
 from mcpg.search.results import EngineServices
 from mcpg.sources.arguments import open_sources, with_headers
 from mcpg.sources.client_config import Live

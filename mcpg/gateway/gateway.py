@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
@@ -9,8 +10,9 @@ from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
 from functools import partial, wraps
 from os import PathLike
+from pathlib import Path
 from types import NoneType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, Unpack
 from uuid import uuid4
 
 import anyio
@@ -18,11 +20,10 @@ import anyio.to_thread
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
-from mcpg.errors import Diagnostic, NotFoundError, UsageError, check_kind
+from mcpg.errors import Diagnostic, NotFoundError, UsageError, check_kind, wrong_type
 from mcpg.gateway.calls import CallRecorder, Fault, Invoked, Limits, RecordedCall
 from mcpg.gateway.index_build import IndexSpec
 from mcpg.gateway.invoke import Invoker
-from mcpg.gateway.options import ConfigurationLike, GatewayOptions, read_configuration
 from mcpg.gateway.prompts_and_resources import Primitives
 from mcpg.gateway.registry import (
     GENERATED,
@@ -34,7 +35,7 @@ from mcpg.gateway.registry import (
 )
 from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.snapshots import IndexManager, OnIndex, Snapshot
-from mcpg.review.live_tools import ToolLock
+from mcpg.review.lock_sources import ToolLock
 from mcpg.route.route import route
 from mcpg.search.caches import MemoryCache, NoCache
 from mcpg.search.observer import SUCCESS, GuardedObserver, InvokeFacts, Observer
@@ -47,12 +48,69 @@ from mcpg.search.results import (
     check_text,
     check_texts,
 )
-from mcpg.sources.arguments import SourceLike, collect_sources
+from mcpg.sources.arguments import SourceCollector, SourceLike, collect_sources
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.requests import Progress, current_session
+from mcpg.sources.model import read_text
 from mcpg.sources.registry import ServerSource, Source, name_source_kind
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count
+
+ConfigurationLike: TypeAlias = str | os.PathLike[str] | Mapping[str, Any]
+"""A client's configuration: its path, or the object that it holds."""
+
+
+class GatewayOptions(TypedDict, total=False):
+    """The keyword arguments of `Gateway`, all of them optional."""
+
+    graph: GraphSource | str | os.PathLike[str]
+    lock: ToolLock | str | os.PathLike[str] | None
+    live: Live | None
+    reserved: Collection[str]
+    limit: int
+    services: EngineServices
+    observer: Observer | None
+    limits: Limits | None
+    cache_dir: str | None
+    diagnostics: Iterable[Diagnostic]
+    record_calls: str | os.PathLike[str] | CallRecorder | None
+
+
+_GIVEN = "the configuration"
+
+
+def read_configuration(
+    configuration: ConfigurationLike, options: GatewayOptions
+) -> tuple[tuple[Source, ...], GatewayOptions]:
+    """Return the sources and the options of a gateway for a client's *configuration*.
+
+    Args:
+        configuration: Its path, or the object that it holds.
+        options: Options, to which the diagnostics of the configuration are added.
+
+    Raises:
+        NotFoundError: There is no such file.
+        SourceError: It is no configuration of a client.
+        UsageError: It is neither a path nor a JSON object, or an option has the wrong type.
+    """
+    noticed, live = options.get("diagnostics", ()), options.get("live")
+    check_kind("diagnostics", noticed, (Iterable,))
+    check_kind("live", live, (Live, NoneType))
+    if isinstance(configuration, Mapping):
+        try:
+            text, place = json.dumps(dict(configuration)), _GIVEN
+        except (TypeError, ValueError, RecursionError) as fault:
+            remedy = 'pass {"mcpServers": {...}} or a path'
+            raise UsageError("is no JSON", place=_GIVEN, remedy=remedy) from fault
+    elif isinstance(configuration, str | os.PathLike):
+        place = os.fspath(configuration)
+        text = read_text(Path(place), place)
+    else:
+        raise wrong_type("configuration", configuration, "a path or a JSON object")
+    opening = SourceCollector(live or Live(os.environ))
+    opening.configuration(text, place)
+    return opening.sources, {**options, "diagnostics": (*noticed, *opening.diagnostics)}
+
 
 _MOST_CHARACTERS = 240
 _MOST_TOOLS = 20_000

@@ -32,18 +32,19 @@ from mcpg.gateway.registry import (
     SourceReading,
 )
 from mcpg.index.reader import Index
-from mcpg.review.live_tools import (
+from mcpg.review.lock import lock_changes
+from mcpg.review.lock_sources import (
     NO_REVIEW,
     OnChange,
     ReviewedGraph,
     ReviewOutcome,
     ToolLock,
+    leave_out_unapproved,
     nothing_reviewed,
     review_locked_tools,
     review_tools,
+    stated_in,
 )
-from mcpg.review.lock import lock_changes
-from mcpg.review.lock_sources import leave_out_unapproved, stated_in
 from mcpg.search.results import DEFAULT_LIMIT, NONE, EngineServices
 from mcpg.sources import read_sources
 from mcpg.sources.model import PYTHON, SourceBatch

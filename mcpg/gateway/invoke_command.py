@@ -22,9 +22,8 @@ from mcpg.errors import Severity, UsageError
 from mcpg.files import read_bytes
 from mcpg.gateway.calls import Fault, FaultCode, Invoked
 from mcpg.gateway.from_settings import GatewayRequest, make_gateway
-from mcpg.text.install_commands import install_command
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.text.library_errors import json_reason
+from mcpg.text.library_errors import install_command, json_reason
 
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway

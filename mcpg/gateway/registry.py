@@ -8,7 +8,7 @@ from typing import Literal
 
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.errors import Severity, UsageError, wrong_type
-from mcpg.review.live_tools import OnChange
+from mcpg.review.lock_sources import OnChange
 from mcpg.sources.model import SourceBatch
 from mcpg.sources.registry import Source, not_a_source
 

@@ -25,10 +25,10 @@ from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
 from mcpg.gateway.from_settings import GatewayRequest, make_gateway
 from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
-from mcpg.review.live_tools import OnChange
+from mcpg.review.lock_sources import OnChange
 from mcpg.sources.registry import ServerSource
 from mcpg.sources.session_scope import decide_scope
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway
@@ -392,7 +392,7 @@ def make_http(address: ListenAddress) -> HttpOptions:
 def _make_serving_options(
     shown: Mapping[str, Any], settings: Settings, output: Output
 ) -> ServingOptions:
-    from mcpg.gateway.serve.plugin_tools import find_plugin_tools  # noqa: PLC0415 - an extra
+    from mcpg.gateway.serve.catalogue import find_plugin_tools  # noqa: PLC0415 - an extra
 
     plugin_tools, noticed = find_plugin_tools()
     output.diagnostics(noticed)
@@ -432,8 +432,10 @@ def _matters(diagnostic: Diagnostic) -> bool:
 async def _run(
     gateway: Gateway, serving: ServingOptions, http: HttpOptions | None, output: Output
 ) -> None:
-    from mcpg.gateway.serve.server import GatewayServer  # noqa: PLC0415 - an extra
-    from mcpg.gateway.serve.stdio import serve_stdio  # noqa: PLC0415 - as above
+    from mcpg.gateway.serve.server import (  # noqa: PLC0415 - loads the SDK
+        GatewayServer,
+        serve_stdio,
+    )
 
     for source in gateway.sources if output.verbose else ():
         if isinstance(source, ServerSource) and (found := decide_scope(source.server)).description:

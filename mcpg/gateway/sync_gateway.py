@@ -15,11 +15,17 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcpg.errors import Diagnostic, UsageError
 from mcpg.gateway.calls import CallRecorder, Limits
-from mcpg.gateway.gateway import WRAPPED, Gateway, not_open
-from mcpg.gateway.options import ConfigurationLike, GatewayOptions, read_configuration
+from mcpg.gateway.gateway import (
+    WRAPPED,
+    ConfigurationLike,
+    Gateway,
+    GatewayOptions,
+    not_open,
+    read_configuration,
+)
 from mcpg.gateway.registry import GENERATED, GraphSource
 from mcpg.gateway.snapshots import OnIndex
-from mcpg.review.live_tools import ToolLock
+from mcpg.review.lock_sources import ToolLock
 from mcpg.search.observer import Observer
 from mcpg.search.results import DEFAULT_LIMIT, NONE, EngineServices
 from mcpg.sources.arguments import SourceLike

@@ -35,7 +35,7 @@ from mcpg.graph.terms import (
 )
 from mcpg.graph.triples import Node as NodeObject
 from mcpg.graph.triples import framed_documents, node_objects, triples_of
-from mcpg.show.diagrams import NO_XML, escape_visibly, mermaid_label, quoted_dot
+from mcpg.text.markup import NO_XML, escape_visibly, mermaid_label, quoted_dot
 from mcpg.text.safeyaml import UNSAFE, json_form, turtle_form, visible_form
 
 if TYPE_CHECKING:

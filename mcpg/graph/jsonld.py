@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache, partial
+from itertools import chain
+from typing import Any, TypeAlias, TypeVar
 
-from mcpg.documents.model import ToolDocument
-from mcpg.errors import DocumentError, SourceError
-from mcpg.graph.iris import node_iri
-from mcpg.graph.parsing import RdfFormat, triples_in, triples_of_json_ld
-from mcpg.graph.reading import by_subject, tools_in
-from mcpg.graph.terms import compact_iri, context
-from mcpg.graph.triples import framed_documents, triples_of
-from mcpg.text.json_values import JsonValue
+from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tier, Tool, ToolExample
+from mcpg.documents.addresses import tool_path, tool_uri
+from mcpg.documents.facts import infer_datatype, lexical_form
+from mcpg.documents.front_matter import EXTRAS_KEY, member
+from mcpg.documents.front_matter_edits import write_authored_lines
+from mcpg.documents.model import Link, ToolDocument
+from mcpg.documents.reader import (
+    GROUPS_KEY,
+    LINK_KEYS,
+    RELATIONS_KEY,
+    TOOL_KEY,
+    parse_stem,
+    read_mappings,
+    state_evidence,
+)
+from mcpg.documents.writer import write_document
+from mcpg.errors import Code, Diagnostic, DocumentError, SourceError, error, warning
+from mcpg.graph import terms as v
+from mcpg.graph.iris import BASE, SOURCES, document_uri, node_iri, original_iri, slug, source_iri
+from mcpg.graph.parsing import ANONYMOUS, RdfFormat, detect_format, triples_in, triples_of_json_ld
+from mcpg.graph.terms import RdfLiteral, Triple, compact_iri, context
+from mcpg.graph.triples import (
+    FLAGS,
+    PREDICATES,
+    TEXTS,
+    TIERS,
+    distinct_documents,
+    framed_documents,
+    number,
+    stated_by,
+    triples_of,
+)
+from mcpg.relations.edges import Coverage, EdgeOrigin
+from mcpg.sources import SourceBatch
+from mcpg.text.json_values import JsonObject, JsonValue, read_float
+from mcpg.text.safeyaml import plain_value
+from mcpg.values import format_count
 
 
 def to_jsonld(document: ToolDocument) -> dict[str, Any]:
@@ -56,3 +91,578 @@ def from_jsonld(
     except SourceError as fault:
         raise DocumentError(fault.message, place=fault.place, remedy=fault.remedy) from fault
     return [reader.tool() for reader in tools_in(statements, place)]
+
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+Statements: TypeAlias = Mapping[str, Mapping[str, Sequence[str | RdfLiteral]]]
+"""The values of each predicate of each subject, in the order of the graph."""
+
+_Gathered: TypeAlias = dict[str, dict[str, dict[str | RdfLiteral, None]]]
+
+MAX_PARTS = 256 * 1024 * 1024
+"""The most characters of all examples, edges and sources of the tools of a graph."""
+
+_PARTS = (v.MCPG_HAS_SOURCE, v.MCPG_HAS_EXAMPLE, v.MCPG_HAS_RELATION)
+_KINDS = {iri: kind for kind, iri in PREDICATES.items()}
+_ORDER = {kind: place for place, kind in enumerate(PREDICATES)}
+_NUMBERED = re.compile(r"example/(\d{1,9})\Z")
+_TRUE = frozenset({"true", "1"})
+
+
+def by_subject(triples: Iterable[Triple], place: str) -> Statements:
+    """Gather *triples* by subject and predicate, each once.
+
+    Args:
+        triples: Those of a graph.
+        place: What to call it in messages.
+
+    Raises:
+        SourceError: Tools share parts such that together they are far longer than the graph.
+    """
+    found = _collect_statements(triples)
+    base = _find_base(found)
+    if base is not None:
+        names = cache(partial(original_iri, base=base))
+        found = _collect_statements(
+            (names(node), predicate, value if isinstance(value, RdfLiteral) else names(value))
+            for node, facts in found.items()
+            for predicate, values in facts.items()
+            for value in values
+        )
+    if _measure_parts(found) > MAX_PARTS:
+        message = f"has parts of tools that come to more than {MAX_PARTS:,} characters"
+        raise SourceError(message, place=place, remedy="give each tool examples of its own")
+    return {
+        subject: {predicate: tuple(values) for predicate, values in facts.items()}
+        for subject, facts in found.items()
+    }
+
+
+def _collect_statements(triples: Iterable[Triple]) -> _Gathered:
+    found: _Gathered = {}
+    for subject, predicate, value in triples:
+        found.setdefault(subject, {}).setdefault(predicate, {})[value] = None
+    return found
+
+
+def _measure_parts(found: _Gathered) -> int:
+    """Return how long the parts of all nodes are, each as often as it is one."""
+    sizes = {
+        node: sum(len(one.text) for one in chain(*facts.values()) if isinstance(one, RdfLiteral))
+        for node, facts in found.items()
+    }
+    return sum(
+        sizes.get(one, 0)
+        for facts in found.values()
+        for predicate in _PARTS
+        for one in facts.get(predicate, ())
+        if isinstance(one, str)
+    )
+
+
+def _find_base(found: _Gathered) -> str | None:
+    """Return the base IRI below which a graph has its nodes, which sources give away.
+
+    A graph that was merged of several keeps the IRIs that tell them apart.
+    """
+    bases: set[str] = set()
+    for node, facts in found.items():
+        is_source = v.MCPG_SOURCE in facts.get(v.RDF_TYPE, ())
+        for name in facts.get(v.SCHEMA_NAME, ()) if is_source else ():
+            usual = source_iri(name.text if isinstance(name, RdfLiteral) else name)
+            own = f"source/{usual.removeprefix(SOURCES)}"
+            is_own = node != usual and node.endswith(own)
+            bases.add(node.removesuffix(own) if is_own else BASE)
+    # One without sources has at most the names of the .NET library, which are replaced.
+    return BASE if not bases else bases.pop() if len(bases) == 1 else None
+
+
+def tools_in(statements: Statements, place: str) -> Iterator[NodeReader]:
+    """Return a reader of each tool, in the order of the graph."""
+    return _of_class(statements, place, v.MCPG_TOOL)
+
+
+def pages_in(statements: Statements, place: str) -> Iterator[NodeReader]:
+    """Return a reader of each document of no tool, in the order of the graph."""
+    for reader in _of_class(statements, place, v.KB_MARKDOWN_DOCUMENT):
+        if v.MCPG_TOOL not in statements[reader.node].get(v.RDF_TYPE, ()):
+            yield reader
+
+
+def _of_class(statements: Statements, place: str, kind: str) -> Iterator[NodeReader]:
+    for node, facts in statements.items():
+        if kind in facts.get(v.RDF_TYPE, ()):
+            yield NodeReader(node, statements, f"{place}: {node}")
+
+
+class NodeReader:
+    """Reads one node, of which any value may be anything that RDF allows.
+
+    Attributes:
+        node: Its IRI, or the name of a blank node.
+        place: What to call it in messages.
+    """
+
+    def __init__(self, node: str, statements: Statements, place: str) -> None:
+        self.node = node
+        self.place = place
+        self._statements = statements
+        self._facts = statements.get(node, {})
+        self._stated: Mapping[tuple[str, str | RdfLiteral], None] = {}
+
+    def tool(self) -> ToolDocument:
+        """Read the document of the tool.
+
+        Raises:
+            DocumentError: Nothing names the tool, or it has what no tool can have.
+        """
+        self._read_front_matter()
+        name = self._text(v.MCPG_TOOL_NAME) or self._text(v.SCHEMA_NAME)
+        if not name:
+            raise self._make_error("nothing names the tool", "give it a `toolName`")
+        schema = self._json(v.MCPG_INPUT_SCHEMA)
+        members: JsonObject = {} if schema is None else {"input_schema": schema}
+        tool = Tool(
+            id=self._text(v.MCPG_TOOL_ID) or "",
+            source_id=self._source(),
+            name=name,
+            title=self._text(v.MCPG_TITLE),
+            description=self._text(v.SCHEMA_DESCRIPTION) or "",
+            output_schema=self._json(v.MCPG_OUTPUT_SCHEMA),
+            annotations=self._json(v.MCPG_ANNOTATIONS) or {},
+            meta=self._json(v.MCPG_META) or {},
+            hints=self._hints(),
+            source_kind=self._choice(SourceKind, v.MCPG_SOURCE_KIND) or SourceKind.LOCAL,
+            place=self.place,
+            **members,  # type: ignore[arg-type]
+        )
+        path = self._text(v.MCPG_PATH) or tool_path(tool.source_id, tool.name)
+        return self._document(tool, path, tool_uri(tool.source_id, tool.name))
+
+    def page(self) -> ToolDocument:
+        """Read the document of no tool.
+
+        Raises:
+            DocumentError: It has what no document can have.
+        """
+        self._read_front_matter()
+        title = self._text(v.SCHEMA_NAME) or self._text(v.MCPG_PATH) or self.node
+        path = self._text(v.MCPG_PATH) or f"pages/{slug(title)}.md"
+        # Links may name a page by its file.
+        name = parse_stem(path) or title
+        tool = Tool(
+            id="",
+            source_id="",
+            name=name,
+            title=None if title == name else title,
+            description=self._text(v.SCHEMA_DESCRIPTION) or "",
+            hints=self._hints(),
+            place=self.place,
+        )
+        page = self._document(tool, path, tool_uri("pages", slug(title)))
+        further = page.further if TOOL_KEY in page.further else {TOOL_KEY: False, **page.further}
+        return replace(page, further=further, is_page=True)
+
+    def _read_front_matter(self) -> None:
+        """Find out which statements about the node its front matter makes, beside the rest."""
+        further = self._json(v.MCPG_FRONT_MATTER)
+        if further:
+            bare = ToolDocument(
+                Tool("", "", self.node),
+                "",
+                self._uri(""),
+                further=further,
+                written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
+            )
+            stated = stated_by([bare]).of[node_iri(bare.uri)]
+            own = (v.MCPG_FRONT_MATTER, v.MCPG_FRONT_MATTER_TEXT)
+            self._stated = {key: None for key in stated if key[0] not in own}
+
+    def _uri(self, standard: str) -> str:
+        own = "" if self.node.startswith(ANONYMOUS) else document_uri(self.node)
+        return self._text(v.MCPG_STATED_URI) or own or standard
+
+    def _document(self, tool: Tool, path: str, standard: str) -> ToolDocument:
+        stated = list(self._texts(v.MCPG_STATED_GROUP))
+        covered = set(map(node_iri, stated))
+        others = (group for group in self._nodes(v.KB_MEMBER_OF) if group not in covered)
+        return ToolDocument(
+            tool=tool,
+            path=path,
+            uri=self._uri(standard),
+            groups=(*stated, *others),
+            links=self._links(),
+            body=self._text(v.SCHEMA_ARTICLE_BODY) or "",
+            states_relations=self._flag(v.MCPG_STATES_RELATIONS) is not False,
+            further=self._json(v.MCPG_FRONT_MATTER) or {},
+            written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
+        )
+
+    def _source(self) -> str:
+        """Return the name of the source, which its IRI carries as well."""
+        for source in self._facts.get(v.MCPG_HAS_SOURCE, ()):
+            if isinstance(source, RdfLiteral):
+                return source.text
+            name = self._read_node(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
+            return source.removeprefix(SOURCES) if name is None else name
+        return ""
+
+    def _hints(self) -> Hints:
+        lists = {name: tuple(self._texts(predicate)) for name, predicate in TEXTS.items()}
+        # Those that another producer writes, who knows no others.
+        own = {*lists["keywords"], *lists["tags"]}
+        own |= {one.text for key, one in self._stated if isinstance(one, RdfLiteral)}
+        further = (text for text in self._texts(v.SCHEMA_KEYWORDS) if text not in own)
+        lists["keywords"] = (*lists["keywords"], *further)
+        examples = tuple(
+            ToolExample(
+                one._text(v.MCPG_INPUT) or "",  # noqa: SLF001
+                one._text(v.MCPG_OUTPUT),  # noqa: SLF001
+                one._text(v.SCHEMA_DESCRIPTION),  # noqa: SLF001
+            )
+            for one in map(
+                self._read_node, sorted(self._parts(v.MCPG_HAS_EXAMPLE), key=_find_number)
+            )
+        )
+        flags = {name: self._flag(predicate) for name, predicate in FLAGS.items()}
+        tiers = {name: self._choice(Tier, predicate) for name, predicate in TIERS.items()}
+        return Hints(**lists, **flags, **tiers, examples=examples)  # type: ignore[arg-type]
+
+    def _links(self) -> tuple[Link, ...]:
+        """Return the edges that statements describe, then lone ones that no front matter states."""
+        described = (self._read_node(one).link() for one in self._parts(v.MCPG_HAS_RELATION))
+        links = {(link.kind, node_iri(link.target)): link for link in described if link}
+        for predicate, kind in _KINDS.items():
+            for target in self._nodes(predicate):
+                if (predicate, target) not in self._stated:
+                    links.setdefault((kind, target), Link(kind, document_uri(target)))
+        return tuple(sorted(links.values(), key=lambda link: _ORDER[link.kind]))
+
+    def link(self) -> Link | None:
+        """Read a statement; `None` when it is about no edge between tools."""
+        kind = next(map(_KINDS.get, self._nodes(v.RDF_PREDICATE)), None)
+        stated = self._text(v.MCPG_STATED_TARGET)
+        target = stated or next(map(document_uri, self._nodes(v.RDF_OBJECT)), "")
+        if kind is None or not target:
+            return None
+        weight = self._weight()
+        reason = self._text(v.MCPG_REASON) or ""
+        origin = self._choice(EdgeOrigin, v.MCPG_ORIGIN) or EdgeOrigin.AUTHORED
+        mapping = self._json(v.MCPG_MAPPING)
+        fields, faults = read_mappings(mapping.get("fields") if mapping else [])
+        if faults:
+            raise self._make_error(f"the mapping of an edge has {faults[0]}", "correct the mapping")
+        return Link(
+            kind, target, weight, reason, origin, fields, self._choice(Coverage, v.MCPG_COVERAGE)
+        )
+
+    def _weight(self) -> float:
+        stated = self._text(v.KB_CONFIDENCE) or "1"
+        try:
+            weight = float(stated)
+        except ValueError:
+            weight = 0.0
+        if not 0 < weight <= 1:
+            remedy = "use a number in (0, 1]"
+            raise self._make_error(f"the confidence {stated!r} of an edge is invalid", remedy)
+        return weight
+
+    def _read_node(self, node: str) -> NodeReader:
+        return NodeReader(node, self._statements, self.place)
+
+    def _parts(self, predicate: str) -> Iterator[str]:
+        """Return the values of *predicate* that are nodes."""
+        return (one for one in self._facts.get(predicate, ()) if isinstance(one, str))
+
+    def _nodes(self, predicate: str) -> Iterator[str]:
+        """Return the values of *predicate* that are nodes with an IRI."""
+        return (one for one in self._parts(predicate) if not one.startswith(ANONYMOUS))
+
+    def _texts(self, predicate: str) -> Iterator[str]:
+        """Return the texts of *predicate*, those in no language first.
+
+        What front matter states in a language, or of another type, is said beside the text.
+        """
+        found = [one for one in self._facts.get(predicate, ()) if isinstance(one, RdfLiteral)]
+        for one in sorted(found, key=lambda one: bool(one.language)):
+            if one.datatype == v.XSD_STRING or (predicate, one) not in self._stated:
+                yield one.text
+
+    def _text(self, predicate: str) -> str | None:
+        return next(self._texts(predicate), None)
+
+    def _flag(self, predicate: str) -> bool | None:
+        stated = self._text(predicate)
+        return None if stated is None else stated.lower() in _TRUE
+
+    def _json(self, predicate: str) -> JsonObject | None:
+        stated = self._text(predicate)
+        try:
+            value = None if stated is None else json.loads(stated, parse_float=read_float)
+        except (ValueError, RecursionError):
+            value = stated
+        if value is not None and not isinstance(value, dict):
+            raise self._make_error(f"its `{_key(predicate)}` is no JSON object", "write an object")
+        return value
+
+    def _choice(self, kind: type[Choice], predicate: str) -> Choice | None:
+        stated = self._text(predicate)
+        try:
+            return None if stated is None else kind(stated)
+        except ValueError as fault:
+            remedy = f"write {', '.join(kind)}"
+            raise self._make_error(f"its `{_key(predicate)}` is {stated!r}", remedy) from fault
+
+    def _make_error(self, message: str, remedy: str) -> DocumentError:
+        return DocumentError(message, place=self.place, remedy=remedy)
+
+
+def _key(predicate: str) -> str:
+    return v.terms()[predicate].name
+
+
+def _find_number(example: str) -> int:
+    """Return the number that the IRI of an example ends in, 0 for none."""
+    found = _NUMBERED.search(example)
+    return int(found[1]) if found else 0
+
+
+_TYPES, _PROPERTIES = "rdf_types", "rdf_properties"
+_THINGS = {
+    v.SCHEMA_ABOUT: "about",
+    v.SCHEMA_MENTIONS: "entity_hints",
+    v.SCHEMA_AUTHOR: "author",
+}
+_DOCUMENTS = frozenset({v.MCPG_TOOL, v.KB_MARKDOWN_DOCUMENT})
+_NUMBERS = frozenset({v.XSD_DECIMAL, f"{v.XSD}integer", f"{v.XSD}double", f"{v.XSD}float"})
+_SHOWN, _LONGEST_LABEL = 160, 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDocuments:
+    """What a graph holds.
+
+    Attributes:
+        documents: The documents of its tools, then its pages, in the order of the graph.
+        diagnostics: What is left out.
+    """
+
+    documents: tuple[ToolDocument, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def with_graphs_read(batch: SourceBatch) -> SourceBatch:
+    """Return *batch* with the documents of its graphs instead of these.
+
+    Raises:
+        SourceError: A graph is broken or too large, or has neither tools nor pages.
+    """
+    if not batch.graphs:
+        return batch
+    documents, diagnostics = list(batch.documents), list(batch.diagnostics)
+    for graph in batch.graphs:
+        found = read_graph(graph.text, graph.place)
+        diagnostics += found.diagnostics
+        for document in found.documents:
+            try:
+                text = _page_text(document) if document.is_page else write_document(document)
+                written = document.tool.place or graph.place
+                documents.append(SourceDocument(document.path, text, document.uri, written))
+            except DocumentError as fault:
+                diagnostics.append(_make_diagnostic(fault))
+    return replace(batch, documents=tuple(documents), diagnostics=tuple(diagnostics), graphs=())
+
+
+def read_graph(text: str, place: str) -> GraphDocuments:
+    """Read the tools and pages of a graph.
+
+    Args:
+        text: The whole text, in any format of RDF.
+        place: Its file, for messages; the extension tells the format.
+
+    Raises:
+        SourceError: It is broken or too large, or has neither tools nor pages.
+    """
+    statements = by_subject(triples_in(text, detect_format(place, text), place), place)
+    found: dict[str, ToolDocument] = {}
+    refused: list[Diagnostic] = []
+    tools = ((one, one.tool) for one in tools_in(statements, place))
+    pages = ((one, one.page) for one in pages_in(statements, place))
+    for reader, read in chain(tools, pages):
+        try:
+            found[reader.node] = read()
+        except DocumentError as fault:
+            refused.append(_make_diagnostic(fault))
+    if not found and not refused:
+        raise SourceError(
+            "is a graph without a tool",
+            place=place,
+            remedy=f"give each tool the class {v.MCPG_TOOL}, as `mcpg graph export` does",
+        )
+    kept, repeated = distinct_documents(found.values())
+    whole = _add_front_matter(found, kept, statements)
+    left_out = _report_left_out(found, whole, statements, place)
+    return GraphDocuments(tuple(whole), (*refused, *repeated, *left_out))
+
+
+def _make_diagnostic(fault: DocumentError) -> Diagnostic:
+    advice = f": {fault.remedy}" if fault.remedy else ""
+    return error(Code.DOCUMENT_INVALID, f"{fault.message}{advice}", fault.place)
+
+
+def _add_front_matter(
+    found: Mapping[str, ToolDocument], kept: Iterable[ToolDocument], statements: Statements
+) -> list[ToolDocument]:
+    """Return the documents *kept* with what else *statements* say of them as front matter."""
+    kept = list(kept)
+    given = set(map(_comparable, triples_of(kept)))
+    nodes = {id(document): node for node, document in found.items()}
+    whole: list[ToolDocument] = []
+    described: set[str] = set()
+    for document in kept:
+        own, node = node_iri(document.uri), nodes[id(document)]
+        beyond = [
+            (predicate, value)
+            for predicate, values in statements[node].items()
+            for value in values
+            if _comparable((own, predicate, value)) not in given
+        ]
+        whole.append(
+            _with_front_matter(document, beyond, statements, described) if beyond else document
+        )
+    return whole
+
+
+def _with_front_matter(
+    document: ToolDocument,
+    said: Iterable[tuple[str, str | RdfLiteral]],
+    statements: Statements,
+    described: set[str],
+) -> ToolDocument:
+    """Return *document* with what is *said* of it in the keys of its front matter.
+
+    A thing is described by the first document that names it.
+    """
+    further: dict[str, list[JsonValue]] = {}
+    # A document may have prefixes of its own.
+    shortened = str if "rdf_prefixes" in document.further else compact_iri
+    for predicate, value in said:
+        if isinstance(value, str) and value.startswith(ANONYMOUS):
+            continue
+        if predicate == v.RDF_TYPE and isinstance(value, str):
+            further.setdefault(_TYPES, []).append(shortened(value))
+        elif predicate in _THINGS and isinstance(value, str) and _label(value, statements):
+            item = _thing(value, statements, described)
+            further.setdefault(_THINGS[predicate], []).append(item)
+        elif not predicate.startswith(v.MCPG):
+            property_ = {shortened(predicate): _property(value, shortened)}
+            further.setdefault(_PROPERTIES, []).append(property_)
+    joined = {key: [*_as_list(document.further.get(key)), *items] for key, items in further.items()}
+    return replace(document, further={**document.further, **joined})
+
+
+def _property(value: str | RdfLiteral, shortened: Callable[[str], str]) -> JsonValue:
+    if isinstance(value, str):
+        return {"id": value}
+    if value.language:
+        return {"value": value.text, "lang": value.language}
+    if value.datatype == v.XSD_STRING:
+        return value.text
+    native = plain_value(value.text)
+    if infer_datatype(native) == value.datatype and lexical_form(native) == value.text:
+        return native
+    return {"value": value.text, "datatype": shortened(value.datatype)}
+
+
+def _label(node: str, statements: Statements) -> str:
+    """Return the name of a thing, "" for one that is too long to stand in every document."""
+    names = statements.get(node, {}).get(v.SCHEMA_NAME, ())
+    found = next((one.text.strip() for one in names if isinstance(one, RdfLiteral)), "")
+    return found if len(found) <= _LONGEST_LABEL else ""
+
+
+def _thing(node: str, statements: Statements, described: set[str]) -> JsonValue:
+    """Return the item of a thing, of which documents say label, class and addresses."""
+    facts = statements[node]
+    item: JsonObject = {"label": _label(node, statements), "id": node}
+    own = {v.SCHEMA_THING, v.SKOS_CONCEPT}
+    kinds = [one for one in facts.get(v.RDF_TYPE, ()) if isinstance(one, str) and one not in own]
+    if kinds:
+        item["type"] = kinds[0]
+    same = [one for one in facts.get(v.SCHEMA_SAME_AS, ()) if isinstance(one, str)]
+    if same and node not in described:
+        item["sameAs"] = list(same)
+    described.add(node)
+    return item
+
+
+def _as_list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _report_left_out(
+    found: Mapping[str, ToolDocument],
+    whole: Iterable[ToolDocument],
+    statements: Statements,
+    place: str,
+) -> list[Diagnostic]:
+    """Report the statements that no document makes."""
+    given = set(map(_comparable, triples_of(whole)))
+    names = {node: node_iri(document.uri) for node, document in found.items()}
+    missing = [
+        (subject, predicate)
+        for subject, facts in statements.items()
+        if subject in names or _DOCUMENTS.isdisjoint(facts.get(v.RDF_TYPE, ()))
+        for predicate, values in facts.items()
+        for value in values
+        if _comparable(
+            (
+                names.get(subject, subject),
+                predicate,
+                value if isinstance(value, RdfLiteral) else names.get(value, value),
+            )
+        )
+        not in given
+    ]
+    if not missing:
+        return []
+    subject, predicate = missing[0]
+    first = f"{compact_iri(predicate)} of {subject}"
+    shown = first if len(first) <= _SHOWN else f"{first[: _SHOWN - 1]}…"
+    statements_ = format_count(len(missing), "statement")
+    message = f"{statements_} that no document can make: left out, such as {shown}"
+    return [warning(Code.GRAPH_STATEMENTS_LEFT_OUT, message, place)]
+
+
+def _comparable(triple: Triple) -> Triple:
+    """Return *triple* with a number in one form, which other programs write in another."""
+    subject, predicate, value = triple
+    if not isinstance(value, RdfLiteral) or value.datatype not in _NUMBERS:
+        return triple
+    try:
+        return subject, predicate, number(float(value.text))
+    except ValueError:
+        return triple
+
+
+def _page_text(page: ToolDocument) -> str:
+    """Write a page as Markdown-LD, its prose as its author wrote it."""
+    hints = page.tool.hints
+    values: JsonObject = {
+        "title": page.tool.title,
+        "summary": page.tool.description,
+        **{name: list(getattr(hints, name)) for name in TEXTS},
+        **{name: getattr(hints, name) for name in (*FLAGS, *TIERS)},
+        GROUPS_KEY: list(page.groups),
+    }
+    for kind, key in LINK_KEYS.items():
+        values[key] = [link.target for link in page.links if link.kind is kind]
+    evidence = state_evidence(page.links)
+    if evidence:
+        values[EXTRAS_KEY] = {RELATIONS_KEY: evidence}
+    front = {key: value for key, value in values.items() if value not in ([], "", None)}
+    kept = write_authored_lines(page.further, page.written).removesuffix("\n")
+    own = (line for key, value in front.items() for line in member(key, value))
+    lines = (*own, *([kept] if kept else ()))
+    return "\n".join(("---", *lines, "---", "", page.body, ""))

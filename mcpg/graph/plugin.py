@@ -18,7 +18,7 @@ PLUGIN = Plugin(
             "mcpg.graph.commands",
         ),
     ),
-    graph_readers=(GraphReader("rdf", "mcpg.graph.reading:with_graphs_read"),),
+    graph_readers=(GraphReader("rdf", "mcpg.graph.jsonld:with_graphs_read"),),
     caches=(
         Cache(
             "triples",

@@ -35,9 +35,8 @@ from mcpg.graph.terms import OWL, RDF_TYPE, RDFS, Triple, compact_iri
 from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 from mcpg.graph.worker import Worker, WorkerEndedError
 from mcpg.sources.model import read_text
-from mcpg.text.install_commands import install_command
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.text.library_errors import turtle_reason
+from mcpg.text.library_errors import install_command, turtle_reason
 from mcpg.text.suggestions import Suggester
 
 _SHIPPED = "shapes.ttl"

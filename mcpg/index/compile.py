@@ -34,7 +34,9 @@ from mcpg.index.layout import (
     own_dictionary,
     sample_dictionary,
 )
-from mcpg.index.packing import (
+from mcpg.index.phrases import extract_phrases
+from mcpg.index.recipe import hash_recipe
+from mcpg.index.tables import (
     Section,
     bytes_sections,
     keys_sections,
@@ -43,8 +45,6 @@ from mcpg.index.packing import (
     rows_sections,
     texts_sections,
 )
-from mcpg.index.phrases import extract_phrases
-from mcpg.index.recipe import hash_recipe
 from mcpg.index.word_sections import WordSections, word_sections
 from mcpg.relations.edges import FieldMapping
 from mcpg.relations.provisions import Provision, build_field_index

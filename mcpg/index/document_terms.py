@@ -24,8 +24,8 @@ from mcpg.index.lookups import (
     pair_key,
     with_deletions,
 )
-from mcpg.index.packing import Section, halves, keys_sections, rows_sections, texts_sections
-from mcpg.index.scoring import inverse_document_frequency
+from mcpg.index.recipe import inverse_document_frequency
+from mcpg.index.tables import Section, halves, keys_sections, rows_sections, texts_sections
 from mcpg.relations.vocabulary import weigh_kinds
 from mcpg.text import (
     fold,
@@ -250,7 +250,7 @@ class FieldWords(NamedTuple):
     """What one field of a document holds.
 
     Attributes:
-        field: Number of the field in `mcpg.index.scoring.FIELDS`.
+        field: Number of the field in `mcpg.index.recipe.FIELDS`.
         words: How often each word occurs, in order of first place.
         wholes: How often each whole identifier occurs whose parts are among the words.
     """

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mcpg.catalog.model import Tool, walk_parameters
-from mcpg.index.scoring import FIELDS
+from mcpg.index.recipe import FIELDS
 from mcpg.text.json_values import JsonObject
 
 if TYPE_CHECKING:

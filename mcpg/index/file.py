@@ -24,9 +24,9 @@ from mcpg.index.layout import (
     head_size,
     restamp_index,
 )
-from mcpg.index.packing import Section, SpooledIndex, with_section
 from mcpg.index.reader import Index
 from mcpg.index.recipe import hash_recipe
+from mcpg.index.tables import Section, SpooledIndex, with_section
 
 SUFFIX = ".idx"
 

@@ -18,7 +18,7 @@ from mcpg.catalog.model import Hints
 from mcpg.index.layout import ABSENT
 from mcpg.index.phrases import extract_phrases
 from mcpg.index.reader import SHORTEST_PREFIX, Index
-from mcpg.index.scoring import FIELDS, HINTS_MASK
+from mcpg.index.recipe import FIELDS, HINTS_MASK
 from mcpg.index.word_sections import (
     Counts,
     count_terms,

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from mcpg.index.layout import IMPACT_SCALE, Items, StaleIndexError
-from mcpg.index.scoring import inverse_document_frequency
+from mcpg.index.recipe import inverse_document_frequency
 from mcpg.index.tables import RowTable, SectionFile, TextTable, span
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import LONGEST_WORD

@@ -34,7 +34,7 @@ from mcpg.index.layout import (
     own_dictionary,
 )
 from mcpg.index.lookups import Grams, Postings, Speller
-from mcpg.index.scoring import FIELDS, inverse_document_frequency
+from mcpg.index.recipe import FIELDS, inverse_document_frequency
 from mcpg.index.tables import SectionFile, TextTable, span
 from mcpg.text import lexicon, operations
 from mcpg.text.json_values import read_json

@@ -1,12 +1,14 @@
-"""The number by which an index file tells how it was made."""
+"""How an index weighs the fields of a tool (BM25F), and the number that tells how it was made."""
 
 from __future__ import annotations
 
 import zlib
+from math import log1p
+from typing import NamedTuple
 
 from mcpg import __version__
 
-RULES = 3695811344
+RULES = 3902265004
 """Checksum of the modules and tables that decide what an index holds of given documents.
 
 To read them takes longer than a search, so the number stands here. `tests/index/test_rules.py`
@@ -17,3 +19,103 @@ names them, compares it, and renews it.
 def hash_recipe(recipe: bytes) -> int:
     """Return the number of an index made by this version, its `RULES`, and from *recipe*."""
     return zlib.crc32(recipe, zlib.crc32(b"%s %d" % (__version__.encode(), RULES)))
+
+
+FIELDS = (
+    "name",
+    "title",
+    "aliases",
+    "keywords",
+    "categories",
+    "description",
+    "parameters",
+    "parameter_texts",
+    "examples",
+    "body",
+    "source",
+    "headings",
+    "topics",
+    "claims",
+)
+
+OF_PARAMETERS = ("parameters", "parameter_texts")
+"""The fields whose texts come from schemas."""
+
+HINTS = ("aliases", "keywords", "examples")
+"""The fields whose texts only ever add to a score.
+
+Each of their texts is one more way to find a tool, so none is discounted by the others: they have
+no length normalisation, and no part in the length of the tool's vector.
+"""
+
+HINTS_MASK = sum(1 << FIELDS.index(name) for name in HINTS)
+"""The bits of `HINTS` in the field masks of postings."""
+
+
+class FieldParameters(NamedTuple):
+    """How one field counts.
+
+    Attributes:
+        weight: How much an occurrence in the field weighs; at least 0.
+        length_normalisation: How far long fields are discounted ("b"), in [0, 1].
+    """
+
+    weight: float
+    length_normalisation: float
+
+
+SATURATION = 2.5
+
+PARAMETERS: dict[str, FieldParameters] = {
+    "name": FieldParameters(1.5, 0.75),
+    "title": FieldParameters(1.0, 0.5),
+    "aliases": FieldParameters(2.5, 0.0),
+    "keywords": FieldParameters(1.5, 0.0),
+    "categories": FieldParameters(0.8, 0.3),
+    "description": FieldParameters(0.75, 0.5),
+    "parameters": FieldParameters(0.5, 0.25),
+    "parameter_texts": FieldParameters(0.4, 0.25),
+    "examples": FieldParameters(0.75, 0.0),
+    "body": FieldParameters(0.5, 0.5),
+    "source": FieldParameters(3.0, 0.75),
+    "headings": FieldParameters(0.75, 0.5),
+    "topics": FieldParameters(0.8, 0.3),
+    "claims": FieldParameters(0.75, 0.5),
+}
+
+BY_NUMBER = tuple(PARAMETERS[name] for name in FIELDS)
+"""The parameters in the order of `FIELDS`."""
+
+
+def saturate(frequency: float, saturation: float = SATURATION) -> float:
+    """Map a weighted frequency, at least 0, into [0, 1): each occurrence adds less."""
+    return frequency / (saturation + frequency)
+
+
+def occurrence_weight(length: int, mean_length: float, parameters: FieldParameters) -> float:
+    """Return what one occurrence in a field of *length* words adds to a term's frequency."""
+    b = parameters.length_normalisation
+    return parameters.weight / (1 - b + b * length / mean_length)
+
+
+def inverse_document_frequency(size: float, frequency: float) -> float:
+    """Return the weight of a term that *frequency* of *size* documents hold; above 0.
+
+    Source: Robertson & Zaragoza, "The Probabilistic Relevance Framework", 2009, eq. 3.5, with 1
+    added under the logarithm so that common terms stay positive.
+    """
+    return log1p((size - frequency + 0.5) / (frequency + 0.5))
+
+
+def smoothed_idf(size: int, frequency: float, common: float, background: float) -> float:
+    """Return the same weight in a collection that the language has been added to; above 0.
+
+    For every document, *background* texts are imagined of which a share of *common* hold the
+    term. So a word that everybody uses all the time weighs little, though no document holds it.
+
+    Source: smoothing by a collection model, Zhai & Lafferty, "A study of smoothing methods for
+    language models applied to information retrieval", TOIS 22(2), 2004, carried over to
+    document frequencies.
+    """
+    imagined = background * size
+    return inverse_document_frequency(size + imagined, frequency + imagined * common)

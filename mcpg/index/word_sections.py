@@ -30,15 +30,7 @@ from mcpg.index.document_terms import (
 )
 from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import HINTED, IDENTIFIER, IMPACT_SCALE, NONE, STEM
-from mcpg.index.packing import (
-    Section,
-    StoredPieces,
-    halves,
-    iter_pieces,
-    keys_sections,
-    rows_sections,
-)
-from mcpg.index.scoring import (
+from mcpg.index.recipe import (
     BY_NUMBER,
     FIELDS,
     HINTS_MASK,
@@ -46,6 +38,14 @@ from mcpg.index.scoring import (
     inverse_document_frequency,
     occurrence_weight,
     saturate,
+)
+from mcpg.index.tables import (
+    Section,
+    StoredPieces,
+    halves,
+    iter_pieces,
+    keys_sections,
+    rows_sections,
 )
 from mcpg.text import Word, iter_words, language_of, lexicon
 from mcpg.text.words import every_stop_word

@@ -30,9 +30,8 @@ from urllib.parse import quote, quote_plus, urljoin
 
 from mcpg.errors import McpgError, UsageError
 from mcpg.net.addresses import Address, parse_address
-from mcpg.text.install_commands import install_command
 from mcpg.text.json_values import JsonObject
-from mcpg.text.library_errors import connection_reason
+from mcpg.text.library_errors import connection_reason, install_command
 from mcpg.text.safeyaml import UNSAFE, visible_form
 
 if TYPE_CHECKING:

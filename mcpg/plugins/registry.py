@@ -6,14 +6,14 @@ reported and skipped: it never fails a command, and never makes another plugin u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from mcpg.errors import Code, Diagnostic, McpgError, warning
-from mcpg.plugins.hooks import HOOKS, Plugin
+from mcpg.plugins.hooks import HOOKS, ItemKind, Plugin
 from mcpg.plugins.rooms import ROOMS
 
 GROUP = "mcpg.plugins"
@@ -126,3 +126,34 @@ def report_plugin(name: str, fault: BaseException) -> Diagnostic:
     shown = "".join(sign if sign.isprintable() else "?" for sign in detail[:_LONGEST])
     what = f"the plugin {name!r}" if name else "looking for plugins"
     return warning(Code.PLUGIN_FAILED, f"{what} failed and is skipped: {shown}")
+
+
+@cache
+def _item_tests() -> tuple[Callable[[Any], bool], ...]:
+    return tuple(one.test for one in own_items(ItemKind))
+
+
+def is_item(document: Any) -> bool:
+    """Return whether a `SourceDocument` is an item that some plugin knows, without parsing it."""
+    if any(test(document) for test in _item_tests()):
+        return True
+    found = (
+        one.attempt(lambda one=one: one.item.test(document))  # type: ignore[misc]
+        for one in package_plugins().items(ItemKind)
+    )
+    return any(one is True for one in found)
+
+
+def open_items(name: str, pages: Iterable[Any]) -> Any:
+    """Return what searches the items *name* among the *pages* of a bundle.
+
+    Raises:
+        LookupError: No plugin has items of this name.
+    """
+    kinds = [*own_items(ItemKind)]
+    if all(one.name != name for one in kinds):
+        kinds += [one.item for one in package_plugins().items(ItemKind)]
+    for one in kinds:
+        if one.name == name:
+            return load_reference(one.open)(pages)
+    raise LookupError(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpg.plugins.hooks import Command, DoctorCheck, Plugin, Service
 
-_SERVICES = "mcpg.postgres.services"
+_SERVICES = "mcpg.postgres.command"
 
 PLUGIN = Plugin(
     commands=(

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from os import PathLike, fspath
+from typing import Literal
 
 from mcpg.bundle.assemble import Assembly
-from mcpg.bundle.codec import (
-    Bundle,
-    ReadDocument,
-    as_authored,
-    decode_bundle,
-    encode_bundle,
-)
+from mcpg.bundle.codec import Bundle, ReadDocument, as_authored, decode_bundle, encode_bundle
+from mcpg.bundle.metadata import Definitions
 from mcpg.catalog.catalog import apply_rules
-from mcpg.catalog.definitions import DefinitionPart, Key
+from mcpg.catalog.definitions import (
+    DefinitionPart,
+    Key,
+    PartChange,
+    definition_changes,
+    definition_text,
+)
+from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Hints, SourceDocument, Tool
-from mcpg.errors import Code, Diagnostic, warning
+from mcpg.errors import Code, Diagnostic, UsageError, info, warning
+from mcpg.files import text_of_path
 from mcpg.review.lock import (
     ApprovedTools,
     LockChange,
@@ -25,9 +32,11 @@ from mcpg.review.lock import (
     ToolStatement,
     as_approved,
     lock_changes,
+    read_lock,
     stated_by_source,
 )
 from mcpg.sources import RawBundle, SourceBatch
+from mcpg.text.json_values import JsonObject
 
 _SHOWN = 80
 _NO_HINTS = Hints()
@@ -177,3 +186,274 @@ def change_diagnostics(
         else:
             message = f"{named} is approved, but no source has it"
             yield warning(Code.TOOL_MISSING, message, place)
+
+
+_NAMED = 12
+# What is assumed of a tool that does not state it, by the protocol: the less safe.
+_UNSAFE = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), strict=True))
+_HINTS = dict(
+    zip(TYPED_ANNOTATIONS, ("read_only", "destructive", "idempotent", "open_world"), strict=True)
+)
+
+
+class OnChange(StrEnum):
+    """What becomes of a tool whose source changes its definition after the review of a graph."""
+
+    WARN = "warn"
+    """It is reported, and described with the reviewed text."""
+    HIDE = "hide"
+    """It is reported and hidden, as are tools that were never reviewed."""
+    ACCEPT = "accept"
+    """It is described with the text of its source."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolLock:
+    """Definitions of tools that were approved; see `mcpg lock`.
+
+    Attributes:
+        lock: What was approved.
+        place: The lock file, for messages.
+        on_change: What becomes of tools that have changed since: `warn` describes them as approved,
+            `hide` hides them. Tools that the lock lacks are hidden.
+
+    Raises:
+        UsageError: *on_change* is something else.
+    """
+
+    lock: ApprovedTools = field(repr=False)
+    place: str
+    on_change: OnChange | Literal["warn", "hide"] = OnChange.WARN
+
+    def __post_init__(self) -> None:
+        if self.on_change not in (OnChange.WARN, OnChange.HIDE):
+            raise UsageError(
+                f"unknown value {self.on_change!r}",
+                remedy="use 'warn' or 'hide': a lock approves what is to be accepted",
+            )
+
+    @classmethod
+    def read(
+        cls, path: str | PathLike[str], on_change: OnChange | Literal["warn", "hide"] = "warn"
+    ) -> ToolLock:
+        """Read the lock file at *path*.
+
+        Raises:
+            NotFoundError: There is no such file.
+            InputError: It is no valid lock.
+            UsageError: See `ToolLock`.
+        """
+        return cls(read_lock(path), text_of_path(fspath(path)), on_change)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewOutcome:
+    """What became of the live tools under a review.
+
+    Attributes:
+        shown: Changed tools as they are described, by identity.
+        flags: Hints of these that hold whatever their documents state, by identity.
+        hidden: Tools that are not there for anyone, by identity, with the ids that they had.
+        schemas: Input schemas that the servers of changed tools have now, by identity.
+        diagnostics: What was found.
+    """
+
+    shown: Mapping[Key, Tool] = field(default_factory=dict)
+    flags: Mapping[Key, Mapping[str, bool]] = field(default_factory=dict)
+    hidden: Mapping[Key, Tool] = field(default_factory=dict)
+    schemas: Mapping[Key, JsonObject] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def followed_by(self, later: ReviewOutcome) -> ReviewOutcome:
+        """Return what became of tools under this review, and of those left under a *later* one."""
+        return ReviewOutcome(
+            shown={**self.shown, **later.shown},
+            flags={
+                key: {**self.flags.get(key, {}), **later.flags.get(key, {})}
+                for key in self.flags.keys() | later.flags.keys()
+            },
+            hidden={**self.hidden, **later.hidden},
+            # The later one compared what this one describes, not what the server has.
+            schemas={**later.schemas, **self.schemas},
+            diagnostics=(*self.diagnostics, *later.diagnostics),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewedGraph:
+    """A graph that was reviewed.
+
+    Attributes:
+        tools: Its tools, with their ids.
+        definitions: Their definitions, by identity; none where a document states only prose.
+    """
+
+    tools: tuple[Tool, ...]
+    definitions: Definitions
+
+
+NO_REVIEW = ReviewOutcome()
+"""Without a reviewed graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class _ChangedTool:
+    """A live tool that differs from the reviewed one."""
+
+    reviewed: Tool
+    live: Tool
+    changes: tuple[PartChange, ...]
+
+
+def review_tools(
+    reviewed: ReviewedGraph, live: Sequence[Tool], on_change: OnChange, place: str
+) -> ReviewOutcome:
+    """Compare *live* tools with the reviewed ones.
+
+    Args:
+        reviewed: The reviewed graph alone.
+        live: The tools as their sources define them now.
+        on_change: What becomes of those that differ.
+        place: Where the graph is, for messages.
+    """
+    unknown = {tool.key: tool for tool in live if not reviewed.definitions.get(tool.key)}
+    changed = _find_changed(reviewed.definitions, live)
+    report = [_report(one, on_change, place) for one in changed.values()]
+    if on_change == OnChange.HIDE:
+        hidden = {**unknown, **{key: one.live for key, one in changed.items()}}
+        ids = {tool.key: tool.id for tool in reviewed.tools}
+        named = {key: replace(one, id=ids.get(key, "")) for key, one in hidden.items()}
+        return ReviewOutcome(
+            hidden=named, diagnostics=(*report, *_report_unreviewed(unknown.values(), place))
+        )
+    if on_change == OnChange.ACCEPT:
+        return ReviewOutcome(diagnostics=tuple(report))
+    return replace(_describe_as_reviewed(changed), diagnostics=tuple(report))
+
+
+def _describe_as_reviewed(changed: Mapping[Key, _ChangedTool]) -> ReviewOutcome:
+    """Return the review that describes *changed* tools as reviewed."""
+    flags = {key: _stricter_flags(one) for key, one in changed.items()}
+    return ReviewOutcome(
+        shown={key: _with_reviewed_definition(one, flags[key]) for key, one in changed.items()},
+        flags={
+            key: {_HINTS[name]: flag for name, flag in some.items()} for key, some in flags.items()
+        },
+        schemas={
+            key: one.live.input_schema
+            for key, one in changed.items()
+            if any(change.part is DefinitionPart.INPUT_SCHEMA for change in one.changes)
+        },
+    )
+
+
+def _find_changed(definitions: Definitions, live: Iterable[Tool]) -> dict[Key, _ChangedTool]:
+    """Return the *live* tools that have none of their reviewed *definitions*, by identity."""
+    changed: dict[Key, _ChangedTool] = {}
+    texts: dict[Key, frozenset[str | None]] = {}
+    for tool in live:
+        key = tool.key
+        known = definitions.get(key)
+        changes = definition_changes(known[0], tool) if known and key not in changed else ()
+        if not (known and changes):
+            continue
+        if len(known) > 1 and key not in texts:
+            texts[key] = frozenset(map(definition_text, known))
+        text = definition_text(tool) if len(known) > 1 else None
+        if text is None or text not in texts[key]:
+            changed[key] = _ChangedTool(known[0], tool, changes)
+    return changed
+
+
+def review_locked_tools(
+    changes: Iterable[LockChange], lock: ToolLock, responding: Collection[str]
+) -> ReviewOutcome:
+    """Return what becomes of tools that differ from *lock*.
+
+    Args:
+        changes: How they differ.
+        lock: The lock.
+        responding: Ids of the sources that have tools now; what others have is not known.
+    """
+    hides = lock.on_change == OnChange.HIDE
+    changes = [
+        one for one in changes if one.kind is not LockChangeKind.MISSING or one.key[0] in responding
+    ]
+    changed = {
+        one.key: _ChangedTool(one.before.tool, one.after.tool, one.parts)
+        for one in changes
+        if one.before is not None and one.after is not None
+    }
+    hidden = {
+        one.key: one.after.tool
+        for one in changes
+        if one.after is not None and (hides or one.before is None)
+    }
+    found = ReviewOutcome() if hides else _describe_as_reviewed(changed)
+    noticed = change_diagnostics(changes, lock.place, hides=hides)
+    return replace(found, hidden=hidden, diagnostics=tuple(noticed))
+
+
+def nothing_reviewed(live: Iterable[Tool], place: str) -> ReviewOutcome:
+    """Return the review that hides all of *live*, where the graph cannot be read."""
+    hidden = {tool.key: tool for tool in live}
+    return ReviewOutcome(
+        hidden=hidden, diagnostics=tuple(_report_unreviewed(hidden.values(), place))
+    )
+
+
+def _report(one: _ChangedTool, on_change: OnChange, place: str) -> Diagnostic:
+    effect = {
+        OnChange.WARN: "it is described as reviewed",
+        OnChange.HIDE: "it is hidden",
+        OnChange.ACCEPT: "it is described as its source defines it now",
+    }[on_change]
+    named = f"the tool {one.live.name[:_SHOWN]!r} of {one.live.source_id[:_SHOWN]!r}"
+    words = "; ".join(map(str, one.changes))
+    message = f"{named} has changed since it was reviewed: {words}; {effect}"
+    make = info if on_change == OnChange.ACCEPT else warning
+    return make(Code.TOOL_CHANGED, message, place)
+
+
+def _report_unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic]:
+    """Report hidden tools that were never reviewed, source by source."""
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    for tool in tools:
+        names[tool.source_id].append(tool.name)
+    for source_id, some in sorted(names.items()):
+        shown = ", ".join(repr(name[:_SHOWN]) for name in sorted(some)[:_NAMED])
+        more = f" and {len(some) - _NAMED:,} more" if len(some) > _NAMED else ""
+        message = f"tools of {source_id[:_SHOWN]!r} are hidden until reviewed: {shown}{more}"
+        yield warning(Code.TOOL_UNREVIEWED, message, place)
+
+
+def _stricter_flags(one: _ChangedTool) -> dict[str, bool]:
+    """Return annotations that were reviewed as safe and are not so any more.
+
+    A client that asks before it changes things must not be told that a tool only reads.
+    """
+    before, now = one.reviewed.annotations, one.live.annotations
+    return {
+        name: unsafe
+        for name, unsafe in _UNSAFE.items()
+        if before.get(name, unsafe) != unsafe == now.get(name, unsafe)
+    }
+
+
+def _with_reviewed_definition(one: _ChangedTool, flags: Mapping[str, bool]) -> Tool:
+    """Return the live tool with its reviewed definition."""
+    reviewed = one.reviewed
+    # Clients refuse results that violate an output schema: the reviewed one may hold no longer.
+    has_output = all(change.part is not DefinitionPart.OUTPUT_SCHEMA for change in one.changes)
+    # `_meta` has hints that are not approved.
+    has_meta = all(change.part is not DefinitionPart.HINTS for change in one.changes)
+    return replace(
+        one.live,
+        meta=one.live.meta if has_meta else {},
+        title=reviewed.title,
+        description=reviewed.description,
+        input_schema=reviewed.input_schema,
+        output_schema=reviewed.output_schema if has_output else None,
+        annotations={**reviewed.annotations, **flags},
+        listed={},
+    )

@@ -23,7 +23,7 @@ from typing import Any
 
 from mcpg.index.layout import READS, WRITES
 from mcpg.index.reader import Index
-from mcpg.index.scoring import FIELDS
+from mcpg.index.recipe import FIELDS
 from mcpg.search.query import analyse
 from mcpg.search.query_terms import QueryTerm
 from mcpg.values import DECIMALS, round_shown_score, to_json

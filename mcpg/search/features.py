@@ -11,7 +11,7 @@ from operator import mul
 from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
-from mcpg.index.scoring import inverse_document_frequency
+from mcpg.index.recipe import inverse_document_frequency
 from mcpg.search.query import Analysis
 from mcpg.search.retrieval import POOL
 from mcpg.search.scores import clause_impacts

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
-from mcpg.index.packing import Section
+from mcpg.index.tables import Section
 from mcpg.text.json_values import read_json, write_json
 from mcpg.values import to_json
 

@@ -15,7 +15,7 @@ from math import fsum, log
 from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
-from mcpg.index.scoring import inverse_document_frequency, smoothed_idf
+from mcpg.index.recipe import inverse_document_frequency, smoothed_idf
 from mcpg.text import lexicon, operations, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts

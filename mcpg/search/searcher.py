@@ -13,7 +13,7 @@ from mcpg.catalog.view import ToolView
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
-from mcpg.index.scoring import FIELDS
+from mcpg.index.recipe import FIELDS
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.search.features import Candidate
 from mcpg.search.model import read_model

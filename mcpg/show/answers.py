@@ -25,9 +25,8 @@ from mcpg.show.blocks import (
     join_inlines,
     make_columns,
 )
-from mcpg.show.diagrams import mermaid_label, quoted_dot
 from mcpg.show.html import cut, page, page_head, verdict
-from mcpg.text.markup import element
+from mcpg.text.markup import element, mermaid_label, quoted_dot
 from mcpg.values import format_count
 
 _RELATION_NAMES = {"nextStep": "next step"}

@@ -92,7 +92,7 @@ class SourceBatch:
         diagnostics: Problems that were survived.
         failed: Sources that could not be read; a diagnostic has the reason of each.
         observed: Files of observed calls, not yet parsed.
-        graphs: RDF graphs, not yet parsed: `mcpg.graph.reading` makes documents of them.
+        graphs: RDF graphs, not yet parsed: `mcpg.graph.jsonld` makes documents of them.
         passed_over: Markdown files of folders that are no documents, without their texts.
         sources: How many files, modules and servers were read, with those that failed.
     """

@@ -24,8 +24,8 @@ from mcpg.catalog.model import Hints, Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, SourceError, UsageError, warning
 from mcpg.sources.authoring import read_mark
 from mcpg.sources.model import PYTHON
-from mcpg.text.install_commands import install_command
 from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.library_errors import install_command
 
 
 def import_named_module(argument: str) -> tuple[ModuleType, str]:

@@ -21,7 +21,7 @@ from mcpg.search.observer import (
     SearchFacts,
     VectorFacts,
 )
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 __all__ = [
     "BuildFacts",

@@ -6,7 +6,7 @@ from mcpg.cli.checks import Check, Status
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.telemetry import is_installed
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 
 def check_telemetry(_settings: Settings, factory: ServiceFactory) -> Check:

@@ -16,7 +16,7 @@ from mcpg.bundle import assemble, bundle_of, decode_bundle, encode_bundle
 from mcpg.bundle.metadata import carried_definitions
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.documents import dotnet
-from mcpg.documents.dotnet_front_matter import named_nodes, shared_nodes
+from mcpg.documents.dotnet import named_nodes, shared_nodes
 from mcpg.documents.front_matter import member, split_front_matter
 from mcpg.documents.front_matter_edits import MAX_REWRITTEN, authored_text
 from mcpg.errors import Code

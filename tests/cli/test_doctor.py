@@ -15,7 +15,7 @@ from mcpg.cli import checks as extras
 from mcpg.cli.checks import Check, Status, run_check
 from mcpg.cli.providers import STORE_FILE
 from mcpg.embeddings.provider import EmbeddingError
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from processes import is_alive
 
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from loopback import answer, serving
 
 from mcpg.gateway.calls import Invoked
 from mcpg.gateway.invoke_command import _make_progress, invoke_text, parse_argument
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.embeddings.provider import EmbeddingError, EmbeddingKey, StoreError, embed_query
 from mcpg.errors import UsageError
 from mcpg.llm.normalizer import ChatNormalizer
-from mcpg.postgres.services import find_database
+from mcpg.postgres.command import find_database
 from mcpg.search.caches import RESULT, MemoryCache
 
 if TYPE_CHECKING:

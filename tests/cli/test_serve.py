@@ -30,7 +30,7 @@ from mcpg.gateway.serve_command import (
     find_given,
     make_http,
 )
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

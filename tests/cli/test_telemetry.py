@@ -20,7 +20,7 @@ from mcpg.cli.settings import Settings
 from mcpg.search.telemetry import build_facts
 from mcpg.telemetry import telemetry
 from mcpg.telemetry.otel import OpenTelemetryObserver
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from mcpg.documents.model import decode_record, encode_record
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import write_document
 from mcpg.graph.exports import json_ld, nquads, turtle
-from mcpg.graph.reading import read_graph
+from mcpg.graph.jsonld import read_graph
 from mcpg.graph.terms import XSD_DECIMAL, RdfLiteral
 from mcpg.graph.triples import triples_of
 from mcpg.sources import SourceBatch

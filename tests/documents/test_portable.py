@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpg.documents import dotnet
-from mcpg.documents.dotnet_front_matter import portable_values
+from mcpg.documents.dotnet import portable_values
 from mcpg.documents.facts import parse_facts
 from mcpg.graph.terms import PREFIXES
 

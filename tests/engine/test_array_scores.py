@@ -22,7 +22,7 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.engine import Engine
 from mcpg.index import Index
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError, unpack
-from mcpg.index.packing import Section, pack
+from mcpg.index.tables import Section, pack
 from mcpg.search import retrieval
 from mcpg.search.features import extract_features
 from mcpg.search.query import analyse

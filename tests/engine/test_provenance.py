@@ -6,7 +6,7 @@ from builders import make_engine, make_tool
 from mcpg.index import Index
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import StaleIndexError
-from mcpg.index.packing import Section
+from mcpg.index.tables import Section
 from mcpg.search.model import (
     PROVENANCE,
     ModelProvenance,

@@ -15,9 +15,8 @@ from mcpg.engine import Engine
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.lookups import Grams
-from mcpg.index.packing import keys_sections
 from mcpg.index.reader import NameTable
-from mcpg.index.tables import KeyTable
+from mcpg.index.tables import KeyTable, keys_sections
 from mcpg.search import searcher
 from mcpg.search.query_terms import TermReader
 

@@ -20,10 +20,10 @@ from hypothesis import HealthCheck, given, settings
 from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, SourceError
-from mcpg.graph import reading
+from mcpg.graph import jsonld
 from mcpg.graph.exports import beyond_xml, json_ld, nquads, rdf_xml, turtle
+from mcpg.graph.jsonld import read_graph, with_graphs_read
 from mcpg.graph.parsing import EXTENSIONS, RdfFormat, detect_format, triples_in
-from mcpg.graph.reading import read_graph, with_graphs_read
 from mcpg.graph.triples import triples_of
 from mcpg.sources import SourceBatch, read_sources
 from mcpg.sources.model import RawGraph
@@ -395,7 +395,7 @@ def test_triples_and_values_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
 def test_nesting_is_bounded() -> None:
     """Lists and blank nodes within each other end in an answer or a message, not in a crash."""
     program = (
-        "from mcpg.graph.reading import read_graph\n"
+        "from mcpg.graph.jsonld import read_graph\n"
         "from mcpg.errors import SourceError\n"
         "for name, text in (\n"
         "    ('a.ttl', '<urn:a> <urn:p> ' + '[ <urn:q> ' * 50000 + '1' + ']' * 50000 + ' .'),\n"
@@ -442,7 +442,7 @@ def test_a_graph_that_is_sent_twice_is_the_same_bundle(rich: ToolDocument) -> No
     first, second = (read_graph(text, "a.ttl") for _ in range(2))
     assert first == second
     assert re.search("[0-9a-f]{32}", str(first)) is None
-    assert reading.read_graph(written([rich], "a.nq"), "a.nq").documents == (rich,)
+    assert jsonld.read_graph(written([rich], "a.nq"), "a.nq").documents == (rich,)
 
 
 def test_a_graph_below_another_base_is_read_as_the_same(shop: Mapping[str, ToolDocument]) -> None:

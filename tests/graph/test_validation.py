@@ -24,7 +24,7 @@ from mcpg.graph.validation import (
     validate_documents,
 )
 from mcpg.sources import SourceBatch
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mcpg.explain.explain import field_shares
 from mcpg.index.layout import IMPACT_SCALE
-from mcpg.index.scoring import (
+from mcpg.index.recipe import (
     FIELDS,
     PARAMETERS,
     FieldParameters,

@@ -26,8 +26,8 @@ from mcpg.index.layout import (
     unpack,
 )
 from mcpg.index.lookups import Grams
-from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
+from mcpg.index.tables import Section, pack
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from mcpg.index.file import (
     write_index,
 )
 from mcpg.index.layout import StaleIndexError, unpack
-from mcpg.index.packing import Section
+from mcpg.index.tables import Section
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.index.lookups import Grams, grams_of_word
-from mcpg.index.scoring import inverse_document_frequency
+from mcpg.index.recipe import inverse_document_frequency
 
 if TYPE_CHECKING:
     from mcpg.index.reader import Index

@@ -8,14 +8,7 @@ from mcpg.index.compile import compile_index
 from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.reader import Index
-from mcpg.index.scoring import (
-    BY_NUMBER,
-    FIELDS,
-    PARAMETERS,
-    SATURATION,
-    occurrence_weight,
-    saturate,
-)
+from mcpg.index.recipe import BY_NUMBER, FIELDS, PARAMETERS, SATURATION, occurrence_weight, saturate
 
 
 def index_of(*tools: Tool) -> Index:

@@ -20,7 +20,7 @@ from mcpg.index.layout import (
     restamp_index,
     unpack,
 )
-from mcpg.index.packing import Section, pack
+from mcpg.index.tables import Section, pack
 
 KEY = bytes(range(KEY_SIZE))
 FILE = pack([Section("numbers", "I", b"\1\0\0\0"), Section("text", "B", b"abc")], Header(KEY, 7))

@@ -8,7 +8,7 @@ import pytest
 
 from mcpg.index import reader
 from mcpg.index.reader import NameTable
-from mcpg.index.scoring import inverse_document_frequency
+from mcpg.index.recipe import inverse_document_frequency
 
 if TYPE_CHECKING:
     from mcpg.index import Index

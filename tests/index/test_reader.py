@@ -10,9 +10,9 @@ from mcpg.documents.model import ToolDocument
 from mcpg.index import tables
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import ABSENT, IMPACT_SCALE, StaleIndexError, unpack
-from mcpg.index.packing import Section, bytes_sections
 from mcpg.index.reader import Index
-from mcpg.index.scoring import FIELDS
+from mcpg.index.recipe import FIELDS
+from mcpg.index.tables import Section, bytes_sections
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

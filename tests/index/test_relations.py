@@ -13,8 +13,8 @@ from mcpg.catalog.model import Tool
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.index.compile import compile_index
 from mcpg.index.layout import StaleIndexError, unpack
-from mcpg.index.packing import Section, pack
 from mcpg.index.reader import Index
+from mcpg.index.tables import Section, pack
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
 from mcpg.sources import SourceBatch
 

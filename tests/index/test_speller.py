@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from mcpg.index.document_terms import spelling_sections
 from mcpg.index.lookups import Speller
-from mcpg.index.packing import texts_sections
-from mcpg.index.tables import RowTable, TextTable
+from mcpg.index.tables import RowTable, TextTable, texts_sections
 from mcpg.text.spelling import allowed_edits, edit_distance
 
 WORDS = st.text(alphabet="abcde", max_size=11)

@@ -11,11 +11,11 @@ from builders import make_tool
 
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import OutputError
-from mcpg.index import packing
+from mcpg.index import tables
 from mcpg.index.compile import compile_index, index_sections
 from mcpg.index.file import content_key, open_index, write_index_beside
 from mcpg.index.layout import NO_STAMP, Header, restamp_index
-from mcpg.index.packing import Section, SpooledIndex, pack
+from mcpg.index.tables import Section, SpooledIndex, pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +56,7 @@ def test_more_than_fits_into_memory_goes_through_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where sections are longer than is kept in memory, the bytes are the same."""
-    monkeypatch.setattr(packing, "_IN_MEMORY", 10)
+    monkeypatch.setattr(tables, "_IN_MEMORY", 10)
     sections = [
         Section("a", "B", b"x" * 9000),
         Section("b", "I", b"y" * 12),

@@ -10,11 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.index.layout import ABSENT, NONE, StaleIndexError
-from mcpg.index.packing import keys_sections, rows_sections, texts_sections
-from mcpg.index.tables import KeyTable, RowTable, TextTable
+from mcpg.index.tables import (
+    KeyTable,
+    RowTable,
+    TextTable,
+    keys_sections,
+    rows_sections,
+    texts_sections,
+)
 
 if TYPE_CHECKING:
-    from mcpg.index.packing import Section
+    from mcpg.index.tables import Section
 
 ANY_TEXT = st.text(st.characters(), max_size=8)
 

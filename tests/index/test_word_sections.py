@@ -12,7 +12,7 @@ from mcpg.caching.build_cache import NO_BUILD_CACHE
 from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
 from mcpg.index.document_terms import analyse_contents, analyse_documents
-from mcpg.index.packing import iter_pieces
+from mcpg.index.tables import iter_pieces
 from mcpg.index.word_sections import (
     WordSections,
     WorkerFiles,

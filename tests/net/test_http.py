@@ -16,7 +16,7 @@ from loopback import Conversation, answer, serving
 
 from mcpg.errors import UsageError
 from mcpg.net.http import Budget, Endpoint, EndpointError, Usage
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,7 +16,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from mcpg.postgres import Database, PostgresError, PostgresSettings
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable

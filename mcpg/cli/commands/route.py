@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.matches import MatchRows
+from mcpg.cli.matches import MatchRows, matches_listing
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import ABSTAIN, LIMIT, LIST_FORMAT, PREFER, QUESTION, CommandParameter
@@ -21,7 +21,6 @@ from mcpg.cli.query import (
     write_blocks,
 )
 from mcpg.cli.render import write_listing
-from mcpg.cli.search_output import matches_listing
 from mcpg.cli.terminal import cut, one_line
 from mcpg.engine import Engine
 from mcpg.errors import UsageError

@@ -5,31 +5,37 @@ Hints stand in `_meta` under the keys of the .NET gateway, so that a gateway of 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import anyio
 import anyio.to_thread
+from jsonschema_rs import Draft202012Validator
 from mcp_types import Tool as McpTool
 from pydantic import ValidationError
 
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, TYPED_ANNOTATIONS
 from mcpg.catalog.model import Tool
+from mcpg.engine.engine import Engine
+from mcpg.errors import Diagnostic
 from mcpg.gateway import serve
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.prompts_and_resources import NOTHING
-from mcpg.gateway.serve import Exposure, ServingOptions
+from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import (
     RESULT,
     ListedTool,
     encode_json,
+    first_that_fits,
+    line,
+    make_error_result,
     repair_value,
     size,
     source_name,
 )
 from mcpg.gateway.serve.clients import MOST_FOUND, ClientView
-from mcpg.gateway.serve.plugin_tools import wire_tool
 from mcpg.gateway.serve.prompts_and_resources import PrimitiveIndex
 from mcpg.gateway.serve.schemas import (
     INPUTS,
@@ -43,7 +49,64 @@ from mcpg.gateway.serve.schemas import (
 )
 from mcpg.gateway.snapshots import Snapshot
 from mcpg.gateway.validation import are_patterns_valid, bounded_validator
+from mcpg.plugins.hooks import MetaTool
+from mcpg.plugins.registry import Registered, load_reference, package_plugins
 from mcpg.text.json_values import JsonObject, JsonValue
+
+_MESSAGE = 300
+
+
+def find_plugin_tools() -> tuple[tuple[Registered[MetaTool], ...], tuple[Diagnostic, ...]]:
+    """Return the tools that can be used, and a diagnostic for each plugin that cannot."""
+    packages = package_plugins()
+    found: dict[str, Registered[MetaTool]] = {}
+    noticed = [*packages.diagnostics]
+    for one in packages.items(MetaTool):
+        fault = one.attempt(partial(_check_tool, one.item, {*META_TOOLS, *found}))
+        if isinstance(fault, Diagnostic):
+            noticed.append(fault)
+        else:
+            found[one.item.name] = one
+    return tuple(found.values()), tuple(noticed)
+
+
+def _check_tool(tool: MetaTool, taken: set[str]) -> None:
+    if not str(tool.name).isidentifier():
+        raise ValueError("the name of a tool has letters, digits and underscores")
+    if tool.name in taken:
+        raise ValueError(f"there is a tool {tool.name!r} already")
+    Draft202012Validator(json.loads(json.dumps(wire_tool(tool)))["inputSchema"])
+
+
+def wire_tool(tool: MetaTool) -> JsonObject:
+    """Return *tool* as `tools/list` has it."""
+    return {
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": {"type": "object", **tool.input_schema},
+    }
+
+
+def call_plugin_tool(
+    one: Registered[MetaTool], engine: Engine, arguments: JsonObject, most_bytes: int
+) -> JsonObject:
+    """Return the result of calling a tool; may take its time.
+
+    Raises:
+        McpgError: The plugin reports an error of its own.
+    """
+
+    def call() -> JsonObject:
+        answer = load_reference(one.item.call)(engine, arguments)
+        if not isinstance(answer, dict):
+            raise TypeError(f"it returned {type(answer).__name__}, not an object")
+        return first_that_fits([answer], most_bytes)
+
+    result = one.attempt(call)
+    if isinstance(result, Diagnostic):
+        return make_error_result(line(result.message, _MESSAGE))
+    return result
+
 
 _LARGEST = 128 << 10
 _ORIGIN = ("toolId", "toolName", "sourceId")

@@ -24,8 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from mcpg.errors import UsageError
-from mcpg.gateway.serve.server import GatewayServer
-from mcpg.gateway.serve.stdio import on_signal
+from mcpg.gateway.serve.server import GatewayServer, on_signal
 from mcpg.net.addresses import is_loopback
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

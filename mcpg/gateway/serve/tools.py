@@ -44,9 +44,8 @@ from mcpg.gateway.serve.answers import (
     repair_value,
     size,
 )
-from mcpg.gateway.serve.catalogue import Catalogue
+from mcpg.gateway.serve.catalogue import Catalogue, call_plugin_tool
 from mcpg.gateway.serve.clients import ClientRequest
-from mcpg.gateway.serve.plugin_tools import call_plugin_tool
 from mcpg.gateway.serve.prompts_and_resources import (
     ItemMatch,
     primitive_answers,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.errors import UsageError
 from mcpg.sources.model import ServerListing, SourceBatch
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server

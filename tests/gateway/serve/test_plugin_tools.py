@@ -12,7 +12,7 @@ from mcp import Client
 from mcpg import Engine, UsageError
 from mcpg.gateway import FunctionSource, Gateway
 from mcpg.gateway.serve import SEARCH, Exposure, ServingOptions
-from mcpg.gateway.serve.plugin_tools import find_plugin_tools
+from mcpg.gateway.serve.catalogue import find_plugin_tools
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.plugins import registry
 from mcpg.plugins.hooks import MetaTool, Plugin
@@ -53,7 +53,7 @@ def options(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     vars(module).update(count=count, fail=fail)
     monkeypatch.setitem(sys.modules, "shop_tools", module)
     found = registry.PackagePlugins((("shop", Plugin(meta_tools=TOOLS)),), ())
-    monkeypatch.setattr("mcpg.gateway.serve.plugin_tools.package_plugins", lambda: found)
+    monkeypatch.setattr("mcpg.gateway.serve.catalogue.package_plugins", lambda: found)
     tools, noticed = find_plugin_tools()
     assert [one.item.name for one in tools] == ["shop_count", "shop_fail"]
     assert [one.code for one in noticed] == ["plugin_failed"] * 3

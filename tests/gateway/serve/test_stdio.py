@@ -8,19 +8,19 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from mcpg.gateway.serve import stdio
+from mcpg.gateway.serve import server
 
 pytestmark = pytest.mark.anyio
 
 
 async def lines_of(data: bytes, monkeypatch: pytest.MonkeyPatch, longest: int = 99) -> list[str]:
     """Read what a client writes."""
-    monkeypatch.setattr(stdio, "_LONGEST", longest)
+    monkeypatch.setattr(server, "_LONGEST", longest)
     reading, writing = os.pipe()
     os.write(writing, data)
     os.close(writing)
     with anyio.fail_after(10):
-        found = [line async for line in stdio._DescriptorLines(reading)]
+        found = [line async for line in server._DescriptorLines(reading)]
     os.close(reading)
     return found
 
@@ -40,7 +40,7 @@ async def test_a_line_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -
 async def test_standard_input_is_claimed() -> None:
     """Nothing else reads standard input meanwhile, and it is given back."""
     before = os.fstat(0)
-    with stdio.claim_stream(0) as kept:
+    with server.claim_stream(0) as kept:
         assert os.fstat(kept).st_ino == before.st_ino
         assert os.fstat(0).st_rdev == os.stat(os.devnull).st_rdev  # noqa: PTH116 - of a device
     assert os.fstat(0).st_ino == before.st_ino
@@ -50,7 +50,7 @@ async def test_standard_input_is_claimed() -> None:
 async def test_messages_of_any_size_are_written_whole() -> None:
     """A message that a pipe has room for is written at once, a larger one as it is read."""
     reading, writing = os.pipe()
-    output = stdio._DescriptorWriter(writing)
+    output = server._DescriptorWriter(writing)
     await output.write("brief\n")
     with anyio.CancelScope() as scope:
         scope.cancel()  # nothing is waited for
@@ -73,7 +73,7 @@ async def test_messages_of_any_size_are_written_whole() -> None:
 
 async def test_standard_output_is_claimed(capfd: pytest.CaptureFixture[str]) -> None:
     """What others print meanwhile goes to standard error, and it is given back."""
-    with stdio.claim_stream(1) as kept:
+    with server.claim_stream(1) as kept:
         os.write(1, b"printed")
         os.write(kept, b"sent")
     os.write(1, b", after")

@@ -26,7 +26,7 @@ from mcpg.errors import Code, UsageError
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
 from mcpg.sources.live import query_each, query_servers
-from mcpg.text.install_commands import install_command
+from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
