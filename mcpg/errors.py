@@ -12,8 +12,7 @@ McpgError
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from mcpg.values import to_json
 
@@ -206,8 +205,7 @@ class Code:
 CODES = tuple(code for name, code in vars(Code).items() if name.isupper())
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """A problem that does not stop the run.
 
     Attributes:

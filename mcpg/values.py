@@ -83,7 +83,7 @@ def to_json(
     place of a member, and `{"schema": ...} | to_json(thing)` puts one first.
 
     Args:
-        thing: An object of a dataclass.
+        thing: An object of a dataclass or named tuple.
         names: JSON names of members that are called otherwise, here and in values within.
         without: Members of *thing* that are left out.
     """
@@ -103,10 +103,10 @@ def empty_as_null(members: dict[str, Any], *names: str) -> dict[str, Any]:
 def _json_value(part: Any, names: Mapping[str, str]) -> Any:
     if part is None or isinstance(part, (str, int, float)):
         return part
-    if isinstance(part, (tuple, list)):
-        return [_json_value(one, names) for one in part]
     if hasattr(part, "__match_args__"):
         return to_json(part, names)
+    if isinstance(part, (tuple, list)):
+        return [_json_value(one, names) for one in part]
     return {key: _json_value(one, names) for key, one in part.items()}
 
 

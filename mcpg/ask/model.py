@@ -344,7 +344,7 @@ def _shorten_stepwise(result: AskResult) -> Iterator[AskResult]:
         decision=decision,
         parsed=replace(result.parsed, keywords=(), literals=()),
         diagnostics=tuple(
-            replace(one, message=one.message[:_SHORT_MESSAGE]) for one in result.diagnostics[:2]
+            one._replace(message=one.message[:_SHORT_MESSAGE]) for one in result.diagnostics[:2]
         ),
     )
 

@@ -502,7 +502,7 @@ def command(
 
     def register(function: Callable[..., int]) -> Callable[..., int]:
         kinds: Any = () if table else get_type_hints(function).values()
-        chosen: Any = next((one for one in kinds if is_dataclass(one) and one is not Output), None)
+        chosen: Any = next((one for one in kinds if is_dataclass(one)), None)
 
         @wraps(function)
         def run(ctx: typer.Context, **values: Any) -> int:

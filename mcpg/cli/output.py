@@ -7,7 +7,6 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -48,7 +47,6 @@ class Color:
 COLORS = (Color.AUTO, Color.ALWAYS, Color.NEVER)
 
 
-@dataclass(frozen=True, slots=True)
 class Output(Screen):
     """How a run talks.
 
@@ -58,9 +56,18 @@ class Output(Screen):
         debug: Tracebacks too.
     """
 
-    quiet: bool = False
-    verbose: bool = False
-    debug: bool = False
+    def __init__(
+        self,
+        color: str = Color.AUTO,
+        *,
+        quiet: bool = False,
+        verbose: bool = False,
+        debug: bool = False,
+    ) -> None:
+        super().__init__(color)
+        self.quiet = quiet
+        self.verbose = verbose
+        self.debug = debug
 
     def text(self, text: str) -> None:
         """Write *text*, which must be safe already, and a line end as data."""

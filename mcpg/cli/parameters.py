@@ -7,14 +7,12 @@ declarations, and `mcpg.cli.options` makes Typer parameters of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcpg.cli.output import Color, Output
 
 
-@dataclass(frozen=True, slots=True)
-class CommandParameter:
+class CommandParameter(NamedTuple):
     """An option or an argument.
 
     Attributes:

@@ -6,9 +6,8 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mcpg.cli.output import Output, glyphs_of_standard_output, hanging
 from mcpg.cli.terminal import (
@@ -148,18 +147,22 @@ def inline(content: model.Inline) -> str:
         case model.Styled():
             text = inline(content.content)
             text = f"**{text}**" if content.style == "bold" and text else text
-        case tuple():
-            text = "".join(map(inline, content))
-        case _:  # a bar
+        case model.Bar():
             text = ""
+        case _:
+            text = "".join(map(inline, content))
     return text
 
 
 def _summary(content: model.Inline) -> str:
     """Return *content* for an HTML element, in which no Markdown is read."""
-    if isinstance(content, tuple):
-        return "".join(map(_summary, content))
-    return element(content.text) if isinstance(content, model.CodeSpan) else inline(content)
+    match content:
+        case model.CodeSpan():
+            return element(content.text)
+        case str() | model.Figure() | model.Score() | model.Styled() | model.Bar():
+            return inline(content)
+        case _:
+            return "".join(map(_summary, content))
 
 
 Span: TypeAlias = tuple[str, str]
@@ -429,8 +432,7 @@ def _width(spans: Iterable[Span]) -> int:
 _FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
 
 
-@dataclass(frozen=True, slots=True)
-class RecordListing:
+class RecordListing(NamedTuple):
     """A list that a command prints.
 
     Attributes:

@@ -6,7 +6,6 @@ import os
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from io import BufferedReader
 from typing import Any, TextIO
 
@@ -27,7 +26,6 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 _SEVERITY_STYLES = {"info": "cyan", "warning": "yellow", "error": "red"}
 
 
-@dataclass(frozen=True, slots=True)
 class Screen:
     """Formats text for the streams of this process.
 
@@ -35,7 +33,8 @@ class Screen:
         color: When to colour.
     """
 
-    color: str = AUTO
+    def __init__(self, color: str = AUTO) -> None:
+        self.color = color
 
     def is_colored(self, stream: TextIO | None) -> bool:
         """Return whether text on *stream* is coloured."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from urllib.parse import unquote
 
@@ -392,7 +392,7 @@ def _contract_faults(text: _SplitDocument, tool: Tool, place: str) -> Iterator[D
     for label, one in found:
         value = text.contract.get(label, "").split("\n")[0].rstrip()
         shown = f"{label}: {value}" if label in text.contract else CONTRACT_HEADING
-        yield replace(one, place=f"{place}:{text.first_line + rows.get(shown, 0)}")
+        yield one._replace(place=f"{place}:{text.first_line + rows.get(shown, 0)}")
 
 
 def _without_effect(text: _SplitDocument, tool: Tool) -> Iterator[tuple[str, Diagnostic]]:

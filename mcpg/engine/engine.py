@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -210,7 +209,7 @@ class Engine:
                 tell(search_facts(result, timings, len(request.context_tools)))
             if not tell.diagnostics:
                 return result
-            return replace(result, diagnostics=(*result.diagnostics, *tell.diagnostics))
+            return result._replace(diagnostics=(*result.diagnostics, *tell.diagnostics))
         return self._ask(self._answer, request, diagnostics, None)
 
     def warm_up(self) -> None:
@@ -337,8 +336,8 @@ class Engine:
         if request.strategy != Strategy.GRAPH or request.normalize:
             result = explanation.result
             diagnostics = (*result.diagnostics, report_graph_rank(request, result, tool_id))
-            explanation = replace(explanation, result=replace(result, diagnostics=diagnostics))
-        return replace(explanation, tool=rank_explanation)
+            explanation = explanation._replace(result=result._replace(diagnostics=diagnostics))
+        return explanation._replace(tool=rank_explanation)
 
     def plan(  # noqa: PLR0913 - as above
         self,
@@ -416,7 +415,7 @@ class Engine:
         index = self._ask(
             lambda searcher: recompile_with_hints(searcher.index, searcher.number(tool_id), hints)
         )
-        services = self.services and replace(self.services, vectors=None)
+        services = self.services and self.services._replace(vectors=None)
         return Engine(index, services=services, limit=self.limit)
 
     def consult(self, ask: Callable[[Index], Answer]) -> Answer:
@@ -436,7 +435,7 @@ class Engine:
         if services.cache is not None:
             guarded["cache"] = GuardedCache(services.cache)
             self._answer = ResultCache(guarded["cache"], _answer_request).answer
-        self._guarded = replace(services, **guarded)
+        self._guarded = services._replace(**guarded)
 
     def _check_request(
         self, query: str | None, context: Context, asked: SearchRequest
@@ -521,7 +520,7 @@ def _explain_request(
 
     conditions = request.sources, request.categories, request.read_only
     counts = len(filtered.allowed), len(searcher.index)
-    return replace(explanation, filter=FilterExplanation(*conditions, *counts))
+    return explanation._replace(filter=FilterExplanation(*conditions, *counts))
 
 
 def _in_use(
@@ -536,11 +535,11 @@ def _in_use(
     named, others = context_numbers(request.context.split(), searcher.index)
     if request.query and named and not others:
         names = (*request.context_tools, *named.values())
-        request = replace(request, context="", context_tools=names)
+        request = request._replace(context="", context_tools=names)
     if not request.context_tools:
         return request, ()
     tools, unknown = context_numbers(request.context_tools, searcher.index)
-    request = replace(request, context_tools=tuple(tools.values()))
+    request = request._replace(context_tools=tuple(tools.values()))
     return request, unknown_tools(unknown, searcher.index) if unknown else ()
 
 

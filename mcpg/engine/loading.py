@@ -7,7 +7,7 @@ checked before it ranks; what does not pass is ignored, and the shipped model ra
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isfinite
 from os import PathLike, fspath
 from os.path import isfile
@@ -399,7 +399,7 @@ def _engine(
         index,
         (*diagnostics, *_report_overruled(index, path)),
         lambda: _rebuilt(path, cache_dir, services.observer),
-        replace(services, vectors=path, kept=kept),
+        services._replace(vectors=path, kept=kept),
     )
 
 

@@ -232,7 +232,7 @@ def _search_diagnostics(searches: Sequence[tuple[Diagnostic, ...]]) -> list[Diag
         first = found | first
         counts.update(found.keys())
     return [
-        replace(one, message=f"{one.message} (in {counts[code]} of {len(searches)} searches)")
+        one._replace(message=f"{one.message} (in {counts[code]} of {len(searches)} searches)")
         for code, one in first.items()
     ]
 

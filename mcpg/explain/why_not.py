@@ -108,7 +108,7 @@ class HintSearch:
         if known is None:
             index = self._what_if.with_hints(Hints.merge(added, self._own))
             hints = Hints.merge(added, self._enabling)
-            known = self._tried[added] = self._look(hints, replace(self._search, index=index))
+            known = self._tried[added] = self._look(hints, self._search._replace(index=index))
         return known
 
     def prove(self, trial: HintTrial) -> HintSuggestion:
@@ -121,7 +121,7 @@ class HintSearch:
         if is_provable:
             try:
                 index = recompile_with_hints(self._search.index, self._tool, trial.hints)
-                found = self._look(trial.hints, replace(self._search, index=index))
+                found = self._look(trial.hints, self._search._replace(index=index))
             except DocumentError:
                 found = replace(trial, rank=None)
         return HintSuggestion(trial.hints, found.rank or 0, found.score, is_provable)
@@ -154,8 +154,8 @@ class HintSearch:
         language = analysis.language or self._search.index.language
         if language in lexicon.UNSPACED:
             # A keyword is indexed by its pairs of characters, not as the words it is cut into.
-            plain = replace(self._search.request, lexicon=False)
-            analysis, _ = gather(replace(self._search, request=plain), POOL)
+            plain = self._search.request._replace(lexicon=False)
+            analysis, _ = gather(self._search._replace(request=plain), POOL)
         return analysis, language
 
     @cached_property
@@ -406,9 +406,9 @@ def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> Ra
     """Explain the rank of a tool for *request*, which must not browse."""
     tool = searcher.number(tool_id)
     # Changed indexes have other terms: nothing that is known of this one counts for them.
-    search = replace(searcher.search(request), memo=None)
+    search = searcher.search(request)._replace(memo=None)
     unmet = tuple(find_unmet(tool, searcher.index, request))
-    field = RankedField(replace(search, selection=searcher.selection(request)), tool, unmet)
+    field = RankedField(search._replace(selection=searcher.selection(request)), tool, unmet)
     hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place
     change = None if is_first or unmet else hint_search.best_change()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import traceback
 import webbrowser
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +37,7 @@ mcpg explore where is my parcel -b graph.mdld
 mcpg explore --hints hints/shop.hints.yaml --judged queries.jsonl
 mcpg explore --port 8765 --no-browser"""
 
-BEGINNING = replace(
-    QUERY,
+BEGINNING = QUERY._replace(
     help="The query to begin with; - reads it from standard input.",
 )
 PARAMETERS = (

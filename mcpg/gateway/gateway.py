@@ -254,7 +254,7 @@ class Gateway:
         opened, noticed = collect_sources(sources, self._live)
         self._registry = SourceRegistry(opened)
         if observer is not None:
-            services = replace(services, observer=observer)
+            services = services._replace(observer=observer)
         self._observer = services.observer
         self._plan = IndexSpec(
             graph,

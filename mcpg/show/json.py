@@ -7,8 +7,7 @@ command line and the server of a gateway share them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mcpg.errors import Diagnostic
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -72,8 +71,7 @@ def answer_members(result: AskResult, command: Callable[[Suggestion], JsonValue]
     return members | {"suggestions": [command(one) for one in result.suggestions]}
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedCatalogue:
+class ComparedCatalogue(NamedTuple):
     """One of the two catalogues.
 
     Attributes:

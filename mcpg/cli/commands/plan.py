@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from mcpg.cli.exit_codes import ExitCode
@@ -35,18 +34,15 @@ MORE = "docs/how-to/plan.md"
 
 DRAWINGS = ("mermaid", "dot", "html")
 
-GOAL = replace(
-    QUERY,
+GOAL = QUERY._replace(
     help="What is to be reached, in any words, quoted or not; - reads it from standard input.",
     metavar="GOAL",
 )
-IN_USE = replace(
-    CONTEXT_TOOLS,
+IN_USE = CONTEXT_TOOLS._replace(
     help="Id of a tool that has run already, or SOURCE::NAME: it is not planned again, and its "
     "result provides arguments. Repeatable.",
 )
-STEPS = replace(
-    LIMIT,
+STEPS = LIMIT._replace(
     help="Maximum number of tasks that serve the goal itself, 1 to 50. [default: 5] "
     "[env: MCPG_LIMIT]",
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from mcpg.cli.exit_codes import ExitCode
@@ -95,7 +94,7 @@ def run(
         if form == "text":
             output.text(route_text(result, output))
         else:
-            matches = [replace(one.match, score=one.score) for one in result.suggested]
+            matches = [one.match._replace(score=one.score) for one in result.suggested]
             records = [one.to_dict() for one in result.suggested]
             write_listing(matches_listing(matches, records), form, output)
         if not result.categories:
