@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING
 from measuring import HERE, row
 
 from mcpg.caching.build_cache import StoredBuildCache
-from mcpg.code.graph import CodeGraph
 from mcpg.code.model import CodeEdgeKind, CodeFile, write_page
 from mcpg.code.read import find_repository, read_files
-from mcpg.code.search import CodeSearch
+from mcpg.code.search import CodeGraph, CodeSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

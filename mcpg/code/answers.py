@@ -9,9 +9,8 @@ from functools import cached_property
 from mcpg.ask.answerers import SymbolAnswers, SymbolQuestion
 from mcpg.ask.mentions import Token, does
 from mcpg.ask.model import Answer, CodeScope, Direction, Intent, Mention, MentionKind, RelatedItem
-from mcpg.code.graph import CodeGraph, LocatedSymbol, Relation
 from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind
-from mcpg.code.search import CodeSearch
+from mcpg.code.search import CodeGraph, CodeSearch, LocatedSymbol, Relation
 from mcpg.index import Index
 from mcpg.text import stem
 from mcpg.text.spelling import edit_distance

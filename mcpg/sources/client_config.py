@@ -55,7 +55,7 @@ class StdioServer:
         timeout: Seconds for a call without progress, `None` for the default.
         trust_hints: Whether lists of hints that it states count as the operator's.
         sessions: `client` for a connection for each client session, `shared` for one of all,
-            `None` for what `mcpg.sources.session_scope` finds.
+            `None` for what `mcpg.sources.registry` finds.
         variables: The environment variables that were filled in, with their values.
     """
 
@@ -92,7 +92,7 @@ class HttpServer:
         timeout: Seconds for a call without progress, `None` for the default.
         trust_hints: Whether lists of hints that it states count as the operator's.
         sessions: `client` for a connection for each client session, `shared` for one of all,
-            `None` for what `mcpg.sources.session_scope` finds.
+            `None` for what `mcpg.sources.registry` finds.
         variables: The environment variables that were filled in, with their values.
     """
 
