@@ -54,13 +54,13 @@ def plain_expression(text: str) -> str:
         text = text[before.end() :]
         if before[0].startswith("("):
             text = text.removesuffix(")")
-    flat = "".join(_without_arguments(text).split())
+    flat = "".join(_empty_brackets(text).split())
     for mark in ("::", "?.", "!.", "->"):
         flat = flat.replace(mark, ".")
     return flat if _PLAIN.match(flat) else UNKNOWN
 
 
-def _without_arguments(text: str) -> str:
+def _empty_brackets(text: str) -> str:
     """Empty the outermost brackets; those of type arguments go, a subscript stays unknown."""
     parts: list[str] = []
     depth = 0
@@ -108,8 +108,6 @@ class Import(NamedTuple):
     Attributes:
         local: The name in the file, `*` for all names of the module.
         module: The module as written.
-        name: The name in the module; "" for the module itself, `*` for all names.
-        line: Line of the statement.
     """
 
     local: str
@@ -146,17 +144,13 @@ def _python(text: str) -> Iterator[tuple[str, str, str]]:
             yield (EVERYTHING if name == EVERYTHING else local), module, name
         return
     for name, local in _names(text.removeprefix("import")):
+        if local != name:
+            yield local, name, ""
+            continue
         # `import a.b` binds `a`, and makes `a.b` known in it.
-        yield (
-            (name.partition(".")[0], name.partition(".")[0], "")
-            if local == name
-            else (
-                local,
-                name,
-                "",
-            )
-        )
-        if local == name and "." in name:
+        top = name.partition(".")[0]
+        yield top, top, ""
+        if top != name:
             yield name, name, ""
 
 
@@ -219,19 +213,15 @@ def _expand_tree(tree: str, depth: int) -> Iterator[str]:
     if start < 0 or end < start or depth > _DEEPEST:
         yield tree.strip()
         return
-    for part in _top_parts(tree[start + 1 : end]):
-        yield from (tree[:start].strip() + rest for rest in _expand_tree(part.strip(), depth + 1))
-
-
-def _top_parts(text: str) -> Iterator[str]:
-    depth, start = 0, 0
-    for place, character in enumerate(text):
-        depth += (character == "{") - (character == "}")
-        if character == "," and depth == 0:
-            yield text[start:place]
-            start = place + 1
-    if text[start:].strip():
-        yield text[start:]
+    stem, inner = tree[:start].strip(), tree[start + 1 : end]
+    level, begin = 0, 0
+    for place, character in enumerate(f"{inner},"):
+        level += (character == "{") - (character == "}")
+        is_last = place == len(inner)
+        part = inner[begin:place].strip()
+        if (is_last and part) or (not is_last and character == "," and level == 0):
+            yield from (stem + rest for rest in _expand_tree(part, depth + 1))
+            begin = place + 1
 
 
 _READERS: Mapping[str, Callable[[str], Iterator[tuple[str, str, str]]]] = {
@@ -242,11 +232,6 @@ _READERS: Mapping[str, Callable[[str], Iterator[tuple[str, str, str]]]] = {
     "python": _python,
     "rust": _rust,
 }
-
-
-def read_import(family: str, text: str, line: int) -> list[Import]:
-    """Return the names that the import statement *text* of a *family* of languages binds."""
-    return [Import(*found, line) for found in _READERS[family](text.strip())]
 
 
 Captures: TypeAlias = "dict[str, list[Node]]"
@@ -278,14 +263,9 @@ class Definition(NamedTuple):
     """A definition in the file.
 
     Attributes:
-        name: Its short name.
         kind: A `SymbolKind`, or `IMPL`.
         parent: Position of the definition that it stands in, -1 for none.
         owner: Name of the type that it is a member of, where that is not its parent.
-        first: Its first line, from 1.
-        last: Its last line.
-        signature: Its text up to its body.
-        documentation: First paragraph of its docstring or comment.
         returns: Plain form of the type that it returns.
     """
 
@@ -307,8 +287,6 @@ class NameUse(NamedTuple):
         kind: `calls`, `creates`, `references` or `inherits`.
         owner: Position of the definition that it stands in, -1 for none.
         receiver: Plain form of what stands before the name, "" for nothing.
-        name: The name.
-        line: Its line, from 1.
     """
 
     kind: str
@@ -337,13 +315,7 @@ class SourceFacts:
     """What one file states.
 
     Attributes:
-        definitions: Its definitions, in order.
-        imports: What its import statements bind.
-        uses: Its calls and references.
-        variables: Its variables and their values.
         package: The package or namespace that it declares, or "".
-        documentation: First paragraph of the docstring of the file.
-        lines: How many lines it has.
         has_errors: Whether parts of it could not be parsed.
     """
 
@@ -418,7 +390,8 @@ class _Extraction:
                 uses.append(self._use(found))
             elif "import" in found:
                 node = found["import"][0]
-                imports += read_import(self._family, self._text(node), node.start_point[0] + 1)
+                bound = _READERS[self._family](self._text(node).strip())
+                imports += [Import(*names, node.start_point[0] + 1) for names in bound]
             elif "name" not in found:
                 variables += self._variables(found)
         return SourceFacts(

@@ -8,7 +8,7 @@ these are cut into words. A code graph of 12,000 symbols is searched in millisec
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
@@ -44,19 +44,13 @@ DEEPEST = 12
 
 @dataclass(frozen=True, slots=True)
 class LocatedSymbol:
-    """A symbol with its file.
-
-    Attributes:
-        file: The file.
-        symbol: The symbol.
-    """
+    """A symbol with its file."""
 
     file: CodeFile
     symbol: Symbol
 
     @property
     def id(self) -> str:
-        """The id of the symbol, unique in its repository and branch."""
         return self.file.symbol_id(self.symbol)
 
     @property
@@ -70,12 +64,10 @@ class Relation:
     """An edge as seen from one of its ends.
 
     Attributes:
-        kind: What the edge states.
         file: The file of the other end, that of the edge where the other end is outside the code.
         symbol: The symbol at the other end; `None` for a file, or for something outside the code.
         name: Id of the other end, or its name outside the code.
         lines: Lines of the edge, in the file that it leaves.
-        weight: Weight of the edge.
     """
 
     kind: CodeEdgeKind
@@ -93,7 +85,6 @@ class CodeGraph:
     leads into another.
 
     Attributes:
-        files: The files, by repository, branch and path.
         definitions: Their symbols, in order of the files and lines.
     """
 
@@ -143,15 +134,8 @@ class CodeGraph:
 
     def close_names(self, name: str, limit: int = 3) -> tuple[str, ...]:
         """Return the short names that few edits make of *name*, the closest first."""
-        wanted = name.rpartition(".")[2].casefold()
-        letters, most = signature(wanted), allowed_edits(wanted)
-        near = (
-            (distance, key)
-            for key in self._by_name
-            if (letters ^ signature(key)).bit_count() <= 2 * most
-            and (distance := edit_distance(wanted, key, most)) is not None
-        )
-        return tuple(self._by_name[key][0].symbol.short_name for _, key in sorted(near)[:limit])
+        near = sorted(_find_close(name.rpartition(".")[2].casefold(), self._by_name))
+        return tuple(self._by_name[key][0].symbol.short_name for _, key in near[:limit])
 
     def find_files(self, path: str, scope: CodeScope | None = None) -> tuple[CodeFile, ...]:
         """Find files by their path, or by the last parts of it."""
@@ -185,7 +169,10 @@ class CodeGraph:
             if edge.kind in kinds and not edge.is_external
         ]
         if CodeEdgeKind.DEFINES in kinds and isinstance(end, LocatedSymbol):
-            found.append(tree.defining(end))
+            name, lines = _end(end.file, end.symbol.parent), (end.symbol.first_line,)
+            parent = tree.definitions.get(name)
+            around = parent.symbol if parent else None
+            found.append(Relation(CodeEdgeKind.DEFINES, end.file, around, name, lines, 1.0))
         return tuple(
             sorted((one for one in found if scope is None or scope.has(one.file)), key=_order)
         )
@@ -198,12 +185,21 @@ class CodeGraph:
         """Return what a symbol or file calls, references, imports, inherits or defines."""
         tree = self._tree(end)
         found = [
-            tree.relation(edge, edge.target, tree.find_file(file, edge.target))
+            tree.relation(
+                edge, edge.target, tree.files.get(edge.target.partition(SEPARATOR)[0], file)
+            )
             for file, edge in tree.outgoing.get(_id(end), ())
             if edge.kind in kinds
         ]
         if CodeEdgeKind.DEFINES in kinds:
-            found += _contained_symbols(end)
+            file, parent = (end, "") if isinstance(end, CodeFile) else (end.file, end.symbol.name)
+            found += [
+                Relation(
+                    CodeEdgeKind.DEFINES, file, one, file.symbol_id(one), (one.first_line,), 1.0
+                )
+                for one in file.symbols
+                if one.parent == parent
+            ]
         return tuple(sorted(found, key=_order))
 
     def degrees(self, definition: LocatedSymbol) -> tuple[int, int]:
@@ -299,24 +295,22 @@ class _BranchFiles:
     """The files of one branch of one repository."""
 
     def __init__(self, files: tuple[CodeFile, ...]) -> None:
-        self._files = {file.path: file for file in files}
+        self.files = {file.path: file for file in files}
         found = (LocatedSymbol(file, symbol) for file in files for symbol in file.symbols)
         self.definitions = {one.id: one for one in found}
 
     @cached_property
     def incoming(self) -> dict[str, list[tuple[CodeFile, CodeEdge]]]:
-        """The edges, without those of definition, by the id of their target."""
         found: dict[str, list[tuple[CodeFile, CodeEdge]]] = {}
-        for file in self._files.values():
+        for file in self.files.values():
             for edge in file.edges:
                 found.setdefault(edge.target, []).append((file, edge))
         return found
 
     @cached_property
     def outgoing(self) -> dict[str, list[tuple[CodeFile, CodeEdge]]]:
-        """The same edges by the id of the symbol or file that they leave."""
         found: dict[str, list[tuple[CodeFile, CodeEdge]]] = {}
-        for file in self._files.values():
+        for file in self.files.values():
             for edge in file.edges:
                 found.setdefault(_end(file, edge.source), []).append((file, edge))
         return found
@@ -349,27 +343,6 @@ class _BranchFiles:
         definition = self.definitions.get(name)
         symbol = definition.symbol if definition else None
         return Relation(edge.kind, at, symbol, name, edge.lines, edge.weight)
-
-    def find_file(self, file: CodeFile, target: str) -> CodeFile:
-        """Return the file of a *target*, *file* itself for one outside the code."""
-        return self._files.get(target.partition(SEPARATOR)[0], file)
-
-    def defining(self, definition: LocatedSymbol) -> Relation:
-        """Return what defines a symbol: another one, or the file."""
-        file, symbol = definition.file, definition.symbol
-        name = _end(file, symbol.parent)
-        parent = self.definitions.get(name)
-        around = parent.symbol if parent else None
-        return Relation(CodeEdgeKind.DEFINES, file, around, name, (symbol.first_line,), 1.0)
-
-
-def _contained_symbols(end: LocatedSymbol | CodeFile) -> Iterator[Relation]:
-    file = end if isinstance(end, CodeFile) else end.file
-    parent = "" if isinstance(end, CodeFile) else end.symbol.name
-    for symbol in file.symbols:
-        if symbol.parent == parent:
-            place = (symbol.first_line,)
-            yield Relation(CodeEdgeKind.DEFINES, file, symbol, file.symbol_id(symbol), place, 1.0)
 
 
 def _home(file: CodeFile) -> tuple[str, str]:
@@ -418,7 +391,6 @@ class CodeMatch:
     """A symbol that was found.
 
     Attributes:
-        definition: The symbol.
         score: How well it fits, in [0, 1]; 1 for its own name.
         words: The words of the query that it holds, or the name that it was found by.
     """
@@ -428,25 +400,8 @@ class CodeMatch:
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """A word of a query.
-
-    Attributes:
-        text: The folded word.
-        holders: The symbols that hold it, each with the weighted number of times.
-    """
-
-    text: str
-    holders: Mapping[int, float]
-
-
 class CodeSearch:
-    """Searches a code graph; what was read once is kept.
-
-    Attributes:
-        graph: The graph.
-    """
+    """Searches a code graph; what was read once is kept."""
 
     def __init__(self, graph: CodeGraph) -> None:
         self.graph = graph
@@ -470,19 +425,13 @@ class CodeSearch:
         kinds: Collection[SymbolKind] = EVERY_KIND,
         limit: int = DEFAULT_LIMIT,
     ) -> tuple[CodeMatch, ...]:
-        """Find symbols by their name: as it is, written otherwise, or misspelt.
-
-        Args:
-            name: What `CodeGraph.find` takes, or a name such as `user service`.
-            scope: Where to search, everywhere by default.
-            kinds: Which symbols are meant.
-            limit: Most symbols to return.
-        """
+        """Find symbols by their name: as it is, written otherwise, or misspelt."""
         found = self.graph.find(name, scope, kinds)
         if found:
             return tuple(CodeMatch(one, 1.0, (name,)) for one in found[:limit])
         wanted = joined(name.rpartition(".")[2])[:_LONGEST_TEXT]
-        near = sorted(self._near(wanted)) if wanted else ()  # signs alone resemble nothing
+        # Signs alone resemble nothing.
+        near = sorted(_find_close(wanted, self._names)) if wanted else ()
         matches = (
             CodeMatch(one, 1 - edits / len(wanted), (one.symbol.short_name,))
             for edits, key in near
@@ -498,105 +447,68 @@ class CodeSearch:
         kinds: Collection[SymbolKind] = EVERY_KIND,
         limit: int = DEFAULT_LIMIT,
     ) -> tuple[CodeMatch, ...]:
-        """Find symbols by words of their names, paths, signatures and documentation.
-
-        Args:
-            text: What is looked for, in any words.
-            scope: Where to search, everywhere by default.
-            kinds: Which symbols are meant.
-            limit: Most symbols to return.
-        """
-        words = self._words(text)
-        size = len(self.graph.definitions)
-        rarities = [inverse_document_frequency(size, len(word.holders)) for word in words]
-        matches = [
-            self._match(number, words, rarities)
-            for number in sorted(set[int]().union(*(word.holders for word in words)))
-            if self._is_meant(self.graph.definitions[number], scope, kinds)
-        ]
+        """Find symbols by words of their names, paths, signatures and documentation."""
+        words = list(dict.fromkeys(split_words(text[:_LONGEST_TEXT])))[:_MOST_WORDS]
+        stops = stop_words_in(words, "english")
+        holders = {
+            word: self._find_holders(word)
+            for word in words
+            if len(stops) == len(words) or word not in stops
+        }
+        definitions = self.graph.definitions
+        size = len(definitions)
+        rarities = {
+            word: inverse_document_frequency(size, len(held)) for word, held in holders.items()
+        }
+        whole = fsum(rarities.values())
+        matches: list[CodeMatch] = []
+        for number in sorted(set[int]().union(*holders.values())):
+            one = definitions[number]
+            if one.symbol.kind in kinds and (scope is None or scope.has(one.file)):
+                weights = {
+                    word: rarities[word] * saturate(held[number])
+                    for word, held in holders.items()
+                    if number in held
+                }
+                matches.append(CodeMatch(one, fsum(weights.values()) / whole, tuple(weights)))
         # Equal scores keep the order of the graph.
         return tuple(nsmallest(limit, matches, key=lambda match: -match.score))
 
-    def _match(self, number: int, words: Sequence[_Word], rarities: Sequence[float]) -> CodeMatch:
-        held = [
-            (word, rarity * saturate(word.holders[number]))
-            for word, rarity in zip(words, rarities, strict=True)
-            if number in word.holders
-        ]
-        score = fsum(weight for _, weight in held) / fsum(rarities)
-        named = tuple(word.text for word, _ in held)
-        return CodeMatch(self.graph.definitions[number], score, named)
-
-    @staticmethod
-    def _is_meant(
-        definition: LocatedSymbol, scope: CodeScope | None, kinds: Collection[SymbolKind]
-    ) -> bool:
-        return definition.symbol.kind in kinds and (scope is None or scope.has(definition.file))
-
-    def _words(self, text: str) -> list[_Word]:
-        words = list(dict.fromkeys(split_words(text[:_LONGEST_TEXT])))[:_MOST_WORDS]
-        stops = stop_words_in(words, "english")
-        return [self._word(word) for word in words if len(stops) == len(words) or word not in stops]
-
-    def _word(self, word: str) -> _Word:
+    def _find_holders(self, word: str) -> dict[int, float]:
+        """Return the symbols that hold *word*, else those that hold a word spelt alike."""
         held = self._holders(word, {stem(word): 1.0})
-        if not held:
-            letters, most = signature(word), allowed_edits(word)
-            near = {
-                stem(other): _EDIT_CREDIT
-                for other in self._vocabulary
-                if (letters ^ signature(other)).bit_count() <= 2 * most
-                and edit_distance(word, other, most) is not None
-            }
-            held = self._holders(word, near) if near else held
-        return _Word(word, held)
-
-    def _near(self, wanted: str) -> Iterator[tuple[int, str]]:
-        letters, most = signature(wanted), allowed_edits(wanted)
-        for name in self._names:
-            if (letters ^ signature(name)).bit_count() <= 2 * most:
-                distance = edit_distance(wanted, name, most)
-                if distance is not None:
-                    yield distance, name
+        if held:
+            return held
+        near = {stem(other): _EDIT_CREDIT for _, other in _find_close(word, self._vocabulary)}
+        return self._holders(word, near) if near else held
 
     def _holders(self, word: str, stems: Mapping[str, float]) -> dict[int, float]:
-        """Return the symbols that hold a word, each with the number of times weighted by field.
-
-        Args:
-            word: The word.
-            stems: What stands for it, with the credit of each.
-        """
+        """Return the symbols that hold a word, each with the number of times weighted by field."""
         found: dict[int, float] = {}
-        candidates = self._candidates({word, *stems})
+        # Only symbols whose texts hold the first letters of one of the words.
+        words = {word, *stems}
+        shortest = min(_SHORTEST_PREFIX, *map(len, words))
+        parts = {one[:shortest] for one in words}
+        candidates = [
+            number for number, text in enumerate(self._texts) if any(part in text for part in parts)
+        ]
         for name, parameters in _FIELDS.items():
             texts, length = self._fields[name], self._lengths[name]
             known: dict[str, float] = {}
             for number in candidates:
                 text = texts[number]
                 if text not in known:
-                    is_identifier = name in _IDENTIFIERS
-                    known[text] = _credit(word, stems, self._count_words(text), is_identifier)
+                    counts = self._counts.get(text)
+                    if counts is None:
+                        counts = self._counts[text] = Counter(map(stem, split_words(text)))
+                    known[text] = _credit(word, stems, counts, name in _IDENTIFIERS)
                 if known[text]:
                     weight = occurrence_weight(len(text), length, parameters)
                     found[number] = found.get(number, 0.0) + weight * known[text]
         return found
 
-    def _candidates(self, words: Collection[str]) -> list[int]:
-        """Return the symbols whose texts hold the first letters of one of *words*."""
-        length = min(_SHORTEST_PREFIX, *map(len, words))
-        parts = {word[:length] for word in words}
-        texts = enumerate(self._texts)
-        return [number for number, text in texts if any(part in text for part in parts)]
-
-    def _count_words(self, text: str) -> Counter[str]:
-        known = self._counts.get(text)
-        if known is None:
-            known = self._counts[text] = Counter(map(stem, split_words(text)))
-        return known
-
     @cached_property
     def _fields(self) -> dict[str, list[str]]:
-        """The texts of all symbols, by field."""
         definitions = self.graph.definitions
         return {
             "name": [one.symbol.short_name for one in definitions],
@@ -614,7 +526,6 @@ class CodeSearch:
 
     @cached_property
     def _texts(self) -> list[str]:
-        """The folded texts of all symbols."""
         joint = map(" ".join, zip(*self._fields.values(), strict=True))
         return [text.lower() if text.isascii() else fold(strip_accents(text)) for text in joint]
 
@@ -631,6 +542,16 @@ class CodeSearch:
         """The words of all short names."""
         names = {one.symbol.short_name for one in self.graph.definitions}
         return frozenset(word for name in names for word in split_words(name))
+
+
+def _find_close(word: str, names: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield those of *names* that few edits make of *word*, each with the number of edits."""
+    letters, most = signature(word), allowed_edits(word)
+    for name in names:
+        if (letters ^ signature(name)).bit_count() <= 2 * most:
+            distance = edit_distance(word, name, most)
+            if distance is not None:
+                yield distance, name
 
 
 def _credit(
