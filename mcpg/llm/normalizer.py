@@ -56,7 +56,6 @@ class FunctionNormalizer:
 
     Attributes:
         fingerprint: Identifies the function; differs where its answers would.
-        seconds: How long the function may take.
     """
 
     def __init__(
@@ -78,7 +77,6 @@ class ChatNormalizer:
 
     Attributes:
         fingerprint: Endpoint, model, and a number that changes with the instructions.
-        seconds: How long a rewrite may take.
     """
 
     def __init__(
@@ -92,12 +90,8 @@ class ChatNormalizer:
     ) -> None:
         """Prepare requests to *model*; nothing is sent yet.
 
-        Args:
-            url: What `/chat/completions` stands below, such as `https://api.openai.com/v1`.
-            model: Name of the model there.
-            key: The API key, where one is needed.
-            budget: How long a rewrite may take.
-            endpoint: An endpoint made by the caller, instead of one from *url*, *key* and *budget*.
+        `/chat/completions` stands below *url*, such as `https://api.openai.com/v1`. An *endpoint*
+        made by the caller replaces *url*, *key* and *budget*.
 
         Raises:
             UsageError: *url* or *key* cannot be used.
@@ -118,11 +112,7 @@ class ChatNormalizer:
         return self._endpoint.usage
 
     def rewrite(self, query: str) -> str:
-        """Return the rewrite of the model.
-
-        Raises:
-            EndpointError: No usable answer came in time.
-        """
+        """Return the rewrite of the model."""
         shown = query[:LONGEST_SENT].encode("utf-8", "replace").decode()
         payload: JsonObject = {
             "model": self._model,

@@ -55,7 +55,7 @@ class HttpConnection:
     _is_cut: bool = False
 
     def trace(self, event: str, details: dict[str, Any]) -> None:
-        """Remember the socket once there is one; httpx calls this as it goes along."""
+        """Remember the socket once there is one, as the extension `trace` of httpx."""
         if event.endswith(_CONNECTED):
             self._socket = details["return_value"].get_extra_info("socket")
             if self._is_cut:
@@ -245,7 +245,6 @@ class EndpointError(McpgError):
         kind: `missing` (httpx is not installed), `timeout` (the time budget is spent), `refused`
             (the server turns the request down), `failed` (it cannot be reached, breaks off, or is
             at fault itself), or `answer` (its answer cannot be understood).
-        wait: After how many seconds another attempt may succeed, `None` if none will.
     """
 
     wait: float | None = None
@@ -262,10 +261,7 @@ class Budget:
     """Time limits of a request, in seconds, and its retries.
 
     Attributes:
-        connect: Time to connect, for each attempt.
         read: Time between two pieces of the response.
-        total: Time for all attempts and the waits between them.
-        retries: Maximum number of retries after temporary failures.
     """
 
     connect: float = 5.0
@@ -280,14 +276,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The requests sent to an endpoint and the tokens they took, in total.
-
-    Attributes:
-        requests: Requests sent, retries among them.
-        retries: Requests that repeat one that failed.
-        input_tokens: Tokens that servers report to have read.
-        output_tokens: Tokens that servers report to have written.
-    """
+    """The requests sent to an endpoint, retries among them, and the tokens they took, in total."""
 
     requests: int = 0
     retries: int = 0
@@ -330,9 +319,6 @@ def list_encodings(secret: str) -> tuple[str, ...]:
 
 class Secret:
     """An API key that appears in no representation of it, and can be masked in any text.
-
-    Attributes:
-        text: The key.
 
     Raises:
         UsageError: No header field can carry it.
@@ -405,8 +391,6 @@ class Endpoint:
 
     Attributes:
         display: The address, without anything secret.
-        budget: How long a request may take.
-        usage: The usage so far.
     """
 
     def __init__(
@@ -419,15 +403,10 @@ class Endpoint:
         proxy: str | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """Prepare requests; nothing is sent yet.
+        """Prepare requests to paths below *url*; nothing is sent yet.
 
-        Args:
-            url: Base address of all paths, such as `https://api.openai.com/v1`.
-            key: Bearer token, sent to this server only.
-            budget: Time limits and retries.
-            longest_answer: Maximum size of a response in bytes.
-            proxy: Address of a proxy; the environment is not read.
-            jitter: Returns numbers in [0, 1) that spread retries.
+        The *key* is a bearer token, *longest_answer* is in bytes, *proxy* is an address (the
+        environment is not read), and *jitter* returns numbers in [0, 1) that spread retries.
 
         Raises:
             UsageError: *url* or *key* cannot be used.
@@ -452,11 +431,7 @@ class Endpoint:
         self._pool.close()
 
     def post(self, path: str, payload: JsonObject) -> JsonObject:
-        """Post *payload* to *path* and return the JSON object of the answer.
-
-        Raises:
-            EndpointError: No usable answer came in time; its `kind` is the reason.
-        """
+        """Post *payload* to *path* and return the JSON object of the answer."""
         address, total = self._address.join(path), self.budget.total
         body = json.dumps(payload).encode()
         ended = within(total, lambda call: self._request(address, body, call))

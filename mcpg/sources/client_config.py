@@ -47,12 +47,9 @@ class StdioServer:
     Attributes:
         place: How messages name it; holds no secret.
         name: The source id of its tools; `None` for what the server calls itself.
-        command: The program.
-        args: Its arguments.
         env: Environment variables beside the few that every server gets.
         cwd: The folder in which it runs, or `None` for the present one.
         secrets: Texts that must not come back in what it says of its tools.
-        timeout: Seconds for a call without progress, `None` for the default.
         trust_hints: Whether lists of hints that it states count as the operator's.
         sessions: `client` for a connection for each client session, `shared` for one of all,
             `None` for what `mcpg.sources.registry` finds.
@@ -85,11 +82,9 @@ class HttpServer:
         place: How messages name it; holds no secret.
         name: The source id of its tools; `None` for what the server calls itself.
         url: Its address, `http` or `https`.
-        headers: Headers of every request.
         is_sse: Whether it speaks the older transport of two addresses.
         secrets: Texts that must not come back in what it says of its tools.
         oauth: How mcpg is let in where the server wants OAuth; `None` for not at all.
-        timeout: Seconds for a call without progress, `None` for the default.
         trust_hints: Whether lists of hints that it states count as the operator's.
         sessions: `client` for a connection for each client session, `shared` for one of all,
             `None` for what `mcpg.sources.registry` finds.
@@ -171,12 +166,7 @@ def secrets_in(args: Sequence[str]) -> tuple[str, ...]:
 
 
 def named_secrets(given: Mapping[str, str], words: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the texts that a name marks as secret, also where they are a part of another text.
-
-    Args:
-        given: Variables or headers.
-        words: Arguments, or an address.
-    """
+    """Return the texts that a name marks as secret, also where they are a part of another text."""
     stated = (f"{name}={value}" for name, value in given.items())
     whole = (value for name, value in given.items() if _is_secret(name))
     found = (*whole, *secrets_in([*words, *stated]))
@@ -192,8 +182,6 @@ class Live:
     """How servers are queried.
 
     Attributes:
-        environ: The environment from which variables are filled in.
-        headers: Headers for servers named by their address.
         timeout: Seconds that each server has, above 0.
         told: Gets how many servers are done, and of how many.
         tokens: The folder in which logins are kept, `None` when there are none.
@@ -212,9 +200,6 @@ class LoginOptions:
 
     Attributes:
         show: Shows an address to the user; may block, and runs in a thread.
-        port: Port of the redirect URI, 0 for any.
-        seconds: Time for the user.
-        step: Time for one response of a server, in seconds.
         scope: The scope in place of the configured one, words with spaces between; empty for that.
     """
 
@@ -227,12 +212,7 @@ class LoginOptions:
 
 @dataclass(frozen=True, slots=True)
 class LoginResult:
-    """The result of logging in.
-
-    Attributes:
-        is_new: Whether a login was made; not where the server requires none.
-        tools: Number of tools that the server offers.
-    """
+    """The result of logging in."""
 
     is_new: bool
     tools: int
@@ -272,13 +252,7 @@ def expand(
     """Fill in `${NAME}`, `${env:NAME}` and `${NAME:-default}` from *environ*.
 
     The default stands for a variable that is not set or empty, as in a shell. What is filled in is
-    not looked at again.
-
-    Args:
-        text: The text of the configuration.
-        environ: The environment.
-        place: Where the text stands, for messages.
-        used: Gets the variables that were filled in, with their values.
+    not looked at again; *used* gets these variables with their values.
 
     Raises:
         SourceError: A variable without default is not set, or something else stands in `${...}`,
@@ -424,11 +398,6 @@ def read_client_configuration(
 
     A server that cannot be used is reported as an error, a disabled one as information. What its
     client does and mcpg does not is a warning.
-
-    Args:
-        text: The whole file.
-        place: Its path, for messages.
-        environ: The environment from which variables are filled in.
 
     Raises:
         SourceError: The text is no such configuration.

@@ -26,12 +26,7 @@ from mcpg.text.suggestions import suggest
 
 @dataclass(frozen=True, slots=True)
 class RawBundle:
-    """The text of a bundle file, not yet parsed.
-
-    Attributes:
-        text: The whole file.
-        place: Its path, for messages.
-    """
+    """The text of a bundle file, not yet parsed."""
 
     text: str
     place: str
@@ -42,7 +37,6 @@ class RawGraph:
     """The text of an RDF graph, not yet parsed.
 
     Attributes:
-        text: The whole file.
         place: Its path, for messages; its extension tells the format.
     """
 
@@ -55,7 +49,6 @@ class FailedSource:
     """A source that could not be read.
 
     Attributes:
-        place: How messages name it.
         names: Source ids that its tools have, or may have.
         is_named: Whether its tools have no other source id than *names*.
         kind: How it is reached; `None` where that is not known.
@@ -69,12 +62,7 @@ class FailedSource:
 
 @dataclass(frozen=True, slots=True)
 class ObservedFile:
-    """The text of a file of observed calls, not yet parsed.
-
-    Attributes:
-        text: The whole file.
-        place: Its path, for messages.
-    """
+    """The text of a file of observed calls, not yet parsed."""
 
     text: str
     place: str
@@ -85,13 +73,6 @@ class SourceBatch:
     """All that was read from one or more sources.
 
     Attributes:
-        tools: Tools of manifests, without ids.
-        rules: Rules of hints files.
-        documents: Markdown-LD documents, not yet parsed.
-        bundles: Bundle files, not yet parsed.
-        diagnostics: Problems that were survived.
-        failed: Sources that could not be read; a diagnostic has the reason of each.
-        observed: Files of observed calls, not yet parsed.
         graphs: RDF graphs, not yet parsed: `mcpg.graph.jsonld` makes documents of them.
         passed_over: Markdown files of folders that are no documents, without their texts.
         sources: How many files, modules and servers were read, with those that failed.
@@ -405,8 +386,6 @@ class SourceText:
     """The text of one source.
 
     Attributes:
-        text: The whole text.
-        place: The file as the user would name it, for messages.
         path: Path of a document, relative to the folder that was named.
         source_id: Source id that overrides what a manifest states, or `None`.
         stem_names_source: Whether the file's name can serve as source id.
@@ -495,11 +474,9 @@ class ServerListing:
     """What came of asking one server.
 
     Attributes:
-        batch: Its tools, or the diagnostic that says why there are none.
         seconds: How long it took, from its start to its last tool.
         has_answered: Whether it told its tools, be they none.
         name: What it calls itself, "" for nothing; values of its configuration are hidden.
-        version: Its version, likewise.
         protocol: The version of the protocol that it speaks, "" where it did not answer.
     """
 

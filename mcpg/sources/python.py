@@ -74,12 +74,8 @@ def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
     """Import a module and read its functions.
 
     These are the functions that `mcpg.sources.authoring.tool` marks, or, where none is marked, the
-    public functions that the module defines; with an attribute, the function or the functions that
-    it holds.
-
-    Args:
-        argument: `python:package.module` or `python:package.module:attribute`.
-        source_id: Source id that overrides the name of the module.
+    public functions that the module defines; with an attribute, as `python:package.module:name`,
+    the function or the functions that it holds. *source_id* overrides the name of the module.
 
     Raises:
         NotFoundError: There is no such module or attribute.
@@ -93,11 +89,7 @@ def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
 
 
 def find_functions(argument: str) -> tuple[str, Sequence[tuple[str, Callable[..., Any]]]]:
-    """Import a module; give its name, and the functions that `read_python` reads.
-
-    Raises:
-        McpgError: As for `read_python`.
-    """
+    """Import a module; give its name, and the functions that `read_python` reads."""
     module, attribute = import_named_module(argument)
     if attribute:
         return module.__name__, _find_at(module, attribute, argument)
@@ -113,10 +105,6 @@ def find_functions(argument: str) -> tuple[str, Sequence[tuple[str, Callable[...
 
 def read_functions(functions: Iterable[Callable[..., Any]], source_id: str) -> ManifestTools:
     """Read functions that are there already.
-
-    Args:
-        functions: The functions, perhaps marked with `mcpg.sources.authoring.tool`.
-        source_id: Source id of the tools.
 
     Raises:
         UsageError: A library is not installed.

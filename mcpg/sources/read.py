@@ -9,7 +9,7 @@ import stat
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.machinery import PathFinder
 from pathlib import Path, PurePath
@@ -106,27 +106,20 @@ def read_sources(
     except UnicodeEncodeError as fault:
         message = f"the source id {source_id!a} is not valid Unicode"
         raise UsageError(message, remedy="write it in UTF-8") from fault
-    excluded = {os.path.realpath(path) for path in exclude}
-    options = ReadingOptions(source_id, stdin, live, imports, trust_hints, memo)
-    reader = _SourceReader(options, excluded)
+    excluded = frozenset(os.path.realpath(path) for path in exclude)
+    reader = _SourceReader(source_id, stdin, live, imports, trust_hints, memo, excluded)
     parts = [_read_held(arguments, source_id, trust_hints=trust_hints)]
-    for argument in dict.fromkeys(_named_sources(arguments)):
+    for one in arguments:
+        if not isinstance(one, str | os.PathLike | Mapping | Tool):
+            message = f"a source is of type {type(one).__name__}"
+            remedy = "use a path, an address, a Tool of mcpg, or a tool as an object of JSON"
+            raise UsageError(message, place=_SERVER, remedy=remedy)
+    paths = (os.fspath(one) for one in arguments if isinstance(one, str | os.PathLike))
+    for argument in dict.fromkeys(paths):
         parts.extend(find_kind(argument).read(reader, argument))
     if reader.servers and live is not None:
         parts.append(query_servers(reader.servers, live, source_id=source_id))
     return SourceBatch.join(parts)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """How sources are read; see `read_sources`."""
-
-    source_id: str | None
-    stdin: Callable[[], bytes] | None
-    live: Live | None
-    imports: bool
-    trust_hints: bool
-    memo: BuildCache
 
 
 def _read_held(
@@ -153,34 +146,27 @@ def _as_object(value: object) -> dict[Any, Any]:
     raise TypeError(f"a value of type {type(value).__name__}")
 
 
-def _named_sources(arguments: Sequence[object]) -> Iterator[str]:
-    for argument in arguments:
-        if isinstance(argument, str | os.PathLike):
-            yield os.fspath(argument)
-        elif not isinstance(argument, Mapping | Tool):
-            message = f"a source is of type {type(argument).__name__}"
-            remedy = "use a path, an address, a Tool of mcpg, or a tool as an object of JSON"
-            raise UsageError(message, place=_SERVER, remedy=remedy)
-
-
+@dataclass(slots=True)
 class _SourceReader:
-    """Reads files, each once, and gathers the servers that are to be asked."""
+    """Reads files, each once, and gathers the servers that are to be asked; see `read_sources`."""
 
-    def __init__(self, options: ReadingOptions, excluded: Collection[str]) -> None:
-        self.servers: list[Server] = []
-        self._options = options
-        self._source_id = options.source_id
-        self._trust_hints = options.trust_hints
-        self._excluded = excluded
-        self._seen: set[str] = set()
+    source_id: str | None
+    stdin: Callable[[], bytes] | None
+    live: Live | None
+    imports: bool
+    trust_hints: bool
+    memo: BuildCache
+    excluded: frozenset[str]
+    servers: list[Server] = field(default_factory=list)
+    _seen: set[str] = field(default_factory=set)
 
     def standard_input(self, _: str) -> Iterator[SourceBatch]:
         """Read what is piped in."""
-        if self._options.stdin is None:
+        if self.stdin is None:
             message = "`-` was given, but there is no standard input here"
             raise UsageError(message, remedy="give a path")
-        text = decode(self._options.stdin(), _STDIN_PLACE)
-        given = self._source_id, False, self._trust_hints
+        text = decode(self.stdin(), _STDIN_PLACE)
+        given = self.source_id, False, self.trust_hints
         source = SourceText(text, _STDIN_PLACE, "stdin.md", *given)
         yield replace(source.read_as(kind_of_named("", text, _STDIN_PLACE)), sources=1)
 
@@ -191,12 +177,12 @@ class _SourceReader:
 
     def module(self, argument: str) -> Iterator[SourceBatch]:
         """Import a module of Python."""
-        if not self._options.imports:
+        if not self.imports:
             message = "modules are not imported here: a bundle may come from anywhere"
             raise UsageError(message, place=argument, remedy="put it into a bundle: mcpg bundle")
         from mcpg.sources.python import read_python  # noqa: PLC0415 - an extra
 
-        found = read_python(argument, self._source_id)
+        found = read_python(argument, self.source_id)
         yield SourceBatch(tools=found.tools, diagnostics=found.diagnostics, sources=1)
 
     def registered(self, argument: str) -> Iterator[SourceBatch]:
@@ -204,7 +190,7 @@ class _SourceReader:
         found, noticed = find_registered(argument)
         assert found is not None  # noqa: S101 - its kind was found
         kind = found.item
-        request = SourceRequest(argument, self._source_id, self._options.memo)
+        request = SourceRequest(argument, self.source_id, self.memo)
 
         def read() -> SourceBatch:
             content = load_reference(kind.read)(request)
@@ -217,7 +203,7 @@ class _SourceReader:
             if content.tools:
                 text = json.dumps([*content.tools], default=_as_object)
                 name = PurePath(kind.path(argument)).name or argument.partition(":")[2] or argument
-                tools = SourceText(text, argument, name, self._source_id).read_as(FileKind.MANIFEST)
+                tools = SourceText(text, argument, name, self.source_id).read_as(FileKind.MANIFEST)
             own = SourceBatch(
                 documents=documents, diagnostics=tuple(content.diagnostics), sources=1
             )
@@ -243,11 +229,15 @@ class _SourceReader:
         try:
             text = read_text(location, argument)
         except NotFoundError:
-            raise _missing(argument) from None
+            fault = missing_source(argument)
+            # Plugins that failed might have read it.
+            told = "; ".join(one.message for one in find_registered(argument)[1])
+            remedy = f"{fault.remedy}; {told}" if told else fault.remedy
+            raise NotFoundError(fault.message, place=fault.place, remedy=remedy) from None
         if not self._is_new(os.path.realpath(location)):
             return
         name = text_of_path(location.name)
-        given = self._source_id, location.is_file(), self._trust_hints
+        given = self.source_id, location.is_file(), self.trust_hints
         source = SourceText(text, argument, name, *given)
         kind = kind_of_named(name, text, argument)
         if kind is FileKind.CLIENT:
@@ -261,23 +251,19 @@ class _SourceReader:
         servers, noticed = read_client_configuration(text, place, live.environ)
         failed: list[FailedSource] = []
         for item in filter(is_failure, noticed):
-            name = self._source_id or (item.place or "").removeprefix(f"{place}: ").strip()
+            name = self.source_id or (item.place or "").removeprefix(f"{place}: ").strip()
             failed.append(FailedSource(item.place or place, frozenset([name]), is_named=True))
         named = {server.name: server for server in self.servers}
-        for server in servers:
-            if server.name in named:
-                repeated = repeated_name(server, named[server.name])
-                noticed = (*noticed, repeated)
-            else:
-                self.servers.append(server)
+        self.servers += [one for one in servers if one.name not in named]
+        repeated = (repeated_name(one, named[one.name]) for one in servers if one.name in named)
+        noticed = (*noticed, *repeated)
         return SourceBatch(diagnostics=noticed, failed=tuple(failed), sources=len(failed))
 
     def _require_live(self, place: str) -> Live:
-        live = self._options.live
-        if live is None:
+        if self.live is None:
             message = "only `mcpg bundle` and `mcpg generate` query servers"
             raise SourceError(message, place=place, remedy="bundle their tools first")
-        return live
+        return self.live
 
     def folder(self, argument: str) -> Iterator[SourceBatch]:
         """Read the files of a folder; what cannot be used becomes a diagnostic."""
@@ -286,7 +272,7 @@ class _SourceReader:
         yield SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))
         for file in files:
             resolved = os.path.realpath(file.location)
-            if resolved not in self._excluded and self._is_new(resolved):
+            if resolved not in self.excluded and self._is_new(resolved):
                 yield self._in_folder(file)
 
     def _in_folder(self, file: FolderFile) -> SourceBatch:
@@ -305,14 +291,14 @@ class _SourceReader:
                 # As a rule it is an export of the tools that stand beside it.
                 message = "this RDF graph is not read: name the file itself to read it"
                 return SourceBatch(diagnostics=(info(Code.SOURCE_SKIPPED, message, file.place),))
-            given = self._source_id, True, self._trust_hints
+            given = self.source_id, True, self.trust_hints
             batch = SourceText(text, file.place, file.path, *given).read_as(kind)
             return replace(batch, sources=1)
         except McpgError as fault:
             advice = f" ({fault.remedy})" if fault.remedy else ""
             noticed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
-            name = self._source_id or PurePath(file.path).stem
-            failed = FailedSource(file.place, frozenset([name]), bool(self._source_id))
+            name = self.source_id or PurePath(file.path).stem
+            failed = FailedSource(file.place, frozenset([name]), bool(self.source_id))
             return SourceBatch(diagnostics=(noticed,), failed=(failed,), sources=1)
 
     def _is_new(self, resolved: str) -> bool:
@@ -326,28 +312,13 @@ def is_failure(noticed: Diagnostic) -> bool:
     return noticed.code == Code.SOURCE_LOAD_FAILED and noticed.severity == Severity.ERROR
 
 
-def _missing(argument: str) -> NotFoundError:
-    """Return the error for a source that is not there, with the plugins that might have read it."""
-    fault = missing_source(argument)
-    told = "; ".join(one.message for one in find_registered(argument)[1])
-    return NotFoundError(
-        fault.message, place=fault.place, remedy=f"{fault.remedy}; {told}" if told else fault.remedy
-    )
-
-
 STDIN, SERVER, MODULE, REGISTERED = "standard input", "server", "module", "registered"
 FOLDER, FILE = "folder", "file"
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentKind:
-    """A kind of what names a source.
-
-    Attributes:
-        name: Its name.
-        test: Returns whether an argument is of this kind.
-        read: Reads it.
-    """
+    """A kind of what names a source: a test for an argument of it, and its reader."""
 
     name: str
     test: Callable[[str], bool]
@@ -412,7 +383,6 @@ class FolderFile:
     """A file of a folder that may be a source.
 
     Attributes:
-        location: Where to open it.
         path: Its path relative to the folder, with `/`.
         place: The folder as given and the path, for messages.
     """
@@ -441,8 +411,7 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
         folders[:] = [name for name in folders if not name.startswith(".")]
         wanted = (name for name in names if not name.startswith(".") and may_be_source(name))
         found += [Path(here, name) for name in wanted]
-    for location in sorted(found, key=lambda item: _relative(item, folder)):
-        path = _relative(location, folder)
+    for path, location in sorted((one.relative_to(folder).as_posix(), one) for one in found):
         place = f"{_prefix(folder)}{path}"
         fault = _fault(location, root)
         if fault is None:
@@ -467,15 +436,11 @@ def _fault(location: Path, root: str) -> str | None:
 
 def _unreadable(fault: OSError, folder: str) -> Diagnostic:
     message = f"this folder cannot be read: {os_reason(fault)}"
-    path = _relative(Path(str(fault.filename)), folder)
+    path = Path(str(fault.filename)).relative_to(folder).as_posix()
     if path == ".":
         remedy = "check its permissions"
         raise SourceError(message, place=folder, remedy=remedy) from fault
     return error(Code.SOURCE_LOAD_FAILED, message, f"{_prefix(folder)}{path}")
-
-
-def _relative(location: Path, folder: str) -> str:
-    return location.relative_to(folder).as_posix()
 
 
 def _prefix(folder: str) -> str:
@@ -508,11 +473,8 @@ def source_signature(
     """Sign everything that `read_sources` would read, with the arguments that it depends on.
 
     Equal signatures mean equal sources, wherever they stand: names, relative places and contents
-    count, times do not. Nothing is parsed.
-
-    Returns:
-        SHA-256 in hexadecimal; `None` where the sources cannot be signed, such as standard input,
-        links, and files that cannot be read.
+    count, times do not. Nothing is parsed. Standard input, links, and files that cannot be read
+    have no signature: then it is `None`.
     """
     digest = hashlib.sha256(repr(source_id).encode())
     excluded = {os.path.realpath(path) for path in exclude}
@@ -590,10 +552,6 @@ def watched_files(sources: Iterable[str], exclude: Collection[str] = ()) -> dict
     """Return the files that *sources* are read from, with what tells whether they have changed.
 
     Servers and standard input are none. What cannot be looked at counts as missing.
-
-    Args:
-        sources: As for `read_sources`.
-        exclude: Files that are not sources, such as the output.
     """
     excluded = {os.path.realpath(path) for path in exclude}
     found: dict[str, Stamp] = {}

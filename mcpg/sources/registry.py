@@ -28,7 +28,7 @@ from mcpg.sources.client_config import (
 )
 from mcpg.sources.model import PYTHON, FileKind, as_list, kind_of_named, missing_source, read_text
 from mcpg.sources.openapi import ApiDocument, is_base_address
-from mcpg.sources.read import FILE, MODULE, REGISTERED, SERVER, STDIN, find_kind, registered_path
+from mcpg.sources.read import FILE, REGISTERED, SERVER, STDIN, find_kind, registered_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,11 @@ class FileSource:
     can be called only if another source of the gateway has them.
 
     Attributes:
-        id: Unique in the gateway.
         path: The file or folder, or a module as `python:package.module`.
         source_id: Source id of tools without one, `None` for the file's name.
         base_url: Base address of the operations of an OpenAPI document, `http` or `https`, in place
             of the servers that it names; its query is sent with every request.
         headers: Headers of every request, sent to *base_url* only, else to *headers_for* only.
-        secrets: Further texts that error messages must not contain.
-        timeout: Seconds for a call of an operation or function, `None` for the default.
         allow_private: Whether the servers that an OpenAPI document names may have loopback,
             private or link-local addresses; *base_url* always may.
         headers_for: Address of the server that gets *headers* where there is no *base_url*;
@@ -76,13 +73,7 @@ class FileSource:
 
 @dataclass(frozen=True, slots=True)
 class ServerSource:
-    """An MCP server.
-
-    Attributes:
-        id: Unique in the gateway.
-        server: The server.
-        timeout: Seconds to list its tools, `None` for the default.
-    """
+    """An MCP server, with the seconds to list its tools, `None` for the default."""
 
     id: str
     server: Server
@@ -95,7 +86,6 @@ class FunctionSource:
 
     Attributes:
         id: Unique in the gateway; the source id of the tools.
-        functions: The functions, perhaps marked with `mcpg.sources.authoring.tool`.
     """
 
     id: str
@@ -157,11 +147,7 @@ def openapi_text(path: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Addressing:
-    """Where the operations of an OpenAPI document are called; see `FileSource`.
-
-    Raises:
-        UsageError: See `check_addressing`.
-    """
+    """Where the operations of an OpenAPI document are called; see `FileSource`."""
 
     base_url: str | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
@@ -225,7 +211,6 @@ class ScopeDecision:
     """Who shares the connection to one server, and why.
 
     Attributes:
-        scope: Who shares it.
         package: The package of `STATEFUL_PACKAGES` by which it was recognised, "" for none.
     """
 
@@ -316,6 +301,7 @@ SourceLike: TypeAlias = Source | str | os.PathLike[str]
 
 _STDIN = "-"
 _HEADER = "--header"
+_ADDRESS = ("base_url", "headers", "secrets", "allow_private")
 
 
 def open_sources(
@@ -324,13 +310,8 @@ def open_sources(
     """Return the sources that *arguments* name, and diagnostics.
 
     A client's configuration becomes a source for each of its servers, which is called like the
-    server; everything else is one source. Nothing is started, reached or imported.
-
-    Args:
-        arguments: Files and folders, addresses of servers, and modules as
-            `python:package.module`. One that is given twice counts once.
-        live: The environment from which variables are filled in, and headers for addresses.
-        source_id: Source id of all tools, in place of what the sources say.
+    server; everything else is one source, an argument that is given twice counts once. Nothing is
+    started, reached or imported. *source_id* is that of all tools.
 
     Returns:
         The sources, whose ids are unique and depend on nothing but the arguments; and a diagnostic
@@ -356,11 +337,6 @@ def collect_sources(
     Args:
         given: Sources, and arguments of `open_sources`: one, or several.
         live: As for `open_sources`.
-
-    Raises:
-        UsageError: One is something else.
-        NotFoundError: As for `open_sources`.
-        SourceError: As for `open_sources`.
     """
     if isinstance(given, str | os.PathLike | Source):
         given = [given]
@@ -384,12 +360,10 @@ def with_headers(source: Source, live: Live) -> FileSource:
         UsageError: It is no OpenAPI document, or names no server.
         SourceError: A header names a variable that is not set, or the document is malformed.
     """
-    if not isinstance(source, FileSource) or not is_file(source.path):
-        raise _no_headers()
-    path = Path(source.path)
-    text = read_text(path, source.path)
-    if kind_of_named(text_of_path(path.name), text, source.path) is not FileKind.OPENAPI:
-        raise _no_headers()
+    text = openapi_text(source.path) if isinstance(source, FileSource) else None
+    if text is None or not isinstance(source, FileSource):
+        message = "headers are for servers named by their address, or for one OpenAPI document"
+        raise UsageError(message, place=_HEADER, remedy="name one, or leave the option out")
     address = ApiDocument(text, source.path).address
     if address is None:
         message = "the document names no server with a host, to which the headers could be sent"
@@ -400,11 +374,6 @@ def with_headers(source: Source, live: Live) -> FileSource:
         name: expand(value, live.environ, _HEADER, used) for name, value in live.headers.items()
     }
     return replace(source, headers=headers, headers_for=address, secrets=tuple(used.values()))
-
-
-def _no_headers() -> UsageError:
-    message = "headers are for servers named by their address, or for one OpenAPI document"
-    return UsageError(message, place=_HEADER, remedy="name one, or leave the option out")
 
 
 class SourceCollector:
@@ -442,17 +411,7 @@ class SourceCollector:
         trust_hints: bool = False,
         sessions: SessionSetting | None = None,
     ) -> None:
-        """Add what *argument* names; see `open_sources`.
-
-        Args:
-            argument: A file, a folder, an address, or a module.
-            source_id: Source id of its tools.
-            timeout: Seconds for a server to list its tools.
-            call_timeout: Seconds for a call without progress, unless a configuration has others.
-            addressing: Where the operations of an OpenAPI document are called.
-            trust_hints: Whether lists of hints that a server states count as the operator's.
-            sessions: Whether sessions share a server, unless a configuration says.
-        """
+        """Add what *argument* names; see `open_sources`."""
         found = len(self._found)
         kind = find_kind(argument).name
         self._add_named(argument, kind, source_id, timeout, addressing)
@@ -480,7 +439,7 @@ class SourceCollector:
         addressing: Addressing | None,
     ) -> None:
         if kind == FILE:
-            self._named_file(argument, source_id, timeout, addressing)
+            self._add_file(argument, source_id, timeout, addressing)
         elif addressing is not None:
             raise _no_document(argument, addressing)
         elif kind == STDIN:
@@ -491,24 +450,23 @@ class SourceCollector:
             )
         elif kind == SERVER:
             if self._is_new(argument):
-                server = _rename_server(server_at(argument, self._live), source_id)
+                server = server_at(argument, self._live)
+                if source_id is not None:
+                    server = replace(server, name=source_id)
                 self.server(server, source_id or server.place, timeout, is_fixed=False)
-        elif kind == MODULE:
-            self._file(argument, argument, argument.removeprefix(PYTHON), source_id)
-        elif kind == REGISTERED:
-            path, word = registered_path(argument), argument.partition(":")[0]
-            key = f"{word}:{path}" if path else argument
-            self._file(key, argument, PurePath(path).name or argument, source_id)
         else:
-            real = os.path.realpath(argument)
-            self._file(real, argument, PurePath(real).name, source_id)
+            key, name = argument, argument.removeprefix(PYTHON)
+            if kind == FOLDER:
+                key = os.path.realpath(argument)
+                name = PurePath(key).name
+            elif kind == REGISTERED and (path := registered_path(argument)):
+                key, name = f"{argument.partition(':')[0]}:{path}", PurePath(path).name or argument
+            if self._is_new(key):
+                source = FileSource(source_id or name or argument, argument, source_id)
+                self._found.append((source, False))
 
     def add(self, source: Source) -> None:
-        """Add *source* under its own id.
-
-        Raises:
-            UsageError: It is no source.
-        """
+        """Add *source* under its own id."""
         if not isinstance(source, Source):
             raise not_a_source(source)
         self._found.append((source, True))
@@ -532,7 +490,7 @@ class SourceCollector:
         """Add *diagnostics*."""
         self._diagnostics += diagnostics
 
-    def _named_file(
+    def _add_file(
         self,
         argument: str,
         source_id: str | None,
@@ -547,25 +505,22 @@ class SourceCollector:
         if text is None:
             raise missing_source(argument)
         name = text_of_path(path.name)
-        real = os.path.realpath(path)
         kind = kind_of_named(name, text, argument)
         if addressing is not None and kind is not FileKind.OPENAPI:
             raise _no_document(argument, addressing)
-        if kind is not FileKind.CLIENT:
-            self._file(real, argument, PurePath(name).stem, source_id, addressing)
-        elif self._is_new(real):
+        if not self._is_new(os.path.realpath(path)):
+            return
+        if kind is FileKind.CLIENT:
             self.configuration(text, argument, source_id, timeout)
+            return
+        given = {} if addressing is None else {name: getattr(addressing, name) for name in _ADDRESS}
+        wanted = source_id or PurePath(name).stem or argument
+        self._found.append((FileSource(wanted, argument, source_id, **given), False))
 
     def configuration(
         self, text: str, place: str, source_id: str | None = None, timeout: float | None = None
     ) -> None:
         """Add the servers of a client's configuration.
-
-        Args:
-            text: The whole file.
-            place: Its path, for messages.
-            source_id: Source id of all tools, in place of the names of the servers.
-            timeout: Seconds for a server to list its tools.
 
         Raises:
             SourceError: The text is no such configuration.
@@ -573,28 +528,8 @@ class SourceCollector:
         servers, diagnostics = read_client_configuration(text, place, self._live.environ)
         self._diagnostics += diagnostics
         for server in servers:
-            name = server.name or server.place
-            self.server(_rename_server(server, source_id), name, timeout, is_fixed=True)
-
-    def _file(
-        self,
-        key: str,
-        path: str,
-        name: str,
-        source_id: str | None,
-        addressing: Addressing | None = None,
-    ) -> None:
-        if self._is_new(key):
-            source = FileSource(source_id or name or path, path, source_id)
-            if addressing is not None:
-                source = replace(
-                    source,
-                    base_url=addressing.base_url,
-                    headers=addressing.headers,
-                    secrets=addressing.secrets,
-                    allow_private=addressing.allow_private,
-                )
-            self._found.append((source, False))
+            renamed = server if source_id is None else replace(server, name=source_id)
+            self.server(renamed, server.name or server.place, timeout, is_fixed=True)
 
     def _is_new(self, key: str) -> bool:
         is_new = key not in self._seen
@@ -608,10 +543,6 @@ def _no_document(argument: str, addressing: Addressing) -> SourceError:
         message, key = "only OpenAPI documents name servers to be called", "`allow_private`"
     remedy = f"remove {key}, or pass the document itself"
     return SourceError(message, place=argument, remedy=remedy)
-
-
-def _rename_server(server: Server, source_id: str | None) -> Server:
-    return server if source_id is None else replace(server, name=source_id)
 
 
 def free_name(wanted: str, taken: set[str]) -> str:

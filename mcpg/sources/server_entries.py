@@ -55,12 +55,7 @@ def mentions_servers(text: str, place: str) -> bool:
 
 
 def parse_configuration(text: str, place: str, repeated: set[str]) -> JsonValue:
-    """Parse the configuration of a client.
-
-    Args:
-        text: The whole file.
-        place: Its path, whose ending tells TOML and YAML from JSON.
-        repeated: Gets every key that stands more than once in one object of JSON.
+    """Parse the configuration of a client; *repeated* gets keys that repeat in an object of JSON.
 
     Raises:
         SourceError: The file is broken.
@@ -86,10 +81,7 @@ def parse_configuration(text: str, place: str, repeated: set[str]) -> JsonValue:
 def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") -> JsonObject | None:
     """Return the entries of servers by their names, `None` where a configuration has none.
 
-    Args:
-        value: The configuration.
-        environ: The environment, which may hold what an entry passes on if it is there.
-        place: Its path, which may tell the client.
+    The *environ*ment may hold what an entry passes on, and the *place* of the file tell the client.
     """
     found = _find_entries(value, environ) if isinstance(value, dict) else None
     if found is None:
@@ -305,18 +297,13 @@ class OAuth:
     """How mcpg is let in to a server that requires OAuth; all but the grant may be empty.
 
     Attributes:
-        grant: One of `GRANTS`; for `AUTHORIZATION_CODE`, `mcpg login` must have been run.
         client_id: The client as which mcpg is registered; empty when it registers itself.
-        client_secret: The secret of that client.
-        scope: The requested scopes, with spaces between; empty for what the server names.
         method: How the client authenticates, one of `METHODS`.
         issuer: The authorisation server to which the client belongs; empty for the origin of the
             server itself. A secret is sent to no other.
         redirect: The address on this machine that is registered for the client, where a browser
             comes back to; empty for any port.
-        private_key: The private key of the client, in PEM.
         private_key_file: The file that contains this key, in its place.
-        algorithm: The algorithm of the key, one of `ALGORITHMS`.
         assertion: The assertion that an identity provider has issued for the client.
         assertion_file: The file that contains this assertion, in its place.
     """
@@ -346,11 +333,9 @@ class OAuth:
 
 
 def find_problem(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
-    """Return a message and a remedy where fields of *oauth* are missing or contradict each other.
+    """Return message and remedy where fields of *oauth* are missing or contradict each other.
 
-    Args:
-        oauth: The settings.
-        quoted: Returns the name of a field as the configuration spells it.
+    *quoted* returns the name of a field as the configuration spells it.
     """
     for names in (("client_secret", *_PRIVATE_KEY_MEMBERS), _ASSERTIONS):
         given = [name for name in names if getattr(oauth, name)]
@@ -406,10 +391,7 @@ def read_oauth(
 ) -> OAuth | None:
     """Read how a server lets mcpg in; `None` when the entry wants no OAuth.
 
-    Args:
-        entry: The entry of the server.
-        fill: Fills in variables.
-        fail: Makes the error from a message and a remedy.
+    Variables are filled in by *fill*, and errors made of message and remedy by *fail*.
 
     Raises:
         SourceError: A member makes no sense.
@@ -473,11 +455,7 @@ class _OAuthMembers:
         return found
 
     def _variable(self, key: str) -> str:
-        """Return a secret, which must not be part of the file.
-
-        Raises:
-            SourceError: It is.
-        """
+        """Return a secret, which must not be part of the file."""
         written = self.members.get(key)
         if isinstance(written, str) and written and "${" not in written:
             shown = _SHOWN.get(key, key)

@@ -43,16 +43,8 @@ def query_each(
     """Query *servers* for their tools concurrently, each with its own timeout.
 
     A failure becomes a diagnostic. Programs that were started have ended when this returns or
-    raises.
-
-    Args:
-        servers: The servers.
-        live: How they are queried.
-        source_id: Source id of all tools, in place of the servers' names.
-        timeouts: Seconds for each server, `None` for the timeout of *live*; empty for that of all.
-
-    Returns:
-        A reply for each server, in the order of *servers*.
+    raises. Replies are in the order of *servers*; *timeouts* are in seconds, `None` for that of
+    *live*; *source_id* takes the place of the servers' names.
 
     Raises:
         UsageError: The SDK is not installed.

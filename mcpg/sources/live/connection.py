@@ -89,12 +89,8 @@ class ServerConnection:
     `run` opens it and keeps it until it is lost or ended; requests wait until it is open.
 
     Attributes:
-        server: The server.
         mode: The versions of the protocol that it speaks.
         client: The client whose own connection it is, `None` for that of all.
-        started: Set when it begins to open, and `run` has its turn.
-        closing: Set when it begins to close.
-        ended: Set when it is closed.
         is_older: Whether it uses a version of the protocol up to 2025-11-25, once it is open.
         refuses_older: Whether the server has refused the handshake of `LEGACY`.
     """
@@ -115,17 +111,9 @@ class ServerConnection:
     ) -> None:
         """Prepare a connection.
 
-        Args:
-            server: The server.
-            live: Environment, timeout of a step, and stored logins.
-            groups: Holds the process group of a program while it may be alive.
-            list_changed: Called when the server announces that its tools have changed.
-            changes_missed: Called when such an announcement may have been missed.
-            ping_seconds: Time for the server to respond to a ping.
-            host: Serves requests of the server; `None` for a server that may send none.
-            client: The client whose own connection it is, `None` for that of all.
-            is_asking: Whether the server is known to send requests once it is connected.
-            mode: `AUTO` for the latest version of the protocol, `LEGACY` for one up to 2025-11-25.
+        When the server announces that its tools have changed, *list_changed* is called; when such
+        an announcement may have been missed, *changes_missed*. A server without *host* may send no
+        requests; one that *is_asking* is known to send some once it is connected.
         """
         self.mode = mode
         self.server = server
@@ -190,11 +178,9 @@ class ServerConnection:
             self._scope.cancel()
 
     async def run(self, limiter: anyio.CapacityLimiter, seconds: float) -> None:
-        """Open the connection, keep it, and close it.
+        """Open the connection within *seconds*, keep it, and close it.
 
-        Args:
-            limiter: Bounds how many are opened at the same time.
-            seconds: Time for opening it.
+        The *limiter* bounds how many are opened at the same time.
         """
         # Whoever has opened it, others use it as well.
         current_caller.set(None)
@@ -274,11 +260,6 @@ class ServerConnection:
     ) -> CallResult:
         """Call a tool; a cancellation is passed on to the server.
 
-        Args:
-            params: Parameters of `tools/call`.
-            request: On whose behalf it is called, and its time.
-            is_task: Whether the tool only runs as a task.
-
         Raises:
             ServerError: There is no result.
             NotProcessedError: The connection was lost before.
@@ -301,11 +282,6 @@ class ServerConnection:
 
         The server is given the input that it requires, and a cancellation is passed on to it.
 
-        Args:
-            method: The method.
-            params: Its parameters, with `_meta`.
-            request: On whose behalf it is made, and its time.
-
         Raises:
             ServerError: There is no result.
             NotProcessedError: The connection was lost before.
@@ -325,23 +301,14 @@ class ServerConnection:
             raise ServerError("tool requests further input without end", FailureKind.FAILED)
 
     async def capabilities(self) -> JsonObject:
-        """Return what the server declares that it can do.
-
-        Raises:
-            ServerError: It cannot be connected to.
-            NotProcessedError: The connection was lost.
-        """
+        """Return what the server declares that it can do."""
         async with self._request(None) as (client, _):
             declared = client.server_capabilities
             shown: JsonObject = declared.model_dump(by_alias=True, mode="json", exclude_none=True)
             return shown
 
     async def notify(self, method: str) -> None:
-        """Send a notification, if the connection is open.
-
-        Raises:
-            ServerError: It was lost.
-        """
+        """Send a notification, if the connection is open."""
         if self._client is not None and self.is_usable:
             notification: Any = _RawNotification(method=method)
             await self._client.session.send_notification(notification)

@@ -47,12 +47,6 @@ def find_authentication(
 
     A token never goes over a network unencrypted: over `http` there is no OAuth but to this
     machine. A server with a key in its headers gets no other.
-
-    Args:
-        server: The address.
-        tokens: The folder of stored logins.
-        errors: Receives what goes wrong.
-        seconds: Time for one request of a flow.
     """
     oauth = server.oauth
     if oauth is None or server.has_key or not is_token_safe(server.url):

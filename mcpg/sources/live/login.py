@@ -197,12 +197,7 @@ def _dump_model(model: BaseModel | None) -> dict[str, Any] | None:
 
 @dataclass(slots=True)
 class Callback:
-    """The redirect URI, which receives the answer of a browser.
-
-    Attributes:
-        path: Its path.
-        address: The whole address, "" until its port is known.
-    """
+    """The redirect URI, which receives the answer of a browser."""
 
     path: str
     address: str = ""
@@ -235,10 +230,6 @@ class Callback:
 @contextmanager
 def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
     """Listen for a browser, on this machine alone, while the context is open.
-
-    Args:
-        redirect: The registered redirect URI, empty for any.
-        port: The port where none is registered, 0 for any that is free.
 
     Raises:
         UsageError: The address is none of this machine, or the port is taken.

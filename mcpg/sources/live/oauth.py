@@ -56,11 +56,9 @@ class Login:
 
     Attributes:
         url: The address of the server.
-        tokens: The response of the authorisation server.
         expires: When the access token expires, in seconds since 1970; `None` if unknown.
         client: The registered client, without a configured secret.
         endpoint: Address at which tokens are renewed.
-        issuer: The authorisation server, empty if unknown.
         server: Metadata of the authorisation server, or `None`.
         resource: Metadata of the server, or `None`.
     """
@@ -214,7 +212,6 @@ class RequestLock:
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def acquire(self) -> None:
-        """Wait for the lock."""
         await self._lock.acquire()
 
     __aenter__ = acquire
@@ -267,7 +264,6 @@ class GuardedFlow(httpx2.Auth):
 
     @property
     def tokens(self) -> OAuthToken | None:
-        """The tokens in use."""
         raise NotImplementedError
 
     async def _auth_flow(
@@ -392,7 +388,6 @@ class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
 
     @property
     def tokens(self) -> OAuthToken | None:
-        """The tokens in use."""
         return self.context.current_tokens
 
     def check_issuer(self) -> None:

@@ -213,10 +213,7 @@ _CANCEL_SECONDS = 3.0
 async def run_task(client: Client, params: JsonObject, request: PendingRequest) -> JsonObject:
     """Return the result of a call that is run as a task; a cancellation is passed on.
 
-    Args:
-        client: The connected client.
-        params: Parameters of `tools/call`.
-        request: The request, whose time is renewed while the task is at work.
+    The time of *request* is renewed while the task is at work.
 
     Raises:
         MCPError: The server responded with an error.
@@ -279,11 +276,6 @@ class SubscriptionKeeper:
 
     Servers of the protocol up to 2025-11-25 announce changes of their lists unasked, and get a
     request for each resource. Later ones get a single request that lists all of these.
-
-    Attributes:
-        uris: The resources that are to be subscribed to.
-        level: The least level of log messages, `None` for what the server sends unasked.
-        changed: Set when they have changed.
     """
 
     uris: frozenset[str] = frozenset()
@@ -297,10 +289,7 @@ class SubscriptionKeeper:
     ) -> None:
         """Keep the subscriptions until it is cancelled, or the server takes none.
 
-        Args:
-            client: The connected client.
-            errors: The errors of its transport.
-            missed: Called when changes may have been missed, and the server is heard again.
+        *missed* is called when changes may have been missed, and the server is heard again.
         """
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             await self._receive_changes(client, errors, missed)

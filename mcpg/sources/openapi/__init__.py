@@ -57,9 +57,6 @@ class StatedOperation:
     """An operation as the document states it.
 
     Attributes:
-        method: HTTP method in lower case.
-        path: The path, with its templates.
-        value: The operation object.
         shared: Parameters of all operations of the path.
         servers: Servers of all operations of the path.
     """
@@ -85,12 +82,7 @@ class StatedOperation:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How a value is written into a request.
-
-    Attributes:
-        name: Name in OpenAPI.
-        is_exploded: Whether each member of a list or an object is written separately.
-    """
+    """How a value is written: by a style of OpenAPI, and whether each of its members is apart."""
 
     name: str = "form"
     is_exploded: bool = True
@@ -101,10 +93,8 @@ class ApiParameter:
     """One parameter.
 
     Attributes:
-        name: Its name in the request.
         place: `path`, `query`, `querystring`, `header` or `cookie`; in Swagger 2 also `body` and
             `formData`.
-        value: The parameter object.
         style: How it is written, unless by *media*.
         media: `JSON` or `text/plain` for a parameter with a kind of content, else "".
     """
@@ -123,12 +113,7 @@ class ApiParameter:
 
 @dataclass(frozen=True, slots=True)
 class FormEncoding:
-    """How a field of a form is written.
-
-    Attributes:
-        style: Its style, `None` where the document states none.
-        media: Its kind of content, or "".
-    """
+    """The style and kind of content of a field of a form, `None` and "" where none is stated."""
 
     style: Style | None = None
     media: str = ""
@@ -141,8 +126,6 @@ class Body:
     Attributes:
         media: Its kind of content, "" where the document states none.
         schema: Its schema in the document, or `None`.
-        description: Its description.
-        is_required: Whether it must be given.
         fields: The fields of a form of Swagger 2, which replace the schema.
         encoding: How fields of a form are written, by name.
         files: Names of the fields of a form that are files.
@@ -162,11 +145,8 @@ class ApiOperation:
     """An operation, as it is called.
 
     Attributes:
-        method: HTTP method in capitals.
-        path: The path, with its templates.
         parameters: Parameters by the names of the tool's arguments, in order.
         body_name: Name of the argument that is the body.
-        body: The body, `None` for none.
         address: What the path is appended to; `None` where the document states no address with a
             host.
     """
@@ -183,18 +163,12 @@ class ApiDocument:
     """A parsed document.
 
     Attributes:
-        content: The whole document.
-        title: The title of the API, "" for none.
         references: Its references, with diagnostics of them.
         noticed: Diagnostics of the text.
     """
 
     def __init__(self, text: str, place: str) -> None:
         """Parse a document, JSON or YAML.
-
-        Args:
-            text: The whole document.
-            place: Its file, for messages.
 
         Raises:
             SourceError: The text is malformed, of an unknown version, or has no `paths`.
@@ -492,11 +466,7 @@ def read_openapi(
 ) -> ManifestTools:
     """Read the operations of an OpenAPI 3.x or Swagger 2 document, JSON or YAML, as tools.
 
-    Args:
-        text: The whole document.
-        place: Its file, for messages.
-        default_source: Source id where the document has no title.
-        source_id: Source id that overrides the title.
+    The source of the tools is *source_id*, else the title, else *default_source*.
 
     Raises:
         SourceError: The text is malformed, of an unknown version, or has no `paths`.
@@ -515,12 +485,7 @@ def read_openapi(
 
 
 class _OperationReader:
-    """Makes tools of the operations of one document.
-
-    Args:
-        document: The document.
-        length: Length of its text in characters, by which the size of all schemas is bounded.
-    """
+    """Makes tools of the operations of a document, whose length bounds the size of all schemas."""
 
     def __init__(self, document: ApiDocument, length: int) -> None:
         self._document = document

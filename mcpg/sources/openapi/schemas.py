@@ -133,7 +133,6 @@ class CopyBudget:
 
     Attributes:
         left: Sub-schemas that may still be copied; below 0, what follows is left out.
-        where: The operation, for messages.
         names: Names of the definitions that are referred to, in order.
         in_place: Those that describe the same value as the schema that refers to them.
     """
@@ -166,7 +165,6 @@ class SchemaCopier:
     """Copies schemas of one document for one direction.
 
     Attributes:
-        references: The document's references.
         hidden: The keyword of properties that this direction does not have: `readOnly` for what
             is sent, `writeOnly` for what is answered.
         limit: How many sub-schemas one finished schema has at most.
@@ -194,12 +192,9 @@ class SchemaCopier:
     ) -> JsonObject:
         """Copy the schema *value*; an invalid one becomes one that accepts everything.
 
-        Args:
-            value: The schema.
-            room: How much may be copied.
-            in_place: Whether it describes the same value as the definition that is being copied.
-            hidden: Properties that the same value does not have in this direction, `None` when
-                *value* alone describes it.
+        It describes the same value as the definition that is being copied if it is *in_place*.
+        *hidden* has the properties that this value does not have in this direction, `None` when
+        *value* alone describes it.
         """
         if value is False:
             return {"not": {}}
