@@ -123,14 +123,7 @@ class ChatNormalizer:
             "temperature": 0,
             "max_tokens": MOST_TOKENS,
         }
-        return self._read_text(self._endpoint.post("chat/completions", payload))
-
-    def close(self) -> None:
-        """Close connections that are kept for further queries."""
-        self._endpoint.close()
-
-    def _read_text(self, answer: JsonObject) -> str:
-        match answer:
+        match self._endpoint.post("chat/completions", payload):
             case {"choices": [{"message": {"refusal": str(refusal)}}, *_]} if refusal:
                 raise self._error(f"the model declines: {self._endpoint.quote(refusal)}")
             case {"choices": [{"finish_reason": "length"}, *_]}:
@@ -141,6 +134,10 @@ class ChatNormalizer:
                 raise self._error("the server answers with an error", kind="failed")
             case _:
                 raise self._error("the answer holds no message of a model")
+
+    def close(self) -> None:
+        """Close connections that are kept for further queries."""
+        self._endpoint.close()
 
     def _error(self, message: str, kind: str = "answer") -> Exception:
         return EndpointError(message, kind=kind, place=self._endpoint.display)

@@ -483,7 +483,17 @@ class Endpoint:
             answer = self._send(place, body, call)
             if not 300 <= answer.status < 400:  # noqa: PLR2004 - the class of redirects
                 return self._read_object(answer, place)
-            place = _find_redirect_target(answer, place)
+            target, location = None, answer.headers.get("location", "")
+            if answer.status in _KEEPS_METHOD and location:
+                with suppress(UsageError, ValueError):
+                    target = parse_address(urljoin(place.parts.geturl(), location))
+            if target is None or target.origin != place.origin:
+                message = (
+                    f"the server answers with a redirect ({answer.status}) to another place, which"
+                    " is not followed, so that nobody else gets the key"
+                )
+                raise _error(message, "refused", place, "give the address that is redirected to")
+            place = target
         raise _error("the server redirects without end", "failed", address)
 
     def _send(self, address: Address, body: bytes, call: WorkDeadline) -> _HttpAnswer:
@@ -587,19 +597,3 @@ def _import_httpx() -> ModuleType:
             remedy=f"install it with: {install_command('llm')}",
         ) from None
     return httpx
-
-
-def _find_redirect_target(answer: _HttpAnswer, place: Address) -> Address:
-    location = answer.headers.get("location", "")
-    if answer.status in _KEEPS_METHOD and location:
-        with suppress(UsageError, ValueError):
-            target = parse_address(urljoin(place.parts.geturl(), location))
-            if target.origin == place.origin:
-                return target
-    raise _error(
-        f"the server answers with a redirect ({answer.status}) to another place, which is not"
-        " followed, so that nobody else gets the key",
-        "refused",
-        place,
-        "give the address that is redirected to",
-    )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import Enum, auto
-from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 
 from mcpg.catalog.hints import read_hint_rules
 from mcpg.catalog.json_text import parse_json_documents
-from mcpg.catalog.manifest import ManifestTools, read_manifest
+from mcpg.catalog.manifest import read_manifest
 from mcpg.catalog.model import HintRule, SourceDocument, SourceKind, Tool
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
 from mcpg.files import MAX_BYTES, read_bytes
@@ -286,10 +285,8 @@ def likeness(name: str, text: str) -> tuple[str, int] | None:
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     keys = _keys_below(lines[first + 1 : first + _MOST_FRONT_LINES])
     if _ODD_FENCE.match(lines[first]) and keys:
-        return (
-            f"{_LIKE} its front matter must begin with a line of exactly three hyphens",
-            first + 1,
-        )
+        reason = "its front matter must begin with a line of exactly three hyphens"
+        return f"{_LIKE} {reason}", first + 1
     key = _KEY_LINE.match(lines[first])
     ends = [line.rstrip() for line in lines[first : first + _MOST_FRONT_LINES]]
     if key and "---" in ends and any(map(_FRONT_KEYS.match, (key[1], *keys))):
@@ -406,28 +403,31 @@ class SourceText:
         Raises:
             SourceError: It is broken.
         """
-        if kind in (FileKind.MANIFEST, FileKind.OPENAPI):
-            return self._read_tools(kind)
-        if kind is FileKind.HINTS:
-            rules, noticed = read_hint_rules(self.text, self.place)
-            return SourceBatch(rules=rules, diagnostics=noticed)
-        if kind is FileKind.BUNDLE:
-            return SourceBatch(bundles=(RawBundle(self.text, self.place),))
-        if kind is FileKind.GRAPH:
-            return SourceBatch(graphs=(RawGraph(self.text, self.place),))
-        if kind is FileKind.OBSERVED:
-            return SourceBatch(observed=(ObservedFile(self.text, self.place),))
-        content = self.text.replace("\r\n", "\n").replace("\r", "\n")
-        return SourceBatch(documents=(SourceDocument(self.path, content, place=self.place),))
-
-    def _read_tools(self, kind: FileKind) -> SourceBatch:
-        read: Callable[..., ManifestTools] = partial(read_manifest, trust_hints=self.trust_hints)
-        if kind is FileKind.OPENAPI:
-            read = read_openapi
-        stem = PurePath(self.path).stem.strip() if self.stem_names_source else ""
-        given = {"default_source": stem or LOCAL_SOURCE, "source_id": self.source_id}
-        found = read(self.text, self.place, **given)
-        return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
+        text, place = self.text, self.place
+        match kind:
+            case FileKind.MANIFEST | FileKind.OPENAPI:
+                stem = PurePath(self.path).stem.strip() if self.stem_names_source else ""
+                given: dict[str, Any] = {
+                    "default_source": stem or LOCAL_SOURCE,
+                    "source_id": self.source_id,
+                }
+                if kind is FileKind.OPENAPI:
+                    found = read_openapi(text, place, **given)
+                else:
+                    found = read_manifest(text, place, trust_hints=self.trust_hints, **given)
+                return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
+            case FileKind.HINTS:
+                rules, noticed = read_hint_rules(text, place)
+                return SourceBatch(rules=rules, diagnostics=noticed)
+            case FileKind.BUNDLE:
+                return SourceBatch(bundles=(RawBundle(text, place),))
+            case FileKind.GRAPH:
+                return SourceBatch(graphs=(RawGraph(text, place),))
+            case FileKind.OBSERVED:
+                return SourceBatch(observed=(ObservedFile(text, place),))
+            case _:
+                content = text.replace("\r\n", "\n").replace("\r", "\n")
+                return SourceBatch(documents=(SourceDocument(self.path, content, place=place),))
 
 
 _MARKS = (

@@ -28,7 +28,7 @@ from mcpg.sources.client_config import (
 )
 from mcpg.sources.model import PYTHON, FileKind, as_list, kind_of_named, missing_source, read_text
 from mcpg.sources.openapi import ApiDocument, is_base_address
-from mcpg.sources.read import FILE, REGISTERED, SERVER, STDIN, find_kind, registered_path
+from mcpg.sources.read import FILE, FOLDER, REGISTERED, SERVER, STDIN, find_kind, registered_path
 
 
 @dataclass(frozen=True, slots=True)

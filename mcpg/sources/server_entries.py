@@ -382,6 +382,25 @@ _SHOWN = {
     "redirecturi": "redirectUri",
 }
 _MOST_PORT = 65535
+_OAUTH_MEMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "grant": (("grant", "granttype"), GRANTS),
+    "client_id": (("clientid",), ()),
+    "client_secret": (("clientsecret",), ()),
+    "scope": (("scope",), ()),
+    "method": (("authmethod", "tokenendpointauthmethod"), METHODS),
+    "issuer": (("issuer",), ()),
+    "redirect": (("redirecturi",), ()),
+    "private_key": (("privatekey",), ()),
+    "private_key_file": (("privatekeyfile",), ()),
+    "algorithm": (("algorithm",), ALGORITHMS),
+    "assertion": (("assertion",), ()),
+    "assertion_file": (("assertionfile",), ()),
+}
+"""The members of `OAuth`: their plain names in configurations, and what they may be."""
+
+_NEVER_WRITTEN = ("private_key", "assertion")
+"""Secrets that must not be part of the file."""
+
 _LONG_GRANTS = {"urn:ietf:params:oauth:grant_type:jwt_bearer": JWT_BEARER}
 _OAUTH_REMEDY = "see the documentation of mcpg for its layout"
 
@@ -404,7 +423,24 @@ def read_oauth(
         return None
     flat = _plain(entry)
     beside = {key[5:]: value for key, value in flat.items() if key.startswith("oauth")}
-    return _OAuthMembers({**beside, **members}, fill, fail).read()
+    members = {**beside, **members}
+    members.setdefault("scope", members.get("scopes"))
+    given: dict[str, str] = {}
+    for name in _OAUTH_MEMBERS:
+        port = members.get("callbackport")
+        if name != "redirect" or port is None:
+            given[name] = _read_member(members, name, fill, fail)
+        elif isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _MOST_PORT:
+            raise fail("the `callbackPort` of its `oauth` is not a port", "write a number")
+        else:
+            given[name] = f"http://localhost:{port}/callback"
+    found = OAuth(**given)
+    problem = find_problem(
+        found, lambda name: f"`{_SHOWN.get(plain := name.replace('_', ''), plain)}`"
+    )
+    if problem is not None:
+        raise fail(f"its `oauth` {problem[0]}", problem[1])
+    return replace(found, method=PRIVATE_KEY_JWT) if found.has_key else found
 
 
 def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -414,69 +450,30 @@ def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _OAuthMembers:
-    """What is said of OAuth, by plain names."""
-
-    members: Mapping[str, JsonValue]
-    fill: Callable[[str], str]
-    fail: Callable[[str, str], SourceError]
-
-    def read(self) -> OAuth:
-        scope = self.members.get("scope", self.members.get("scopes"))
-        words = scope if isinstance(scope, list) else [scope or ""]
-        found = OAuth(
-            grant=self._choice(GRANTS, "grant", "granttype"),
-            client_id=self._text("clientid"),
-            client_secret=self._text("clientsecret"),
-            scope=" ".join(self._expand("scope", word) for word in words).strip(),
-            method=self._choice(METHODS, "authmethod", "tokenendpointauthmethod"),
-            issuer=self._text("issuer"),
-            redirect=self._redirect(),
-            private_key=self._variable("privatekey"),
-            private_key_file=self._text("privatekeyfile"),
-            algorithm=self._choice(ALGORITHMS, "algorithm"),
-            assertion=self._variable("assertion"),
-            assertion_file=self._text("assertionfile"),
-        )
-        problem = find_problem(
-            found, lambda name: f"`{_SHOWN.get(plain := name.replace('_', ''), plain)}`"
-        )
-        if problem is not None:
-            raise self.fail(f"its `oauth` {problem[0]}", problem[1])
-        return replace(found, method=PRIVATE_KEY_JWT) if found.has_key else found
-
-    def _choice(self, choices: tuple[str, ...], *keys: str) -> str:
-        written = self._text(*keys).replace("-", "_")
-        found = _LONG_GRANTS.get(written, written) or choices[0]
-        if found not in choices:
-            message = f"the `{_SHOWN.get(keys[0], keys[0])}` of its `oauth` is not a known value"
-            raise self.fail(message, f"write {' or '.join(choices)}")
-        return found
-
-    def _variable(self, key: str) -> str:
-        """Return a secret, which must not be part of the file."""
-        written = self.members.get(key)
-        if isinstance(written, str) and written and "${" not in written:
-            shown = _SHOWN.get(key, key)
-            remedy = f"write ${{NAME}} in its place, and set that variable, or use `{shown}File`"
-            raise self.fail(f"the `{shown}` of its `oauth` contains a secret", remedy)
-        return self._text(key)
-
-    def _redirect(self) -> str:
-        port = self.members.get("callbackport")
-        if port is None:
-            return self._text("redirecturi")
-        if isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _MOST_PORT:
-            raise self.fail("the `callbackPort` of its `oauth` is not a port", "write a number")
-        return f"http://localhost:{port}/callback"
-
-    def _text(self, *keys: str) -> str:
-        value = next((self.members[key] for key in keys if self.members.get(key)), "")
-        return self._expand(keys[0], value).strip()
-
-    def _expand(self, key: str, value: JsonValue) -> str:
-        if not isinstance(value, str):
-            shown = _SHOWN.get(key, key)
-            raise self.fail(f"the `{shown}` of its `oauth` is not a string", _OAUTH_REMEDY)
-        return self.fill(value)
+def _read_member(
+    members: Mapping[str, JsonValue],
+    name: str,
+    fill: Callable[[str], str],
+    fail: Callable[[str, str], SourceError],
+) -> str:
+    """Return the text of the member *name* of `OAuth`, its variables filled in."""
+    keys, choices = _OAUTH_MEMBERS[name]
+    shown = _SHOWN.get(keys[0], keys[0])
+    written = next((members[key] for key in keys if members.get(key)), "")
+    if name in _NEVER_WRITTEN and isinstance(written, str) and written and "${" not in written:
+        remedy = f"write ${{NAME}} in its place, and set that variable, or use `{shown}File`"
+        raise fail(f"the `{shown}` of its `oauth` contains a secret", remedy)
+    words: list[str] = []
+    for one in written if name == "scope" and isinstance(written, list) else [written]:
+        if not isinstance(one, str):
+            raise fail(f"the `{shown}` of its `oauth` is not a string", _OAUTH_REMEDY)
+        words.append(fill(one))
+    text = " ".join(words).strip()
+    if not choices:
+        return text
+    text = text.replace("-", "_")
+    text = _LONG_GRANTS.get(text, text) or choices[0]
+    if text not in choices:
+        message = f"the `{shown}` of its `oauth` is not a known value"
+        raise fail(message, f"write {' or '.join(choices)}")
+    return text

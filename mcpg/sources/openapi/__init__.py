@@ -414,13 +414,14 @@ def _server_address(server: JsonValue) -> str:
     url = server.get("url") if isinstance(server, dict) else None
     given = server.get("variables") if isinstance(server, dict) else None
     variables = given if isinstance(given, dict) else {}
-
-    def default(found: re.Match[str]) -> str:
-        variable = variables.get(found[1])
-        value = variable.get("default") if isinstance(variable, dict) else None
-        return str(value) if isinstance(value, str | int) else found[0]
-
-    return _VARIABLE.sub(default, url.strip()) if isinstance(url, str) else ""
+    defaults = {
+        name: str(one["default"])
+        for name, one in variables.items()
+        if isinstance(one, dict) and isinstance(one.get("default"), str | int)
+    }
+    if not isinstance(url, str):
+        return ""
+    return _VARIABLE.sub(lambda found: defaults.get(found[1], found[0]), url.strip())
 
 
 def _stated_style(value: JsonObject, default: str = "form") -> Style:

@@ -435,14 +435,15 @@ class SchemaCopier:
         hidden: frozenset[str],
     ) -> JsonObject:
         """Copy the schemas of which a value satisfies all, or some."""
-
-        def branches(key: str) -> list[JsonValue]:
+        branches: dict[str, list[JsonValue]] = {}
+        for key in _COMBINED:
             given = value.get(key)
-            found = given if isinstance(given, list) else []
-            return [self.copy(one, room, in_place=in_place, hidden=hidden) for one in found]
-
-        every = branches("allOf")
-        some = [found for key in ("anyOf", "oneOf") if (found := branches(key))]
+            branches[key] = [
+                self.copy(one, room, in_place=in_place, hidden=hidden)
+                for one in (given if isinstance(given, list) else ())
+            ]
+        every = branches["allOf"]
+        some = [branches[key] for key in ("anyOf", "oneOf") if branches[key]]
         if room.left < 0:
             return {}
         if len(some) > 1:
