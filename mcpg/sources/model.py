@@ -193,11 +193,7 @@ def may_be_source(name: str) -> bool:
 
 
 def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
-    """Return what a file found in a folder is; `None` for Markdown that is no tool's document.
-
-    Raises:
-        SourceError: It is called like a bundle and is none, as after a cut.
-    """
+    """Return what a file found in a folder is; `None` for Markdown that is no tool's document."""
     lower = name.casefold()
     if _is_hints_name(lower):
         return FileKind.HINTS
@@ -363,11 +359,7 @@ def missing_source(argument: str) -> NotFoundError:
 
 
 def as_list(arguments: Any) -> list[Any]:
-    """Return *arguments*, which are read more than once, as a list.
-
-    Raises:
-        UsageError: They are one value rather than several; a text would be read by its letters.
-    """
+    """Return *arguments*, which are read more than once, as a list; one value alone is an error."""
     if isinstance(arguments, str | bytes | Mapping) or not isinstance(arguments, Iterable):
         message = f"the sources are of type {type(arguments).__name__}"
         raise UsageError(message, place="SOURCE", remedy="use a list, also for one source")
@@ -398,11 +390,7 @@ class SourceText:
     trust_hints: bool = False
 
     def read_as(self, kind: FileKind) -> SourceBatch:
-        """Read the text as a source of *kind*.
-
-        Raises:
-            SourceError: It is broken.
-        """
+        """Read the text as a source of *kind*."""
         text, place = self.text, self.place
         match kind:
             case FileKind.MANIFEST | FileKind.OPENAPI:
@@ -438,12 +426,7 @@ _MARKS = (
 
 
 def read_text(path: Path, place: str) -> str:
-    """Read the text of the file at *path*.
-
-    Raises:
-        SourceError: The file cannot be read, is larger than `MAX_BYTES`, or is no text.
-        NotFoundError: There is no such file.
-    """
+    """Read the text of the file at *path*."""
     try:
         data = read_bytes(path, MAX_BYTES)
     except InputError as fault:
@@ -452,11 +435,7 @@ def read_text(path: Path, place: str) -> str:
 
 
 def decode(data: bytes, place: str) -> str:
-    """Decode UTF-8, or UTF-16 that says so by its byte order mark.
-
-    Raises:
-        SourceError: The bytes are no such text, or too many.
-    """
+    """Decode UTF-8, or UTF-16 that says so by its byte order mark."""
     if len(data) > MAX_BYTES:
         message = f"holds more than {MAX_BYTES:,} bytes"
         raise SourceError(message, place=place, remedy="split it into smaller files")

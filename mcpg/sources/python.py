@@ -33,11 +33,6 @@ def import_named_module(argument: str) -> tuple[ModuleType, str]:
 
     The current folder counts, as it does for `python -m`. What the module prints goes to standard
     error.
-
-    Raises:
-        NotFoundError: There is no such module.
-        SourceError: It cannot be imported.
-        UsageError: The argument is no name of a module.
     """
     _, _, named = argument.partition(":")
     name, _, attribute = named.partition(":")
@@ -104,11 +99,7 @@ def find_functions(argument: str) -> tuple[str, Sequence[tuple[str, Callable[...
 
 
 def read_functions(functions: Iterable[Callable[..., Any]], source_id: str) -> ManifestTools:
-    """Read functions that are there already.
-
-    Raises:
-        UsageError: A library is not installed.
-    """
+    """Read *functions* that are there already, perhaps marked as tools."""
     _check_installed(source_id)
     named = [(plain_name(function), function) for function in functions]
     return _read(named, source_id, f"{source_id}:")

@@ -133,11 +133,7 @@ def has_runnable(sources: Iterable[Source]) -> bool:
 
 
 def openapi_text(path: str) -> str | None:
-    """Return the text of the OpenAPI document at *path*, `None` where there is no such document.
-
-    Raises:
-        McpgError: The file cannot be read, or holds no tools.
-    """
+    """Return the text of the OpenAPI document at *path*, `None` where there is no such document."""
     if not is_file(path):
         return None
     text = read_text(Path(path), path)
@@ -163,9 +159,6 @@ def check_addressing(base_url: str | None, headers: Mapping[str, str]) -> None:
     """Check a base address and the headers sent there; no message repeats them.
 
     Headers need an address: otherwise the document would choose who gets them.
-
-    Raises:
-        UsageError: They cannot be used.
     """
     if base_url is None:
         message = "headers need a base address"
@@ -520,11 +513,7 @@ class SourceCollector:
     def configuration(
         self, text: str, place: str, source_id: str | None = None, timeout: float | None = None
     ) -> None:
-        """Add the servers of a client's configuration.
-
-        Raises:
-            SourceError: The text is no such configuration.
-        """
+        """Add the servers of a client's configuration."""
         servers, diagnostics = read_client_configuration(text, place, self._live.environ)
         self._diagnostics += diagnostics
         for server in servers:

@@ -55,11 +55,7 @@ def mentions_servers(text: str, place: str) -> bool:
 
 
 def parse_configuration(text: str, place: str, repeated: set[str]) -> JsonValue:
-    """Parse the configuration of a client; *repeated* gets keys that repeat in an object of JSON.
-
-    Raises:
-        SourceError: The file is broken.
-    """
+    """Parse the configuration of a client; *repeated* gets keys that repeat in an object."""
     suffix = PurePath(place).suffix.casefold()
     if suffix == ".toml":
         try:
@@ -411,9 +407,6 @@ def read_oauth(
     """Read how a server lets mcpg in; `None` when the entry wants no OAuth.
 
     Variables are filled in by *fill*, and errors made of message and remedy by *fail*.
-
-    Raises:
-        SourceError: A member makes no sense.
     """
     said = entry.get("oauth", entry.get("auth"))
     if said is False:

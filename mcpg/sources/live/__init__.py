@@ -45,9 +45,6 @@ def query_each(
     A failure becomes a diagnostic. Programs that were started have ended when this returns or
     raises. Replies are in the order of *servers*; *timeouts* are in seconds, `None` for that of
     *live*; *source_id* takes the place of the servers' names.
-
-    Raises:
-        UsageError: The SDK is not installed.
     """
     if not servers:
         return ()
@@ -57,11 +54,7 @@ def query_each(
 
 
 def require_sdk(place: str) -> None:
-    """Check that servers can be queried.
-
-    Raises:
-        UsageError: The SDK is not installed; *place* names what needs it.
-    """
+    """Raise a `UsageError` if the SDK, which *place* needs, is not installed."""
     with _requiring_sdk(place):
         import mcp  # noqa: F401, PLC0415 - an extra
 
@@ -83,12 +76,7 @@ def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResul
 
 
 def log_out(server: HttpServer, folder: str) -> bool:
-    """Remove the login to *server* from *folder*; return whether there was one.
-
-    Raises:
-        OutputError: It cannot be removed.
-        UsageError: The SDK is not installed.
-    """
+    """Remove the login to *server* from *folder*; return whether there was one."""
     with _requiring_sdk(server.place):
         from mcpg.sources.live.oauth import LoginFile  # noqa: PLC0415 - as above
     return LoginFile(folder, server.url).remove()

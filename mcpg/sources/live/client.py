@@ -108,9 +108,6 @@ async def query_once(
     """Connect to a server, list its tools, and disconnect within *seconds*.
 
     The timeout of *live* bounds each step over HTTP; *auth* replaces what is configured.
-
-    Raises:
-        ServerError: The tools cannot be listed.
     """
     errors = errors or TransportErrors()
     limit = live.timeout if seconds is None else seconds

@@ -9,19 +9,9 @@ from functools import partial
 from typing import Any
 
 import anyio
+import mcp_types
 from anyio.abc import TaskGroup
 from mcp import Client, MCPError
-from mcp_types import (
-    CONNECTION_CLOSED,
-    HEADER_MISMATCH,
-    INVALID_PARAMS,
-    SERVER_INFO_META_KEY,
-    UNSUPPORTED_PROTOCOL_VERSION,
-    DiscoverRequest,
-    Notification,
-    PingRequest,
-    ToolListChangedNotification,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import RootModel
 
@@ -69,11 +59,11 @@ _MAX_ROUNDS = 10
 _UNKNOWN_STATE = "unknown `requestState`: it was used before, or the answer came too late"
 _MAX_HEADER_PAGES = 100
 # Messages of the SDK.
-_CLOSED = (CONNECTION_CLOSED, "Connection closed")
+_CLOSED = (mcp_types.CONNECTION_CLOSED, "Connection closed")
 _STREAM_BROKEN = "SSE stream"
 
 
-class _RawNotification(Notification[None, str]):
+class _RawNotification(mcp_types.Notification[None, str]):
     """A notification of any method."""
 
     params: None = None
@@ -89,7 +79,6 @@ class ServerConnection:
     `run` opens it and keeps it until it is lost or ended; requests wait until it is open.
 
     Attributes:
-        mode: The versions of the protocol that it speaks.
         client: The client whose own connection it is, `None` for that of all.
         is_older: Whether it uses a version of the protocol up to 2025-11-25, once it is open.
         refuses_older: Whether the server has refused the handshake of `LEGACY`.
@@ -213,7 +202,7 @@ class ServerConnection:
                     client = await stack.enter_async_context(sdk_client)
                 except Exception as fault:
                     codes = {one.code for one in find_causes(fault) if isinstance(one, MCPError)}
-                    refusal = UNSUPPORTED_PROTOCOL_VERSION
+                    refusal = mcp_types.UNSUPPORTED_PROTOCOL_VERSION
                     self.refuses_older = self.mode == LEGACY and refusal in codes
                     raise
                 if self._is_asking:
@@ -236,18 +225,13 @@ class ServerConnection:
 
     async def _receive(self, message: object) -> None:
         self._unanswered_pings = 0
-        if isinstance(message, ToolListChangedNotification):
+        if isinstance(message, mcp_types.ToolListChangedNotification):
             await self._list_changed(self.server)
-        elif isinstance(message, Notification):
+        elif isinstance(message, mcp_types.Notification):
             await self._questions.pass_on(message)
 
     async def list_tools(self, seconds: float) -> ServerTools:
-        """List the server's tools within *seconds* from when it is the connection's turn to open.
-
-        Raises:
-            ServerError: They cannot be listed.
-            NotProcessedError: The connection was lost before.
-        """
+        """List the tools within *seconds* from when it is the connection's turn to open."""
         await self.started.wait()
         with anyio.move_on_after(seconds):
             async with self._request(None, quotes_server=False) as (client, errors):
@@ -258,12 +242,7 @@ class ServerConnection:
     async def call(
         self, params: JsonObject, request: PendingRequest, *, is_task: bool = False
     ) -> CallResult:
-        """Call a tool; a cancellation is passed on to the server.
-
-        Raises:
-            ServerError: There is no result.
-            NotProcessedError: The connection was lost before.
-        """
+        """Call a tool; a cancellation is passed on to the server."""
         if is_task:
             async with self._request(request, params) as (client, _):
                 result = await run_task(client, params, request)
@@ -343,7 +322,7 @@ class ServerConnection:
 
     async def _ping(self, client: Client) -> None:
         is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
-        request = DiscoverRequest() if is_modern else PingRequest()
+        request = mcp_types.DiscoverRequest() if is_modern else mcp_types.PingRequest()
         self._unanswered_pings += 1
         with (
             anyio.move_on_after(self._ping_seconds),
@@ -384,12 +363,7 @@ class ServerConnection:
         *,
         quotes_server: bool = True,
     ) -> AsyncIterator[tuple[Client, TransportErrors]]:
-        """Yield the client, once it is open, and raise what fails inside as `_to_error` has it.
-
-        Raises:
-            ServerError: It could not be opened, or the request failed.
-            NotProcessedError: It is lost, or another mode is needed.
-        """
+        """Yield the client, once it is open, and raise what fails inside as `_to_error` has it."""
         self._requests += 1
         try:
             await self._ready.wait()
@@ -403,7 +377,7 @@ class ServerConnection:
                     # Servers of the older versions give out no state to repeat a request with; the
                     # host did, and has forgotten it: the request would run twice.
                     if self.is_older and "requestState" in (params or {}):
-                        raise MCPError(INVALID_PARAMS, _UNKNOWN_STATE)  # noqa: TRY301
+                        raise MCPError(mcp_types.INVALID_PARAMS, _UNKNOWN_STATE)  # noqa: TRY301
                     yield client, errors
                     if request is not None:
                         await request.wait_for_notifications()
@@ -435,7 +409,9 @@ class ServerConnection:
         if errors.is_too_large:
             return ServerError(errors.message or "", FailureKind.TOO_LARGE)
         if quotes_server and isinstance(fault, MCPError) and errors.message is None:
-            if fault.code == CONNECTION_CLOSED and fault.message.startswith(_STREAM_BROKEN):
+            if fault.code == mcp_types.CONNECTION_CLOSED and fault.message.startswith(
+                _STREAM_BROKEN
+            ):
                 return ServerError("response was cut off", has_died=True)
             error = self._redact(fault.error.model_dump(mode="json", exclude_none=True))
             message = f"{error['message']} (error {fault.code})"
@@ -455,11 +431,11 @@ async def _send(client: Client, request: RawRequest, underway: PendingRequest) -
         found = await client.session.send_request(request, _RawResult, progress_callback=report)
         result = found.root
         meta = result.get("_meta")
-        if isinstance(meta, dict) and SERVER_INFO_META_KEY in meta:
+        if isinstance(meta, dict) and mcp_types.SERVER_INFO_META_KEY in meta:
             # Each server states its name for itself.
             del result["_meta"]
             kept: JsonObject = {
-                key: one for key, one in meta.items() if key != SERVER_INFO_META_KEY
+                key: one for key, one in meta.items() if key != mcp_types.SERVER_INFO_META_KEY
             }
             result |= {"_meta": kept} if kept else {}
         return result
@@ -467,7 +443,7 @@ async def _send(client: Client, request: RawRequest, underway: PendingRequest) -
     try:
         return await send()
     except MCPError as fault:
-        if fault.code != HEADER_MISMATCH or request.method != _CALL:
+        if fault.code != mcp_types.HEADER_MISMATCH or request.method != _CALL:
             raise
     # From the list of tools the SDK learns which arguments have to be repeated as headers.
     cursor = None

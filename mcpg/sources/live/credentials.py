@@ -178,11 +178,7 @@ class IdentityAssertion(GuardedFlow, IdentityAssertionOAuthProvider):
 
 
 async def read_secret(path: str, what: str) -> str:
-    """Return the text of the file at *path*.
-
-    Raises:
-        ServerError: It cannot be read, is empty, too large, or not text.
-    """
+    """Return the text of the file at *path*."""
     try:
         file = await (await anyio.Path(path).expanduser()).open(encoding="utf-8")
         async with file:

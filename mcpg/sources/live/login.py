@@ -229,11 +229,7 @@ class Callback:
 
 @contextmanager
 def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
-    """Listen for a browser, on this machine alone, while the context is open.
-
-    Raises:
-        UsageError: The address is none of this machine, or the port is taken.
-    """
+    """Listen for a browser, on this machine alone, while the context is open."""
     host, wanted, path = _LOOPBACK, port, _PATH
     if redirect:
         scheme = ""

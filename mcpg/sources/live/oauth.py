@@ -55,12 +55,8 @@ class Login:
     """A login to a server; its repr shows nothing of it.
 
     Attributes:
-        url: The address of the server.
         expires: When the access token expires, in seconds since 1970; `None` if unknown.
-        client: The registered client, without a configured secret.
         endpoint: Address at which tokens are renewed.
-        server: Metadata of the authorisation server, or `None`.
-        resource: Metadata of the server, or `None`.
     """
 
     url: str = field(repr=False)
@@ -106,11 +102,7 @@ class LoginFile:
         return login if is_ours else None
 
     def prepare(self, *, for_writing: bool = True) -> None:
-        """Make the folder.
-
-        Raises:
-            OutputError: There is none, or, if it is *for_writing*, no file can be written there.
-        """
+        """Make the folder."""
         reason, cause = "", None
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,11 +118,7 @@ class LoginFile:
             ) from cause
 
     def write(self, login: Login) -> None:
-        """Store *login* in place of any earlier one.
-
-        Raises:
-            OutputError: The file cannot be written.
-        """
+        """Store *login* in place of any earlier one."""
         members = {"schema": SCHEMA, **asdict(replace(login, url=self._url))}
         self.prepare(for_writing=False)
         atomic_write(
@@ -138,11 +126,7 @@ class LoginFile:
         )
 
     def remove(self) -> bool:
-        """Remove the login; return whether there was one.
-
-        Raises:
-            OutputError: The file cannot be removed.
-        """
+        """Remove the login; return whether there was one."""
         try:
             self._path.unlink()
         except FileNotFoundError:
@@ -330,9 +314,6 @@ class GuardedFlow(httpx2.Auth):
 
         Returns:
             Its response where it need not be sent, `None` where it must be.
-
-        Raises:
-            ServerError: It would go unencrypted over a network.
         """
         self.errors.current.message = None  # that the server wanted a token is no failure yet
         self.check_address(str(request.url))
@@ -345,11 +326,7 @@ class GuardedFlow(httpx2.Auth):
         return None
 
     def check_address(self, address: str) -> None:
-        """Check that nothing goes to *address* unencrypted over a network.
-
-        Raises:
-            ServerError: It would.
-        """
+        """Raise a `ServerError` if something would go to *address* unencrypted over a network."""
         parts = urlsplit(address)
         is_local = self.is_local and parts.scheme == "http" and is_loopback(parts.hostname or "")
         if parts.scheme != "https" and not is_local:
@@ -394,9 +371,6 @@ class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
         """Check that a configured client is sent only to its own issuer.
 
         Where an authorisation server publishes no metadata, the SDK takes the server itself for it.
-
-        Raises:
-            ServerError: It would be shown to another.
         """
         metadata = self.context.oauth_metadata
         issuer = str(metadata.issuer) if metadata else origin(self.context.server_url)

@@ -10,23 +10,9 @@ from functools import partial
 from typing import Any
 
 import anyio
+import mcp_types
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    CONNECTION_CLOSED,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    CreateMessageResult,
-    CreateMessageResultWithTools,
-    ElicitResult,
-    ErrorData,
-    ListRootsResult,
-    Notification,
-    Request,
-    SamplingCapability,
-    SamplingContextCapability,
-    SamplingToolsCapability,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
@@ -52,7 +38,7 @@ _METHODS = {SAMPLING, ELICITATION, ROOTS}
 _FIRST, _SETTLING, _APPLYING = 2.0, 5.0, 0.1
 
 
-class RawRequest(Request[dict[str, Any] | None, str]):
+class RawRequest(mcp_types.Request[dict[str, Any] | None, str]):
     """A request of any method, whose parameters are sent as they are."""
 
 
@@ -82,12 +68,13 @@ class ServerRequests:
         if self._host is None:
             return {}
         return {
-            "sampling_callback": partial(self._respond, SAMPLING, CreateMessageResult),
-            "sampling_capabilities": SamplingCapability(
-                context=SamplingContextCapability(), tools=SamplingToolsCapability()
+            "sampling_callback": partial(self._respond, SAMPLING, mcp_types.CreateMessageResult),
+            "sampling_capabilities": mcp_types.SamplingCapability(
+                context=mcp_types.SamplingContextCapability(),
+                tools=mcp_types.SamplingToolsCapability(),
             ),
-            "elicitation_callback": partial(self._respond, ELICITATION, ElicitResult),
-            "list_roots_callback": partial(self._respond, ROOTS, ListRootsResult),
+            "elicitation_callback": partial(self._respond, ELICITATION, mcp_types.ElicitResult),
+            "list_roots_callback": partial(self._respond, ROOTS, mcp_types.ListRootsResult),
         }
 
     def expect(self) -> None:
@@ -118,7 +105,7 @@ class ServerRequests:
         finally:
             self._underway.remove(request)
 
-    async def pass_on(self, message: Notification[Any, Any]) -> None:
+    async def pass_on(self, message: mcp_types.Notification[Any, Any]) -> None:
         """Pass a notification on to the host."""
         if self._host is None:
             return
@@ -163,7 +150,9 @@ class ServerRequests:
             given = params.model_dump(by_alias=True, mode="json", exclude_none=True)
         self._asked.set()
         if self._open >= _MOST_OPEN:
-            return ErrorData(code=INVALID_REQUEST, message="too many requests wait for an answer")
+            return mcp_types.ErrorData(
+                code=mcp_types.INVALID_REQUEST, message="too many requests wait for an answer"
+            )
         self._open += 1
         try:
             is_certain = current_caller.get() is not None
@@ -174,11 +163,11 @@ class ServerRequests:
             self._open -= 1
             self._answered.set()
         if method == SAMPLING and isinstance(answer.get("content"), list):
-            model = CreateMessageResultWithTools
+            model = mcp_types.CreateMessageResultWithTools
         try:
             return model.model_validate(answer)
         except ValidationError:
-            return ErrorData(code=-32603, message="the client sent an invalid response")
+            return mcp_types.ErrorData(code=-32603, message="the client sent an invalid response")
 
     async def _ask(
         self, method: str, params: JsonObject, causes: list[PendingRequest], *, is_certain: bool
@@ -369,7 +358,7 @@ class SubscriptionKeeper:
         except MCPError as fault:
             if _is_outage(fault):
                 return True
-            if fault.code == METHOD_NOT_FOUND:
+            if fault.code == mcp_types.METHOD_NOT_FOUND:
                 return False
             with suppress(Exception):  # it is lost meanwhile
                 self._refused |= await _find_refused(
@@ -420,4 +409,4 @@ async def _find_refused(client: Client, uris: Sequence[str]) -> frozenset[str]:
 
 def _is_outage(fault: MCPError) -> bool:
     """Return whether an error is not the server's, but the transport's."""
-    return fault.code == CONNECTION_CLOSED or fault.message in _OUTAGES
+    return fault.code == mcp_types.CONNECTION_CLOSED or fault.message in _OUTAGES

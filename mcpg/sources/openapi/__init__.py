@@ -124,8 +124,6 @@ class Body:
     """The body of a request.
 
     Attributes:
-        media: Its kind of content, "" where the document states none.
-        schema: Its schema in the document, or `None`.
         fields: The fields of a form of Swagger 2, which replace the schema.
         encoding: How fields of a form are written, by name.
         files: Names of the fields of a form that are files.
@@ -160,19 +158,10 @@ class ApiOperation:
 
 
 class ApiDocument:
-    """A parsed document.
-
-    Attributes:
-        references: Its references, with diagnostics of them.
-        noticed: Diagnostics of the text.
-    """
+    """A parsed document, with its references and diagnostics of the text."""
 
     def __init__(self, text: str, place: str) -> None:
-        """Parse a document, JSON or YAML.
-
-        Raises:
-            SourceError: The text is malformed, of an unknown version, or has no `paths`.
-        """
+        """Parse a document, JSON or YAML."""
         self.noticed: list[Diagnostic] = []
         value: JsonValue
         if text.lstrip().startswith("{"):
