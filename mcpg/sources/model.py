@@ -24,19 +24,11 @@ from mcpg.text.suggestions import suggest
 
 
 @dataclass(frozen=True, slots=True)
-class RawBundle:
-    """The text of a bundle file, not yet parsed."""
-
-    text: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class RawGraph:
-    """The text of an RDF graph, not yet parsed.
+class RawFile:
+    """The text of a file, not yet parsed: of a bundle, of an RDF graph, or of observed calls.
 
     Attributes:
-        place: Its path, for messages; its extension tells the format.
+        place: Its path, for messages; its extension tells the format of a graph.
     """
 
     text: str
@@ -60,14 +52,6 @@ class FailedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class ObservedFile:
-    """The text of a file of observed calls, not yet parsed."""
-
-    text: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
 class SourceBatch:
     """All that was read from one or more sources.
 
@@ -80,11 +64,11 @@ class SourceBatch:
     tools: tuple[Tool, ...] = ()
     rules: tuple[HintRule, ...] = ()
     documents: tuple[SourceDocument, ...] = ()
-    bundles: tuple[RawBundle, ...] = ()
+    bundles: tuple[RawFile, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     failed: tuple[FailedSource, ...] = ()
-    observed: tuple[ObservedFile, ...] = ()
-    graphs: tuple[RawGraph, ...] = ()
+    observed: tuple[RawFile, ...] = ()
+    graphs: tuple[RawFile, ...] = ()
     passed_over: tuple[SourceDocument, ...] = ()
     sources: int = field(default=0, compare=False)
 
@@ -408,11 +392,11 @@ class SourceText:
                 rules, noticed = read_hint_rules(text, place)
                 return SourceBatch(rules=rules, diagnostics=noticed)
             case FileKind.BUNDLE:
-                return SourceBatch(bundles=(RawBundle(text, place),))
+                return SourceBatch(bundles=(RawFile(text, place),))
             case FileKind.GRAPH:
-                return SourceBatch(graphs=(RawGraph(text, place),))
+                return SourceBatch(graphs=(RawFile(text, place),))
             case FileKind.OBSERVED:
-                return SourceBatch(observed=(ObservedFile(text, place),))
+                return SourceBatch(observed=(RawFile(text, place),))
             case _:
                 content = text.replace("\r\n", "\n").replace("\r", "\n")
                 return SourceBatch(documents=(SourceDocument(self.path, content, place=place),))
