@@ -11,9 +11,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mcpg.code.languages import UnparsableError, language_family, parse_source, query
+from mcpg.code.languages import GRAMMARS, UnparsableError, parse_source, query
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -366,9 +366,9 @@ class _Extraction:
     def __init__(self, source: bytes, grammar: str) -> None:
         self._source = source
         self._grammar = grammar
-        self._family = language_family(grammar)
+        self._family = GRAMMARS[grammar].family
         self._lines = source.split(b"\n")
-        self._facts: dict[str, Any] = {"package": "", "documentation": ""}
+        self._package = ""
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._parents: list[int] = []
@@ -402,7 +402,7 @@ class _Extraction:
             imports,
             uses,
             variables,
-            self._facts["package"],
+            self._package,
             self._docs.get(-1, ""),
             len(self._lines),
             tree.root_node.has_error,
@@ -509,7 +509,7 @@ class _Extraction:
             )
             return
         if "package" in found:
-            self._facts["package"] = self._facts["package"] or self._text(found["package"][0])
+            self._package = self._package or self._text(found["package"][0])
             return
         value = UNKNOWN
         if "type" in found:

@@ -27,28 +27,36 @@ class Grammar:
     Attributes:
         queries: Names of the files of queries that apply to it.
         function: The function of the package that returns the grammar.
-        family: The language whose names it shares.
+        family: The name that languages share whose files import each other.
+        shown: The name of the language, if it is not that of the grammar.
     """
 
     module: str
+    family: str
     queries: tuple[str, ...]
     function: str = "language"
-    family: str = ""
+    shown: str = ""
 
 
 _TYPESCRIPT = ("javascript", "typescript_only")
 GRAMMARS = {
-    "csharp": Grammar("tree_sitter_c_sharp", ("csharp",)),
-    "go": Grammar("tree_sitter_go", ("go",)),
-    "java": Grammar("tree_sitter_java", ("java",)),
-    "javascript": Grammar("tree_sitter_javascript", ("javascript", "javascript_only")),
-    "python": Grammar("tree_sitter_python", ("python",)),
-    "rust": Grammar("tree_sitter_rust", ("rust",)),
+    "csharp": Grammar("tree_sitter_c_sharp", "csharp", ("csharp",)),
+    "go": Grammar("tree_sitter_go", "go", ("go",)),
+    "java": Grammar("tree_sitter_java", "java", ("java",)),
+    "javascript": Grammar(
+        "tree_sitter_javascript", "javascript", ("javascript", "javascript_only")
+    ),
+    "python": Grammar("tree_sitter_python", "python", ("python",)),
+    "rust": Grammar("tree_sitter_rust", "rust", ("rust",)),
     "tsx": Grammar(
-        "tree_sitter_typescript", (*_TYPESCRIPT, "tsx_only"), "language_tsx", "javascript"
+        "tree_sitter_typescript",
+        "javascript",
+        (*_TYPESCRIPT, "tsx_only"),
+        "language_tsx",
+        "typescript",
     ),
     "typescript": Grammar(
-        "tree_sitter_typescript", _TYPESCRIPT, "language_typescript", "javascript"
+        "tree_sitter_typescript", "javascript", _TYPESCRIPT, "language_typescript"
     ),
 }
 """The grammars, by the name of the language."""
@@ -69,23 +77,12 @@ _SUFFIXES = {
     "ts": "typescript",
     "tsx": "tsx",
 }
-_NAMES = {"tsx": "typescript"}
 
 
 def language_of_name(name: str) -> str | None:
     """Return the grammar for a file of this *name*, `None` if there is none."""
     stem, _, suffix = name.rpartition(".")
     return _SUFFIXES.get(suffix.casefold()) if stem else None
-
-
-def shown_language(grammar: str) -> str:
-    """Return the name of the language of a *grammar*."""
-    return _NAMES.get(grammar, grammar)
-
-
-def language_family(grammar: str) -> str:
-    """Return the name that languages share whose files import each other."""
-    return GRAMMARS[grammar].family or grammar
 
 
 def check_installed(place: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from mcpg.code.extract import CREATES, EVERYTHING, IMPL, UNKNOWN, Definition, NameUse, SourceFacts
-from mcpg.code.languages import Modules, language_family, shown_language
+from mcpg.code.languages import GRAMMARS, Modules
 from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
 from mcpg.text import split_words
 
@@ -59,7 +59,7 @@ class CodeModule:
 
     @property
     def family(self) -> str:
-        return language_family(self.grammar)
+        return GRAMMARS[self.grammar].family
 
     @property
     def folder(self) -> str:
@@ -96,11 +96,6 @@ def outer_name(node: ScopeNode | None) -> str:
 def type_around(node: ScopeNode | None) -> ScopeNode | None:
     """Return the innermost type around *node*, itself included."""
     return next((one for one in around(node) if one.is_type), None)
-
-
-def source_name(node: ScopeNode | None) -> str:
-    """Return the name of the symbol that an edge of *node* leaves, "" for the file."""
-    return next((one.name for one in around(node) if one.definition.kind != IMPL), "")
 
 
 def _inner(use: NameUse, node: ScopeNode | None) -> ScopeNode | None:
@@ -155,8 +150,8 @@ def link(
             for node, one in zip(module.nodes, module.facts.definitions, strict=True)
             if one.kind != IMPL
         )
-        edges, language = tuple(linker.edges(module)), shown_language(module.grammar)
-        lines = module.facts.lines
+        edges, lines = tuple(linker.edges(module)), module.facts.lines
+        language = GRAMMARS[module.grammar].shown or module.grammar
         files.append(CodeFile(module.path, language, *home, lines, symbols, edges))
     return files
 
@@ -495,7 +490,9 @@ class _Linker:
             is_call = use.kind in {CodeEdgeKind.CALLS, CREATES}
             kind = CodeEdgeKind.CALLS if is_call else CodeEdgeKind(use.kind)
             if target is not None and (target is not node or is_call):
-                lines[kind, source_name(node), node_id(target), weight, False].add(use.line)
+                # The edge leaves a symbol, or the file.
+                symbols = (one.name for one in around(node) if one.definition.kind != IMPL)
+                lines[kind, next(symbols, ""), node_id(target), weight, False].add(use.line)
         for one in module.facts.imports:
             target, name = self._import_target(one.module, one.name, module)
             lines[CodeEdgeKind.IMPORTS, "", name, 1.0, target is None].add(one.line)

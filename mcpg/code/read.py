@@ -352,13 +352,10 @@ def read_files(
             skipped[str(fault)].append(file.path)
     broken = sorted(path for path, (_, one) in facts.items() if one.has_errors)
     root_name = text_of_path(repository.root.name)
-    noticed = [
-        info(Code.CODE_SKIPPED, f"{_files(paths)} skipped: {reason} ({_some(paths)})", str(place))
-        for reason, paths in sorted(skipped.items())
-    ]
+    told = [(f"skipped: {reason}", paths) for reason, paths in sorted(skipped.items())]
     if broken:
-        message = f"{_files(broken)} with syntax errors: what could be parsed is used"
-        noticed.append(info(Code.CODE_SKIPPED, f"{message} ({_some(broken)})", str(place)))
+        told.append(("with syntax errors: what could be parsed is used", broken))
+    noticed = [info(Code.CODE_SKIPPED, _describe(paths, what), str(place)) for what, paths in told]
     if next(found, None) is not None:
         message = f"there are more source files; the first {MOST_FILES:,} are used"
         noticed.append(warning(Code.SOURCE_INCOMPLETE, message, str(place)))
@@ -374,10 +371,7 @@ def _facts(file: FoundFile, memo: BuildCache) -> SourceFacts:
         raise SkippedError("too complex to parse") from None
 
 
-def _files(paths: list[str]) -> str:
-    return f"{len(paths):,} source file{'s' if len(paths) > 1 else ''}"
-
-
-def _some(paths: list[str]) -> str:
-    more = len(paths) - _NAMED
-    return ", ".join(paths[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+def _describe(paths: list[str], what: str) -> str:
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    files = f"{len(paths):,} source file{'s' if len(paths) > 1 else ''}"
+    return f"{files} {what} ({', '.join(paths[:_NAMED])}{more})"

@@ -7,6 +7,7 @@ query as it was given too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, runtime_checkable
 
 from mcpg.net.http import Budget, Endpoint, EndpointError, Usage
@@ -51,6 +52,7 @@ class Normalizer(Protocol):
         """Return *query* as a short English query, or unchanged."""
 
 
+@dataclass(eq=False)
 class FunctionNormalizer:
     """A host's own function as a normaliser.
 
@@ -58,18 +60,13 @@ class FunctionNormalizer:
         fingerprint: Identifies the function; differs where its answers would.
     """
 
-    def __init__(
-        self, function: Callable[[str], str], fingerprint: str, *, seconds: float = BUDGET.total
-    ) -> None:
-        self._function = function
-        self.fingerprint = fingerprint
-        self.seconds = seconds
-
-    def __repr__(self) -> str:
-        return f"FunctionNormalizer({self.fingerprint!r})"
+    function: Callable[[str], str] = field(repr=False)
+    fingerprint: str
+    _: KW_ONLY
+    seconds: float = field(default=BUDGET.total, repr=False)
 
     def rewrite(self, query: str) -> str:
-        return self._function(query)
+        return self.function(query)
 
 
 class ChatNormalizer:

@@ -24,7 +24,7 @@ from mcpg.catalog.model import Hints, Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, SourceError, UsageError, warning
 from mcpg.sources.authoring import read_mark
 from mcpg.sources.model import PYTHON
-from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject
 from mcpg.text.library_errors import install_command
 
 
@@ -209,8 +209,8 @@ def _describe(
         name=tool_name(function, name),
         title=_whole(str(mark.get("title", "")).strip()) or None,
         description=_whole(str(mark.get("description", text))),
-        input_schema=_whole_object({"properties": {}, **schema}),
-        output_schema=_whole_object(returned) if returned else None,
+        input_schema=_whole({"properties": {}, **schema}),
+        output_schema=_whole(returned) if returned else None,
         hints=_hints(function, mark, place, noticed),
         place=place,
     )
@@ -224,7 +224,8 @@ def plain_name(function: Callable[..., Any]) -> str:
 def tool_name(function: Callable[..., Any], name: str) -> str:
     """Return the name of the tool that *function* is, which is called *name* where it stands."""
     mark = read_mark(function) or {}
-    return _whole(str(mark.get("name", "")).strip() or name)
+    name = str(mark.get("name", "")).strip() or name
+    return str(_whole(name))
 
 
 def _read_docstring(function: Callable[..., Any]) -> tuple[str, Mapping[str, str], str]:
@@ -277,7 +278,7 @@ def _hints(
     deprecated = isinstance(getattr(function, "__deprecated__", None), str)
     off = Hints(enabled_by_default=False if deprecated else None)
     known = {key: value for key, value in given.items() if key in HINT_KEYS}
-    return Hints.merge(hints_from(_whole_object(known)), off)
+    return Hints.merge(hints_from(_whole(known)), off)
 
 
 def _in_order(value: Any, plain: Callable[[Any], Any]) -> Any:
@@ -291,10 +292,6 @@ def _in_order(value: Any, plain: Callable[[Any], Any]) -> Any:
     return value
 
 
-def _whole(text: str) -> str:
-    return str(repair_surrogates(text, "", []))
-
-
-def _whole_object(value: JsonObject) -> JsonObject:
-    whole: JsonValue = repair_surrogates(value, "", [])
-    return whole if isinstance(whole, dict) else {}
+def _whole(value: Any) -> Any:
+    """Repair text that is not Unicode."""
+    return repair_surrogates(value, "", [])

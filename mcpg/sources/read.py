@@ -61,6 +61,7 @@ from mcpg.sources.model import (
 _STDIN_PLACE = "standard input"
 _HOST_PLACE = "tools of the host"
 _SERVER = "SOURCE"
+_NO_UNICODE = "the name of this file is not Unicode"
 
 
 def read_sources(
@@ -417,7 +418,7 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
         if fault is None:
             files.append(FolderFile(location, text_of_path(path), place))
         else:
-            shown = place if _is_unicode(location.name) else ascii(place)[1:-1]
+            shown = ascii(place)[1:-1] if fault == _NO_UNICODE else place
             noticed.append(warning(Code.SOURCE_SKIPPED, f"{fault}; it is ignored", shown))
     noticed.extend(_unreadable(fault, folder) for fault in failed)
     return tuple(files), tuple(noticed)
@@ -425,8 +426,10 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
 
 def _fault(location: Path, root: str) -> str | None:
     """Return why a file of the folder *root* cannot be a source, or `None`."""
-    if not _is_unicode(location.name):
-        return "the name of this file is not Unicode"
+    try:
+        os.fsencode(location.name).decode("utf-8")
+    except UnicodeDecodeError:
+        return _NO_UNICODE
     if location.is_symlink() and not Path(os.path.realpath(location)).is_relative_to(root):
         return "this link points outside its folder"
     if exists(location) and not is_file(location):
@@ -449,14 +452,6 @@ def _prefix(folder: str) -> str:
     if shown == ".":
         return ""
     return shown if shown.endswith("/") else f"{shown}/"
-
-
-def _is_unicode(name: str) -> bool:
-    try:
-        os.fsencode(name).decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 _CHUNK = 1 << 18

@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -290,19 +291,16 @@ def _read_tools(
     tools: list[Any], kind: SourceKind, place: str, name: str, *, trust_hints: bool
 ) -> ManifestTools:
     """Read *tools*; one that is no JSON, or too deep, is left out rather than all."""
-
-    def read(some: list[Any]) -> ManifestTools:
-        return read_manifest(
-            json.dumps({"sourceKind": kind.value, "tools": some}),
-            place,
-            default_source=name,
-            source_id=name,
-            trust_hints=trust_hints,
-            is_response=True,
-        )
-
+    read = partial(
+        read_manifest,
+        place=place,
+        default_source=name,
+        source_id=name,
+        trust_hints=trust_hints,
+        is_response=True,
+    )
     with suppress(SourceError):
-        return read(tools)
+        return read(json.dumps({"sourceKind": kind.value, "tools": tools}))
     others: list[Any] = []  # keep their numbers
     reasons: dict[str, str] = {}
     for number, tool in enumerate(tools):
@@ -312,7 +310,7 @@ def _read_tools(
         except SourceError as fault:
             others.append(None)
             reasons[f"{place}: tools[{number}]"] = f"{fault.message}; this tool is left out"
-    found = read(others)
+    found = read(json.dumps({"sourceKind": kind.value, "tools": others}))
     diagnostics = (
         warning(one.code, reasons[one.place], one.place) if one.place in reasons else one
         for one in found.diagnostics

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -83,12 +83,8 @@ async def _log_in(
 ) -> LoginResult:
     errors = TransportErrors()
 
-    def show(address: str) -> Awaitable[None]:
-        # A browser within the terminal runs for as long as it is used.
-        return anyio.to_thread.run_sync(options.show, address, abandon_on_cancel=True)
-
     with listening(oauth.redirect, options.port) as callback:
-        provider = AuthorizationCode(server, oauth, callback, show, errors, options.step)
+        provider = AuthorizationCode(server, oauth, callback, options.show, errors, options.step)
         live = Live(timeout=options.step)
         try:
             listing = await query_once(
@@ -115,7 +111,7 @@ class AuthorizationCode(GuardedOAuthProvider):
         server: HttpServer,
         oauth: OAuth,
         callback: Callback,
-        show: Callable[[str], Awaitable[None]],
+        show: Callable[[str], None],
         errors: TransportErrors,
         seconds: float,
     ) -> None:
@@ -159,7 +155,8 @@ class AuthorizationCode(GuardedOAuthProvider):
             raise ServerError("another login required although one was just made")
         self._was_shown = True
         self.check_address(address)
-        await self._show(address)
+        # A browser within the terminal runs for as long as it is used.
+        await anyio.to_thread.run_sync(self._show, address, abandon_on_cancel=True)
 
     async def _wait_for_code(self) -> AuthorizationCodeResult:
         answer = await self._callback.wait()
