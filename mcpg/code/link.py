@@ -185,8 +185,6 @@ class _Linker:
             self._adopt(module)
             self._name(module)
 
-    # What stands where.
-
     def _place_definitions(self, module: CodeModule) -> None:
         """Make the nodes of a file, known by their names where they stand."""
         for one in module.facts.definitions:
@@ -288,8 +286,6 @@ class _Linker:
         is_partial = module.family == "csharp" and is_one
         return choice[0] if len(choice) == 1 or near or (choice and is_partial) else None
 
-    # What a name means.
-
     def _look_up(
         self, name: str, node: ScopeNode | None, module: CodeModule, depth: int
     ) -> _Meaning:
@@ -386,8 +382,6 @@ class _Linker:
             known = self._files[key] = [self._by_path[path] for path in paths]
         return known
 
-    # What an expression is.
-
     def _value(
         self, values: list[str], node: ScopeNode | None, module: CodeModule, depth: int
     ) -> _Meaning:
@@ -478,8 +472,6 @@ class _Linker:
                     found.append(parent)
         self._open_lineages -= 1
         return found
-
-    # Edges.
 
     def edges(self, module: CodeModule) -> Iterator[CodeEdge]:
         """Return the edges that leave a file, sorted, each target once for each symbol."""

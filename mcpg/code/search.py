@@ -16,7 +16,6 @@ from itertools import groupby
 from math import fsum
 
 from mcpg.ask.model import CodeScope
-from mcpg.catalog.model import SourceDocument
 from mcpg.code.model import (
     ENTRY_TYPE,
     SEPARATOR,
@@ -26,7 +25,6 @@ from mcpg.code.model import (
     Symbol,
     SymbolKind,
     read_body,
-    read_page,
 )
 from mcpg.documents.model import ToolDocument
 from mcpg.index.recipe import (
@@ -99,11 +97,6 @@ class CodeGraph:
         self._by_name: defaultdict[str, list[LocatedSymbol]] = defaultdict(list)
         for one in self.definitions:
             self._by_name[one.symbol.short_name.casefold()].append(one)
-
-    @classmethod
-    def of_documents(cls, documents: Iterable[SourceDocument]) -> CodeGraph:
-        """Return the graph of the pages of source files among *documents*."""
-        return cls(file for file in map(read_page, documents) if file is not None)
 
     def find(
         self,

@@ -346,9 +346,7 @@ def find_kind(argument: str) -> ArgumentKind:
     return next(one for one in KINDS if one.test(argument))
 
 
-def find_registered(
-    argument: str,
-) -> tuple[Registered[SourceKind] | None, tuple[Diagnostic, ...]]:
+def find_registered(argument: str) -> tuple[Registered[SourceKind] | None, tuple[Diagnostic, ...]]:
     """Return the kind of *argument* that a plugin registers, and plugins that failed."""
     own = _find_own(argument)
     if own is not None:

@@ -209,10 +209,7 @@ _IDENTIFIERS = frozenset(("name", "type", "required", "enum", "const", "$ref"))
 
 
 def query_all(
-    servers: Sequence[Server],
-    live: Live,
-    source_id: str | None,
-    timeouts: Sequence[float | None],
+    servers: Sequence[Server], live: Live, source_id: str | None, timeouts: Sequence[float | None]
 ) -> tuple[ServerListing, ...]:
     """Query *servers* for their tools; see `mcpg.sources.live.query_each`."""
     groups = ProcessGroups()

@@ -117,9 +117,7 @@ class AuthorizationCode(GuardedOAuthProvider):
     ) -> None:
         self._client = configured_client(oauth, server.url)
         metadata = OAuthClientMetadata(
-            redirect_uris=[AnyUrl(callback.address)],
-            client_name=_CLIENT,
-            scope=oauth.scope or None,
+            redirect_uris=[AnyUrl(callback.address)], client_name=_CLIENT, scope=oauth.scope or None
         )
         storage = MemoryStorage(self._client)
         super().__init__(server.url, metadata, storage, self._redirect, self._wait_for_code)

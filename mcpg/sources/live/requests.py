@@ -150,10 +150,7 @@ class SizeLimit:
 
 
 def redact(
-    value: Any,
-    secrets: Iterable[str],
-    named: Iterable[str] = (),
-    identifiers: Collection[str] = (),
+    value: Any, secrets: Iterable[str], named: Iterable[str] = (), identifiers: Collection[str] = ()
 ) -> tuple[Any, bool]:
     """Replace secrets in the texts of a JSON value, keys included, however they are encoded.
 

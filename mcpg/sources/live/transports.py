@@ -163,9 +163,6 @@ async def connect(
         yield PageFilter(incoming), outgoing
 
 
-# HTTP
-
-
 @asynccontextmanager
 async def _connect_http(
     server: HttpServer,

@@ -23,14 +23,7 @@ from mcpg.text.json_values import JsonObject, JsonValue
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _TEXTS = ("title", "description", "format", "pattern")
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_COUNTS = (
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "minProperties",
-    "maxProperties",
-)
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _FLAGS = ("uniqueItems", "deprecated", "readOnly", "writeOnly")
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 _MAX_ENUM = 500
@@ -362,12 +355,7 @@ class SchemaCopier:
                     waiting.extend(branches if isinstance(branches, list) else ())
 
     def _copy(
-        self,
-        value: JsonObject,
-        room: CopyBudget,
-        *,
-        in_place: bool,
-        hidden: frozenset[str],
+        self, value: JsonObject, room: CopyBudget, *, in_place: bool, hidden: frozenset[str]
     ) -> JsonObject:
         kept = plain_keywords(value)
         room.left -= weight(kept) - 1
@@ -427,12 +415,7 @@ class SchemaCopier:
         return kept
 
     def _copy_combined(
-        self,
-        value: JsonObject,
-        room: CopyBudget,
-        *,
-        in_place: bool,
-        hidden: frozenset[str],
+        self, value: JsonObject, room: CopyBudget, *, in_place: bool, hidden: frozenset[str]
     ) -> JsonObject:
         """Copy the schemas of which a value satisfies all, or some."""
         branches: dict[str, list[JsonValue]] = {}
