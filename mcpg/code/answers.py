@@ -45,7 +45,6 @@ class CodeAnswers:
 
     @cached_property
     def search(self) -> CodeSearch:
-        """The search over the symbols of all pages of source files."""
         return CodeSearch.of_pages(self._index.pages())
 
     @property
@@ -54,7 +53,6 @@ class CodeAnswers:
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether there is no source code."""
         return not (self._index.has_section("pages") and self.graph.files)
 
     def has(self, name: str) -> bool:
@@ -207,7 +205,6 @@ class CodeAnswers:
         ]
 
     def importers(self, module: str, scope: CodeScope | None) -> list[Answer]:
-        """Return the files that import the library *module*."""
         return [
             Answer(
                 one.file.path,

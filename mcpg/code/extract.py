@@ -375,7 +375,6 @@ class _Extraction:
         self._docs: dict[int, str] = {}
 
     def run(self, tree: Tree) -> SourceFacts:
-        """Return the facts of the *tree*."""
         from tree_sitter import QueryCursor  # noqa: PLC0415 - an extra
 
         matches = [found for _, found in QueryCursor(query(self._grammar)).matches(tree.root_node)]

@@ -271,7 +271,6 @@ class Modules:
         return [found] if found else []
 
     def siblings(self, path: str) -> list[str]:
-        """Return the files of the folder of *path*."""
         return self._folders[posixpath.dirname(path)]
 
     def submodule(self, path: str, name: str) -> str | None:

@@ -81,7 +81,6 @@ class Symbol:
 
     @property
     def short_name(self) -> str:
-        """The last part of the qualified name."""
         return self.plain_name.rpartition(".")[2]
 
     @property
@@ -137,7 +136,6 @@ class CodeFile:
     edges: tuple[CodeEdge, ...] = ()
 
     def symbol_id(self, symbol: Symbol) -> str:
-        """Return the id of *symbol* in its repository."""
         return f"{self.path}{SEPARATOR}{symbol.name}"
 
 

@@ -402,7 +402,6 @@ class CodeSearch:
 
     @classmethod
     def of_pages(cls, pages: Iterable[ToolDocument]) -> CodeSearch:
-        """Return the search of the source files among *pages*."""
         facts = ((page.further, page.body) for page in pages)
         files = (
             read_body(further.get("code"), body)
@@ -532,7 +531,6 @@ class CodeSearch:
 
     @cached_property
     def _vocabulary(self) -> frozenset[str]:
-        """The words of all short names."""
         names = {one.symbol.short_name for one in self.graph.definitions}
         return frozenset(word for name in names for word in split_words(name))
 

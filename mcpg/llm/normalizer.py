@@ -105,11 +105,9 @@ class ChatNormalizer:
 
     @property
     def usage(self) -> Usage:
-        """The usage so far."""
         return self._endpoint.usage
 
     def rewrite(self, query: str) -> str:
-        """Return the rewrite of the model."""
         shown = query[:LONGEST_SENT].encode("utf-8", "replace").decode()
         payload: JsonObject = {
             "model": self._model,
@@ -133,7 +131,6 @@ class ChatNormalizer:
                 raise self._error("the answer holds no message of a model")
 
     def close(self) -> None:
-        """Close connections that are kept for further queries."""
         self._endpoint.close()
 
     def _error(self, message: str, kind: str = "answer") -> Exception:

@@ -109,7 +109,6 @@ class ConnectionPool:
                 connection.client.close()
 
     def close(self) -> None:
-        """Close the connections that are not in use."""
         self._drop_inherited()
         with self._lock:
             free, self._free = self._free, []
@@ -143,7 +142,6 @@ class WorkDeadline:
         self._cut: Callable[[], None] | None = None
 
     def remaining(self) -> float:
-        """Return how many seconds are left, at least 0."""
         return max(0.0, self._end - time.monotonic())
 
     def sleep(self, seconds: float) -> bool:
@@ -164,7 +162,6 @@ class WorkDeadline:
                 self._cut = None
 
     def abandon(self) -> None:
-        """Give up the work."""
         with self._lock:
             self._abandoned.set()
             # Under the lock, so that nothing else uses the connection before this has returned.
@@ -427,7 +424,6 @@ class Endpoint:
         return f"Endpoint({self.display!r})"
 
     def close(self) -> None:
-        """Close the connections that are kept for further requests."""
         self._pool.close()
 
     def post(self, path: str, payload: JsonObject) -> JsonObject:
@@ -529,7 +525,6 @@ class Endpoint:
                 raise _error(self.quote(str(fault)), "failed", address) from None
 
     def _read_body(self, response: httpx.Response, address: Address) -> _HttpAnswer:
-        """Read the body of *response*, up to the bound on its size."""
         is_success = response.is_success
         longest = self._longest if is_success else _LONGEST_COMPLAINT
         content = bytearray()
@@ -543,7 +538,6 @@ class Endpoint:
         return _HttpAnswer(response.status_code, bytes(content), dict(response.headers))
 
     def _read_object(self, answer: _HttpAnswer, address: Address) -> JsonObject:
-        """Return the JSON object of an answer that is not a redirect."""
         if answer.status // 100 != 2:  # noqa: PLR2004 - the class of successes
             raise self._describe_refusal(answer, address)
         if answer.headers.get("content-encoding", "identity") != "identity":
@@ -587,7 +581,6 @@ def _error(message: str, kind: str, address: Address, remedy: str | None = None)
 
 
 def _import_httpx() -> ModuleType:
-    """Import httpx."""
     try:
         import httpx  # noqa: PLC0415 - an extra, and heavy
     except ImportError:

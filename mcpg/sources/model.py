@@ -74,7 +74,6 @@ class SourceBatch:
 
     @classmethod
     def join(cls, parts: Iterable[SourceBatch]) -> SourceBatch:
-        """Put batches one after another."""
         batches = tuple(parts)
         joined = {
             one.name: tuple(item for batch in batches for item in getattr(batch, one.name))
@@ -374,7 +373,6 @@ class SourceText:
     trust_hints: bool = False
 
     def read_as(self, kind: FileKind) -> SourceBatch:
-        """Read the text as a source of *kind*."""
         text, place = self.text, self.place
         match kind:
             case FileKind.MANIFEST | FileKind.OPENAPI:

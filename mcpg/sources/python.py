@@ -246,7 +246,6 @@ def _read_docstring(function: Callable[..., Any]) -> tuple[str, Mapping[str, str
 def _return_schema(
     function: Callable[..., Any], place: str, noticed: list[Diagnostic]
 ) -> JsonObject | None:
-    """Return the schema of what *function* returns, `None` where nothing is said of it."""
     try:
         hints = get_type_hints(plain_function(function), include_extras=True)
         annotation = hints.get("return", Any)
@@ -293,5 +292,4 @@ def _in_order(value: Any, plain: Callable[[Any], Any]) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    """Repair text that is not Unicode."""
     return repair_surrogates(value, "", [])

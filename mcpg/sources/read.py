@@ -162,7 +162,6 @@ class _SourceReader:
     _seen: set[str] = field(default_factory=set)
 
     def standard_input(self, _: str) -> Iterator[SourceBatch]:
-        """Read what is piped in."""
         if self.stdin is None:
             message = "`-` was given, but there is no standard input here"
             raise UsageError(message, remedy="give a path")
@@ -177,7 +176,6 @@ class _SourceReader:
         yield SourceBatch()
 
     def module(self, argument: str) -> Iterator[SourceBatch]:
-        """Import a module of Python."""
         if not self.imports:
             message = "modules are not imported here: a bundle may come from anywhere"
             raise UsageError(message, place=argument, remedy="put it into a bundle: mcpg bundle")
@@ -187,7 +185,6 @@ class _SourceReader:
         yield SourceBatch(tools=found.tools, diagnostics=found.diagnostics, sources=1)
 
     def registered(self, argument: str) -> Iterator[SourceBatch]:
-        """Read a source of a kind that a plugin registers."""
         found, noticed = find_registered(argument)
         assert found is not None  # noqa: S101 - its kind was found
         kind = found.item
@@ -223,7 +220,6 @@ class _SourceReader:
         yield SourceBatch.join([SourceBatch(diagnostics=noticed), batch])
 
     def file(self, argument: str) -> Iterator[SourceBatch]:
-        """Read a file that the user named."""
         if not argument:
             raise missing_source(argument)
         location = Path(argument)

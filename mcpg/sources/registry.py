@@ -373,7 +373,6 @@ class SourceCollector:
     """Collects sources, and gives each a unique id."""
 
     def __init__(self, live: Live) -> None:
-        """Start empty; variables come from the environment of *live*."""
         self._live = live
         self._found: list[tuple[Source, bool]] = []
         self._diagnostics: list[Diagnostic] = []
@@ -390,7 +389,6 @@ class SourceCollector:
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Diagnostics of the arguments and configurations."""
         return tuple(self._diagnostics)
 
     def add_named(
@@ -459,7 +457,6 @@ class SourceCollector:
                 self._found.append((source, False))
 
     def add(self, source: Source) -> None:
-        """Add *source* under its own id."""
         if not isinstance(source, Source):
             raise not_a_source(source)
         self._found.append((source, True))
@@ -480,7 +477,6 @@ class SourceCollector:
         self._found.append((ServerSource(wanted, server, timeout), is_fixed and is_free))
 
     def report(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Add *diagnostics*."""
         self._diagnostics += diagnostics
 
     def _add_file(
@@ -513,7 +509,6 @@ class SourceCollector:
     def configuration(
         self, text: str, place: str, source_id: str | None = None, timeout: float | None = None
     ) -> None:
-        """Add the servers of a client's configuration."""
         servers, diagnostics = read_client_configuration(text, place, self._live.environ)
         self._diagnostics += diagnostics
         for server in servers:

@@ -241,7 +241,6 @@ def _with_timeout(entry: JsonObject, value: JsonValue, unit: float) -> JsonObjec
 
 
 def _with_bare_variables(value: JsonValue, environ: Mapping[str, str]) -> JsonValue:
-    """Return *value* with `${NAME}` for each `$NAME` that is set."""
     return _map_texts(
         value,
         lambda text: _BARE_VARIABLE.sub(
@@ -319,12 +318,10 @@ class OAuth:
 
     @property
     def has_key(self) -> bool:
-        """Whether the client has a private key."""
         return bool(self.private_key or self.private_key_file)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The texts that must not be shown."""
         return self.client_secret, self.private_key, self.assertion
 
 
@@ -449,7 +446,6 @@ def _read_member(
     fill: Callable[[str], str],
     fail: Callable[[str, str], SourceError],
 ) -> str:
-    """Return the text of the member *name* of `OAuth`, its variables filled in."""
     keys, choices = _OAUTH_MEMBERS[name]
     shown = _SHOWN.get(keys[0], keys[0])
     written = next((members[key] for key in keys if members.get(key)), "")

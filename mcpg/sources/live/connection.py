@@ -138,7 +138,6 @@ class ServerConnection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has been connected to."""
         return self._client is not None
 
     @property
@@ -280,7 +279,6 @@ class ServerConnection:
             raise ServerError("tool requests further input without end", FailureKind.FAILED)
 
     async def capabilities(self) -> JsonObject:
-        """Return what the server declares that it can do."""
         async with self._request(None) as (client, _):
             declared = client.server_capabilities
             shown: JsonObject = declared.model_dump(by_alias=True, mode="json", exclude_none=True)
@@ -306,7 +304,6 @@ class ServerConnection:
             self._watch.changed.set()
 
     def timed_out(self, seconds: float) -> str:
-        """Describe a time-out after *seconds*."""
         return describe_timeout(self._errors, seconds)
 
     def ping(self) -> None:
@@ -338,7 +335,6 @@ class ServerConnection:
             self.end(_UNRESPONSIVE)
 
     async def _report_missed_changes(self) -> None:
-        """Report all that may have changed while the server was not heard."""
         self._changes_missed(self.server)
         if self._host is None or self._client is None:
             return
@@ -393,7 +389,6 @@ class ServerConnection:
     async def _to_error(
         self, fault: Exception, errors: TransportErrors, *, quotes_server: bool
     ) -> Exception:
-        """Return the error of a request: of a lost connection, or of the server."""
         if errors.is_forgotten:
             self.end()
             return NotProcessedError()

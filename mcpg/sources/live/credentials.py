@@ -156,7 +156,6 @@ class IdentityAssertion(GuardedFlow, IdentityAssertionOAuthProvider):
 
     @property
     def tokens(self) -> OAuthToken | None:
-        """The tokens in use."""
         return self._tokens
 
     async def _read_assertion(self, *_: str) -> str:
@@ -171,7 +170,6 @@ class IdentityAssertion(GuardedFlow, IdentityAssertionOAuthProvider):
         return super()._build_token_request(self._oauth.scope or scope, assertion)
 
     def describe(self, fault: Exception, status: int) -> str:
-        """Describe a failure, without a word of the server's; *status* is of the last response."""
         if isinstance(fault, OAuthFlowError) and not isinstance(fault, OAuthTokenError):
             return "configured issuer publishes no usable metadata of an authorisation server"
         return super().describe(fault, status)

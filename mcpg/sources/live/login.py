@@ -167,7 +167,6 @@ class AuthorizationCode(GuardedOAuthProvider):
         return AuthorizationCodeResult(code=answer.get("code", ""), **members)
 
     def login(self) -> Login | None:
-        """Return the login, `None` when the server required none."""
         context = self.context
         if context.current_tokens is None or context.client_info is None:
             return None

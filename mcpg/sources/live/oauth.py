@@ -102,7 +102,6 @@ class LoginFile:
         return login if is_ours else None
 
     def prepare(self, *, for_writing: bool = True) -> None:
-        """Make the folder."""
         reason, cause = "", None
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,7 +125,6 @@ class LoginFile:
         )
 
     def remove(self) -> bool:
-        """Remove the login; return whether there was one."""
         try:
             self._path.unlink()
         except FileNotFoundError:
@@ -239,7 +237,6 @@ class GuardedFlow(httpx2.Auth):
     request_lock: RequestLock
 
     def set_guards(self, server: HttpServer, errors: TransportErrors, seconds: float) -> None:
-        """Set up the guards, before the flow begins."""
         parts = urlsplit(server.url)
         self.is_local = parts.scheme.lower() == "http" and is_loopback(parts.hostname or "")
         self.seconds = seconds
@@ -356,7 +353,6 @@ class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
     def guard(
         self, server: HttpServer, oauth: OAuth, errors: TransportErrors, seconds: float
     ) -> None:
-        """Set up the guards, before the flow begins."""
         self.set_guards(server, errors, seconds)
         self.scope = oauth.scope
         client = configured_client(oauth, server.url)

@@ -231,7 +231,7 @@ class Caller(Protocol):
         """
 
     async def tell(self, method: str, params: JsonObject) -> None:
-        """Send a notification of a server to the client."""
+        """Send a notification to the client."""
 
 
 current_caller: ContextVar[Caller | None] = ContextVar("current_caller", default=None)
@@ -283,7 +283,7 @@ class Host(Protocol):
     async def receive_notification(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> None:
-        """Receive a notification."""
+        """Pass a notification on."""
 
 
 class RequestDeadline:
@@ -300,7 +300,6 @@ class RequestDeadline:
         self._waits = 0
 
     def renew(self) -> None:
-        """Grant the whole time again."""
         if not self._waits:
             renewed = min(anyio.current_time() + self._seconds, self._end)
             self.scope.deadline = max(self.scope.deadline, renewed)

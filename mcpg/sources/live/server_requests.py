@@ -106,7 +106,6 @@ class ServerRequests:
             self._underway.remove(request)
 
     async def pass_on(self, message: mcp_types.Notification[Any, Any]) -> None:
-        """Pass a notification on to the host."""
         if self._host is None:
             return
         causes = self._find_causes()
@@ -228,7 +227,6 @@ async def run_task(client: Client, params: JsonObject, request: PendingRequest) 
 async def _wait_for_result(
     client: Client, task: Any, named: JsonObject, request: PendingRequest
 ) -> JsonObject:
-    """Return the result of *task*, once it has ended or needs input."""
     step = 0
     while task.get("status") not in _ENDED:
         if task.get("status") == "input_required":

@@ -69,7 +69,6 @@ class StatedOperation:
 
     @property
     def where(self) -> str:
-        """Its position in the document."""
         method = self.method if self.method in METHODS else f"{_OTHERS}.{self.method.upper()}"
         return f"paths.{self.path}.{method}"
 
@@ -107,7 +106,6 @@ class ApiParameter:
 
     @property
     def is_required(self) -> bool:
-        """Whether it must be given."""
         return self.place == "path" or self.value.get("required") is True
 
 
@@ -161,7 +159,6 @@ class ApiDocument:
     """A parsed document, with its references and diagnostics of the text."""
 
     def __init__(self, text: str, place: str) -> None:
-        """Parse a document, JSON or YAML."""
         self.noticed: list[Diagnostic] = []
         value: JsonValue
         if text.lstrip().startswith("{"):
@@ -219,7 +216,6 @@ class ApiDocument:
                     yield warning(Code.TOOL_INVALID, message, f"{self._place}: {where}.{at}")
 
     def operation(self, stated: StatedOperation) -> ApiOperation:
-        """Read an operation."""
         given = list(self._parameters(stated))
         named: dict[str, ApiParameter] = {}
         for place in _PLACES:
