@@ -285,7 +285,6 @@ class NameUse(NamedTuple):
 
     Attributes:
         kind: `calls`, `creates`, `references` or `inherits`.
-        owner: Position of the definition that it stands in, -1 for none.
         receiver: Plain form of what stands before the name, "" for nothing.
     """
 
@@ -300,7 +299,6 @@ class Variable(NamedTuple):
     """A variable, parameter or field.
 
     Attributes:
-        owner: Position of the definition that it stands in, -1 for none.
         name: Its name; that of a field begins with `self.`.
         value: Plain form of its value, with `()` behind the name of its type; `?` if unknown.
     """

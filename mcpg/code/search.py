@@ -64,7 +64,6 @@ class Relation:
     Attributes:
         file: The file of the other end, that of the edge where the other end is outside the code.
         symbol: The symbol at the other end; `None` for a file, or for something outside the code.
-        name: Id of the other end, or its name outside the code.
         lines: Lines of the edge, in the file that it leaves.
     """
 

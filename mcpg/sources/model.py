@@ -42,7 +42,6 @@ class FailedSource:
     Attributes:
         names: Source ids that its tools have, or may have.
         is_named: Whether its tools have no other source id than *names*.
-        kind: How it is reached; `None` where that is not known.
     """
 
     place: str
@@ -359,10 +358,7 @@ class SourceText:
 
     Attributes:
         path: Path of a document, relative to the folder that was named.
-        source_id: Source id that overrides what a manifest states, or `None`.
         stem_names_source: Whether the file's name can serve as source id.
-        trust_hints: Whether lists of hints that a server states in a manifest count as the
-            operator's.
     """
 
     text: str
@@ -435,7 +431,6 @@ class ServerListing:
     """What came of asking one server.
 
     Attributes:
-        seconds: How long it took, from its start to its last tool.
         has_answered: Whether it told its tools, be they none.
         name: What it calls itself, "" for nothing; values of its configuration are hidden.
         protocol: The version of the protocol that it speaks, "" where it did not answer.

@@ -79,7 +79,6 @@ class ServerConnection:
     `run` opens it and keeps it until it is lost or ended; requests wait until it is open.
 
     Attributes:
-        client: The client whose own connection it is, `None` for that of all.
         is_older: Whether it uses a version of the protocol up to 2025-11-25, once it is open.
         refuses_older: Whether the server has refused the handshake of `LEGACY`.
     """

@@ -202,7 +202,6 @@ class CallResult:
     """The result of a call.
 
     Attributes:
-        is_error: Whether the tool reports a failure, which the content describes.
         wire: The result as its server sent it; `None` for other sources.
     """
 
@@ -249,7 +248,6 @@ class MessageOrigin:
         callers: Whose requests are under way and may have caused the message, each client once.
         is_certain: Whether the transport tells which request it is, as HTTP does for messages in
             the stream of a response.
-        client: The client whose own connection to the server it is, `None` for that of all.
         is_alone: Whether no other client than that of *callers* has used the connection.
     """
 

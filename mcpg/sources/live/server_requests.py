@@ -192,7 +192,8 @@ class ServerRequests:
         return MessageOrigin(self._server, tuple(each.values()), is_certain, self._client, is_alone)
 
 
-_ENDED = frozenset({"completed", "failed", "cancelled"})
+# The request for the result lets a server ask that requires input.
+_ENDED = frozenset({"completed", "failed", "cancelled", "input_required"})
 _TTL = 3_600_000
 _SHORTEST, _LONGEST = 0.05, 30.0
 _CANCEL_SECONDS = 3.0
@@ -216,29 +217,22 @@ async def run_task(client: Client, params: JsonObject, request: PendingRequest) 
     if not isinstance(task.get("taskId"), str):
         raise ServerError("invalid MCP response", FailureKind.FAILED)
     named: JsonObject = {"taskId": task["taskId"]}
+    state: Any = task
+    step = 0
     try:
-        return await _wait_for_result(client, task, named, request)
+        while state.get("status") not in _ENDED:
+            stated = state.get("pollInterval")
+            is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+            await anyio.sleep(min(max(stated / 1000 if is_number else 1.0, _SHORTEST), _LONGEST))
+            state = await _send(client, "tasks/get", named)
+            step += 1
+            message = state.get("statusMessage")
+            await request.report(step, None, message if isinstance(message, str) else None)
+        result: JsonObject = await _send(client, "tasks/result", named, request)
     except anyio.get_cancelled_exc_class():
         with anyio.move_on_after(_CANCEL_SECONDS, shield=True), suppress(MCPError):
             await _send(client, "tasks/cancel", named)
         raise
-
-
-async def _wait_for_result(
-    client: Client, task: Any, named: JsonObject, request: PendingRequest
-) -> JsonObject:
-    step = 0
-    while task.get("status") not in _ENDED:
-        if task.get("status") == "input_required":
-            break  # the request for the result lets the server ask
-        stated = task.get("pollInterval")
-        is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
-        await anyio.sleep(min(max(stated / 1000 if is_number else 1.0, _SHORTEST), _LONGEST))
-        task = await _send(client, "tasks/get", named)
-        step += 1
-        message = task.get("statusMessage")
-        await request.report(step, None, message if isinstance(message, str) else None)
-    result: JsonObject = await _send(client, "tasks/result", named, request)
     return result
 
 

@@ -94,7 +94,6 @@ class ApiParameter:
     Attributes:
         place: `path`, `query`, `querystring`, `header` or `cookie`; in Swagger 2 also `body` and
             `formData`.
-        style: How it is written, unless by *media*.
         media: `JSON` or `text/plain` for a parameter with a kind of content, else "".
     """
 
@@ -123,7 +122,6 @@ class Body:
 
     Attributes:
         fields: The fields of a form of Swagger 2, which replace the schema.
-        encoding: How fields of a form are written, by name.
         files: Names of the fields of a form that are files.
     """
 
