@@ -244,11 +244,13 @@ def code_direction(
     name = symbols[0].start
     held = {place for one in symbols for place in range(one.start, one.end)}
     free = [(place, token) for place, token in enumerate(tokens) if place not in held]
-    nouns = [noun for _, token in free if (noun := _noun(token))]
+    # The directions that words such as `superclasses` are the nouns of.
+    meant = {place: _NOUNS.get(stem(token.folded), "") for place, token in free}
+    nouns = [noun for noun in meant.values() if noun]
     verbs = {
         kind: place
         for place, token in reversed(free)
-        for kind in (token.cues if not _noun(token) else ())
+        for kind in (token.cues if not meant[place] else ())
     }
     if has_several:
         is_of_types = "inherit" in verbs or Direction.SUBTYPES in nouns
@@ -260,11 +262,6 @@ def code_direction(
         if kind in verbs:
             return active if does(tokens, verbs[kind], name) else passive
     return Direction.REFERENCES
-
-
-def _noun(token: Token) -> str:
-    """Return the direction that *token*, such as `superclasses`, is the noun of, "" for others."""
-    return _NOUNS.get(stem(token.folded), "")
 
 
 _NOUNS = {

@@ -98,7 +98,7 @@ def type_around(node: ScopeNode | None) -> ScopeNode | None:
     return next((one for one in around(node) if one.is_type), None)
 
 
-def _inner(use: NameUse, node: ScopeNode | None) -> ScopeNode | None:
+def _find_scope(use: NameUse, node: ScopeNode | None) -> ScopeNode | None:
     """Return where the name of a use is looked up: that of a base type, around the type."""
     return node.parent if use.kind == CodeEdgeKind.INHERITS and node is not None else node
 
@@ -499,8 +499,8 @@ class _Linker:
         self, use: NameUse, node: ScopeNode | None, module: CodeModule
     ) -> tuple[_Meaning, float]:
         if not use.receiver:
-            return self._bare_target(use, node, module), 1.0
-        owner = self._evaluate(use.receiver, _inner(use, node), module, 0)
+            return self._find_bare_target(use, node, module), 1.0
+        owner = self._evaluate(use.receiver, _find_scope(use, node), module, 0)
         if owner is not None:
             found = self._named_in(owner, use.name, 0)
             is_field = (
@@ -517,7 +517,9 @@ class _Linker:
         is_sure = len(methods) == 1 and is_telling and not use.name.startswith("_")
         return (methods[0] if is_sure else None), GUESSED
 
-    def _bare_target(self, use: NameUse, node: ScopeNode | None, module: CodeModule) -> _Meaning:
+    def _find_bare_target(
+        self, use: NameUse, node: ScopeNode | None, module: CodeModule
+    ) -> _Meaning:
         """Return what a use of a name means before which nothing stands."""
         if use.kind == CREATES:
             members = (here.members.get(use.name) for here in around(node))
@@ -528,7 +530,7 @@ class _Linker:
         values = node.variables.get(use.name) if node is not None else None
         if values is not None and use.kind == CodeEdgeKind.REFERENCES:
             return None
-        found = self._look_up(use.name, _inner(use, node), module, 0)
+        found = self._look_up(use.name, _find_scope(use, node), module, 0)
         # A variable that is called holds a class or function, or an instance of unknown type.
         is_held = values is None or any(one != UNKNOWN and not one.endswith("()") for one in values)
         return found if is_held else None

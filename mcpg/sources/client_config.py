@@ -495,7 +495,7 @@ class _EntryFields:
         if not isinstance(listed, list | None):
             raise self.fail("its `args` are not a list", _REMEDY)
         args = tuple(self._scalar("args", item) for item in listed or ())
-        common = self._common((*env.values(), *secrets_in(args)))
+        common = self._read_common((*env.values(), *secrets_in(args)))
         return StdioServer(self.place, name, command, args, env, cwd, **common)
 
     def address(self, name: str, *, is_sse: bool) -> HttpServer:
@@ -510,7 +510,7 @@ class _EntryFields:
             raise self.fail("its `url` is not a URL", "write http://... or https://...")
         headers = self._texts("headers")
         oauth = read_oauth(self.entry, self.expand, self.fail)
-        common = self._common((*find_secrets(url, headers), *(oauth.secrets if oauth else ())))
+        common = self._read_common((*find_secrets(url, headers), *(oauth.secrets if oauth else ())))
         return HttpServer(self.place, name, url, headers, is_sse, oauth, **common)
 
     def text(self, key: str, default: str = "") -> str:
@@ -524,7 +524,7 @@ class _EntryFields:
     def fail(self, message: str, remedy: str) -> SourceError:
         return SourceError(message, place=self.place, remedy=remedy)
 
-    def _common(self, secrets: Sequence[str]) -> dict[str, Any]:
+    def _read_common(self, secrets: Sequence[str]) -> dict[str, Any]:
         """Return the fields of all servers, with *secrets* and the variables filled in."""
         timeout, value = None, self.entry.get("timeout")
         if not isinstance(value, bool) and isinstance(value, int | float) and value > 0:

@@ -184,7 +184,7 @@ class _SourceReader:
         found = read_python(argument, self.source_id)
         yield SourceBatch(tools=found.tools, diagnostics=found.diagnostics, sources=1)
 
-    def registered(self, argument: str) -> Iterator[SourceBatch]:
+    def plugin_source(self, argument: str) -> Iterator[SourceBatch]:
         found, noticed = find_registered(argument)
         assert found is not None  # noqa: S101 - its kind was found
         kind = found.item
@@ -326,10 +326,10 @@ KINDS = (
     ArgumentKind(STDIN, lambda one: one == "-", _SourceReader.standard_input),
     ArgumentKind(SERVER, is_address, _SourceReader.server),
     ArgumentKind(MODULE, lambda one: one.startswith(PYTHON), _SourceReader.module),
-    ArgumentKind(REGISTERED, lambda one: _find_own(one) is not None, _SourceReader.registered),
+    ArgumentKind(REGISTERED, lambda one: _find_own(one) is not None, _SourceReader.plugin_source),
     ArgumentKind(FOLDER, lambda one: bool(one) and is_folder(one), _SourceReader.folder),
     ArgumentKind(
-        REGISTERED, lambda one: find_registered(one)[0] is not None, _SourceReader.registered
+        REGISTERED, lambda one: find_registered(one)[0] is not None, _SourceReader.plugin_source
     ),
     ArgumentKind(FILE, lambda _: True, _SourceReader.file),
 )

@@ -8,15 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from mcpg.errors import UsageError
+from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
 from mcpg.sources.model import ServerListing, SourceBatch
 from mcpg.text.library_errors import install_command
-
-if TYPE_CHECKING:
-    from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
-
 
 __all__ = ["log_in", "log_out", "query_each", "query_servers", "require_sdk"]
 
