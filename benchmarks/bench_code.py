@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING
 from measuring import HERE, row
 
 from mcpg.caching.build_cache import StoredBuildCache
-from mcpg.code.graph import CodeGraph
-from mcpg.code.model import CodeEdgeKind, CodeFile, write_page
+from mcpg.code.model import CodeEdgeKind, CodeFile, read_page, write_page
 from mcpg.code.read import find_repository, read_files
-from mcpg.code.search import CodeSearch
+from mcpg.code.search import CodeGraph, CodeSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -118,7 +117,7 @@ def measure(root: Path, most: int, seed: int) -> None:
     pages = [write_page(file) for file in files]
     gc.collect()
     gc.freeze()  # a process that loads a graph holds no facts of its files
-    loading, graph = seconds(lambda: CodeGraph.of_documents(pages))
+    loading, graph = seconds(lambda: CodeGraph(filter(None, map(read_page, pages))))
     search = CodeSearch(graph)
     search.search(_QUERIES[0])
     searching, _ = seconds(lambda: [search.search(query) for query in _QUERIES])

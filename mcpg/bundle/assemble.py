@@ -60,7 +60,7 @@ from mcpg.documents.writer import (
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations.edges import Edge, EdgeKind, Relations, ToolRelations
 from mcpg.relations.infer import InferredRelations, authored_edges, infer
-from mcpg.sources import RawBundle, SourceBatch
+from mcpg.sources import RawFile, SourceBatch
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import joined_name
 from mcpg.values import format_count
@@ -505,7 +505,7 @@ def with_missing(
 ) -> Assembly:
     """Return what *assemble* makes of *batch* with the *missing* tools, which are marked stale."""
     data = encode_bundle(Bundle(tuple(item.source for item in missing)))
-    bundles = (*batch.bundles, RawBundle(data.decode(), "last build"))
+    bundles = (*batch.bundles, RawFile(data.decode(), "last build"))
     assembly = assemble(replace(batch, bundles=bundles))
     keys = {item.document.tool.key for item in missing}
     tools = assembly.catalog.tools

@@ -49,7 +49,7 @@ from mcpg.values import format_count
 
 if TYPE_CHECKING:
     from mcpg.bundle.codec import ReadDocument
-    from mcpg.sources.model import ObservedFile
+    from mcpg.sources.model import RawFile
 
 
 _GENERATED = ("Tool Identity", "Execution Contract", "Input Schema", "Output Schema")
@@ -530,7 +530,7 @@ _BOTH = "; "  # between what was observed and what was inferred
 
 
 def observed_edges(
-    files: Sequence[ObservedFile], tools: Iterable[Tool]
+    files: Sequence[RawFile], tools: Iterable[Tool]
 ) -> tuple[Mapping[str, Sequence[Edge]] | None, list[Diagnostic]]:
     """Return the edges that observed calls show, by tool id, the strongest first.
 

@@ -39,7 +39,6 @@ from mcpg.cli.setting_models import (
 )
 from mcpg.errors import Code, Diagnostic, McpgError, error, info
 from mcpg.net.addresses import is_header_name
-from mcpg.sources.arguments import SourceCollector, free_name
 from mcpg.sources.client_config import (
     DEFAULT_TIMEOUT,
     MAX_TIMEOUT,
@@ -53,7 +52,7 @@ from mcpg.sources.client_config import (
     without_variables,
 )
 from mcpg.sources.model import CODE, PYTHON
-from mcpg.sources.registry import Addressing, Source
+from mcpg.sources.registry import Addressing, Source, SourceCollector, free_name
 from mcpg.sources.server_entries import OAuth, find_problem
 from mcpg.text.json_values import JsonObject
 

@@ -9,7 +9,7 @@ from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode, report_error
 from mcpg.cli.output import Output
 from mcpg.errors import McpgError, NotFoundError, UsageError
-from mcpg.sources.file_changes import Stamp, changed_files, forget_modules, watched_files
+from mcpg.sources.read import Stamp, changed_files, forget_modules, watched_files
 from mcpg.values import format_count
 
 Files = Mapping[str, Stamp]

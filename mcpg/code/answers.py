@@ -9,9 +9,8 @@ from functools import cached_property
 from mcpg.ask.answerers import SymbolAnswers, SymbolQuestion
 from mcpg.ask.mentions import Token, does
 from mcpg.ask.model import Answer, CodeScope, Direction, Intent, Mention, MentionKind, RelatedItem
-from mcpg.code.graph import CodeGraph, LocatedSymbol, Relation
 from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind
-from mcpg.code.search import CodeSearch
+from mcpg.code.search import CodeGraph, CodeSearch, LocatedSymbol, Relation
 from mcpg.index import Index
 from mcpg.text import stem
 from mcpg.text.spelling import edit_distance
@@ -46,7 +45,6 @@ class CodeAnswers:
 
     @cached_property
     def search(self) -> CodeSearch:
-        """The search over the symbols of all pages of source files."""
         return CodeSearch.of_pages(self._index.pages())
 
     @property
@@ -55,7 +53,6 @@ class CodeAnswers:
 
     @cached_property
     def is_empty(self) -> bool:
-        """Whether there is no source code."""
         return not (self._index.has_section("pages") and self.graph.files)
 
     def has(self, name: str) -> bool:
@@ -82,10 +79,16 @@ class CodeAnswers:
 
     def answer(self, question: SymbolQuestion) -> SymbolAnswers:
         """Answer a question that names symbols, or search for its words."""
+        if self.is_empty:
+            return SymbolAnswers()
         if question.intent == Intent.SEARCH:
-            found = self.search_symbols(question.text, question.scope, question.limit)
+            matches = self.search.search(question.text, question.scope, limit=question.limit)
+            found = [
+                _answer(one.definition, "symbol", one.score, (f"holds {', '.join(one.words)}",))
+                for one in matches
+            ]
             return SymbolAnswers(tuple(found))
-        if self.is_empty or not question.symbols:
+        if not question.symbols:
             return SymbolAnswers()
         definitions = self.find_definitions(question.symbols, question.scope)
         if question.intent == Intent.RELATIONS:
@@ -95,8 +98,8 @@ class CodeAnswers:
         elif question.intent == Intent.SIMILAR:
             found = self.similar(definitions, question.scope)
         else:
-            is_card = question.intent == Intent.DOCUMENTATION
-            found = self.locate_symbols(definitions, "documentation" if is_card else "symbol")
+            kind = "documentation" if question.intent == Intent.DOCUMENTATION else "symbol"
+            found = [_answer(one, kind, 1.0, (_describe_match(one),)) for one in definitions]
         return SymbolAnswers(tuple(found))
 
     def _relate(
@@ -110,7 +113,9 @@ class CodeAnswers:
         has_several = not set.intersection(*meant)
         direction = code_direction(question.tokens, question.mentions, has_several=has_several)
         if direction == Direction.PATH:
-            return SymbolAnswers(tuple(self.chain(names[0], names[-1], scope)), direction)
+            starts, ends = (self.find_definitions([one], scope) for one in (names[0], names[-1]))
+            way = self.graph.nearest_chain(starts, ends)
+            return SymbolAnswers(tuple(_answer(one, "step", 1.0, ()) for one in way), direction)
         found = self.relate_symbols(direction, definitions, scope)
         imported = importing if direction == Direction.IMPORTERS else []
         return SymbolAnswers((*imported, *found), direction)
@@ -130,12 +135,6 @@ class CodeAnswers:
             for one in self.graph.find(name, scope)[:_MOST_NAMED]:
                 found[one.file.repository, one.file.branch, one.id] = one
         return list(found.values())
-
-    def locate_symbols(
-        self, definitions: Iterable[LocatedSymbol], kind: str = "symbol"
-    ) -> list[Answer]:
-        """Return where symbols are defined."""
-        return [_answer(one, kind, 1.0, (_describe_match(one),)) for one in definitions]
 
     def relate_symbols(
         self, direction: str, definitions: Sequence[LocatedSymbol], scope: CodeScope | None
@@ -205,13 +204,7 @@ class CodeAnswers:
             if other.id not in near and (scope is None or scope.has(other.file))
         ]
 
-    def chain(self, start: str, end: str, scope: CodeScope | None) -> list[Answer]:
-        """Return a shortest chain of calls from a symbol called *start* to one called *end*."""
-        starts, ends = self.find_definitions([start], scope), self.find_definitions([end], scope)
-        return [_answer(one, "step", 1.0, ()) for one in self.graph.nearest_chain(starts, ends)]
-
     def importers(self, module: str, scope: CodeScope | None) -> list[Answer]:
-        """Return the files that import the library *module*."""
         return [
             Answer(
                 one.file.path,
@@ -223,15 +216,6 @@ class CodeAnswers:
                 why=(f"imports {module!r}",),
             )
             for one in self.graph.importers(module, scope)
-        ]
-
-    def search_symbols(self, text: str, scope: CodeScope | None, limit: int) -> list[Answer]:
-        """Return the symbols that a *text* finds."""
-        if self.is_empty:
-            return []
-        return [
-            _answer(one.definition, "symbol", one.score, (f"holds {', '.join(one.words)}",))
-            for one in self.search.search(text, scope, limit=limit)
         ]
 
     def similar(
@@ -255,22 +239,18 @@ class CodeAnswers:
 def code_direction(
     tokens: Sequence[Token], mentions: Sequence[Mention], *, has_several: bool
 ) -> str:
-    """Return what a question about symbols asks for, one of `Direction`.
-
-    Args:
-        tokens: The words of the question.
-        mentions: What it mentions.
-        has_several: Whether it names several symbols, not one in several spellings.
-    """
+    """Return what a question about symbols asks for, one of `Direction`."""
     symbols = [one for one in mentions if one.kind == MentionKind.SYMBOL]
     name = symbols[0].start
     held = {place for one in symbols for place in range(one.start, one.end)}
     free = [(place, token) for place, token in enumerate(tokens) if place not in held]
-    nouns = [noun for _, token in free if (noun := _noun(token))]
+    # The directions that words such as `superclasses` are the nouns of.
+    meant = {place: _NOUNS.get(stem(token.folded), "") for place, token in free}
+    nouns = [noun for noun in meant.values() if noun]
     verbs = {
         kind: place
         for place, token in reversed(free)
-        for kind in (token.cues if not _noun(token) else ())
+        for kind in (token.cues if not meant[place] else ())
     }
     if has_several:
         is_of_types = "inherit" in verbs or Direction.SUBTYPES in nouns
@@ -282,11 +262,6 @@ def code_direction(
         if kind in verbs:
             return active if does(tokens, verbs[kind], name) else passive
     return Direction.REFERENCES
-
-
-def _noun(token: Token) -> str:
-    """Return the direction that *token*, such as `superclasses`, is the noun of, "" for others."""
-    return _NOUNS.get(stem(token.folded), "")
 
 
 _NOUNS = {

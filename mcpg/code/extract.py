@@ -11,9 +11,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mcpg.code.languages import UnparsableError, language_family, parse_source, query
+from mcpg.code.languages import GRAMMARS, UnparsableError, parse_source, query
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -54,13 +54,13 @@ def plain_expression(text: str) -> str:
         text = text[before.end() :]
         if before[0].startswith("("):
             text = text.removesuffix(")")
-    flat = "".join(_without_arguments(text).split())
+    flat = "".join(_empty_brackets(text).split())
     for mark in ("::", "?.", "!.", "->"):
         flat = flat.replace(mark, ".")
     return flat if _PLAIN.match(flat) else UNKNOWN
 
 
-def _without_arguments(text: str) -> str:
+def _empty_brackets(text: str) -> str:
     """Empty the outermost brackets; those of type arguments go, a subscript stays unknown."""
     parts: list[str] = []
     depth = 0
@@ -108,8 +108,6 @@ class Import(NamedTuple):
     Attributes:
         local: The name in the file, `*` for all names of the module.
         module: The module as written.
-        name: The name in the module; "" for the module itself, `*` for all names.
-        line: Line of the statement.
     """
 
     local: str
@@ -146,17 +144,13 @@ def _python(text: str) -> Iterator[tuple[str, str, str]]:
             yield (EVERYTHING if name == EVERYTHING else local), module, name
         return
     for name, local in _names(text.removeprefix("import")):
+        if local != name:
+            yield local, name, ""
+            continue
         # `import a.b` binds `a`, and makes `a.b` known in it.
-        yield (
-            (name.partition(".")[0], name.partition(".")[0], "")
-            if local == name
-            else (
-                local,
-                name,
-                "",
-            )
-        )
-        if local == name and "." in name:
+        top = name.partition(".")[0]
+        yield top, top, ""
+        if top != name:
             yield name, name, ""
 
 
@@ -219,19 +213,15 @@ def _expand_tree(tree: str, depth: int) -> Iterator[str]:
     if start < 0 or end < start or depth > _DEEPEST:
         yield tree.strip()
         return
-    for part in _top_parts(tree[start + 1 : end]):
-        yield from (tree[:start].strip() + rest for rest in _expand_tree(part.strip(), depth + 1))
-
-
-def _top_parts(text: str) -> Iterator[str]:
-    depth, start = 0, 0
-    for place, character in enumerate(text):
-        depth += (character == "{") - (character == "}")
-        if character == "," and depth == 0:
-            yield text[start:place]
-            start = place + 1
-    if text[start:].strip():
-        yield text[start:]
+    stem, inner = tree[:start].strip(), tree[start + 1 : end]
+    level, begin = 0, 0
+    for place, character in enumerate(f"{inner},"):
+        level += (character == "{") - (character == "}")
+        is_last = place == len(inner)
+        part = inner[begin:place].strip()
+        if (is_last and part) or (not is_last and character == "," and level == 0):
+            yield from (stem + rest for rest in _expand_tree(part, depth + 1))
+            begin = place + 1
 
 
 _READERS: Mapping[str, Callable[[str], Iterator[tuple[str, str, str]]]] = {
@@ -242,11 +232,6 @@ _READERS: Mapping[str, Callable[[str], Iterator[tuple[str, str, str]]]] = {
     "python": _python,
     "rust": _rust,
 }
-
-
-def read_import(family: str, text: str, line: int) -> list[Import]:
-    """Return the names that the import statement *text* of a *family* of languages binds."""
-    return [Import(*found, line) for found in _READERS[family](text.strip())]
 
 
 Captures: TypeAlias = "dict[str, list[Node]]"
@@ -278,14 +263,9 @@ class Definition(NamedTuple):
     """A definition in the file.
 
     Attributes:
-        name: Its short name.
         kind: A `SymbolKind`, or `IMPL`.
         parent: Position of the definition that it stands in, -1 for none.
         owner: Name of the type that it is a member of, where that is not its parent.
-        first: Its first line, from 1.
-        last: Its last line.
-        signature: Its text up to its body.
-        documentation: First paragraph of its docstring or comment.
         returns: Plain form of the type that it returns.
     """
 
@@ -305,10 +285,7 @@ class NameUse(NamedTuple):
 
     Attributes:
         kind: `calls`, `creates`, `references` or `inherits`.
-        owner: Position of the definition that it stands in, -1 for none.
         receiver: Plain form of what stands before the name, "" for nothing.
-        name: The name.
-        line: Its line, from 1.
     """
 
     kind: str
@@ -322,7 +299,6 @@ class Variable(NamedTuple):
     """A variable, parameter or field.
 
     Attributes:
-        owner: Position of the definition that it stands in, -1 for none.
         name: Its name; that of a field begins with `self.`.
         value: Plain form of its value, with `()` behind the name of its type; `?` if unknown.
     """
@@ -337,13 +313,7 @@ class SourceFacts:
     """What one file states.
 
     Attributes:
-        definitions: Its definitions, in order.
-        imports: What its import statements bind.
-        uses: Its calls and references.
-        variables: Its variables and their values.
         package: The package or namespace that it declares, or "".
-        documentation: First paragraph of the docstring of the file.
-        lines: How many lines it has.
         has_errors: Whether parts of it could not be parsed.
     """
 
@@ -394,16 +364,15 @@ class _Extraction:
     def __init__(self, source: bytes, grammar: str) -> None:
         self._source = source
         self._grammar = grammar
-        self._family = language_family(grammar)
+        self._family = GRAMMARS[grammar].family
         self._lines = source.split(b"\n")
-        self._facts: dict[str, Any] = {"package": "", "documentation": ""}
+        self._package = ""
         self._starts: list[int] = []
         self._ends: list[int] = []
         self._parents: list[int] = []
         self._docs: dict[int, str] = {}
 
     def run(self, tree: Tree) -> SourceFacts:
-        """Return the facts of the *tree*."""
         from tree_sitter import QueryCursor  # noqa: PLC0415 - an extra
 
         matches = [found for _, found in QueryCursor(query(self._grammar)).matches(tree.root_node)]
@@ -418,7 +387,8 @@ class _Extraction:
                 uses.append(self._use(found))
             elif "import" in found:
                 node = found["import"][0]
-                imports += read_import(self._family, self._text(node), node.start_point[0] + 1)
+                bound = _READERS[self._family](self._text(node).strip())
+                imports += [Import(*names, node.start_point[0] + 1) for names in bound]
             elif "name" not in found:
                 variables += self._variables(found)
         return SourceFacts(
@@ -429,7 +399,7 @@ class _Extraction:
             imports,
             uses,
             variables,
-            self._facts["package"],
+            self._package,
             self._docs.get(-1, ""),
             len(self._lines),
             tree.root_node.has_error,
@@ -536,7 +506,7 @@ class _Extraction:
             )
             return
         if "package" in found:
-            self._facts["package"] = self._facts["package"] or self._text(found["package"][0])
+            self._package = self._package or self._text(found["package"][0])
             return
         value = UNKNOWN
         if "type" in found:

@@ -6,7 +6,7 @@ import importlib
 import posixpath
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -17,7 +17,7 @@ from mcpg.errors import UsageError
 from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:
-    from tree_sitter import Language, Node, Query, Tree
+    from tree_sitter import Language, Query, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +25,38 @@ class Grammar:
     """How a language is parsed.
 
     Attributes:
-        module: The package of its grammar.
         queries: Names of the files of queries that apply to it.
         function: The function of the package that returns the grammar.
-        family: The language whose names it shares.
+        family: The name that languages share whose files import each other.
+        shown: The name of the language, if it is not that of the grammar.
     """
 
     module: str
+    family: str
     queries: tuple[str, ...]
     function: str = "language"
-    family: str = ""
+    shown: str = ""
 
 
 _TYPESCRIPT = ("javascript", "typescript_only")
 GRAMMARS = {
-    "csharp": Grammar("tree_sitter_c_sharp", ("csharp",)),
-    "go": Grammar("tree_sitter_go", ("go",)),
-    "java": Grammar("tree_sitter_java", ("java",)),
-    "javascript": Grammar("tree_sitter_javascript", ("javascript", "javascript_only")),
-    "python": Grammar("tree_sitter_python", ("python",)),
-    "rust": Grammar("tree_sitter_rust", ("rust",)),
+    "csharp": Grammar("tree_sitter_c_sharp", "csharp", ("csharp",)),
+    "go": Grammar("tree_sitter_go", "go", ("go",)),
+    "java": Grammar("tree_sitter_java", "java", ("java",)),
+    "javascript": Grammar(
+        "tree_sitter_javascript", "javascript", ("javascript", "javascript_only")
+    ),
+    "python": Grammar("tree_sitter_python", "python", ("python",)),
+    "rust": Grammar("tree_sitter_rust", "rust", ("rust",)),
     "tsx": Grammar(
-        "tree_sitter_typescript", (*_TYPESCRIPT, "tsx_only"), "language_tsx", "javascript"
+        "tree_sitter_typescript",
+        "javascript",
+        (*_TYPESCRIPT, "tsx_only"),
+        "language_tsx",
+        "typescript",
     ),
     "typescript": Grammar(
-        "tree_sitter_typescript", _TYPESCRIPT, "language_typescript", "javascript"
+        "tree_sitter_typescript", "javascript", _TYPESCRIPT, "language_typescript"
     ),
 }
 """The grammars, by the name of the language."""
@@ -70,23 +77,12 @@ _SUFFIXES = {
     "ts": "typescript",
     "tsx": "tsx",
 }
-_NAMES = {"tsx": "typescript"}
 
 
 def language_of_name(name: str) -> str | None:
     """Return the grammar for a file of this *name*, `None` if there is none."""
     stem, _, suffix = name.rpartition(".")
     return _SUFFIXES.get(suffix.casefold()) if stem else None
-
-
-def shown_language(grammar: str) -> str:
-    """Return the name of the language of a *grammar*."""
-    return _NAMES.get(grammar, grammar)
-
-
-def language_family(grammar: str) -> str:
-    """Return the name that languages share whose files import each other."""
-    return GRAMMARS[grammar].family or grammar
 
 
 def check_installed(place: str) -> None:
@@ -156,63 +152,39 @@ class UnparsableError(Exception):
 
 
 def parse_source(source: bytes, grammar: str) -> Tree:
-    """Parse *source* with the *grammar*.
-
-    Raises:
-        UnparsableError: It is too complex, as no ordinary file is.
-    """
+    """Parse *source*; raises `UnparsableError` for what is too complex, as no ordinary file is."""
     if len(source) < _SHORTEST_DEEP:
         return _parse_in_thread(source, grammar)
-    return _with_deep_stack(lambda: _parse_in_thread(source, grammar))
-
-
-def _with_deep_stack(work: Callable[[], Parsed]) -> Parsed:
     before = threading.stack_size(_STACK)
     try:
         with ThreadPoolExecutor(1) as pool:
-            return pool.submit(work).result()
+            return pool.submit(_parse_in_thread, source, grammar).result()
     finally:
         threading.stack_size(before)
-
-
-class _ParserInput:
-    """Hands a source to the parser, and counts what that takes."""
-
-    def __init__(self, source: bytes) -> None:
-        self._source = source
-        self._steps = min(_MOST_STEPS, _LEAST_STEPS + len(source) // _BYTES_PER_STEP)
-        self._reads = _LEAST_READS + _READS_PER_CHUNK * len(source) // _CHUNK
-
-    @property
-    def is_too_long(self) -> bool:
-        return self._steps < 0 or self._reads < 0
-
-    def read(self, offset: int, _: Any) -> bytes:
-        """Return what stands at *offset*; nothing more once it was read too often."""
-        self._reads -= 1
-        return self._source[offset : offset + _CHUNK] if self._reads >= 0 else b""
-
-    def step(self, *_: Any) -> bool:
-        """Return whether parsing is to stop."""
-        self._steps -= 1
-        return self.is_too_long
 
 
 def _parse_in_thread(source: bytes, grammar: str) -> Tree:
     from tree_sitter import Parser  # noqa: PLC0415 - an extra
 
-    reading = _ParserInput(source)
+    steps = min(_MOST_STEPS, _LEAST_STEPS + len(source) // _BYTES_PER_STEP)
+    reads = _LEAST_READS + _READS_PER_CHUNK * len(source) // _CHUNK
+
+    def read(offset: int, _: Any) -> bytes:
+        nonlocal reads
+        reads -= 1
+        return source[offset : offset + _CHUNK] if reads >= 0 else b""
+
+    def is_too_long(*_: Any) -> bool:
+        nonlocal steps
+        steps -= 1
+        return steps < 0 or reads < 0
+
     try:
-        tree = Parser(language(grammar)).parse(reading.read, progress_callback=reading.step)
+        tree = Parser(language(grammar)).parse(read, progress_callback=is_too_long)
     except ValueError as fault:  # parsing was stopped
         raise UnparsableError from fault
-    if reading.is_too_long:
+    if steps < 0 or reads < 0:
         raise UnparsableError
-    _check_shape(tree)
-    return tree
-
-
-def _check_shape(tree: Tree) -> None:
     root = tree.root_node
     cursor = tree.walk()
     for place in range(0, root.descendant_count, _SAMPLED):
@@ -220,16 +192,13 @@ def _check_shape(tree: Tree) -> None:
         if cursor.depth > _DEEPEST:
             raise UnparsableError
         # A node with that many children is an ancestor of one of the nodes that are looked at.
-        while root.has_error and cursor.node is not None:
-            if _is_wide_error(cursor.node):
+        while root.has_error and (node := cursor.node) is not None:
+            is_broken = node.is_error or (node.parent is None and node.has_error)
+            if is_broken and node.child_count > _MOST_UNPARSED:
                 raise UnparsableError
             if not cursor.goto_parent():
                 break
-
-
-def _is_wide_error(node: Node) -> bool:
-    is_broken = node.is_error or (node.parent is None and node.has_error)
-    return is_broken and node.child_count > _MOST_UNPARSED
+    return tree
 
 
 _ROOTS = ("src/", "lib/", "python/")
@@ -239,45 +208,38 @@ _PYTHON = ("py", "pyi")
 _PACKAGE = "__init__"
 
 
-def _stem(path: str) -> str:
-    return path.rpartition(".")[0]
-
-
 class Modules:
     """The files of one family of languages, by what import statements call them."""
 
     def __init__(self, family: str, paths: Collection[str], root_name: str = "") -> None:
-        """Index *paths*.
-
-        Args:
-            family: The family of languages.
-            paths: Paths of its files, relative to the root of the repository.
-            root_name: Name of the folder that holds them, for a root that is a package itself.
-        """
+        """Index *paths* of a repository whose root, if it is a package itself, has *root_name*."""
         self._family = family
         self._paths = frozenset(paths)
         self._root_name = root_name
         self._folders: defaultdict[str, list[str]] = defaultdict(list)
+        # Folders by their last segments, to see where these name one alone.
+        self._by_suffix: defaultdict[str, set[str]] = defaultdict(set)
         for path in sorted(paths):
             self._folders[posixpath.dirname(path)].append(path)
+        for folder in self._folders if family == "go" else ():
+            parts = folder.split("/")
+            for start in range(len(parts)):
+                self._by_suffix["/".join(parts[start:])].add(folder)
         self._by_name = self._names() if family == "python" else {}
-        self._by_suffix = self._suffixes() if family == "go" else {}
 
     def _names(self) -> Mapping[str, str]:
         """Return the files of Python by the dotted name under which they are imported."""
         found: dict[str, str] = {}
         for path in sorted(self._paths, key=lambda path: (path.endswith(".pyi"), path)):
             top = self._package_root(path)
-            names = [self._dotted_name(path, top)]
-            names += [self._dotted_name(path, root) for root in _ROOTS if path.startswith(root)]
-            if top or "/" not in path:
-                names.append(self._dotted_name(path, ""))
             # A lone script in some folder is known there alone.
-            if not (top == f"{posixpath.dirname(path)}/" and "/" in path):
-                for name in filter(None, names):
-                    found.setdefault(name, path)
-            else:
-                found.setdefault(self._dotted_name(path, ""), path)
+            is_lone = "/" in path and top == f"{posixpath.dirname(path)}/"
+            roots = [] if is_lone else [top, *(root for root in _ROOTS if path.startswith(root))]
+            if top or "/" not in path:
+                roots.append("")
+            names = [self._dotted_name(path, root) for root in roots]
+            for name in names if is_lone else filter(None, names):
+                found.setdefault(name, path)
         return found
 
     def _package_root(self, path: str) -> str:
@@ -288,7 +250,7 @@ class Modules:
         return f"{folder}/" if folder else ""
 
     def _dotted_name(self, path: str, root: str) -> str:
-        parts = _stem(path.removeprefix(root)).split("/")
+        parts = path.removeprefix(root).rpartition(".")[0].split("/")
         if parts[-1] == _PACKAGE:
             parts.pop()
         if not root and self._root_name and f"{_PACKAGE}.py" in self._paths:
@@ -309,7 +271,6 @@ class Modules:
         return [found] if found else []
 
     def siblings(self, path: str) -> list[str]:
-        """Return the files of the folder of *path*."""
         return self._folders[posixpath.dirname(path)]
 
     def submodule(self, path: str, name: str) -> str | None:
@@ -337,7 +298,8 @@ class Modules:
         if stem in self._paths:
             return stem
         # TypeScript imports `./a.js` where `./a.ts` stands.
-        bare = _stem(stem) if posixpath.splitext(stem)[1] in {".js", ".mjs", ".cjs"} else stem
+        bare, end = posixpath.splitext(stem)
+        bare = bare if end in {".js", ".mjs", ".cjs"} else stem
         return self._first(stem, _SCRIPTS, _INDEX) or self._first(bare, _SCRIPTS, _INDEX)
 
     def _first(self, stem: str, suffixes: Collection[str], index: str) -> str | None:
@@ -346,19 +308,12 @@ class Modules:
         inner = (f"{stem}/{index}.{suffix}".lstrip("/") for suffix in suffixes)
         return next((path for path in (*files, *inner) if path in self._paths), None)
 
-    def _suffixes(self) -> Mapping[str, str]:
-        """Return the folders by their last segments, where these name one alone."""
-        found: defaultdict[str, set[str]] = defaultdict(set)
-        for folder in self._folders:
-            parts = folder.split("/")
-            for start in range(len(parts)):
-                found["/".join(parts[start:])].add(folder)
-        return {suffix: folders.pop() for suffix, folders in found.items() if len(folders) == 1}
-
     def _go(self, module: str) -> list[str]:
         parts = module.split("/")
         # The first segment of a package of the standard library has no dot.
         starts = range(len(parts)) if "." in parts[0] or len(parts) > 1 else ()
-        suffixes = ("/".join(parts[start:]) for start in starts)
-        folder = next((self._by_suffix[one] for one in suffixes if one in self._by_suffix), None)
-        return self._folders[folder] if folder is not None else []
+        for start in starts:
+            named = self._by_suffix.get("/".join(parts[start:]), set())
+            if len(named) == 1:
+                return self._folders[next(iter(named))]
+        return []

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mcpg.code.extract import CREATES, EVERYTHING, IMPL, UNKNOWN, Definition, NameUse, SourceFacts
-from mcpg.code.languages import Modules, language_family, shown_language
+from mcpg.code.languages import GRAMMARS, Modules
 from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
 from mcpg.text import split_words
 
@@ -26,39 +26,22 @@ DEEPEST = 12
 _MOST_LEVELS = 100
 
 
+@dataclass(slots=True, eq=False)
 class ScopeNode:
     """A definition with what stands in it."""
 
-    __slots__ = (
-        "bases",
-        "definition",
-        "fields",
-        "members",
-        "module",
-        "name",
-        "parent",
-        "variables",
-    )
-
-    def __init__(
-        self, definition: Definition, module: CodeModule, parent: ScopeNode | None
-    ) -> None:
-        self.definition = definition
-        self.module = module
-        self.parent = parent
-        self.name = ""
-        self.members: dict[str, ScopeNode] = {}
-        self.bases: list[NameUse] = []
-        self.fields: dict[str, list[str]] = {}
-        self.variables: dict[str, list[str]] = {}
+    definition: Definition
+    module: CodeModule
+    parent: ScopeNode | None
+    name: str = ""
+    members: dict[str, ScopeNode] = field(default_factory=dict)
+    bases: list[NameUse] = field(default_factory=list)
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    variables: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def is_type(self) -> bool:
         return self.definition.kind in CONTAINERS
-
-    @property
-    def id(self) -> str:
-        return f"{self.module.path}{SEPARATOR}{self.name}"
 
 
 @dataclass(slots=True, eq=False)
@@ -76,7 +59,7 @@ class CodeModule:
 
     @property
     def family(self) -> str:
-        return language_family(self.grammar)
+        return GRAMMARS[self.grammar].family
 
     @property
     def folder(self) -> str:
@@ -110,25 +93,21 @@ def outer_name(node: ScopeNode | None) -> str:
     return ".".join(reversed(names))
 
 
-def holds_name(node: ScopeNode | None, name: str) -> bool:
-    """Return whether a variable of *node* holds a definition, and not what calling one returns."""
-    values = node.variables.get(name, ()) if node is not None else ()
-    return any(value != UNKNOWN and not value.endswith("()") for value in values)
-
-
 def type_around(node: ScopeNode | None) -> ScopeNode | None:
     """Return the innermost type around *node*, itself included."""
     return next((one for one in around(node) if one.is_type), None)
 
 
-def source_name(node: ScopeNode | None) -> str:
-    """Return the name of the symbol that an edge of *node* leaves, "" for the file."""
-    return next((one.name for one in around(node) if one.definition.kind != IMPL), "")
+def _find_scope(use: NameUse, node: ScopeNode | None) -> ScopeNode | None:
+    """Return where the name of a use is looked up: that of a base type, around the type."""
+    return node.parent if use.kind == CodeEdgeKind.INHERITS and node is not None else node
 
 
 def node_id(found: ScopeNode | CodeModule) -> str:
     """Return the id of a symbol, or the path of a file."""
-    return found.path if isinstance(found, CodeModule) else found.id
+    if isinstance(found, CodeModule):
+        return found.path
+    return f"{found.module.path}{SEPARATOR}{found.name}"
 
 
 GUESSED = 0.5
@@ -150,35 +129,30 @@ _Meaning = ScopeNode | CodeModule | None
 
 
 def link(
-    facts: Mapping[str, tuple[str, SourceFacts]], home: CodeFile, root_name: str = ""
+    facts: Mapping[str, tuple[str, SourceFacts]], home: tuple[str, str], root_name: str = ""
 ) -> list[CodeFile]:
-    """Link the facts of files to each other.
+    """Link the facts of files, with the grammar of each by its path, to each other.
 
-    Args:
-        facts: Grammar and facts by path.
-        home: What all files have in common: repository and branch.
-        root_name: Name of the folder that holds them.
+    *home* has what the files have in common; *root_name* is the folder that holds them.
     """
     linker = _Linker(facts, root_name)
     files: list[CodeFile] = []
     for module in linker.modules:
-        named = ((node.name, node.definition) for node in module.nodes)
-        symbols = (
+        symbols = tuple(
             Symbol(
-                name, SymbolKind(one.kind), one.first, one.last, one.signature, one.documentation
+                node.name,
+                SymbolKind(one.kind),
+                one.first,
+                one.last,
+                one.signature,
+                one.documentation,
             )
-            for name, one in named
+            for node, one in zip(module.nodes, module.facts.definitions, strict=True)
             if one.kind != IMPL
         )
-        file = replace(
-            home,
-            path=module.path,
-            language=shown_language(module.grammar),
-            lines=module.facts.lines,
-            symbols=tuple(symbols),
-            edges=tuple(linker.edges(module)),
-        )
-        files.append(file)
+        edges, lines = tuple(linker.edges(module)), module.facts.lines
+        language = GRAMMARS[module.grammar].shown or module.grammar
+        files.append(CodeFile(module.path, language, *home, lines, symbols, edges))
     return files
 
 
@@ -204,41 +178,37 @@ class _Linker:
         self._open_lineages = 0
         self._tops: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
         for module in self.modules:
-            self._grow(module)
+            self._place_definitions(module)
+            self._note_names(module)
         self._join_parts()
         for module in self.modules:
             self._adopt(module)
             self._name(module)
 
-    # What stands where.
-
-    def _grow(self, module: CodeModule) -> None:
-        """Make the nodes of a file, and note its names."""
+    def _place_definitions(self, module: CodeModule) -> None:
+        """Make the nodes of a file, known by their names where they stand."""
         for one in module.facts.definitions:
             parent = module.nodes[one.parent] if one.parent >= 0 else None
             node = ScopeNode(one, module, parent)
             module.nodes.append(node)
-            if not (one.owner or one.kind == IMPL):
-                self._place(node, one.name)
+            if one.owner or one.kind == IMPL:
+                continue
+            held = module.top if parent is None else parent.members
+            if one.name not in held or module.family not in _OVERLOADED:
+                held[one.name] = node
+            if parent is None:
+                self._tops[module.family, one.name].append(node)
+            if node.is_type:
+                self._types[module.family, one.name].append(node)
+
+    @staticmethod
+    def _note_names(module: CodeModule) -> None:
+        """Note what a file imports, the bases of its types, its variables and fields."""
         for local, name, imported, _ in module.facts.imports:
             if local == EVERYTHING:
                 module.stars.append(name)
             elif local:
                 module.imports[local] = (name, imported)
-        self._note_uses(module)
-
-    def _place(self, node: ScopeNode, name: str) -> None:
-        """Make a node known by its name where it stands."""
-        module, parent = node.module, node.parent
-        held = module.top if parent is None else parent.members
-        if name not in held or module.family not in _OVERLOADED:
-            held[name] = node
-        if parent is None:
-            self._tops[module.family, name].append(node)
-        if node.is_type:
-            self._types[module.family, name].append(node)
-
-    def _note_uses(self, module: CodeModule) -> None:
         for use in module.facts.uses:
             if use.kind == CodeEdgeKind.INHERITS and use.owner >= 0:
                 module.nodes[use.owner].bases.append(use)
@@ -246,15 +216,13 @@ class _Linker:
             node = module.nodes[owner] if owner >= 0 else None
             field_name = name.removeprefix("self.")
             if field_name != name:
-                while node is not None and not node.is_type:
-                    node = node.parent
-                if node is not None:
-                    node.fields.setdefault(field_name, []).append(value)
-            elif node is not None and node.is_type:
-                node.fields.setdefault(name, []).append(value)
+                node = type_around(node)
+                held = {} if node is None else node.fields
+            elif node is None:
+                held = module.variables
             else:
-                held = module.variables if node is None else node.variables
-                held.setdefault(name, []).append(value)
+                held = node.fields if node.is_type else node.variables
+            held.setdefault(field_name, []).append(value)
 
     def _join_parts(self) -> None:
         """Give each part of a partial type of C# the members of all parts."""
@@ -318,19 +286,6 @@ class _Linker:
         is_partial = module.family == "csharp" and is_one
         return choice[0] if len(choice) == 1 or near or (choice and is_partial) else None
 
-    def _find_created_type(
-        self, name: str, node: ScopeNode | None, module: CodeModule
-    ) -> ScopeNode | None:
-        """Return the type that a bare *name* means within *node*."""
-        members = (here.members.get(name) for here in around(node))
-        found = next((one for one in members if one is not None and one.is_type), None)
-        meaning = found or self._global(module, name, 0)
-        if isinstance(meaning, ScopeNode) and meaning.is_type:
-            return meaning
-        return self._type_named(name, module)
-
-    # What a name means.
-
     def _look_up(
         self, name: str, node: ScopeNode | None, module: CodeModule, depth: int
     ) -> _Meaning:
@@ -366,10 +321,10 @@ class _Linker:
             return self._globals.get(key)
         if key not in self._globals:
             self._globals[key] = None
-            self._globals[key] = self._at_top(module, name, depth)
+            self._globals[key] = self._find_at_top(module, name, depth)
         return self._globals[key]
 
-    def _at_top(self, module: CodeModule, name: str, depth: int) -> _Meaning:
+    def _find_at_top(self, module: CodeModule, name: str, depth: int) -> _Meaning:
         if name in module.top:
             return module.top[name]
         if name in module.imports:
@@ -408,21 +363,16 @@ class _Linker:
         if not name:
             return files[0]
         if name == "default":
-            return self._default(files[0])
+            # The only class of the file, or its only definition at the top.
+            nodes = list(files[0].top.values())
+            choice = [node for node in nodes if node.is_type] or nodes
+            return choice[0] if len(choice) == 1 else None
         found_name = self._global(files[0], name, depth + 1)
         return found_name or self._submodule(files[0], name)
 
     def _submodule(self, package: CodeModule, name: str) -> CodeModule | None:
         path = self._places[package.family].submodule(package.path, name)
         return self._by_path.get(path or "")
-
-    @staticmethod
-    def _default(module: CodeModule) -> ScopeNode | None:
-        """Return the only class of a file, or its only definition at the top."""
-        nodes = list(module.top.values())
-        classes = [node for node in nodes if node.is_type]
-        choice = classes or nodes
-        return choice[0] if len(choice) == 1 else None
 
     def _find_modules(self, source: str, module: CodeModule) -> list[CodeModule]:
         key = (source, module.path)
@@ -431,8 +381,6 @@ class _Linker:
             paths = self._places[module.family].resolve_import(source, module.path)
             known = self._files[key] = [self._by_path[path] for path in paths]
         return known
-
-    # What an expression is.
 
     def _value(
         self, values: list[str], node: ScopeNode | None, module: CodeModule, depth: int
@@ -470,8 +418,8 @@ class _Linker:
         if first in _SELF:
             return type_around(node), parts[1:]
         if first in _BASE:
-            around = type_around(node)
-            bases = self._lineage(around)[1:2] if around else []
+            outer = type_around(node)
+            bases = self._lineage(outer)[1:2] if outer else []
             return (bases[0] if bases else None), parts[1:]
         # `import a.b` makes `a.b` known, though `a` may have no file.
         for end in range(len(parts), 1, -1):
@@ -525,8 +473,6 @@ class _Linker:
         self._open_lineages -= 1
         return found
 
-    # Edges.
-
     def edges(self, module: CodeModule) -> Iterator[CodeEdge]:
         """Return the edges that leave a file, sorted, each target once for each symbol."""
         lines: defaultdict[tuple[CodeEdgeKind, str, str, float, bool], set[int]] = defaultdict(set)
@@ -536,7 +482,9 @@ class _Linker:
             is_call = use.kind in {CodeEdgeKind.CALLS, CREATES}
             kind = CodeEdgeKind.CALLS if is_call else CodeEdgeKind(use.kind)
             if target is not None and (target is not node or is_call):
-                lines[kind, source_name(node), node_id(target), weight, False].add(use.line)
+                # The edge leaves a symbol, or the file.
+                symbols = (one.name for one in around(node) if one.definition.kind != IMPL)
+                lines[kind, next(symbols, ""), node_id(target), weight, False].add(use.line)
         for one in module.facts.imports:
             target, name = self._import_target(one.module, one.name, module)
             lines[CodeEdgeKind.IMPORTS, "", name, 1.0, target is None].add(one.line)
@@ -550,19 +498,9 @@ class _Linker:
     def _target(
         self, use: NameUse, node: ScopeNode | None, module: CodeModule
     ) -> tuple[_Meaning, float]:
-        inner = node
-        if use.kind == CodeEdgeKind.INHERITS and node is not None:
-            inner = node.parent
-        if use.kind == CREATES and not use.receiver:
-            return self._find_created_type(use.name, node, module), 1.0
         if not use.receiver:
-            if use.kind == CodeEdgeKind.REFERENCES and node and use.name in node.variables:
-                return None, 1.0
-            found = self._look_up(use.name, inner, module, 0)
-            is_variable = node is not None and use.name in node.variables
-            # A variable that is called holds a class or function, or an instance of unknown type.
-            return (None if is_variable and not holds_name(node, use.name) else found), 1.0
-        owner = self._evaluate(use.receiver, inner, module, 0)
+            return self._find_bare_target(use, node, module), 1.0
+        owner = self._evaluate(use.receiver, _find_scope(use, node), module, 0)
         if owner is not None:
             found = self._named_in(owner, use.name, 0)
             is_field = (
@@ -573,7 +511,29 @@ class _Linker:
             return (None if is_field else found), 1.0
         if use.kind != CodeEdgeKind.CALLS or self._is_foreign(use.receiver, node, module):
             return None, 1.0
-        return self._guess(use, module), GUESSED
+        # The one method that has the name of the call, if the name is no common word.
+        methods = self._methods.get((module.family, use.name), [])
+        is_telling = len(list(split_words(use.name))) >= _GUESSABLE_WORDS
+        is_sure = len(methods) == 1 and is_telling and not use.name.startswith("_")
+        return (methods[0] if is_sure else None), GUESSED
+
+    def _find_bare_target(
+        self, use: NameUse, node: ScopeNode | None, module: CodeModule
+    ) -> _Meaning:
+        """Return what a use of a name means before which nothing stands."""
+        if use.kind == CREATES:
+            members = (here.members.get(use.name) for here in around(node))
+            inner = next((one for one in members if one is not None and one.is_type), None)
+            meaning = inner or self._global(module, use.name, 0)
+            is_type = isinstance(meaning, ScopeNode) and meaning.is_type
+            return meaning if is_type else self._type_named(use.name, module)
+        values = node.variables.get(use.name) if node is not None else None
+        if values is not None and use.kind == CodeEdgeKind.REFERENCES:
+            return None
+        found = self._look_up(use.name, _find_scope(use, node), module, 0)
+        # A variable that is called holds a class or function, or an instance of unknown type.
+        is_held = values is None or any(one != UNKNOWN and not one.endswith("()") for one in values)
+        return found if is_held else None
 
     def _is_foreign(self, receiver: str, node: ScopeNode | None, module: CodeModule) -> bool:
         """Return whether a receiver, or the type of it, is named and is not in the code."""
@@ -591,13 +551,6 @@ class _Linker:
             or self._look_up(one, node, module, 0) is not None
             for one in heads
         )
-
-    def _guess(self, use: NameUse, module: CodeModule) -> ScopeNode | None:
-        """Return the one method that has the name of a call, if the name is no common word."""
-        found = self._methods.get((module.family, use.name), ())
-        is_private = use.name.startswith("_")
-        telling = len(list(split_words(use.name))) >= _GUESSABLE_WORDS and not is_private
-        return found[0] if len(found) == 1 and telling else None
 
     def _import_target(self, source: str, name: str, module: CodeModule) -> tuple[_Meaning, str]:
         wanted = "" if name == EVERYTHING else name

@@ -68,9 +68,6 @@ class Symbol:
 
     Attributes:
         name: Its qualified name in the file, such as `Model.save`; a repeated one ends in `#2`.
-        kind: What it is.
-        first_line: Line of its first character, from 1.
-        last_line: Line of its last character.
         signature: Its text up to its body, on one line.
         documentation: First paragraph of its docstring or comment, "" without one.
     """
@@ -84,7 +81,6 @@ class Symbol:
 
     @property
     def short_name(self) -> str:
-        """The last part of the qualified name."""
         return self.plain_name.rpartition(".")[2]
 
     @property
@@ -105,7 +101,6 @@ class CodeEdge:
     """An edge from a symbol of a file.
 
     Attributes:
-        kind: What it states.
         source: Qualified name of the symbol that it leaves, "" for the file itself.
         target: `path::qualified name` of a symbol, the path of a file, or the name of something
             outside the code.
@@ -128,11 +123,7 @@ class CodeFile:
 
     Attributes:
         path: Its path in the repository, with `/`.
-        language: Its language, such as `python`.
-        repository: Name of the repository, "" if unknown.
         branch: Branch that was read, "" if unknown.
-        lines: How many lines it has.
-        symbols: Its definitions, in order.
         edges: The edges that leave it, without those of definition, which the names state.
     """
 
@@ -145,7 +136,6 @@ class CodeFile:
     edges: tuple[CodeEdge, ...] = ()
 
     def symbol_id(self, symbol: Symbol) -> str:
-        """Return the id of *symbol* in its repository."""
         return f"{self.path}{SEPARATOR}{symbol.name}"
 
 
@@ -157,7 +147,15 @@ _URI = "https://managedcode.com/mcpgateway/knowledge/code/"
 _MARK = f'entry_type: "{ENTRY_TYPE}"\n'
 _LONGEST_FRONT = 4096
 _FENCE = "```"
-_SYMBOLS, _EDGES = "Symbols", "Edges"
+_DEFAULTS: JsonObject = {
+    "signature": "",
+    "documentation": "",
+    "lines": [],
+    "weight": 1.0,
+    "external": False,
+}
+"""What members of records stand for that are left out."""
+
 _SYMBOL_KINDS = {kind.value: kind for kind in SymbolKind}
 _EDGE_KINDS = {kind.value: kind for kind in CodeEdgeKind}
 
@@ -166,30 +164,49 @@ def write_page(file: CodeFile) -> SourceDocument:
     """Return the page of *file*; equal files give equal texts."""
     place = "/".join(filter(None, (file.repository, file.branch, file.path)))
     uri = f"{_URI}{quote(place)}/"
-    return SourceDocument(f"{_FOLDER}/{_plain(place)}.md", "".join(_parts(file, uri)), uri)
-
-
-def _plain(path: str) -> str:
-    """Return *path* without characters that a path of a bundle must not have."""
-    segments = (quote(segment, safe=" !$&'()+,;=@[]{}~") for segment in path.split("/"))
-    return "/".join(segments)
-
-
-def _parts(file: CodeFile, uri: str) -> Iterator[str]:
     facts = {"language": file.language, "repository": file.repository, "branch": file.branch}
-    yield f"---\ntitle: {_json(file.path)}\ntool: false\n{_MARK}canonical_url: {_json(uri)}\n"
-    if file.repository:
-        yield f"source_project: {_json(file.repository)}\n"
-    yield f"code: {_json({'path': file.path, **facts, 'lines': file.lines})}\n---\n"
-    yield f"\n# {_json(file.path)[1:-1]}\n"
-    yield from _section(_SYMBOLS, [_symbol_json(one) for one in file.symbols])
-    yield from _section(_EDGES, [_edge_json(one) for one in file.edges])
+    symbols: list[JsonObject] = [
+        {
+            "symbol": one.name,
+            "kind": one.kind.value,
+            "lines": [one.first_line, one.last_line],
+            "signature": one.signature,
+            "documentation": one.documentation,
+        }
+        for one in file.symbols
+    ]
+    edges: list[JsonObject] = [
+        {
+            "edge": one.kind.value,
+            "from": one.source,
+            "to": one.target,
+            "lines": list(one.lines),
+            "weight": one.weight,
+            "external": one.is_external,
+        }
+        for one in file.edges
+    ]
+    text = "".join(
+        (
+            f"---\ntitle: {_json(file.path)}\ntool: false\n{_MARK}canonical_url: {_json(uri)}\n",
+            f"source_project: {_json(file.repository)}\n" if file.repository else "",
+            f"code: {_json({'path': file.path, **facts, 'lines': file.lines})}\n---\n",
+            f"\n# {_json(file.path)[1:-1]}\n",
+            *_write_section("Symbols", symbols),
+            *_write_section("Edges", edges),
+        )
+    )
+    # Without characters that a path of a bundle must not have.
+    path = quote(place, safe="/ !$&'()+,;=@[]{}~")
+    return SourceDocument(f"{_FOLDER}/{path}.md", text, uri)
 
 
-def _section(heading: str, records: list[JsonObject]) -> Iterator[str]:
+def _write_section(heading: str, records: list[JsonObject]) -> Iterator[str]:
     if records:
         yield f"\n## {heading}\n\n{_FENCE}jsonl\n"
-        yield from (f"{_json(record)}\n" for record in records)
+        for record in records:
+            kept = {key: one for key, one in record.items() if one != _DEFAULTS.get(key, _MARK)}
+            yield f"{_json(kept)}\n"
         yield f"{_FENCE}\n"
 
 
@@ -198,41 +215,13 @@ def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=True)
 
 
-def _symbol_json(symbol: Symbol) -> JsonObject:
-    record: JsonObject = {
-        "symbol": symbol.name,
-        "kind": symbol.kind.value,
-        "lines": [symbol.first_line, symbol.last_line],
-    }
-    if symbol.signature:
-        record["signature"] = symbol.signature
-    if symbol.documentation:
-        record["documentation"] = symbol.documentation
-    return record
-
-
-def _edge_json(edge: CodeEdge) -> JsonObject:
-    record: JsonObject = {"edge": edge.kind.value, "from": edge.source, "to": edge.target}
-    if edge.lines:
-        record["lines"] = list(edge.lines)
-    if edge.weight != 1:
-        record["weight"] = edge.weight
-    if edge.is_external:
-        record["external"] = True
-    return record
-
-
 def is_code_page(document: SourceDocument) -> bool:
     """Return whether *document* is the page of a source file, without parsing it."""
     return _MARK in document.content[:_LONGEST_FRONT]
 
 
 def read_page(document: SourceDocument) -> CodeFile | None:
-    """Read a page that `write_page` wrote; records that are damaged are passed over.
-
-    Returns:
-        The file; `None` if *document* is no page of a source file.
-    """
+    """Read what `write_page` wrote, `None` for another page; damaged records are left out."""
     if not is_code_page(document):
         return None
     front, _, body = document.content.partition("\n---\n")
@@ -241,37 +230,25 @@ def read_page(document: SourceDocument) -> CodeFile | None:
 
 
 def read_body(facts: object, body: str) -> CodeFile | None:
-    """Read a page whose front matter is parsed already.
-
-    Args:
-        facts: The value of the key `code` of its front matter.
-        body: The text below the front matter.
-
-    Returns:
-        The file; `None` if *facts* are none of a source file.
-    """
+    """Read a page by *facts*, the member `code` of its front matter, and the text below that."""
     if not isinstance(facts, dict) or not _text(facts, "path"):
         return None
-    records = list(_records(body))
+    lines = [line for line in body.split("\n") if line.startswith("{")]
+    # Parsing all lines at once takes a third of the time, if none is damaged.
+    whole = _parse_json(f"[{','.join(lines)}]")
+    if not isinstance(whole, list) or len(whole) != len(lines):
+        whole = map(_parse_json, lines)
+    records = [one for one in whole if isinstance(one, dict)]
+    count = facts.get("lines")
     return CodeFile(
         path=_text(facts, "path"),
         language=_text(facts, "language"),
         repository=_text(facts, "repository"),
         branch=_text(facts, "branch"),
-        lines=_number(facts.get("lines")),
-        symbols=tuple(filter(None, (_symbol(one) for one in records if "symbol" in one))),
-        edges=tuple(filter(None, (_edge(one) for one in records if "edge" in one))),
+        lines=count if isinstance(count, int) else 0,
+        symbols=tuple(filter(None, (_read_symbol(one) for one in records if "symbol" in one))),
+        edges=tuple(filter(None, (_read_edge(one) for one in records if "edge" in one))),
     )
-
-
-def _records(body: str) -> Iterator[JsonObject]:
-    lines = [line for line in body.split("\n") if line.startswith("{")]
-    # Parsing all lines at once takes a third of the time, if none is damaged.
-    whole = _parse_json(f"[{','.join(lines)}]")
-    found = (
-        whole if isinstance(whole, list) and len(whole) == len(lines) else map(_parse_json, lines)
-    )
-    return (one for one in found if isinstance(one, dict))
 
 
 def _parse_json(text: str) -> Any:
@@ -286,15 +263,11 @@ def _text(record: JsonObject, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) else 0
-
-
 def _numbers(value: Any) -> tuple[int, ...]:
     return tuple([item for item in value if type(item) is int]) if isinstance(value, list) else ()
 
 
-def _symbol(record: JsonObject) -> Symbol | None:
+def _read_symbol(record: JsonObject) -> Symbol | None:
     lines = _numbers(record.get("lines"))
     kind, name = _SYMBOL_KINDS.get(_text(record, "kind")), _text(record, "symbol")
     if not name or kind is None or not lines:
@@ -303,7 +276,7 @@ def _symbol(record: JsonObject) -> Symbol | None:
     return Symbol(name, kind, lines[0], lines[-1], signature, documentation)
 
 
-def _edge(record: JsonObject) -> CodeEdge | None:
+def _read_edge(record: JsonObject) -> CodeEdge | None:
     kind, target = _EDGE_KINDS.get(_text(record, "edge")), _text(record, "to")
     weight = record.get("weight", 1.0)
     if not target or kind is None:

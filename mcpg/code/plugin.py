@@ -8,14 +8,14 @@ from mcpg.code.model import is_code_page
 from mcpg.plugins.hooks import Answerer, ItemKind, Plugin, SourceKind
 from mcpg.sources.model import CODE
 
-
-def _path(argument: str) -> str:
-    return os.path.realpath(argument.removeprefix(CODE))
-
-
 PLUGIN = Plugin(
     source_kinds=(
-        SourceKind("code", lambda one: one.startswith(CODE), "mcpg.code.read:read_pages", _path),
+        SourceKind(
+            "code",
+            lambda one: one.startswith(CODE),
+            "mcpg.code.read:read_pages",
+            lambda one: os.path.realpath(one.removeprefix(CODE)),
+        ),
     ),
     item_kinds=(ItemKind("code", is_code_page, "mcpg.code.search:CodeSearch.of_pages"),),
     answerers=(Answerer("code", "mcpg.code.answers:CodeAnswers"),),

@@ -13,7 +13,6 @@ from itertools import islice
 from pathlib import Path
 
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind
-from mcpg.catalog.model import SourceDocument
 from mcpg.code.extract import SourceFacts, decode_facts, encode_facts, extract
 from mcpg.code.languages import UnparsableError, check_installed, language_of_name, query_text
 from mcpg.code.link import link
@@ -36,8 +35,6 @@ class IgnoreRule:
 
     Attributes:
         path: Matches whole paths, relative to the folder of the file.
-        is_for_folders: Whether only folders match.
-        ignores: Whether what matches is ignored; `False` for a line that begins with `!`.
     """
 
     path: re.Pattern[str]
@@ -102,7 +99,6 @@ def _name(pattern: str) -> str:
 MOST_BYTES = 1024 * 1024
 """Longest source file that is parsed."""
 
-_IGNORE = ".gitignore"
 _MOST_IGNORE_BYTES = 64 * 1024
 _LONG_LINES = 400
 _HEAD = 2048
@@ -110,7 +106,6 @@ _HEAD = 2048
 _GENERATED = re.compile(
     rb"Code generated .* DO NOT EDIT|@generated\b|<auto-?generated", re.IGNORECASE
 )
-_BINARY = b"\0"
 _MARKS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 # Installed packages and build output, where no `.gitignore` names them.
 _FOREIGN = frozenset({"node_modules", "__pycache__", "site-packages"})
@@ -121,9 +116,7 @@ class FoundFile:
     """A source file of a folder.
 
     Attributes:
-        location: Where to open it.
         path: Its path relative to the root of the repository, with `/`.
-        language: Its language.
     """
 
     location: Path
@@ -155,7 +148,7 @@ class _Ignored:
 
 
 def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
-    """Find the source files in *folder*, sorted by path.
+    """Find the source files in *folder*, sorted by path; *folder* may be such a file itself.
 
     Hidden entries, links, and what `.gitignore` files name are passed over. Links are not
     followed, so that circles end and no file outside the folder is read.
@@ -164,6 +157,11 @@ def source_files(folder: Path, root: Path) -> Iterator[FoundFile]:
         folder: Where to search.
         root: The root of its repository, whose `.gitignore` files hold as well.
     """
+    if is_file(folder):
+        language = language_of_name(folder.name)
+        if language:
+            yield FoundFile(folder, text_of_path(folder.relative_to(root).as_posix()), language)
+        return
     above: _Ignored | None = None
     between = folder.relative_to(root).parts
     for depth in range(len(between)):
@@ -207,7 +205,7 @@ def _list_folder(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 def _with_rules(folder: Path, above: _Ignored | None) -> _Ignored | None:
-    place = folder / _IGNORE
+    place = folder / ".gitignore"
     if is_link(place) or not is_file(place):
         return above
     try:
@@ -233,27 +231,21 @@ def read_source(location: Path) -> bytes:
         too_big = "holds more than" in fault.message
         reason = f"larger than {MOST_BYTES:,} bytes" if too_big else fault.message
         raise SkippedError(reason) from fault
-    text = _utf8(data)
-    lines = text.count(b"\n") + 1
-    if len(text) > _LONG_LINES * lines and len(text) > _HEAD:
-        raise SkippedError("minified")
-    if _GENERATED.search(text, 0, _HEAD):
-        raise SkippedError("generated")
-    return text
-
-
-def _utf8(data: bytes) -> bytes:
     encoding = next((name for mark, name in _MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError:
-        if _BINARY in data:
-            raise SkippedError("binary") from None
         # Every byte is a character of Latin-1, so names in ASCII stay readable.
         text = data.decode("latin-1")
     if "\0" in text:
         raise SkippedError("binary")
-    return text.replace("\r\n", "\n").replace("\r", "\n").encode()
+    source = text.replace("\r\n", "\n").replace("\r", "\n").encode()
+    lines = source.count(b"\n") + 1
+    if len(source) > _LONG_LINES * lines and len(source) > _HEAD:
+        raise SkippedError("minified")
+    if _GENERATED.search(source, 0, _HEAD):
+        raise SkippedError("generated")
+    return source
 
 
 _MOST_BYTES = 1024 * 1024
@@ -269,7 +261,6 @@ class Repository:
     Attributes:
         root: The folder of the repository, or the folder that was named without one.
         name: Last part of the address of its origin, else the name of the folder.
-        branch: The branch, the beginning of the commit's hash without one, or "".
     """
 
     root: Path
@@ -324,31 +315,17 @@ FACTS: ResultKind[SourceFacts] = ResultKind("code", encode_facts, decode_facts)
 """The facts of source files, for the build cache."""
 
 
-def read_code(
-    argument: str, memo: BuildCache = NO_BUILD_CACHE
-) -> tuple[tuple[SourceDocument, ...], tuple[Diagnostic, ...]]:
-    """Read the source files of a folder.
-
-    Args:
-        argument: `code:PATH`; PATH is a folder or a file.
-        memo: What is known of files that were read before, by their content.
-
-    Returns:
-        A page for every source file, and diagnostics about files that are skipped.
+def read_pages(request: SourceRequest) -> SourceContent:
+    """Read a source `code:PATH`: a page for every source file at PATH, a folder or a file.
 
     Raises:
         NotFoundError: There is no such folder or file.
         UsageError: The extra `code` is not installed.
     """
-    check_installed(argument)
-    files, noticed = read_files(Path(argument.removeprefix(CODE)), memo)
-    return tuple(map(write_page, files)), noticed
-
-
-def read_pages(request: SourceRequest) -> SourceContent:
-    """Read what a source `code:PATH` holds; see `read_code`."""
-    pages, noticed = read_code(request.argument, request.memo or NO_BUILD_CACHE)
-    return SourceContent(documents=pages, diagnostics=noticed)
+    check_installed(request.argument)
+    place = Path(request.argument.removeprefix(CODE))
+    files, noticed = read_files(place, request.memo or NO_BUILD_CACHE)
+    return SourceContent(documents=tuple(map(write_page, files)), diagnostics=noticed)
 
 
 def read_files(
@@ -367,28 +344,22 @@ def read_files(
     repository = find_repository(here.parent if is_file(here) else here)
     skipped: defaultdict[str, list[str]] = defaultdict(list)
     facts: dict[str, tuple[str, SourceFacts]] = {}
-    found = _find_files(here, repository.root)
+    found = source_files(here, repository.root)
     for file in islice(found, MOST_FILES):
         try:
             facts[file.path] = (file.language, _facts(file, memo))
         except SkippedError as fault:
             skipped[str(fault)].append(file.path)
     broken = sorted(path for path, (_, one) in facts.items() if one.has_errors)
-    home = CodeFile("", "", repository.name, repository.branch, 0)
     root_name = text_of_path(repository.root.name)
-    noticed = tuple(_report_skipped(skipped, broken, str(place)))
+    told = [(f"skipped: {reason}", paths) for reason, paths in sorted(skipped.items())]
+    if broken:
+        told.append(("with syntax errors: what could be parsed is used", broken))
+    noticed = [info(Code.CODE_SKIPPED, _describe(paths, what), str(place)) for what, paths in told]
     if next(found, None) is not None:
         message = f"there are more source files; the first {MOST_FILES:,} are used"
-        noticed = (*noticed, warning(Code.SOURCE_INCOMPLETE, message, str(place)))
-    return link(facts, home, root_name), noticed
-
-
-def _find_files(here: Path, root: Path) -> Iterator[FoundFile]:
-    if not is_file(here):
-        return source_files(here, root)
-    language = language_of_name(here.name)
-    path = text_of_path(here.relative_to(root).as_posix())
-    return iter([FoundFile(here, path, language)] if language else [])
+        noticed.append(warning(Code.SOURCE_INCOMPLETE, message, str(place)))
+    return link(facts, (repository.name, repository.branch), root_name), tuple(noticed)
 
 
 def _facts(file: FoundFile, memo: BuildCache) -> SourceFacts:
@@ -400,21 +371,7 @@ def _facts(file: FoundFile, memo: BuildCache) -> SourceFacts:
         raise SkippedError("too complex to parse") from None
 
 
-def _report_skipped(
-    skipped: defaultdict[str, list[str]], broken: list[str], place: str
-) -> Iterator[Diagnostic]:
-    for reason, paths in sorted(skipped.items()):
-        message = f"{_files(paths)} skipped: {reason} ({_some(paths)})"
-        yield info(Code.CODE_SKIPPED, message, place)
-    if broken:
-        message = f"{_files(broken)} with syntax errors: what could be parsed is used"
-        yield info(Code.CODE_SKIPPED, f"{message} ({_some(broken)})", place)
-
-
-def _files(paths: list[str]) -> str:
-    return f"{len(paths):,} source file{'s' if len(paths) > 1 else ''}"
-
-
-def _some(paths: list[str]) -> str:
-    more = len(paths) - _NAMED
-    return ", ".join(paths[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+def _describe(paths: list[str], what: str) -> str:
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    files = f"{len(paths):,} source file{'s' if len(paths) > 1 else ''}"
+    return f"{files} {what} ({', '.join(paths[:_NAMED])}{more})"

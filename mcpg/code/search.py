@@ -7,16 +7,25 @@ these are cut into words. A code graph of 12,000 symbols is searched in millisec
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
+from itertools import groupby
 from math import fsum
 
 from mcpg.ask.model import CodeScope
-from mcpg.code.graph import CodeGraph, LocatedSymbol
-from mcpg.code.model import ENTRY_TYPE, SymbolKind, read_body
+from mcpg.code.model import (
+    ENTRY_TYPE,
+    SEPARATOR,
+    CodeEdge,
+    CodeEdgeKind,
+    CodeFile,
+    Symbol,
+    SymbolKind,
+    read_body,
+)
 from mcpg.documents.model import ToolDocument
 from mcpg.index.recipe import (
     FieldParameters,
@@ -26,6 +35,329 @@ from mcpg.index.recipe import (
 )
 from mcpg.text import fold, joined, split_words, stem, stop_words_in, strip_accents
 from mcpg.text.spelling import allowed_edits, edit_distance, signature
+
+DEEPEST = 12
+"""How many levels of inheritance are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocatedSymbol:
+    """A symbol with its file."""
+
+    file: CodeFile
+    symbol: Symbol
+
+    @property
+    def id(self) -> str:
+        return self.file.symbol_id(self.symbol)
+
+    @property
+    def place(self) -> str:
+        """Its file and lines, such as `shop/store.py:2-3`."""
+        return f"{self.file.path}:{self.symbol.first_line}-{self.symbol.last_line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """An edge as seen from one of its ends.
+
+    Attributes:
+        file: The file of the other end, that of the edge where the other end is outside the code.
+        symbol: The symbol at the other end; `None` for a file, or for something outside the code.
+        lines: Lines of the edge, in the file that it leaves.
+    """
+
+    kind: CodeEdgeKind
+    file: CodeFile
+    symbol: Symbol | None
+    name: str
+    lines: tuple[int, ...]
+    weight: float
+
+
+class CodeGraph:
+    """The symbols and edges of all source files of a bundle.
+
+    Files of different repositories or branches are not linked, so that a name in one branch never
+    leads into another.
+
+    Attributes:
+        definitions: Their symbols, in order of the files and lines.
+    """
+
+    def __init__(self, files: Iterable[CodeFile]) -> None:
+        self.files = tuple(sorted(files, key=lambda file: (*_home(file), file.path)))
+        self._trees = {
+            home: _BranchFiles(tuple(group)) for home, group in groupby(self.files, key=_home)
+        }
+        self.definitions = tuple(
+            one for tree in self._trees.values() for one in tree.definitions.values()
+        )
+        self._by_name: defaultdict[str, list[LocatedSymbol]] = defaultdict(list)
+        for one in self.definitions:
+            self._by_name[one.symbol.short_name.casefold()].append(one)
+
+    def find(
+        self,
+        name: str,
+        scope: CodeScope | None = None,
+        kinds: Collection[SymbolKind] = frozenset(SymbolKind),
+    ) -> tuple[LocatedSymbol, ...]:
+        """Find definitions by id, qualified name or short name; exact case first.
+
+        Args:
+            name: `path::Class.method`, `Class.method` or `method`; `::` may stand for the dot.
+            scope: Where to search, everywhere by default.
+            kinds: Which symbols are meant.
+        """
+        path, _, qualified = name.strip().removesuffix("()").rpartition(SEPARATOR)
+        is_path = "/" in path or "." in path
+        wanted = qualified if is_path or not path else f"{path}.{qualified}".replace("::", ".")
+        found = [
+            one
+            for one in self._by_name.get(wanted.rpartition(".")[2].casefold(), ())
+            if _ends(one.symbol.plain_name, wanted)
+            and one.symbol.kind in kinds
+            and (not is_path or one.file.path == path)
+            and (scope is None or scope.has(one.file))
+        ]
+        exact = [one for one in found if _ends(one.symbol.plain_name, wanted, in_case=True)]
+        return tuple(exact or found)
+
+    def close_names(self, name: str, limit: int = 3) -> tuple[str, ...]:
+        """Return the short names that few edits make of *name*, the closest first."""
+        near = sorted(_find_close(name.rpartition(".")[2].casefold(), self._by_name))
+        return tuple(self._by_name[key][0].symbol.short_name for _, key in near[:limit])
+
+    def find_files(self, path: str, scope: CodeScope | None = None) -> tuple[CodeFile, ...]:
+        """Find files by their path, or by the last parts of it."""
+        return tuple(
+            file
+            for file in self.files
+            if (file.path == path or file.path.endswith(f"/{path}"))
+            and (scope is None or scope.has(file))
+        )
+
+    def at(self, file: CodeFile, line: int) -> LocatedSymbol | None:
+        """Return the innermost definition around a *line* of *file*, `None` for none."""
+        around = [one for one in file.symbols if one.first_line <= line <= one.last_line]
+        inner = min(around, key=lambda one: one.last_line - one.first_line, default=None)
+        return LocatedSymbol(file, inner) if inner else None
+
+    def incoming(
+        self,
+        end: LocatedSymbol | CodeFile,
+        kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
+        scope: CodeScope | None = None,
+    ) -> tuple[Relation, ...]:
+        """Return what calls, references, imports, inherits or defines a symbol or file.
+
+        The strongest come first, then those of earlier files and lines.
+        """
+        tree = self._tree(end)
+        found = [
+            tree.relation(edge, _end(file, edge.source), file)
+            for file, edge in tree.incoming.get(_id(end), ())
+            if edge.kind in kinds and not edge.is_external
+        ]
+        if CodeEdgeKind.DEFINES in kinds and isinstance(end, LocatedSymbol):
+            name, lines = _end(end.file, end.symbol.parent), (end.symbol.first_line,)
+            parent = tree.definitions.get(name)
+            around = parent.symbol if parent else None
+            found.append(Relation(CodeEdgeKind.DEFINES, end.file, around, name, lines, 1.0))
+        return tuple(
+            sorted((one for one in found if scope is None or scope.has(one.file)), key=_order)
+        )
+
+    def outgoing(
+        self,
+        end: LocatedSymbol | CodeFile,
+        kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
+    ) -> tuple[Relation, ...]:
+        """Return what a symbol or file calls, references, imports, inherits or defines."""
+        tree = self._tree(end)
+        found = [
+            tree.relation(
+                edge, edge.target, tree.files.get(edge.target.partition(SEPARATOR)[0], file)
+            )
+            for file, edge in tree.outgoing.get(_id(end), ())
+            if edge.kind in kinds
+        ]
+        if CodeEdgeKind.DEFINES in kinds:
+            file, parent = (end, "") if isinstance(end, CodeFile) else (end.file, end.symbol.name)
+            found += [
+                Relation(
+                    CodeEdgeKind.DEFINES, file, one, file.symbol_id(one), (one.first_line,), 1.0
+                )
+                for one in file.symbols
+                if one.parent == parent
+            ]
+        return tuple(sorted(found, key=_order))
+
+    def degrees(self, definition: LocatedSymbol) -> tuple[int, int]:
+        """Return how many symbols or files use a definition, and how many it uses."""
+        tree, key = self._tree(definition), definition.id
+        users = {_end(file, edge.source) for file, edge in tree.incoming.get(key, ())}
+        used = {edge.target for _, edge in tree.outgoing.get(key, ())}
+        return len(users - {key}), len(used - {key})
+
+    def heirs(self, definition: LocatedSymbol, depth: int = DEEPEST) -> tuple[LocatedSymbol, ...]:
+        """Return the types that extend or implement a type, directly or not, the nearest first."""
+        return _collect_reachable(definition, depth, self.incoming)
+
+    def ancestors(
+        self, definition: LocatedSymbol, depth: int = DEEPEST
+    ) -> tuple[LocatedSymbol, ...]:
+        """Return the types that a type extends or implements, directly or not, nearest first."""
+        return _collect_reachable(definition, depth, self.outgoing)
+
+    def overrides(self, method: LocatedSymbol) -> tuple[LocatedSymbol, ...]:
+        """Return the methods of heirs that have the name of *method*, those of its type."""
+        tree, symbol = self._tree(method), method.symbol
+        parent = tree.definitions.get(_end(method.file, symbol.parent))
+        members = (
+            tree.definitions.get(f"{heir.id}.{symbol.short_name}")
+            for heir in (self.heirs(parent) if parent else ())
+        )
+        return tuple(one for one in members if one is not None)
+
+    def importers(self, module: str, scope: CodeScope | None = None) -> tuple[Relation, ...]:
+        """Return the files that import something outside the code, such as a library."""
+        found = (
+            tree.relation(edge, file.path, file)
+            for tree in self._trees.values()
+            for target, edges in tree.incoming.items()
+            if target == module or target.startswith((f"{module}.", f"{module}/"))
+            for file, edge in edges
+            if edge.is_external and (scope is None or scope.has(file))
+        )
+        # `import a.b` imports both `a` and `a.b`.
+        by_file = {(*_home(one.file), one.file.path): one for one in sorted(found, key=_order)}
+        return tuple(by_file.values())
+
+    def call_chain(
+        self, start: LocatedSymbol, end: LocatedSymbol, most: int = 6
+    ) -> tuple[LocatedSymbol, ...]:
+        """Return a shortest chain of calls from *start* to *end*, empty if none has *most* calls.
+
+        Each symbol is visited once, so circles of calls end.
+        """
+        return self.nearest_chain((start,), (end,), most)
+
+    def nearest_chain(
+        self, starts: Collection[LocatedSymbol], ends: Collection[LocatedSymbol], most: int = 6
+    ) -> tuple[LocatedSymbol, ...]:
+        """Return a shortest chain of calls from one of *starts* to one of *ends*, as `call_chain`.
+
+        All are looked for at once, in time that grows with the calls and not with the pairs.
+        """
+        chains = []
+        for tree in self._trees.values():
+            first = dict.fromkeys(one.id for one in starts if self._tree(one) is tree)
+            last = frozenset(one.id for one in ends if self._tree(one) is tree)
+            chains.append(tree.chain(first, last, most) if first and last else ())
+        return min(filter(None, chains), key=len, default=())
+
+    def _tree(self, end: LocatedSymbol | CodeFile) -> _BranchFiles:
+        return self._trees[_home(end if isinstance(end, CodeFile) else end.file)]
+
+
+def _collect_reachable(
+    start: LocatedSymbol,
+    depth: int,
+    relations: Callable[[LocatedSymbol, Collection[CodeEdgeKind]], Iterable[Relation]],
+) -> tuple[LocatedSymbol, ...]:
+    """Return the types that *relations* of inheritance lead to, the nearest first."""
+    found = {start.id: start}
+    last = [start]
+    for _ in range(depth):
+        reached = (
+            LocatedSymbol(relation.file, relation.symbol)
+            for here in last
+            for relation in relations(here, (CodeEdgeKind.INHERITS,))
+            if relation.symbol is not None
+        )
+        near = {one.id: one for one in reached if one.id not in found}
+        found |= near
+        last = list(near.values())
+    return tuple(found.values())[1:]
+
+
+class _BranchFiles:
+    """The files of one branch of one repository."""
+
+    def __init__(self, files: tuple[CodeFile, ...]) -> None:
+        self.files = {file.path: file for file in files}
+        found = (LocatedSymbol(file, symbol) for file in files for symbol in file.symbols)
+        self.definitions = {one.id: one for one in found}
+
+    @cached_property
+    def incoming(self) -> dict[str, list[tuple[CodeFile, CodeEdge]]]:
+        found: dict[str, list[tuple[CodeFile, CodeEdge]]] = {}
+        for file in self.files.values():
+            for edge in file.edges:
+                found.setdefault(edge.target, []).append((file, edge))
+        return found
+
+    @cached_property
+    def outgoing(self) -> dict[str, list[tuple[CodeFile, CodeEdge]]]:
+        found: dict[str, list[tuple[CodeFile, CodeEdge]]] = {}
+        for file in self.files.values():
+            for edge in file.edges:
+                found.setdefault(_end(file, edge.source), []).append((file, edge))
+        return found
+
+    def chain(
+        self, before: dict[str, None], ends: frozenset[str], most: int
+    ) -> tuple[LocatedSymbol, ...]:
+        """Return a shortest chain of calls between ids, that of a symbol reached first."""
+        reached: dict[str, str | None] = {**before}
+        queue = deque((one, 0) for one in reached)
+        while queue:
+            here, depth = queue.popleft()
+            if here in ends:
+                way: list[LocatedSymbol] = []
+                step: str | None = here
+                while step is not None:
+                    if step in self.definitions:
+                        way.append(self.definitions[step])
+                    step = reached[step]
+                return tuple(way[::-1])
+            edges = self.outgoing.get(here, ()) if depth < most else ()
+            called = (edge.target for _, edge in edges if edge.kind is CodeEdgeKind.CALLS)
+            for after in sorted(set(called) - reached.keys()):
+                reached[after] = here
+                queue.append((after, depth + 1))
+        return ()
+
+    def relation(self, edge: CodeEdge, name: str, at: CodeFile) -> Relation:
+        """Return an edge by its other end, the symbol or file called *name* in the file *at*."""
+        definition = self.definitions.get(name)
+        symbol = definition.symbol if definition else None
+        return Relation(edge.kind, at, symbol, name, edge.lines, edge.weight)
+
+
+def _home(file: CodeFile) -> tuple[str, str]:
+    return file.repository, file.branch
+
+
+def _id(end: LocatedSymbol | CodeFile) -> str:
+    return end.path if isinstance(end, CodeFile) else end.id
+
+
+def _end(file: CodeFile, source: str) -> str:
+    return f"{file.path}{SEPARATOR}{source}" if source else file.path
+
+
+def _ends(name: str, wanted: str, *, in_case: bool = False) -> bool:
+    """Return whether the qualified *name* is *wanted*, or ends in it at a dot."""
+    name, wanted = (name, wanted) if in_case else (name.casefold(), wanted.casefold())
+    return name == wanted or name.endswith(f".{wanted}")
+
+
+def _order(relation: Relation) -> tuple[float, str, tuple[int, ...], str]:
+    return -relation.weight, relation.file.path, relation.lines, relation.name
+
 
 DEFAULT_LIMIT = 50
 EVERY_KIND = frozenset(SymbolKind)
@@ -51,7 +383,6 @@ class CodeMatch:
     """A symbol that was found.
 
     Attributes:
-        definition: The symbol.
         score: How well it fits, in [0, 1]; 1 for its own name.
         words: The words of the query that it holds, or the name that it was found by.
     """
@@ -61,25 +392,8 @@ class CodeMatch:
     words: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """A word of a query.
-
-    Attributes:
-        text: The folded word.
-        holders: The symbols that hold it, each with the weighted number of times.
-    """
-
-    text: str
-    holders: Mapping[int, float]
-
-
 class CodeSearch:
-    """Searches a code graph; what was read once is kept.
-
-    Attributes:
-        graph: The graph.
-    """
+    """Searches a code graph; what was read once is kept."""
 
     def __init__(self, graph: CodeGraph) -> None:
         self.graph = graph
@@ -87,7 +401,6 @@ class CodeSearch:
 
     @classmethod
     def of_pages(cls, pages: Iterable[ToolDocument]) -> CodeSearch:
-        """Return the search of the source files among *pages*."""
         facts = ((page.further, page.body) for page in pages)
         files = (
             read_body(further.get("code"), body)
@@ -103,19 +416,13 @@ class CodeSearch:
         kinds: Collection[SymbolKind] = EVERY_KIND,
         limit: int = DEFAULT_LIMIT,
     ) -> tuple[CodeMatch, ...]:
-        """Find symbols by their name: as it is, written otherwise, or misspelt.
-
-        Args:
-            name: What `CodeGraph.find` takes, or a name such as `user service`.
-            scope: Where to search, everywhere by default.
-            kinds: Which symbols are meant.
-            limit: Most symbols to return.
-        """
+        """Find symbols by their name: as it is, written otherwise, or misspelt."""
         found = self.graph.find(name, scope, kinds)
         if found:
             return tuple(CodeMatch(one, 1.0, (name,)) for one in found[:limit])
         wanted = joined(name.rpartition(".")[2])[:_LONGEST_TEXT]
-        near = sorted(self._near(wanted)) if wanted else ()  # signs alone resemble nothing
+        # Signs alone resemble nothing.
+        near = sorted(_find_close(wanted, self._names)) if wanted else ()
         matches = (
             CodeMatch(one, 1 - edits / len(wanted), (one.symbol.short_name,))
             for edits, key in near
@@ -131,105 +438,68 @@ class CodeSearch:
         kinds: Collection[SymbolKind] = EVERY_KIND,
         limit: int = DEFAULT_LIMIT,
     ) -> tuple[CodeMatch, ...]:
-        """Find symbols by words of their names, paths, signatures and documentation.
-
-        Args:
-            text: What is looked for, in any words.
-            scope: Where to search, everywhere by default.
-            kinds: Which symbols are meant.
-            limit: Most symbols to return.
-        """
-        words = self._words(text)
-        size = len(self.graph.definitions)
-        rarities = [inverse_document_frequency(size, len(word.holders)) for word in words]
-        matches = [
-            self._match(number, words, rarities)
-            for number in sorted(set[int]().union(*(word.holders for word in words)))
-            if self._is_meant(self.graph.definitions[number], scope, kinds)
-        ]
+        """Find symbols by words of their names, paths, signatures and documentation."""
+        words = list(dict.fromkeys(split_words(text[:_LONGEST_TEXT])))[:_MOST_WORDS]
+        stops = stop_words_in(words, "english")
+        holders = {
+            word: self._find_holders(word)
+            for word in words
+            if len(stops) == len(words) or word not in stops
+        }
+        definitions = self.graph.definitions
+        size = len(definitions)
+        rarities = {
+            word: inverse_document_frequency(size, len(held)) for word, held in holders.items()
+        }
+        whole = fsum(rarities.values())
+        matches: list[CodeMatch] = []
+        for number in sorted(set[int]().union(*holders.values())):
+            one = definitions[number]
+            if one.symbol.kind in kinds and (scope is None or scope.has(one.file)):
+                weights = {
+                    word: rarities[word] * saturate(held[number])
+                    for word, held in holders.items()
+                    if number in held
+                }
+                matches.append(CodeMatch(one, fsum(weights.values()) / whole, tuple(weights)))
         # Equal scores keep the order of the graph.
         return tuple(nsmallest(limit, matches, key=lambda match: -match.score))
 
-    def _match(self, number: int, words: Sequence[_Word], rarities: Sequence[float]) -> CodeMatch:
-        held = [
-            (word, rarity * saturate(word.holders[number]))
-            for word, rarity in zip(words, rarities, strict=True)
-            if number in word.holders
-        ]
-        score = fsum(weight for _, weight in held) / fsum(rarities)
-        named = tuple(word.text for word, _ in held)
-        return CodeMatch(self.graph.definitions[number], score, named)
-
-    @staticmethod
-    def _is_meant(
-        definition: LocatedSymbol, scope: CodeScope | None, kinds: Collection[SymbolKind]
-    ) -> bool:
-        return definition.symbol.kind in kinds and (scope is None or scope.has(definition.file))
-
-    def _words(self, text: str) -> list[_Word]:
-        words = list(dict.fromkeys(split_words(text[:_LONGEST_TEXT])))[:_MOST_WORDS]
-        stops = stop_words_in(words, "english")
-        return [self._word(word) for word in words if len(stops) == len(words) or word not in stops]
-
-    def _word(self, word: str) -> _Word:
+    def _find_holders(self, word: str) -> dict[int, float]:
+        """Return the symbols that hold *word*, else those that hold a word spelt alike."""
         held = self._holders(word, {stem(word): 1.0})
-        if not held:
-            letters, most = signature(word), allowed_edits(word)
-            near = {
-                stem(other): _EDIT_CREDIT
-                for other in self._vocabulary
-                if (letters ^ signature(other)).bit_count() <= 2 * most
-                and edit_distance(word, other, most) is not None
-            }
-            held = self._holders(word, near) if near else held
-        return _Word(word, held)
-
-    def _near(self, wanted: str) -> Iterator[tuple[int, str]]:
-        letters, most = signature(wanted), allowed_edits(wanted)
-        for name in self._names:
-            if (letters ^ signature(name)).bit_count() <= 2 * most:
-                distance = edit_distance(wanted, name, most)
-                if distance is not None:
-                    yield distance, name
+        if held:
+            return held
+        near = {stem(other): _EDIT_CREDIT for _, other in _find_close(word, self._vocabulary)}
+        return self._holders(word, near) if near else held
 
     def _holders(self, word: str, stems: Mapping[str, float]) -> dict[int, float]:
-        """Return the symbols that hold a word, each with the number of times weighted by field.
-
-        Args:
-            word: The word.
-            stems: What stands for it, with the credit of each.
-        """
+        """Return the symbols that hold a word, each with the number of times weighted by field."""
         found: dict[int, float] = {}
-        candidates = self._candidates({word, *stems})
+        # Only symbols whose texts hold the first letters of one of the words.
+        words = {word, *stems}
+        shortest = min(_SHORTEST_PREFIX, *map(len, words))
+        parts = {one[:shortest] for one in words}
+        candidates = [
+            number for number, text in enumerate(self._texts) if any(part in text for part in parts)
+        ]
         for name, parameters in _FIELDS.items():
             texts, length = self._fields[name], self._lengths[name]
             known: dict[str, float] = {}
             for number in candidates:
                 text = texts[number]
                 if text not in known:
-                    is_identifier = name in _IDENTIFIERS
-                    known[text] = _credit(word, stems, self._count_words(text), is_identifier)
+                    counts = self._counts.get(text)
+                    if counts is None:
+                        counts = self._counts[text] = Counter(map(stem, split_words(text)))
+                    known[text] = _credit(word, stems, counts, name in _IDENTIFIERS)
                 if known[text]:
                     weight = occurrence_weight(len(text), length, parameters)
                     found[number] = found.get(number, 0.0) + weight * known[text]
         return found
 
-    def _candidates(self, words: Collection[str]) -> list[int]:
-        """Return the symbols whose texts hold the first letters of one of *words*."""
-        length = min(_SHORTEST_PREFIX, *map(len, words))
-        parts = {word[:length] for word in words}
-        texts = enumerate(self._texts)
-        return [number for number, text in texts if any(part in text for part in parts)]
-
-    def _count_words(self, text: str) -> Counter[str]:
-        known = self._counts.get(text)
-        if known is None:
-            known = self._counts[text] = Counter(map(stem, split_words(text)))
-        return known
-
     @cached_property
     def _fields(self) -> dict[str, list[str]]:
-        """The texts of all symbols, by field."""
         definitions = self.graph.definitions
         return {
             "name": [one.symbol.short_name for one in definitions],
@@ -247,7 +517,6 @@ class CodeSearch:
 
     @cached_property
     def _texts(self) -> list[str]:
-        """The folded texts of all symbols."""
         joint = map(" ".join, zip(*self._fields.values(), strict=True))
         return [text.lower() if text.isascii() else fold(strip_accents(text)) for text in joint]
 
@@ -261,9 +530,18 @@ class CodeSearch:
 
     @cached_property
     def _vocabulary(self) -> frozenset[str]:
-        """The words of all short names."""
         names = {one.symbol.short_name for one in self.graph.definitions}
         return frozenset(word for name in names for word in split_words(name))
+
+
+def _find_close(word: str, names: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Yield those of *names* that few edits make of *word*, each with the number of edits."""
+    letters, most = signature(word), allowed_edits(word)
+    for name in names:
+        if (letters ^ signature(name)).bit_count() <= 2 * most:
+            distance = edit_distance(word, name, most)
+            if distance is not None:
+                yield distance, name
 
 
 def _credit(

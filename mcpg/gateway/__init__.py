@@ -22,9 +22,15 @@ if TYPE_CHECKING:
         RouteWeights,
         route,
     )
-    from mcpg.sources.arguments import SourceLike, open_sources
     from mcpg.sources.client_config import HttpServer, Live, StdioServer
-    from mcpg.sources.registry import FileSource, FunctionSource, ServerSource, Source
+    from mcpg.sources.registry import (
+        FileSource,
+        FunctionSource,
+        ServerSource,
+        Source,
+        SourceLike,
+        open_sources,
+    )
 
 __all__ = [
     "Adjustment",
@@ -64,7 +70,7 @@ _MODULES = (
     "mcpg.sources.registry",
     "mcpg.gateway.registry",
     "mcpg.review.lock_sources",
-    "mcpg.sources.arguments",
+    "mcpg.sources.registry",
     "mcpg.route.preference",
     "mcpg.route.route",
     "mcpg.gateway.gateway",

@@ -18,9 +18,8 @@ from mcpg.gateway.calls import Limits
 from mcpg.gateway.registry import GENERATED, FileGraph
 from mcpg.review.lock_sources import OnChange, ToolLock
 from mcpg.search.results import EngineServices
-from mcpg.sources.arguments import open_sources, with_headers
 from mcpg.sources.client_config import Live
-from mcpg.sources.registry import FileSource, Source
+from mcpg.sources.registry import FileSource, Source, open_sources, with_headers
 
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway

@@ -48,11 +48,17 @@ from mcpg.search.results import (
     check_text,
     check_texts,
 )
-from mcpg.sources.arguments import SourceCollector, SourceLike, collect_sources
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.requests import Progress, current_session
 from mcpg.sources.model import read_text
-from mcpg.sources.registry import ServerSource, Source, name_source_kind
+from mcpg.sources.registry import (
+    ServerSource,
+    Source,
+    SourceCollector,
+    SourceLike,
+    collect_sources,
+    name_source_kind,
+)
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count
 

@@ -30,7 +30,7 @@ from mcpg.gateway.validation import is_brief
 from mcpg.search.results import flatten_context
 from mcpg.sources.live.requests import CallResult, Progress
 from mcpg.sources.model import PYTHON
-from mcpg.sources.openapi.operations import ApiOperation
+from mcpg.sources.openapi import ApiOperation
 from mcpg.sources.python import find_functions, plain_function, plain_name, tool_name
 from mcpg.sources.registry import FileSource, FunctionSource, ServerSource, Source
 from mcpg.text.json_values import JsonObject, JsonValue

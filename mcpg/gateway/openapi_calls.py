@@ -26,7 +26,7 @@ from mcpg.net.addresses import TCHAR
 from mcpg.net.public import PrivateAddressError, public_only
 from mcpg.sources.client_config import named_secrets
 from mcpg.sources.live.requests import CallResult, redact
-from mcpg.sources.openapi.operations import (
+from mcpg.sources.openapi import (
     ApiDocument,
     ApiOperation,
     StatedOperation,

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from mcpg.gateway.calls import CallError, Fault, FaultCode, RefusedError
 from mcpg.net.addresses import TCHAR, has_control, is_header_name
-from mcpg.sources.openapi.operations import (
+from mcpg.sources.openapi import (
     ANY,
     FORM,
     JSON,

@@ -26,8 +26,7 @@ from mcpg.errors import Code, Diagnostic, Severity, UsageError
 from mcpg.gateway.from_settings import GatewayRequest, make_gateway
 from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
 from mcpg.review.lock_sources import OnChange
-from mcpg.sources.registry import ServerSource
-from mcpg.sources.session_scope import decide_scope
+from mcpg.sources.registry import ServerSource, decide_scope
 from mcpg.text.library_errors import install_command
 
 if TYPE_CHECKING:

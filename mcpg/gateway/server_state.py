@@ -11,7 +11,7 @@ import anyio
 from mcpg.sources.client_config import Server, StdioServer
 from mcpg.sources.live.client import ServerTools
 from mcpg.sources.live.connection import LEGACY, ServerConnection
-from mcpg.sources.session_scope import decide_scope
+from mcpg.sources.registry import decide_scope
 from mcpg.text.json_values import JsonObject
 
 PAUSES = 1.0, 60.0

@@ -41,7 +41,7 @@ from mcpg.sources.live.requests import (
 from mcpg.sources.live.server_requests import ROOTS
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 from mcpg.sources.model import SourceBatch
-from mcpg.sources.session_scope import SessionScope
+from mcpg.sources.registry import SessionScope
 from mcpg.text.json_values import JsonObject
 
 _T = TypeVar("_T")

@@ -28,9 +28,8 @@ from mcpg.gateway.snapshots import OnIndex
 from mcpg.review.lock_sources import ToolLock
 from mcpg.search.observer import Observer
 from mcpg.search.results import DEFAULT_LIMIT, NONE, EngineServices
-from mcpg.sources.arguments import SourceLike
 from mcpg.sources.client_config import Live
-from mcpg.sources.registry import Source
+from mcpg.sources.registry import Source, SourceLike
 from mcpg.values import format_count
 
 Answer = TypeVar("Answer")

@@ -7,6 +7,7 @@ query as it was given too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol, runtime_checkable
 
 from mcpg.net.http import Budget, Endpoint, EndpointError, Usage
@@ -51,26 +52,21 @@ class Normalizer(Protocol):
         """Return *query* as a short English query, or unchanged."""
 
 
+@dataclass(eq=False)
 class FunctionNormalizer:
     """A host's own function as a normaliser.
 
     Attributes:
         fingerprint: Identifies the function; differs where its answers would.
-        seconds: How long the function may take.
     """
 
-    def __init__(
-        self, function: Callable[[str], str], fingerprint: str, *, seconds: float = BUDGET.total
-    ) -> None:
-        self._function = function
-        self.fingerprint = fingerprint
-        self.seconds = seconds
-
-    def __repr__(self) -> str:
-        return f"FunctionNormalizer({self.fingerprint!r})"
+    function: Callable[[str], str] = field(repr=False)
+    fingerprint: str
+    _: KW_ONLY
+    seconds: float = field(default=BUDGET.total, repr=False)
 
     def rewrite(self, query: str) -> str:
-        return self._function(query)
+        return self.function(query)
 
 
 class ChatNormalizer:
@@ -78,7 +74,6 @@ class ChatNormalizer:
 
     Attributes:
         fingerprint: Endpoint, model, and a number that changes with the instructions.
-        seconds: How long a rewrite may take.
     """
 
     def __init__(
@@ -92,12 +87,8 @@ class ChatNormalizer:
     ) -> None:
         """Prepare requests to *model*; nothing is sent yet.
 
-        Args:
-            url: What `/chat/completions` stands below, such as `https://api.openai.com/v1`.
-            model: Name of the model there.
-            key: The API key, where one is needed.
-            budget: How long a rewrite may take.
-            endpoint: An endpoint made by the caller, instead of one from *url*, *key* and *budget*.
+        `/chat/completions` stands below *url*, such as `https://api.openai.com/v1`. An *endpoint*
+        made by the caller replaces *url*, *key* and *budget*.
 
         Raises:
             UsageError: *url* or *key* cannot be used.
@@ -114,15 +105,9 @@ class ChatNormalizer:
 
     @property
     def usage(self) -> Usage:
-        """The usage so far."""
         return self._endpoint.usage
 
     def rewrite(self, query: str) -> str:
-        """Return the rewrite of the model.
-
-        Raises:
-            EndpointError: No usable answer came in time.
-        """
         shown = query[:LONGEST_SENT].encode("utf-8", "replace").decode()
         payload: JsonObject = {
             "model": self._model,
@@ -133,14 +118,7 @@ class ChatNormalizer:
             "temperature": 0,
             "max_tokens": MOST_TOKENS,
         }
-        return self._read_text(self._endpoint.post("chat/completions", payload))
-
-    def close(self) -> None:
-        """Close connections that are kept for further queries."""
-        self._endpoint.close()
-
-    def _read_text(self, answer: JsonObject) -> str:
-        match answer:
+        match self._endpoint.post("chat/completions", payload):
             case {"choices": [{"message": {"refusal": str(refusal)}}, *_]} if refusal:
                 raise self._error(f"the model declines: {self._endpoint.quote(refusal)}")
             case {"choices": [{"finish_reason": "length"}, *_]}:
@@ -151,6 +129,9 @@ class ChatNormalizer:
                 raise self._error("the server answers with an error", kind="failed")
             case _:
                 raise self._error("the answer holds no message of a model")
+
+    def close(self) -> None:
+        self._endpoint.close()
 
     def _error(self, message: str, kind: str = "answer") -> Exception:
         return EndpointError(message, kind=kind, place=self._endpoint.display)

@@ -55,7 +55,7 @@ class HttpConnection:
     _is_cut: bool = False
 
     def trace(self, event: str, details: dict[str, Any]) -> None:
-        """Remember the socket once there is one; httpx calls this as it goes along."""
+        """Remember the socket once there is one, as the extension `trace` of httpx."""
         if event.endswith(_CONNECTED):
             self._socket = details["return_value"].get_extra_info("socket")
             if self._is_cut:
@@ -109,7 +109,6 @@ class ConnectionPool:
                 connection.client.close()
 
     def close(self) -> None:
-        """Close the connections that are not in use."""
         self._drop_inherited()
         with self._lock:
             free, self._free = self._free, []
@@ -143,7 +142,6 @@ class WorkDeadline:
         self._cut: Callable[[], None] | None = None
 
     def remaining(self) -> float:
-        """Return how many seconds are left, at least 0."""
         return max(0.0, self._end - time.monotonic())
 
     def sleep(self, seconds: float) -> bool:
@@ -164,7 +162,6 @@ class WorkDeadline:
                 self._cut = None
 
     def abandon(self) -> None:
-        """Give up the work."""
         with self._lock:
             self._abandoned.set()
             # Under the lock, so that nothing else uses the connection before this has returned.
@@ -245,7 +242,6 @@ class EndpointError(McpgError):
         kind: `missing` (httpx is not installed), `timeout` (the time budget is spent), `refused`
             (the server turns the request down), `failed` (it cannot be reached, breaks off, or is
             at fault itself), or `answer` (its answer cannot be understood).
-        wait: After how many seconds another attempt may succeed, `None` if none will.
     """
 
     wait: float | None = None
@@ -262,10 +258,7 @@ class Budget:
     """Time limits of a request, in seconds, and its retries.
 
     Attributes:
-        connect: Time to connect, for each attempt.
         read: Time between two pieces of the response.
-        total: Time for all attempts and the waits between them.
-        retries: Maximum number of retries after temporary failures.
     """
 
     connect: float = 5.0
@@ -280,14 +273,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """The requests sent to an endpoint and the tokens they took, in total.
-
-    Attributes:
-        requests: Requests sent, retries among them.
-        retries: Requests that repeat one that failed.
-        input_tokens: Tokens that servers report to have read.
-        output_tokens: Tokens that servers report to have written.
-    """
+    """The requests sent to an endpoint, retries among them, and the tokens they took, in total."""
 
     requests: int = 0
     retries: int = 0
@@ -330,9 +316,6 @@ def list_encodings(secret: str) -> tuple[str, ...]:
 
 class Secret:
     """An API key that appears in no representation of it, and can be masked in any text.
-
-    Attributes:
-        text: The key.
 
     Raises:
         UsageError: No header field can carry it.
@@ -405,8 +388,6 @@ class Endpoint:
 
     Attributes:
         display: The address, without anything secret.
-        budget: How long a request may take.
-        usage: The usage so far.
     """
 
     def __init__(
@@ -419,15 +400,10 @@ class Endpoint:
         proxy: str | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """Prepare requests; nothing is sent yet.
+        """Prepare requests to paths below *url*; nothing is sent yet.
 
-        Args:
-            url: Base address of all paths, such as `https://api.openai.com/v1`.
-            key: Bearer token, sent to this server only.
-            budget: Time limits and retries.
-            longest_answer: Maximum size of a response in bytes.
-            proxy: Address of a proxy; the environment is not read.
-            jitter: Returns numbers in [0, 1) that spread retries.
+        The *key* is a bearer token, *longest_answer* is in bytes, *proxy* is an address (the
+        environment is not read), and *jitter* returns numbers in [0, 1) that spread retries.
 
         Raises:
             UsageError: *url* or *key* cannot be used.
@@ -448,15 +424,10 @@ class Endpoint:
         return f"Endpoint({self.display!r})"
 
     def close(self) -> None:
-        """Close the connections that are kept for further requests."""
         self._pool.close()
 
     def post(self, path: str, payload: JsonObject) -> JsonObject:
-        """Post *payload* to *path* and return the JSON object of the answer.
-
-        Raises:
-            EndpointError: No usable answer came in time; its `kind` is the reason.
-        """
+        """Post *payload* to *path* and return the JSON object of the answer."""
         address, total = self._address.join(path), self.budget.total
         body = json.dumps(payload).encode()
         ended = within(total, lambda call: self._request(address, body, call))
@@ -508,7 +479,17 @@ class Endpoint:
             answer = self._send(place, body, call)
             if not 300 <= answer.status < 400:  # noqa: PLR2004 - the class of redirects
                 return self._read_object(answer, place)
-            place = _find_redirect_target(answer, place)
+            target, location = None, answer.headers.get("location", "")
+            if answer.status in _KEEPS_METHOD and location:
+                with suppress(UsageError, ValueError):
+                    target = parse_address(urljoin(place.parts.geturl(), location))
+            if target is None or target.origin != place.origin:
+                message = (
+                    f"the server answers with a redirect ({answer.status}) to another place, which"
+                    " is not followed, so that nobody else gets the key"
+                )
+                raise _error(message, "refused", place, "give the address that is redirected to")
+            place = target
         raise _error("the server redirects without end", "failed", address)
 
     def _send(self, address: Address, body: bytes, call: WorkDeadline) -> _HttpAnswer:
@@ -544,7 +525,6 @@ class Endpoint:
                 raise _error(self.quote(str(fault)), "failed", address) from None
 
     def _read_body(self, response: httpx.Response, address: Address) -> _HttpAnswer:
-        """Read the body of *response*, up to the bound on its size."""
         is_success = response.is_success
         longest = self._longest if is_success else _LONGEST_COMPLAINT
         content = bytearray()
@@ -558,7 +538,6 @@ class Endpoint:
         return _HttpAnswer(response.status_code, bytes(content), dict(response.headers))
 
     def _read_object(self, answer: _HttpAnswer, address: Address) -> JsonObject:
-        """Return the JSON object of an answer that is not a redirect."""
         if answer.status // 100 != 2:  # noqa: PLR2004 - the class of successes
             raise self._describe_refusal(answer, address)
         if answer.headers.get("content-encoding", "identity") != "identity":
@@ -602,7 +581,6 @@ def _error(message: str, kind: str, address: Address, remedy: str | None = None)
 
 
 def _import_httpx() -> ModuleType:
-    """Import httpx."""
     try:
         import httpx  # noqa: PLC0415 - an extra, and heavy
     except ImportError:
@@ -612,19 +590,3 @@ def _import_httpx() -> ModuleType:
             remedy=f"install it with: {install_command('llm')}",
         ) from None
     return httpx
-
-
-def _find_redirect_target(answer: _HttpAnswer, place: Address) -> Address:
-    location = answer.headers.get("location", "")
-    if answer.status in _KEEPS_METHOD and location:
-        with suppress(UsageError, ValueError):
-            target = parse_address(urljoin(place.parts.geturl(), location))
-            if target.origin == place.origin:
-                return target
-    raise _error(
-        f"the server answers with a redirect ({answer.status}) to another place, which is not"
-        " followed, so that nobody else gets the key",
-        "refused",
-        place,
-        "give the address that is redirected to",
-    )

@@ -20,11 +20,7 @@ _METADATA = IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32")
 
 
 class PrivateAddressError(Exception):
-    """A host has an address that is not public.
-
-    Attributes:
-        host: The host.
-    """
+    """A host has an address that is not public."""
 
     def __init__(self, host: str) -> None:
         super().__init__(host)

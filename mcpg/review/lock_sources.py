@@ -35,7 +35,7 @@ from mcpg.review.lock import (
     read_lock,
     stated_by_source,
 )
-from mcpg.sources import RawBundle, SourceBatch
+from mcpg.sources import RawFile, SourceBatch
 from mcpg.text.json_values import JsonObject
 
 _SHOWN = 80
@@ -160,12 +160,12 @@ def _find_texts(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator
             yield from (page.source for page in item.about)
 
 
-def _without(raw: RawBundle, dropped: Collection[SourceDocument]) -> RawBundle:
+def _without(raw: RawFile, dropped: Collection[SourceDocument]) -> RawFile:
     bundle = decode_bundle(raw.text, raw.place)
     kept = tuple(one for one in bundle.documents if as_authored(one) not in dropped)
     if len(kept) == len(bundle.documents):
         return raw
-    return RawBundle(encode_bundle(Bundle(kept, bundle.extension)).decode(), raw.place)
+    return RawFile(encode_bundle(Bundle(kept, bundle.extension)).decode(), raw.place)
 
 
 def change_diagnostics(

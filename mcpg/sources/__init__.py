@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from mcpg.sources.file_changes import source_signature
-from mcpg.sources.model import RawBundle, SourceBatch
-from mcpg.sources.read import is_failure, read_sources
+from mcpg.sources.model import RawFile, SourceBatch
+from mcpg.sources.read import is_failure, read_sources, source_signature
 
-__all__ = ["RawBundle", "SourceBatch", "is_failure", "read_sources", "source_signature"]
+__all__ = ["RawFile", "SourceBatch", "is_failure", "read_sources", "source_signature"]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import PurePath
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import unquote
 
 from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, warning
@@ -38,8 +38,28 @@ SessionSetting = Literal["client", "shared"]
 SESSION_SETTINGS: tuple[SessionSetting, ...] = ("client", "shared")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Configured:
+    """What programs and addresses have in common.
+
+    Attributes:
+        secrets: Texts that must not come back in what the server says of its tools.
+        timeout: Seconds for a call without progress, `None` for the default.
+        trust_hints: Whether lists of hints that it states count as the operator's.
+        sessions: `client` for a connection for each client session, `shared` for one of all,
+            `None` for what `mcpg.sources.registry` finds.
+        variables: The environment variables that were filled in, with their values.
+    """
+
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    timeout: float | None = None
+    trust_hints: bool = False
+    sessions: SessionSetting | None = None
+    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
 @dataclass(frozen=True, slots=True)
-class StdioServer:
+class StdioServer(_Configured):
     """A server that is a program, spoken to over its standard input and output.
 
     What may hold a secret is kept out of its repr.
@@ -47,16 +67,8 @@ class StdioServer:
     Attributes:
         place: How messages name it; holds no secret.
         name: The source id of its tools; `None` for what the server calls itself.
-        command: The program.
-        args: Its arguments.
         env: Environment variables beside the few that every server gets.
         cwd: The folder in which it runs, or `None` for the present one.
-        secrets: Texts that must not come back in what it says of its tools.
-        timeout: Seconds for a call without progress, `None` for the default.
-        trust_hints: Whether lists of hints that it states count as the operator's.
-        sessions: `client` for a connection for each client session, `shared` for one of all,
-            `None` for what `mcpg.sources.session_scope` finds.
-        variables: The environment variables that were filled in, with their values.
     """
 
     place: str
@@ -65,11 +77,6 @@ class StdioServer:
     args: tuple[str, ...] = field(default=(), repr=False)
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
     cwd: str | None = field(default=None, repr=False)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-    timeout: float | None = None
-    trust_hints: bool = False
-    sessions: SessionSetting | None = None
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def named_secrets(self) -> tuple[str, ...]:
@@ -78,22 +85,12 @@ class StdioServer:
 
 
 @dataclass(frozen=True, slots=True)
-class HttpServer:
-    """A server at an address.
+class HttpServer(_Configured):
+    """A server at an address, named as a `StdioServer`.
 
     Attributes:
-        place: How messages name it; holds no secret.
-        name: The source id of its tools; `None` for what the server calls itself.
-        url: Its address, `http` or `https`.
-        headers: Headers of every request.
         is_sse: Whether it speaks the older transport of two addresses.
-        secrets: Texts that must not come back in what it says of its tools.
         oauth: How mcpg is let in where the server wants OAuth; `None` for not at all.
-        timeout: Seconds for a call without progress, `None` for the default.
-        trust_hints: Whether lists of hints that it states count as the operator's.
-        sessions: `client` for a connection for each client session, `shared` for one of all,
-            `None` for what `mcpg.sources.session_scope` finds.
-        variables: The environment variables that were filled in, with their values.
     """
 
     place: str
@@ -101,12 +98,7 @@ class HttpServer:
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_sse: bool = False
-    secrets: tuple[str, ...] = field(default=(), repr=False)
     oauth: OAuth | None = OAuth()  # noqa: RUF009 - frozen
-    timeout: float | None = None
-    trust_hints: bool = False
-    sessions: SessionSetting | None = None
-    variables: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def named_secrets(self) -> tuple[str, ...]:
@@ -171,12 +163,7 @@ def secrets_in(args: Sequence[str]) -> tuple[str, ...]:
 
 
 def named_secrets(given: Mapping[str, str], words: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the texts that a name marks as secret, also where they are a part of another text.
-
-    Args:
-        given: Variables or headers.
-        words: Arguments, or an address.
-    """
+    """Return the texts that a name marks as secret, also where they are a part of another text."""
     stated = (f"{name}={value}" for name, value in given.items())
     whole = (value for name, value in given.items() if _is_secret(name))
     found = (*whole, *secrets_in([*words, *stated]))
@@ -192,8 +179,6 @@ class Live:
     """How servers are queried.
 
     Attributes:
-        environ: The environment from which variables are filled in.
-        headers: Headers for servers named by their address.
         timeout: Seconds that each server has, above 0.
         told: Gets how many servers are done, and of how many.
         tokens: The folder in which logins are kept, `None` when there are none.
@@ -212,9 +197,6 @@ class LoginOptions:
 
     Attributes:
         show: Shows an address to the user; may block, and runs in a thread.
-        port: Port of the redirect URI, 0 for any.
-        seconds: Time for the user.
-        step: Time for one response of a server, in seconds.
         scope: The scope in place of the configured one, words with spaces between; empty for that.
     """
 
@@ -227,12 +209,7 @@ class LoginOptions:
 
 @dataclass(frozen=True, slots=True)
 class LoginResult:
-    """The result of logging in.
-
-    Attributes:
-        is_new: Whether a login was made; not where the server requires none.
-        tools: Number of tools that the server offers.
-    """
+    """The result of logging in."""
 
     is_new: bool
     tools: int
@@ -244,11 +221,7 @@ _OF_EDITORS = ("workspaceFolder", "workspaceFolderBasename", "userHome", "pathSe
 
 
 def check_variables(text: str, place: str) -> None:
-    """Check that `${...}` in *text* can be filled in from some environment.
-
-    Raises:
-        SourceError: Something else stands in it.
-    """
+    """Raise a `SourceError` where a `${...}` in *text* can be filled in from no environment."""
     other = next((one for one in _OTHER.finditer(text) if not _VARIABLE.match(one[0])), None)
     if other is not None:
         what = "an environment variable reference"
@@ -272,13 +245,7 @@ def expand(
     """Fill in `${NAME}`, `${env:NAME}` and `${NAME:-default}` from *environ*.
 
     The default stands for a variable that is not set or empty, as in a shell. What is filled in is
-    not looked at again.
-
-    Args:
-        text: The text of the configuration.
-        environ: The environment.
-        place: Where the text stands, for messages.
-        used: Gets the variables that were filled in, with their values.
+    not looked at again; *used* gets these variables with their values.
 
     Raises:
         SourceError: A variable without default is not set, or something else stands in `${...}`,
@@ -354,11 +321,7 @@ def server_at(argument: str, live: Live) -> Server:
 
 
 def bare_address(address: str) -> str:
-    """Return the *address* without what may be secret in it: user, path and query.
-
-    Raises:
-        UsageError: It makes no sense.
-    """
+    """Return the *address* without what may be secret in it: user, path and query."""
     parts = split_address(address)
     host = parts.hostname if parts else None
     if not (parts and host):
@@ -388,7 +351,7 @@ _OURS_REMEDY = f'write "{_OURS}": {{"{_TRUST[0]}": true, "{_SESSIONS}": "client"
 
 
 def is_client_configuration(text: str, place: str = "") -> bool:
-    """Return whether the file at *place* is the configuration of an MCP client."""
+    """Return whether *text* is the configuration of an MCP client."""
     try:
         return names_servers(text, place)
     except SourceError:
@@ -424,14 +387,6 @@ def read_client_configuration(
 
     A server that cannot be used is reported as an error, a disabled one as information. What its
     client does and mcpg does not is a warning.
-
-    Args:
-        text: The whole file.
-        place: Its path, for messages.
-        environ: The environment from which variables are filled in.
-
-    Raises:
-        SourceError: The text is no such configuration.
     """
     repeated: set[str] = set()
     value = parse_configuration(text, place, repeated)
@@ -540,9 +495,8 @@ class _EntryFields:
         if not isinstance(listed, list | None):
             raise self.fail("its `args` are not a list", _REMEDY)
         args = tuple(self._scalar("args", item) for item in listed or ())
-        secrets = (*env.values(), *secrets_in(args), *self.used.values())
-        given = (command, args, env, cwd, secrets, self._timeout(), *self._ours(), self.used)
-        return StdioServer(self.place, name, *given)
+        common = self._read_common((*env.values(), *secrets_in(args)))
+        return StdioServer(self.place, name, command, args, env, cwd, **common)
 
     def address(self, name: str, *, is_sse: bool) -> HttpServer:
         url = next((url for key in _URLS if (url := self.text(key))), "")
@@ -556,10 +510,8 @@ class _EntryFields:
             raise self.fail("its `url` is not a URL", "write http://... or https://...")
         headers = self._texts("headers")
         oauth = read_oauth(self.entry, self.expand, self.fail)
-        own = oauth.secrets if oauth else ()
-        secrets = (*find_secrets(url, headers), *own, *self.used.values())
-        given = (url, headers, is_sse, secrets, oauth, self._timeout(), *self._ours(), self.used)
-        return HttpServer(self.place, name, *given)
+        common = self._read_common((*find_secrets(url, headers), *(oauth.secrets if oauth else ())))
+        return HttpServer(self.place, name, url, headers, is_sse, oauth, **common)
 
     def text(self, key: str, default: str = "") -> str:
         value = self.entry.get(key)
@@ -572,15 +524,23 @@ class _EntryFields:
     def fail(self, message: str, remedy: str) -> SourceError:
         return SourceError(message, place=self.place, remedy=remedy)
 
-    def _timeout(self) -> float | None:
-        """Return the seconds for a call; some clients write milliseconds."""
-        value = self.entry.get("timeout")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            return None
-        value = min(value, MAX_TIMEOUT * _MILLISECONDS)  # a whole number may be too long to divide
-        return float(value / _MILLISECONDS if value >= _MILLISECONDS else value)
+    def _read_common(self, secrets: Sequence[str]) -> dict[str, Any]:
+        """Return the fields of all servers, with *secrets* and the variables filled in."""
+        timeout, value = None, self.entry.get("timeout")
+        if not isinstance(value, bool) and isinstance(value, int | float) and value > 0:
+            # Some clients write milliseconds, and a whole number may be too long to divide.
+            value = min(value, MAX_TIMEOUT * _MILLISECONDS)
+            timeout = float(value / _MILLISECONDS if value >= _MILLISECONDS else value)
+        trusts, sessions = self._read_ours()
+        return {
+            "secrets": (*secrets, *self.used.values()),
+            "timeout": timeout,
+            "trust_hints": trusts,
+            "sessions": sessions,
+            "variables": self.used,
+        }
 
-    def _ours(self) -> tuple[bool, SessionSetting | None]:
+    def _read_ours(self) -> tuple[bool, SessionSetting | None]:
         """Return what the object `mcpg` holds, which no client reads: trust and sessions."""
         ours = self.entry.get(_OURS)
         if ours is None:

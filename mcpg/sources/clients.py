@@ -19,8 +19,6 @@ class ClientFile:
     """A place where a client keeps a configuration.
 
     Attributes:
-        client: Name of the client.
-        path: The file, absolute.
         shown: The file as people write it, with `~` for the home folder.
         is_local: Whether it lies in the working folder, and may come with the files of strangers.
     """
@@ -33,13 +31,7 @@ class ClientFile:
 
 @dataclass(frozen=True, slots=True)
 class FoundClient:
-    """A configuration that names servers.
-
-    Attributes:
-        file: Where it is.
-        servers: Names of the servers that can be used.
-        diagnostics: What is wrong with others.
-    """
+    """A configuration that names servers: those that can be used, and what is wrong with others."""
 
     file: ClientFile
     servers: tuple[str, ...]
@@ -89,14 +81,7 @@ _IN_FOLDER = (
 def client_files(
     folder: str, home: str, system: str, environ: Mapping[str, str]
 ) -> tuple[ClientFile, ...]:
-    """Return the places where clients keep their configurations, those of the user first.
-
-    Args:
-        folder: The working folder.
-        home: The user's home folder.
-        system: The operating system, as `sys.platform` has it.
-        environ: The environment, which may name other folders for configurations.
-    """
+    """Return the places where clients keep their configurations, those of the user first."""
     # By the XDG Base Directory Specification, a relative path counts as none.
     named = environ.get("XDG_CONFIG_HOME", "")
     applications = settings = named if posixpath.isabs(named) else _join_path(home, ".config")

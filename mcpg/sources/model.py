@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import Enum, auto
-from functools import partial
 from pathlib import Path, PurePath
 from typing import Any
 
 from mcpg.catalog.hints import read_hint_rules
 from mcpg.catalog.json_text import parse_json_documents
-from mcpg.catalog.manifest import ManifestTools, read_manifest
+from mcpg.catalog.manifest import read_manifest
 from mcpg.catalog.model import HintRule, SourceDocument, SourceKind, Tool
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
 from mcpg.files import MAX_BYTES, read_bytes
@@ -25,25 +24,11 @@ from mcpg.text.suggestions import suggest
 
 
 @dataclass(frozen=True, slots=True)
-class RawBundle:
-    """The text of a bundle file, not yet parsed.
+class RawFile:
+    """The text of a file, not yet parsed: of a bundle, of an RDF graph, or of observed calls.
 
     Attributes:
-        text: The whole file.
-        place: Its path, for messages.
-    """
-
-    text: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class RawGraph:
-    """The text of an RDF graph, not yet parsed.
-
-    Attributes:
-        text: The whole file.
-        place: Its path, for messages; its extension tells the format.
+        place: Its path, for messages; its extension tells the format of a graph.
     """
 
     text: str
@@ -55,10 +40,8 @@ class FailedSource:
     """A source that could not be read.
 
     Attributes:
-        place: How messages name it.
         names: Source ids that its tools have, or may have.
         is_named: Whether its tools have no other source id than *names*.
-        kind: How it is reached; `None` where that is not known.
     """
 
     place: str
@@ -68,30 +51,10 @@ class FailedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class ObservedFile:
-    """The text of a file of observed calls, not yet parsed.
-
-    Attributes:
-        text: The whole file.
-        place: Its path, for messages.
-    """
-
-    text: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
 class SourceBatch:
     """All that was read from one or more sources.
 
     Attributes:
-        tools: Tools of manifests, without ids.
-        rules: Rules of hints files.
-        documents: Markdown-LD documents, not yet parsed.
-        bundles: Bundle files, not yet parsed.
-        diagnostics: Problems that were survived.
-        failed: Sources that could not be read; a diagnostic has the reason of each.
-        observed: Files of observed calls, not yet parsed.
         graphs: RDF graphs, not yet parsed: `mcpg.graph.jsonld` makes documents of them.
         passed_over: Markdown files of folders that are no documents, without their texts.
         sources: How many files, modules and servers were read, with those that failed.
@@ -100,17 +63,16 @@ class SourceBatch:
     tools: tuple[Tool, ...] = ()
     rules: tuple[HintRule, ...] = ()
     documents: tuple[SourceDocument, ...] = ()
-    bundles: tuple[RawBundle, ...] = ()
+    bundles: tuple[RawFile, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     failed: tuple[FailedSource, ...] = ()
-    observed: tuple[ObservedFile, ...] = ()
-    graphs: tuple[RawGraph, ...] = ()
+    observed: tuple[RawFile, ...] = ()
+    graphs: tuple[RawFile, ...] = ()
     passed_over: tuple[SourceDocument, ...] = ()
     sources: int = field(default=0, compare=False)
 
     @classmethod
     def join(cls, parts: Iterable[SourceBatch]) -> SourceBatch:
-        """Put batches one after another."""
         batches = tuple(parts)
         joined = {
             one.name: tuple(item for batch in batches for item in getattr(batch, one.name))
@@ -213,11 +175,7 @@ def may_be_source(name: str) -> bool:
 
 
 def kind_in_folder(name: str, text: str, place: str) -> FileKind | None:
-    """Return what a file found in a folder is; `None` for Markdown that is no tool's document.
-
-    Raises:
-        SourceError: It is called like a bundle and is none, as after a cut.
-    """
+    """Return what a file found in a folder is; `None` for Markdown that is no tool's document."""
     lower = name.casefold()
     if _is_hints_name(lower):
         return FileKind.HINTS
@@ -305,10 +263,8 @@ def likeness(name: str, text: str) -> tuple[str, int] | None:
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
     keys = _keys_below(lines[first + 1 : first + _MOST_FRONT_LINES])
     if _ODD_FENCE.match(lines[first]) and keys:
-        return (
-            f"{_LIKE} its front matter must begin with a line of exactly three hyphens",
-            first + 1,
-        )
+        reason = "its front matter must begin with a line of exactly three hyphens"
+        return f"{_LIKE} {reason}", first + 1
     key = _KEY_LINE.match(lines[first])
     ends = [line.rstrip() for line in lines[first : first + _MOST_FRONT_LINES]]
     if key and "---" in ends and any(map(_FRONT_KEYS.match, (key[1], *keys))):
@@ -385,11 +341,7 @@ def missing_source(argument: str) -> NotFoundError:
 
 
 def as_list(arguments: Any) -> list[Any]:
-    """Return *arguments*, which are read more than once, as a list.
-
-    Raises:
-        UsageError: They are one value rather than several; a text would be read by its letters.
-    """
+    """Return *arguments*, which are read more than once, as a list; one value alone is an error."""
     if isinstance(arguments, str | bytes | Mapping) or not isinstance(arguments, Iterable):
         message = f"the sources are of type {type(arguments).__name__}"
         raise UsageError(message, place="SOURCE", remedy="use a list, also for one source")
@@ -405,13 +357,8 @@ class SourceText:
     """The text of one source.
 
     Attributes:
-        text: The whole text.
-        place: The file as the user would name it, for messages.
         path: Path of a document, relative to the folder that was named.
-        source_id: Source id that overrides what a manifest states, or `None`.
         stem_names_source: Whether the file's name can serve as source id.
-        trust_hints: Whether lists of hints that a server states in a manifest count as the
-            operator's.
     """
 
     text: str
@@ -422,33 +369,31 @@ class SourceText:
     trust_hints: bool = False
 
     def read_as(self, kind: FileKind) -> SourceBatch:
-        """Read the text as a source of *kind*.
-
-        Raises:
-            SourceError: It is broken.
-        """
-        if kind in (FileKind.MANIFEST, FileKind.OPENAPI):
-            return self._read_tools(kind)
-        if kind is FileKind.HINTS:
-            rules, noticed = read_hint_rules(self.text, self.place)
-            return SourceBatch(rules=rules, diagnostics=noticed)
-        if kind is FileKind.BUNDLE:
-            return SourceBatch(bundles=(RawBundle(self.text, self.place),))
-        if kind is FileKind.GRAPH:
-            return SourceBatch(graphs=(RawGraph(self.text, self.place),))
-        if kind is FileKind.OBSERVED:
-            return SourceBatch(observed=(ObservedFile(self.text, self.place),))
-        content = self.text.replace("\r\n", "\n").replace("\r", "\n")
-        return SourceBatch(documents=(SourceDocument(self.path, content, place=self.place),))
-
-    def _read_tools(self, kind: FileKind) -> SourceBatch:
-        read: Callable[..., ManifestTools] = partial(read_manifest, trust_hints=self.trust_hints)
-        if kind is FileKind.OPENAPI:
-            read = read_openapi
-        stem = PurePath(self.path).stem.strip() if self.stem_names_source else ""
-        given = {"default_source": stem or LOCAL_SOURCE, "source_id": self.source_id}
-        found = read(self.text, self.place, **given)
-        return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
+        text, place = self.text, self.place
+        match kind:
+            case FileKind.MANIFEST | FileKind.OPENAPI:
+                stem = PurePath(self.path).stem.strip() if self.stem_names_source else ""
+                given: dict[str, Any] = {
+                    "default_source": stem or LOCAL_SOURCE,
+                    "source_id": self.source_id,
+                }
+                if kind is FileKind.OPENAPI:
+                    found = read_openapi(text, place, **given)
+                else:
+                    found = read_manifest(text, place, trust_hints=self.trust_hints, **given)
+                return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
+            case FileKind.HINTS:
+                rules, noticed = read_hint_rules(text, place)
+                return SourceBatch(rules=rules, diagnostics=noticed)
+            case FileKind.BUNDLE:
+                return SourceBatch(bundles=(RawFile(text, place),))
+            case FileKind.GRAPH:
+                return SourceBatch(graphs=(RawFile(text, place),))
+            case FileKind.OBSERVED:
+                return SourceBatch(observed=(RawFile(text, place),))
+            case _:
+                content = text.replace("\r\n", "\n").replace("\r", "\n")
+                return SourceBatch(documents=(SourceDocument(self.path, content, place=place),))
 
 
 _MARKS = (
@@ -459,12 +404,7 @@ _MARKS = (
 
 
 def read_text(path: Path, place: str) -> str:
-    """Read the text of the file at *path*.
-
-    Raises:
-        SourceError: The file cannot be read, is larger than `MAX_BYTES`, or is no text.
-        NotFoundError: There is no such file.
-    """
+    """Read the text of the file at *path*."""
     try:
         data = read_bytes(path, MAX_BYTES)
     except InputError as fault:
@@ -473,11 +413,7 @@ def read_text(path: Path, place: str) -> str:
 
 
 def decode(data: bytes, place: str) -> str:
-    """Decode UTF-8, or UTF-16 that says so by its byte order mark.
-
-    Raises:
-        SourceError: The bytes are no such text, or too many.
-    """
+    """Decode UTF-8, or UTF-16 that says so by its byte order mark."""
     if len(data) > MAX_BYTES:
         message = f"holds more than {MAX_BYTES:,} bytes"
         raise SourceError(message, place=place, remedy="split it into smaller files")
@@ -495,11 +431,8 @@ class ServerListing:
     """What came of asking one server.
 
     Attributes:
-        batch: Its tools, or the diagnostic that says why there are none.
-        seconds: How long it took, from its start to its last tool.
         has_answered: Whether it told its tools, be they none.
         name: What it calls itself, "" for nothing; values of its configuration are hidden.
-        version: Its version, likewise.
         protocol: The version of the protocol that it speaks, "" where it did not answer.
     """
 

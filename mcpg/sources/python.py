@@ -24,7 +24,7 @@ from mcpg.catalog.model import Hints, Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, SourceError, UsageError, warning
 from mcpg.sources.authoring import read_mark
 from mcpg.sources.model import PYTHON
-from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject
 from mcpg.text.library_errors import install_command
 
 
@@ -33,11 +33,6 @@ def import_named_module(argument: str) -> tuple[ModuleType, str]:
 
     The current folder counts, as it does for `python -m`. What the module prints goes to standard
     error.
-
-    Raises:
-        NotFoundError: There is no such module.
-        SourceError: It cannot be imported.
-        UsageError: The argument is no name of a module.
     """
     _, _, named = argument.partition(":")
     name, _, attribute = named.partition(":")
@@ -74,12 +69,8 @@ def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
     """Import a module and read its functions.
 
     These are the functions that `mcpg.sources.authoring.tool` marks, or, where none is marked, the
-    public functions that the module defines; with an attribute, the function or the functions that
-    it holds.
-
-    Args:
-        argument: `python:package.module` or `python:package.module:attribute`.
-        source_id: Source id that overrides the name of the module.
+    public functions that the module defines; with an attribute, as `python:package.module:name`,
+    the function or the functions that it holds. *source_id* overrides the name of the module.
 
     Raises:
         NotFoundError: There is no such module or attribute.
@@ -93,11 +84,7 @@ def read_python(argument: str, source_id: str | None = None) -> ManifestTools:
 
 
 def find_functions(argument: str) -> tuple[str, Sequence[tuple[str, Callable[..., Any]]]]:
-    """Import a module; give its name, and the functions that `read_python` reads.
-
-    Raises:
-        McpgError: As for `read_python`.
-    """
+    """Import a module; give its name, and the functions that `read_python` reads."""
     module, attribute = import_named_module(argument)
     if attribute:
         return module.__name__, _find_at(module, attribute, argument)
@@ -112,15 +99,7 @@ def find_functions(argument: str) -> tuple[str, Sequence[tuple[str, Callable[...
 
 
 def read_functions(functions: Iterable[Callable[..., Any]], source_id: str) -> ManifestTools:
-    """Read functions that are there already.
-
-    Args:
-        functions: The functions, perhaps marked with `mcpg.sources.authoring.tool`.
-        source_id: Source id of the tools.
-
-    Raises:
-        UsageError: A library is not installed.
-    """
+    """Read *functions* that are there already, perhaps marked as tools."""
     _check_installed(source_id)
     named = [(plain_name(function), function) for function in functions]
     return _read(named, source_id, f"{source_id}:")
@@ -230,8 +209,8 @@ def _describe(
         name=tool_name(function, name),
         title=_whole(str(mark.get("title", "")).strip()) or None,
         description=_whole(str(mark.get("description", text))),
-        input_schema=_whole_object({"properties": {}, **schema}),
-        output_schema=_whole_object(returned) if returned else None,
+        input_schema=_whole({"properties": {}, **schema}),
+        output_schema=_whole(returned) if returned else None,
         hints=_hints(function, mark, place, noticed),
         place=place,
     )
@@ -245,7 +224,8 @@ def plain_name(function: Callable[..., Any]) -> str:
 def tool_name(function: Callable[..., Any], name: str) -> str:
     """Return the name of the tool that *function* is, which is called *name* where it stands."""
     mark = read_mark(function) or {}
-    return _whole(str(mark.get("name", "")).strip() or name)
+    name = str(mark.get("name", "")).strip() or name
+    return str(_whole(name))
 
 
 def _read_docstring(function: Callable[..., Any]) -> tuple[str, Mapping[str, str], str]:
@@ -266,7 +246,6 @@ def _read_docstring(function: Callable[..., Any]) -> tuple[str, Mapping[str, str
 def _return_schema(
     function: Callable[..., Any], place: str, noticed: list[Diagnostic]
 ) -> JsonObject | None:
-    """Return the schema of what *function* returns, `None` where nothing is said of it."""
     try:
         hints = get_type_hints(plain_function(function), include_extras=True)
         annotation = hints.get("return", Any)
@@ -298,7 +277,7 @@ def _hints(
     deprecated = isinstance(getattr(function, "__deprecated__", None), str)
     off = Hints(enabled_by_default=False if deprecated else None)
     known = {key: value for key, value in given.items() if key in HINT_KEYS}
-    return Hints.merge(hints_from(_whole_object(known)), off)
+    return Hints.merge(hints_from(_whole(known)), off)
 
 
 def _in_order(value: Any, plain: Callable[[Any], Any]) -> Any:
@@ -312,10 +291,5 @@ def _in_order(value: Any, plain: Callable[[Any], Any]) -> Any:
     return value
 
 
-def _whole(text: str) -> str:
-    return str(repair_surrogates(text, "", []))
-
-
-def _whole_object(value: JsonObject) -> JsonObject:
-    whole: JsonValue = repair_surrogates(value, "", [])
-    return whole if isinstance(whole, dict) else {}
+def _whole(value: Any) -> Any:
+    return repair_surrogates(value, "", [])

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import stat
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib.machinery import PathFinder
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -25,7 +30,7 @@ from mcpg.errors import (
     os_reason,
     warning,
 )
-from mcpg.files import exists, is_file, is_folder, text_of_path
+from mcpg.files import MAX_BYTES, exists, is_file, is_folder, text_of_path
 from mcpg.plugins.hooks import SourceContent, SourceKind, SourceRequest
 from mcpg.plugins.registry import Registered, load_reference, own_items, package_plugins
 from mcpg.sources.client_config import (
@@ -56,6 +61,7 @@ from mcpg.sources.model import (
 _STDIN_PLACE = "standard input"
 _HOST_PLACE = "tools of the host"
 _SERVER = "SOURCE"
+_NO_UNICODE = "the name of this file is not Unicode"
 
 
 def read_sources(
@@ -101,27 +107,20 @@ def read_sources(
     except UnicodeEncodeError as fault:
         message = f"the source id {source_id!a} is not valid Unicode"
         raise UsageError(message, remedy="write it in UTF-8") from fault
-    excluded = {os.path.realpath(path) for path in exclude}
-    options = ReadingOptions(source_id, stdin, live, imports, trust_hints, memo)
-    reader = _SourceReader(options, excluded)
+    excluded = frozenset(os.path.realpath(path) for path in exclude)
+    reader = _SourceReader(source_id, stdin, live, imports, trust_hints, memo, excluded)
     parts = [_read_held(arguments, source_id, trust_hints=trust_hints)]
-    for argument in dict.fromkeys(_named_sources(arguments)):
+    for one in arguments:
+        if not isinstance(one, str | os.PathLike | Mapping | Tool):
+            message = f"a source is of type {type(one).__name__}"
+            remedy = "use a path, an address, a Tool of mcpg, or a tool as an object of JSON"
+            raise UsageError(message, place=_SERVER, remedy=remedy)
+    paths = (os.fspath(one) for one in arguments if isinstance(one, str | os.PathLike))
+    for argument in dict.fromkeys(paths):
         parts.extend(find_kind(argument).read(reader, argument))
     if reader.servers and live is not None:
         parts.append(query_servers(reader.servers, live, source_id=source_id))
     return SourceBatch.join(parts)
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """How sources are read; see `read_sources`."""
-
-    source_id: str | None
-    stdin: Callable[[], bytes] | None
-    live: Live | None
-    imports: bool
-    trust_hints: bool
-    memo: BuildCache
 
 
 def _read_held(
@@ -148,34 +147,26 @@ def _as_object(value: object) -> dict[Any, Any]:
     raise TypeError(f"a value of type {type(value).__name__}")
 
 
-def _named_sources(arguments: Sequence[object]) -> Iterator[str]:
-    for argument in arguments:
-        if isinstance(argument, str | os.PathLike):
-            yield os.fspath(argument)
-        elif not isinstance(argument, Mapping | Tool):
-            message = f"a source is of type {type(argument).__name__}"
-            remedy = "use a path, an address, a Tool of mcpg, or a tool as an object of JSON"
-            raise UsageError(message, place=_SERVER, remedy=remedy)
-
-
+@dataclass(slots=True)
 class _SourceReader:
-    """Reads files, each once, and gathers the servers that are to be asked."""
+    """Reads files, each once, and gathers the servers that are to be asked; see `read_sources`."""
 
-    def __init__(self, options: ReadingOptions, excluded: Collection[str]) -> None:
-        self.servers: list[Server] = []
-        self._options = options
-        self._source_id = options.source_id
-        self._trust_hints = options.trust_hints
-        self._excluded = excluded
-        self._seen: set[str] = set()
+    source_id: str | None
+    stdin: Callable[[], bytes] | None
+    live: Live | None
+    imports: bool
+    trust_hints: bool
+    memo: BuildCache
+    excluded: frozenset[str]
+    servers: list[Server] = field(default_factory=list)
+    _seen: set[str] = field(default_factory=set)
 
     def standard_input(self, _: str) -> Iterator[SourceBatch]:
-        """Read what is piped in."""
-        if self._options.stdin is None:
+        if self.stdin is None:
             message = "`-` was given, but there is no standard input here"
             raise UsageError(message, remedy="give a path")
-        text = decode(self._options.stdin(), _STDIN_PLACE)
-        given = self._source_id, False, self._trust_hints
+        text = decode(self.stdin(), _STDIN_PLACE)
+        given = self.source_id, False, self.trust_hints
         source = SourceText(text, _STDIN_PLACE, "stdin.md", *given)
         yield replace(source.read_as(kind_of_named("", text, _STDIN_PLACE)), sources=1)
 
@@ -185,21 +176,19 @@ class _SourceReader:
         yield SourceBatch()
 
     def module(self, argument: str) -> Iterator[SourceBatch]:
-        """Import a module of Python."""
-        if not self._options.imports:
+        if not self.imports:
             message = "modules are not imported here: a bundle may come from anywhere"
             raise UsageError(message, place=argument, remedy="put it into a bundle: mcpg bundle")
         from mcpg.sources.python import read_python  # noqa: PLC0415 - an extra
 
-        found = read_python(argument, self._source_id)
+        found = read_python(argument, self.source_id)
         yield SourceBatch(tools=found.tools, diagnostics=found.diagnostics, sources=1)
 
-    def registered(self, argument: str) -> Iterator[SourceBatch]:
-        """Read a source of a kind that a plugin registers."""
+    def plugin_source(self, argument: str) -> Iterator[SourceBatch]:
         found, noticed = find_registered(argument)
         assert found is not None  # noqa: S101 - its kind was found
         kind = found.item
-        request = SourceRequest(argument, self._source_id, self._options.memo)
+        request = SourceRequest(argument, self.source_id, self.memo)
 
         def read() -> SourceBatch:
             content = load_reference(kind.read)(request)
@@ -212,7 +201,7 @@ class _SourceReader:
             if content.tools:
                 text = json.dumps([*content.tools], default=_as_object)
                 name = PurePath(kind.path(argument)).name or argument.partition(":")[2] or argument
-                tools = SourceText(text, argument, name, self._source_id).read_as(FileKind.MANIFEST)
+                tools = SourceText(text, argument, name, self.source_id).read_as(FileKind.MANIFEST)
             own = SourceBatch(
                 documents=documents, diagnostics=tuple(content.diagnostics), sources=1
             )
@@ -231,18 +220,21 @@ class _SourceReader:
         yield SourceBatch.join([SourceBatch(diagnostics=noticed), batch])
 
     def file(self, argument: str) -> Iterator[SourceBatch]:
-        """Read a file that the user named."""
         if not argument:
             raise missing_source(argument)
         location = Path(argument)
         try:
             text = read_text(location, argument)
         except NotFoundError:
-            raise _missing(argument) from None
+            fault = missing_source(argument)
+            # Plugins that failed might have read it.
+            told = "; ".join(one.message for one in find_registered(argument)[1])
+            remedy = f"{fault.remedy}; {told}" if told else fault.remedy
+            raise NotFoundError(fault.message, place=fault.place, remedy=remedy) from None
         if not self._is_new(os.path.realpath(location)):
             return
         name = text_of_path(location.name)
-        given = self._source_id, location.is_file(), self._trust_hints
+        given = self.source_id, location.is_file(), self.trust_hints
         source = SourceText(text, argument, name, *given)
         kind = kind_of_named(name, text, argument)
         if kind is FileKind.CLIENT:
@@ -256,23 +248,19 @@ class _SourceReader:
         servers, noticed = read_client_configuration(text, place, live.environ)
         failed: list[FailedSource] = []
         for item in filter(is_failure, noticed):
-            name = self._source_id or (item.place or "").removeprefix(f"{place}: ").strip()
+            name = self.source_id or (item.place or "").removeprefix(f"{place}: ").strip()
             failed.append(FailedSource(item.place or place, frozenset([name]), is_named=True))
         named = {server.name: server for server in self.servers}
-        for server in servers:
-            if server.name in named:
-                repeated = repeated_name(server, named[server.name])
-                noticed = (*noticed, repeated)
-            else:
-                self.servers.append(server)
+        self.servers += [one for one in servers if one.name not in named]
+        repeated = (repeated_name(one, named[one.name]) for one in servers if one.name in named)
+        noticed = (*noticed, *repeated)
         return SourceBatch(diagnostics=noticed, failed=tuple(failed), sources=len(failed))
 
     def _require_live(self, place: str) -> Live:
-        live = self._options.live
-        if live is None:
+        if self.live is None:
             message = "only `mcpg bundle` and `mcpg generate` query servers"
             raise SourceError(message, place=place, remedy="bundle their tools first")
-        return live
+        return self.live
 
     def folder(self, argument: str) -> Iterator[SourceBatch]:
         """Read the files of a folder; what cannot be used becomes a diagnostic."""
@@ -281,7 +269,7 @@ class _SourceReader:
         yield SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))
         for file in files:
             resolved = os.path.realpath(file.location)
-            if resolved not in self._excluded and self._is_new(resolved):
+            if resolved not in self.excluded and self._is_new(resolved):
                 yield self._in_folder(file)
 
     def _in_folder(self, file: FolderFile) -> SourceBatch:
@@ -300,14 +288,14 @@ class _SourceReader:
                 # As a rule it is an export of the tools that stand beside it.
                 message = "this RDF graph is not read: name the file itself to read it"
                 return SourceBatch(diagnostics=(info(Code.SOURCE_SKIPPED, message, file.place),))
-            given = self._source_id, True, self._trust_hints
+            given = self.source_id, True, self.trust_hints
             batch = SourceText(text, file.place, file.path, *given).read_as(kind)
             return replace(batch, sources=1)
         except McpgError as fault:
             advice = f" ({fault.remedy})" if fault.remedy else ""
             noticed = error(Code.SOURCE_LOAD_FAILED, f"{fault.message}{advice}", fault.place)
-            name = self._source_id or PurePath(file.path).stem
-            failed = FailedSource(file.place, frozenset([name]), bool(self._source_id))
+            name = self.source_id or PurePath(file.path).stem
+            failed = FailedSource(file.place, frozenset([name]), bool(self.source_id))
             return SourceBatch(diagnostics=(noticed,), failed=(failed,), sources=1)
 
     def _is_new(self, resolved: str) -> bool:
@@ -321,28 +309,13 @@ def is_failure(noticed: Diagnostic) -> bool:
     return noticed.code == Code.SOURCE_LOAD_FAILED and noticed.severity == Severity.ERROR
 
 
-def _missing(argument: str) -> NotFoundError:
-    """Return the error for a source that is not there, with the plugins that might have read it."""
-    fault = missing_source(argument)
-    told = "; ".join(one.message for one in find_registered(argument)[1])
-    return NotFoundError(
-        fault.message, place=fault.place, remedy=f"{fault.remedy}; {told}" if told else fault.remedy
-    )
-
-
 STDIN, SERVER, MODULE, REGISTERED = "standard input", "server", "module", "registered"
 FOLDER, FILE = "folder", "file"
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentKind:
-    """A kind of what names a source.
-
-    Attributes:
-        name: Its name.
-        test: Returns whether an argument is of this kind.
-        read: Reads it.
-    """
+    """A kind of what names a source: a test for an argument of it, and its reader."""
 
     name: str
     test: Callable[[str], bool]
@@ -353,10 +326,10 @@ KINDS = (
     ArgumentKind(STDIN, lambda one: one == "-", _SourceReader.standard_input),
     ArgumentKind(SERVER, is_address, _SourceReader.server),
     ArgumentKind(MODULE, lambda one: one.startswith(PYTHON), _SourceReader.module),
-    ArgumentKind(REGISTERED, lambda one: _find_own(one) is not None, _SourceReader.registered),
+    ArgumentKind(REGISTERED, lambda one: _find_own(one) is not None, _SourceReader.plugin_source),
     ArgumentKind(FOLDER, lambda one: bool(one) and is_folder(one), _SourceReader.folder),
     ArgumentKind(
-        REGISTERED, lambda one: find_registered(one)[0] is not None, _SourceReader.registered
+        REGISTERED, lambda one: find_registered(one)[0] is not None, _SourceReader.plugin_source
     ),
     ArgumentKind(FILE, lambda _: True, _SourceReader.file),
 )
@@ -369,9 +342,7 @@ def find_kind(argument: str) -> ArgumentKind:
     return next(one for one in KINDS if one.test(argument))
 
 
-def find_registered(
-    argument: str,
-) -> tuple[Registered[SourceKind] | None, tuple[Diagnostic, ...]]:
+def find_registered(argument: str) -> tuple[Registered[SourceKind] | None, tuple[Diagnostic, ...]]:
     """Return the kind of *argument* that a plugin registers, and plugins that failed."""
     own = _find_own(argument)
     if own is not None:
@@ -407,7 +378,6 @@ class FolderFile:
     """A file of a folder that may be a source.
 
     Attributes:
-        location: Where to open it.
         path: Its path relative to the folder, with `/`.
         place: The folder as given and the path, for messages.
     """
@@ -436,14 +406,13 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
         folders[:] = [name for name in folders if not name.startswith(".")]
         wanted = (name for name in names if not name.startswith(".") and may_be_source(name))
         found += [Path(here, name) for name in wanted]
-    for location in sorted(found, key=lambda item: _relative(item, folder)):
-        path = _relative(location, folder)
+    for path, location in sorted((one.relative_to(folder).as_posix(), one) for one in found):
         place = f"{_prefix(folder)}{path}"
         fault = _fault(location, root)
         if fault is None:
             files.append(FolderFile(location, text_of_path(path), place))
         else:
-            shown = place if _is_unicode(location.name) else ascii(place)[1:-1]
+            shown = ascii(place)[1:-1] if fault == _NO_UNICODE else place
             noticed.append(warning(Code.SOURCE_SKIPPED, f"{fault}; it is ignored", shown))
     noticed.extend(_unreadable(fault, folder) for fault in failed)
     return tuple(files), tuple(noticed)
@@ -451,8 +420,10 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
 
 def _fault(location: Path, root: str) -> str | None:
     """Return why a file of the folder *root* cannot be a source, or `None`."""
-    if not _is_unicode(location.name):
-        return "the name of this file is not Unicode"
+    try:
+        os.fsencode(location.name).decode("utf-8")
+    except UnicodeDecodeError:
+        return _NO_UNICODE
     if location.is_symlink() and not Path(os.path.realpath(location)).is_relative_to(root):
         return "this link points outside its folder"
     if exists(location) and not is_file(location):
@@ -462,15 +433,11 @@ def _fault(location: Path, root: str) -> str | None:
 
 def _unreadable(fault: OSError, folder: str) -> Diagnostic:
     message = f"this folder cannot be read: {os_reason(fault)}"
-    path = _relative(Path(str(fault.filename)), folder)
+    path = Path(str(fault.filename)).relative_to(folder).as_posix()
     if path == ".":
         remedy = "check its permissions"
         raise SourceError(message, place=folder, remedy=remedy) from fault
     return error(Code.SOURCE_LOAD_FAILED, message, f"{_prefix(folder)}{path}")
-
-
-def _relative(location: Path, folder: str) -> str:
-    return location.relative_to(folder).as_posix()
 
 
 def _prefix(folder: str) -> str:
@@ -481,9 +448,152 @@ def _prefix(folder: str) -> str:
     return shown if shown.endswith("/") else f"{shown}/"
 
 
-def _is_unicode(name: str) -> bool:
+_CHUNK = 1 << 18
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class _UnsupportedSourceError(Exception):
+    """Something whose reading depends on more than names and contents."""
+
+
+def source_signature(
+    arguments: Sequence[str], *, source_id: str | None = None, exclude: Collection[str] = ()
+) -> str | None:
+    """Sign everything that `read_sources` would read, with the arguments that it depends on.
+
+    Equal signatures mean equal sources, wherever they stand: names, relative places and contents
+    count, times do not. Nothing is parsed. Standard input, links, and files that cannot be read
+    have no signature: then it is `None`.
+    """
+    digest = hashlib.sha256(repr(source_id).encode())
+    excluded = {os.path.realpath(path) for path in exclude}
     try:
-        os.fsencode(name).decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+        kinds = {find_kind(argument).name for argument in arguments}
+        if "" in arguments or not kinds <= {FOLDER, FILE}:
+            return None
+        places = [os.path.realpath(argument) for argument in arguments]
+        for argument, place in zip(arguments, places, strict=True):
+            has_files = is_folder(place)
+            # How places lie to each other decides which files are reached twice.
+            name = "/" if has_files else Path(argument).name
+            _add_name(digest, f"{name}\0{os.path.relpath(place, places[0])}", 0)
+            if not has_files and not is_file(place):  # what is read from a pipe is gone
+                return None
+            found = _files_below(place, "", excluded) if has_files else [("", place)]
+            for below, path in found:
+                _add_file(digest, below, path)
+    except (_UnsupportedSourceError, OSError, ValueError):
+        return None
+    return digest.hexdigest()
+
+
+def _add_name(digest: hashlib._Hash, name: str, size: int) -> None:
+    """Add the name of what has so many bytes, which are to follow."""
+    raw = os.fsencode(name)
+    digest.update(b"%d %d " % (len(raw), size))
+    digest.update(raw)
+
+
+def _files_below(folder: str, prefix: str, excluded: Collection[str]) -> Iterator[tuple[str, str]]:
+    with os.scandir(folder) as found:
+        entries = sorted(found, key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir():
+            # A folder behind a link is none of the sources.
+            if not entry.is_symlink():
+                yield from _files_below(entry.path, f"{prefix}{entry.name}/", excluded)
+        elif may_be_source(entry.name) and entry.path not in excluded:
+            if not entry.is_file(follow_symlinks=False):
+                raise _UnsupportedSourceError
+            yield f"{prefix}{entry.name}", entry.path
+
+
+def _add_file(digest: hashlib._Hash, name: str, path: str) -> None:
+    # Ten thousand times, `open` would take as long as everything else together.
+    handle = os.open(path, _READ)
+    try:
+        data = os.read(handle, _CHUNK)
+        size = len(data) if len(data) < _CHUNK else os.fstat(handle).st_size
+        if size > MAX_BYTES:
+            raise _UnsupportedSourceError
+        _add_name(digest, name, size)
+        digest.update(data)
+        left = size - len(data)
+        while left and (data := os.read(handle, _CHUNK)):
+            digest.update(data)
+            left -= len(data)
+        if left:  # it was changed meanwhile
+            raise _UnsupportedSourceError
+    finally:
+        os.close(handle)
+
+
+Stamp = tuple[int, int, int]
+"""Size, time of the last change in nanoseconds, and number of a file."""
+
+_FOREIGN = frozenset({"node_modules", "__pycache__", "site-packages"})
+_OWN = __name__.partition(".")[0]
+
+
+def watched_files(sources: Iterable[str], exclude: Collection[str] = ()) -> dict[str, Stamp]:
+    """Return the files that *sources* are read from, with what tells whether they have changed.
+
+    Servers and standard input are none. What cannot be looked at counts as missing.
+    """
+    excluded = {os.path.realpath(path) for path in exclude}
+    found: dict[str, Stamp] = {}
+    for source in sources:
+        for path in _iterate_files(source):
+            real = os.path.realpath(path)
+            with suppress(OSError, ValueError):
+                known = os.stat(real)  # noqa: PTH116 - thousands of times
+                if real not in excluded and stat.S_ISREG(known.st_mode):
+                    found[real] = (known.st_size, known.st_mtime_ns, known.st_ino)
+    return found
+
+
+def _iterate_files(source: str) -> Iterator[str]:
+    kind = find_kind(source).name if source and "\0" not in source else STDIN
+    if kind == MODULE:
+        # The file or the folders of the package that `python:package.module` begins with.
+        top = source.removeprefix(PYTHON).partition(":")[0].partition(".")[0]
+        spec = PathFinder.find_spec(top, [str(Path.cwd()), *sys.path])
+        found = [spec.origin] if spec is not None else []
+        for path in (spec and spec.submodule_search_locations) or filter(None, found):
+            yield from _below(path, lambda name: name.endswith(".py"))
+    elif kind == REGISTERED:
+        yield from _below(registered_path(source), lambda _: True)
+    elif kind in (FOLDER, FILE):
+        yield from _below(source, may_be_source)
+
+
+def _below(path: str, is_wanted: Callable[[str], bool]) -> Iterator[str]:
+    """Return the file at *path*, or the wanted files below the folder there."""
+    if not Path(path).is_dir():
+        yield path
+        return
+    for here, folders, names in os.walk(path):
+        folders[:] = [one for one in folders if one[0] != "." and one not in _FOREIGN]
+        for name in names:
+            if name[0] != "." and is_wanted(name):
+                yield f"{here}{os.sep}{name}"
+
+
+def changed_files(before: Mapping[str, Stamp], after: Mapping[str, Stamp]) -> list[str]:
+    """Return the files that were added, changed or removed, sorted."""
+    both = before.keys() | after.keys()
+    return sorted(path for path in both if before.get(path) != after.get(path))
+
+
+def forget_modules(changed: Collection[str]) -> None:
+    """Have Python import anew the packages of which a file has *changed*."""
+    stale = {
+        name.partition(".")[0]
+        for name, module in [*sys.modules.items()]
+        if (file := getattr(module, "__file__", None)) and os.path.realpath(file) in changed
+    }
+    for name in [*sys.modules]:
+        if name.partition(".")[0] in stale - {_OWN}:
+            del sys.modules[name]

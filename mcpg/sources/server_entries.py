@@ -55,16 +55,7 @@ def mentions_servers(text: str, place: str) -> bool:
 
 
 def parse_configuration(text: str, place: str, repeated: set[str]) -> JsonValue:
-    """Parse the configuration of a client.
-
-    Args:
-        text: The whole file.
-        place: Its path, whose ending tells TOML and YAML from JSON.
-        repeated: Gets every key that stands more than once in one object of JSON.
-
-    Raises:
-        SourceError: The file is broken.
-    """
+    """Parse the configuration of a client; *repeated* gets keys that repeat in an object."""
     suffix = PurePath(place).suffix.casefold()
     if suffix == ".toml":
         try:
@@ -86,10 +77,7 @@ def parse_configuration(text: str, place: str, repeated: set[str]) -> JsonValue:
 def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") -> JsonObject | None:
     """Return the entries of servers by their names, `None` where a configuration has none.
 
-    Args:
-        value: The configuration.
-        environ: The environment, which may hold what an entry passes on if it is there.
-        place: Its path, which may tell the client.
+    The *environ*ment may hold what an entry passes on, and the *place* of the file tell the client.
     """
     found = _find_entries(value, environ) if isinstance(value, dict) else None
     if found is None:
@@ -253,7 +241,6 @@ def _with_timeout(entry: JsonObject, value: JsonValue, unit: float) -> JsonObjec
 
 
 def _with_bare_variables(value: JsonValue, environ: Mapping[str, str]) -> JsonValue:
-    """Return *value* with `${NAME}` for each `$NAME` that is set."""
     return _map_texts(
         value,
         lambda text: _BARE_VARIABLE.sub(
@@ -305,18 +292,13 @@ class OAuth:
     """How mcpg is let in to a server that requires OAuth; all but the grant may be empty.
 
     Attributes:
-        grant: One of `GRANTS`; for `AUTHORIZATION_CODE`, `mcpg login` must have been run.
         client_id: The client as which mcpg is registered; empty when it registers itself.
-        client_secret: The secret of that client.
-        scope: The requested scopes, with spaces between; empty for what the server names.
         method: How the client authenticates, one of `METHODS`.
         issuer: The authorisation server to which the client belongs; empty for the origin of the
             server itself. A secret is sent to no other.
         redirect: The address on this machine that is registered for the client, where a browser
             comes back to; empty for any port.
-        private_key: The private key of the client, in PEM.
         private_key_file: The file that contains this key, in its place.
-        algorithm: The algorithm of the key, one of `ALGORITHMS`.
         assertion: The assertion that an identity provider has issued for the client.
         assertion_file: The file that contains this assertion, in its place.
     """
@@ -336,21 +318,17 @@ class OAuth:
 
     @property
     def has_key(self) -> bool:
-        """Whether the client has a private key."""
         return bool(self.private_key or self.private_key_file)
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The texts that must not be shown."""
         return self.client_secret, self.private_key, self.assertion
 
 
 def find_problem(oauth: OAuth, quoted: Callable[[str], str]) -> tuple[str, str] | None:
-    """Return a message and a remedy where fields of *oauth* are missing or contradict each other.
+    """Return message and remedy where fields of *oauth* are missing or contradict each other.
 
-    Args:
-        oauth: The settings.
-        quoted: Returns the name of a field as the configuration spells it.
+    *quoted* returns the name of a field as the configuration spells it.
     """
     for names in (("client_secret", *_PRIVATE_KEY_MEMBERS), _ASSERTIONS):
         given = [name for name in names if getattr(oauth, name)]
@@ -397,6 +375,25 @@ _SHOWN = {
     "redirecturi": "redirectUri",
 }
 _MOST_PORT = 65535
+_OAUTH_MEMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "grant": (("grant", "granttype"), GRANTS),
+    "client_id": (("clientid",), ()),
+    "client_secret": (("clientsecret",), ()),
+    "scope": (("scope",), ()),
+    "method": (("authmethod", "tokenendpointauthmethod"), METHODS),
+    "issuer": (("issuer",), ()),
+    "redirect": (("redirecturi",), ()),
+    "private_key": (("privatekey",), ()),
+    "private_key_file": (("privatekeyfile",), ()),
+    "algorithm": (("algorithm",), ALGORITHMS),
+    "assertion": (("assertion",), ()),
+    "assertion_file": (("assertionfile",), ()),
+}
+"""The members of `OAuth`: their plain names in configurations, and what they may be."""
+
+_NEVER_WRITTEN = ("private_key", "assertion")
+"""Secrets that must not be part of the file."""
+
 _LONG_GRANTS = {"urn:ietf:params:oauth:grant_type:jwt_bearer": JWT_BEARER}
 _OAUTH_REMEDY = "see the documentation of mcpg for its layout"
 
@@ -406,13 +403,7 @@ def read_oauth(
 ) -> OAuth | None:
     """Read how a server lets mcpg in; `None` when the entry wants no OAuth.
 
-    Args:
-        entry: The entry of the server.
-        fill: Fills in variables.
-        fail: Makes the error from a message and a remedy.
-
-    Raises:
-        SourceError: A member makes no sense.
+    Variables are filled in by *fill*, and errors made of message and remedy by *fail*.
     """
     said = entry.get("oauth", entry.get("auth"))
     if said is False:
@@ -422,7 +413,24 @@ def read_oauth(
         return None
     flat = _plain(entry)
     beside = {key[5:]: value for key, value in flat.items() if key.startswith("oauth")}
-    return _OAuthMembers({**beside, **members}, fill, fail).read()
+    members = {**beside, **members}
+    members.setdefault("scope", members.get("scopes"))
+    given: dict[str, str] = {}
+    for name in _OAUTH_MEMBERS:
+        port = members.get("callbackport")
+        if name != "redirect" or port is None:
+            given[name] = _read_member(members, name, fill, fail)
+        elif isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _MOST_PORT:
+            raise fail("the `callbackPort` of its `oauth` is not a port", "write a number")
+        else:
+            given[name] = f"http://localhost:{port}/callback"
+    found = OAuth(**given)
+    problem = find_problem(
+        found, lambda name: f"`{_SHOWN.get(plain := name.replace('_', ''), plain)}`"
+    )
+    if problem is not None:
+        raise fail(f"its `oauth` {problem[0]}", problem[1])
+    return replace(found, method=PRIVATE_KEY_JWT) if found.has_key else found
 
 
 def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -432,73 +440,29 @@ def _plain(members: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _OAuthMembers:
-    """What is said of OAuth, by plain names."""
-
-    members: Mapping[str, JsonValue]
-    fill: Callable[[str], str]
-    fail: Callable[[str, str], SourceError]
-
-    def read(self) -> OAuth:
-        scope = self.members.get("scope", self.members.get("scopes"))
-        words = scope if isinstance(scope, list) else [scope or ""]
-        found = OAuth(
-            grant=self._choice(GRANTS, "grant", "granttype"),
-            client_id=self._text("clientid"),
-            client_secret=self._text("clientsecret"),
-            scope=" ".join(self._expand("scope", word) for word in words).strip(),
-            method=self._choice(METHODS, "authmethod", "tokenendpointauthmethod"),
-            issuer=self._text("issuer"),
-            redirect=self._redirect(),
-            private_key=self._variable("privatekey"),
-            private_key_file=self._text("privatekeyfile"),
-            algorithm=self._choice(ALGORITHMS, "algorithm"),
-            assertion=self._variable("assertion"),
-            assertion_file=self._text("assertionfile"),
-        )
-        problem = find_problem(
-            found, lambda name: f"`{_SHOWN.get(plain := name.replace('_', ''), plain)}`"
-        )
-        if problem is not None:
-            raise self.fail(f"its `oauth` {problem[0]}", problem[1])
-        return replace(found, method=PRIVATE_KEY_JWT) if found.has_key else found
-
-    def _choice(self, choices: tuple[str, ...], *keys: str) -> str:
-        written = self._text(*keys).replace("-", "_")
-        found = _LONG_GRANTS.get(written, written) or choices[0]
-        if found not in choices:
-            message = f"the `{_SHOWN.get(keys[0], keys[0])}` of its `oauth` is not a known value"
-            raise self.fail(message, f"write {' or '.join(choices)}")
-        return found
-
-    def _variable(self, key: str) -> str:
-        """Return a secret, which must not be part of the file.
-
-        Raises:
-            SourceError: It is.
-        """
-        written = self.members.get(key)
-        if isinstance(written, str) and written and "${" not in written:
-            shown = _SHOWN.get(key, key)
-            remedy = f"write ${{NAME}} in its place, and set that variable, or use `{shown}File`"
-            raise self.fail(f"the `{shown}` of its `oauth` contains a secret", remedy)
-        return self._text(key)
-
-    def _redirect(self) -> str:
-        port = self.members.get("callbackport")
-        if port is None:
-            return self._text("redirecturi")
-        if isinstance(port, bool) or not isinstance(port, int) or not 0 < port <= _MOST_PORT:
-            raise self.fail("the `callbackPort` of its `oauth` is not a port", "write a number")
-        return f"http://localhost:{port}/callback"
-
-    def _text(self, *keys: str) -> str:
-        value = next((self.members[key] for key in keys if self.members.get(key)), "")
-        return self._expand(keys[0], value).strip()
-
-    def _expand(self, key: str, value: JsonValue) -> str:
-        if not isinstance(value, str):
-            shown = _SHOWN.get(key, key)
-            raise self.fail(f"the `{shown}` of its `oauth` is not a string", _OAUTH_REMEDY)
-        return self.fill(value)
+def _read_member(
+    members: Mapping[str, JsonValue],
+    name: str,
+    fill: Callable[[str], str],
+    fail: Callable[[str, str], SourceError],
+) -> str:
+    keys, choices = _OAUTH_MEMBERS[name]
+    shown = _SHOWN.get(keys[0], keys[0])
+    written = next((members[key] for key in keys if members.get(key)), "")
+    if name in _NEVER_WRITTEN and isinstance(written, str) and written and "${" not in written:
+        remedy = f"write ${{NAME}} in its place, and set that variable, or use `{shown}File`"
+        raise fail(f"the `{shown}` of its `oauth` contains a secret", remedy)
+    words: list[str] = []
+    for one in written if name == "scope" and isinstance(written, list) else [written]:
+        if not isinstance(one, str):
+            raise fail(f"the `{shown}` of its `oauth` is not a string", _OAUTH_REMEDY)
+        words.append(fill(one))
+    text = " ".join(words).strip()
+    if not choices:
+        return text
+    text = text.replace("-", "_")
+    text = _LONG_GRANTS.get(text, text) or choices[0]
+    if text not in choices:
+        message = f"the `{shown}` of its `oauth` is not a known value"
+        raise fail(message, f"write {' or '.join(choices)}")
+    return text

@@ -22,7 +22,7 @@ from mcpg.errors import Code
 from mcpg.graph.iris import node_iri
 from mcpg.graph.terms import RdfLiteral
 from mcpg.graph.triples import triples_of
-from mcpg.sources import RawBundle, SourceBatch, read_sources
+from mcpg.sources import RawFile, SourceBatch, read_sources
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +72,7 @@ def edges_of_graph(assembly: Assembly) -> Edges:
 def assert_reads_back(assembly: Assembly) -> None:
     """Assert that whoever reads the bundle reads what the authors wrote, and bundles the same."""
     data = encode_bundle(bundle_of(assembly))
-    again = assemble(SourceBatch(bundles=(RawBundle(data.decode(), "graph.mdld.json"),)))
+    again = assemble(SourceBatch(bundles=(RawFile(data.decode(), "graph.mdld.json"),)))
     written = [one.content.replace("\r\n", "\n") for one in assembly.texts]
     assert [one.content for one in again.texts] == written
     assert again.documents == assembly.documents

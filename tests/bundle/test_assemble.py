@@ -29,7 +29,7 @@ from mcpg.engine.loading import compile_assembly
 from mcpg.errors import BundleError, Code, Severity
 from mcpg.relations.edges import EdgeOrigin
 from mcpg.review.lock_sources import collect_statements
-from mcpg.sources import RawBundle, SourceBatch, read_sources
+from mcpg.sources import RawFile, SourceBatch, read_sources
 
 if TYPE_CHECKING:
     import random
@@ -78,7 +78,7 @@ def codes(assembly: Assembly) -> list[str]:
 
 def as_bundle(assembly: Assembly) -> SourceBatch:
     """Return the bundle as a source."""
-    return SourceBatch(bundles=(RawBundle(data(assembly).decode(), "graph.mdld"),))
+    return SourceBatch(bundles=(RawFile(data(assembly).decode(), "graph.mdld"),))
 
 
 def author(path: str, content: str, **members: Any) -> SourceDocument:
@@ -209,7 +209,7 @@ class TestRoundTrip:
 
     def test_damaged_bundle_is_refused(self) -> None:
         """A bundle that is damaged is an error, never half a catalogue."""
-        raw = RawBundle(data(manifest()).decode().replace("orders", "others"), "graph.mdld")
+        raw = RawFile(data(manifest()).decode().replace("orders", "others"), "graph.mdld")
         with pytest.raises(BundleError, match="do not match its content hash"):
             assemble(SourceBatch(tools=SHOP, bundles=(raw,)))
 
@@ -236,7 +236,7 @@ class TestSchemasInBundles:
     def test_generated_schemas_take_one_line_each(self) -> None:
         """In a bundle alone: the texts for folders, also those from a bundle, are indented."""
         direct = manifest()
-        old = RawBundle(encode_bundle(Bundle(direct.texts)).decode(), "old.mdld")
+        old = RawFile(encode_bundle(Bundle(direct.texts)).decode(), "old.mdld")
         for found in (direct, assemble(as_bundle(direct)), assemble(SourceBatch(bundles=(old,)))):
             lines = [one for text in bundle_of(found).documents for one in fences(text.content)]
             assert len(lines) == 5
@@ -268,7 +268,7 @@ class TestSchemasInBundles:
     def test_a_bundle_of_before_is_the_same_catalogue(self) -> None:
         """Its index, and what is compared with a lock, are those of a new bundle."""
         direct = manifest()
-        old = RawBundle(encode_bundle(Bundle(direct.texts)).decode(), "graph.mdld")
+        old = RawFile(encode_bundle(Bundle(direct.texts)).decode(), "graph.mdld")
         before, after = assemble(SourceBatch(bundles=(old,))), assemble(as_bundle(direct))
         assert compile_assembly(before) == compile_assembly(after)
         assert collect_statements(before) == collect_statements(after)
@@ -276,7 +276,7 @@ class TestSchemasInBundles:
     def test_two_forms_of_a_document_count_once(self) -> None:
         """A folder, a bundle of before and a new one repeat no tool."""
         direct = manifest()
-        old = RawBundle(encode_bundle(Bundle(direct.texts)).decode(), "old.mdld")
+        old = RawFile(encode_bundle(Bundle(direct.texts)).decode(), "old.mdld")
         batch = as_bundle(direct)
         both = assemble(
             replace(batch, documents=tuple(direct.texts), bundles=(*batch.bundles, old))

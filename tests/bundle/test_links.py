@@ -15,7 +15,7 @@ from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.errors import Code
 from mcpg.index import Index
-from mcpg.sources import RawBundle, SourceBatch
+from mcpg.sources import RawFile, SourceBatch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,7 +87,7 @@ def test_what_authors_state_goes_before_what_is_inferred() -> None:
             inferred[0],
         ]
         data = encode_bundle(bundle_of(found)).decode()
-        again = assemble(SourceBatch(bundles=(RawBundle(data, "graph.mdld"),)))
+        again = assemble(SourceBatch(bundles=(RawFile(data, "graph.mdld"),)))
         assert again.relations == found.relations
 
 
@@ -98,7 +98,7 @@ def test_texts_stay_to_the_byte() -> None:
     assert found.texts[0].content == f"---\n{text.replace('~', '---')}"
     assert edges(found, "two") == [("nextStep", "one", 1.0, "")]
     data = encode_bundle(bundle_of(found))
-    again = assemble(SourceBatch(bundles=(RawBundle(data.decode(), "graph.mdld"),)))
+    again = assemble(SourceBatch(bundles=(RawFile(data.decode(), "graph.mdld"),)))
     assert again.relations == found.relations
     assert encode_bundle(bundle_of(again)) == data
 

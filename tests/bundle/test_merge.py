@@ -10,7 +10,7 @@ from builders import make_tool
 from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code
-from mcpg.sources import RawBundle, SourceBatch
+from mcpg.sources import RawFile, SourceBatch
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOLS = tuple(
@@ -41,7 +41,7 @@ def tool_ids(found: Assembly) -> list[str]:
 def reread(found: Assembly) -> Assembly:
     """Write the bundle and assemble it again."""
     data = encode_bundle(bundle_of(found)).decode()
-    return assemble(SourceBatch(bundles=(RawBundle(data, "graph.mdld"),)))
+    return assemble(SourceBatch(bundles=(RawFile(data, "graph.mdld"),)))
 
 
 def test_a_file_called_like_a_tool_is_about_it() -> None:

@@ -22,7 +22,7 @@ from mcpg.bundle import (
 )
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, Severity
-from mcpg.sources import RawBundle, SourceBatch, read_sources
+from mcpg.sources import RawFile, SourceBatch, read_sources
 
 if TYPE_CHECKING:
     import random
@@ -48,7 +48,7 @@ def made(*documents: tuple[str, str], tools: Any = (), source_id: str | None = N
 def reread(*assemblies: Assembly) -> Assembly:
     """Write bundles and assemble them again, as one."""
     texts = [encode_bundle(bundle_of(one)).decode() for one in assemblies]
-    return assemble(SourceBatch(bundles=tuple(RawBundle(text, "graph.mdld") for text in texts)))
+    return assemble(SourceBatch(bundles=tuple(RawFile(text, "graph.mdld") for text in texts)))
 
 
 def said(assembly: Assembly) -> Any:
@@ -115,7 +115,7 @@ def test_a_folder_says_what_its_bundle_says(tmp_path: Path, front: str, uri: str
             SourceDocument("zoo/bee.md", links),
         )
     )
-    found = assemble(SourceBatch(bundles=(RawBundle(encode_bundle(bundle).decode(), "graph"),)))
+    found = assemble(SourceBatch(bundles=(RawFile(encode_bundle(bundle).decode(), "graph"),)))
     apply_plan(plan_folder(tmp_path, found.texts))
     again = assemble(read_sources([tmp_path]))
     assert said(again) == said(found)

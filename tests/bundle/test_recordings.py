@@ -23,7 +23,7 @@ from mcpg.graph.iris import node_iri
 from mcpg.graph.terms import KB_MEMBER_OF, KB_NEXT_STEP, KB_RELATED_TO
 from mcpg.graph.triples import triples_of
 from mcpg.relations.edges import EdgeKind
-from mcpg.sources.model import RawBundle, SourceBatch
+from mcpg.sources.model import RawFile, SourceBatch
 
 RECORDED = Path(__file__).parents[1] / "interop"
 MEMBER = "memberOf"
@@ -58,7 +58,7 @@ def test_a_bundle_of_the_gateway_gives_what_it_reads_itself() -> None:
     edges = recorded("manifests.edges.tsv")
     assert Counter(kind for _, kind, _ in edges) == {MEMBER: 210, "relatedTo": 116, "nextStep": 7}
     text = (RECORDED / "manifests.bundle.json").read_text("utf-8")
-    found = assemble(SourceBatch(bundles=(RawBundle(text, "manifests.bundle.json"),)))
+    found = assemble(SourceBatch(bundles=(RawFile(text, "manifests.bundle.json"),)))
     read = [one for one in triples_of(found.documents) if one[1] in PREDICATES.values()]
     assert len(found.documents) == 52
     assert set(read) == triples(edges)

@@ -11,9 +11,9 @@ from bounded import output_of
 from mcpg.ask.model import CodeScope
 from mcpg.bundle import assemble
 from mcpg.caching.build_cache import StoredBuildCache
-from mcpg.code.graph import CodeGraph
 from mcpg.code.model import KINDS_BY_WORD, CodeEdgeKind, read_page, write_page
 from mcpg.code.read import read_files
+from mcpg.code.search import CodeGraph
 from mcpg.errors import Code
 from mcpg.sources import read_sources
 
@@ -93,7 +93,7 @@ def write(folder: Path, files: dict[str, str | bytes]) -> Path:
 
 def graph_of(folder: Path) -> CodeGraph:
     """Return the graph of a folder, through its pages."""
-    return CodeGraph.of_documents(map(write_page, read_files(folder)[0]))
+    return CodeGraph(filter(None, map(read_page, map(write_page, read_files(folder)[0]))))
 
 
 @pytest.mark.parametrize("language", SHOPS)
@@ -433,9 +433,9 @@ def test_symbols_are_no_tools(tmp_path: Path) -> None:
     assert both.catalog.tools == plain.catalog.tools
     assert both.documents == plain.documents
     assert len(both.pages) == 3
-    assert [one.symbol.name for one in CodeGraph.of_documents(both.texts).find("Store")] == [
-        "Store"
-    ]
+    assert [
+        one.symbol.name for one in CodeGraph(filter(None, map(read_page, both.texts))).find("Store")
+    ] == ["Store"]
 
 
 def test_call_chains_end(tmp_path: Path) -> None:

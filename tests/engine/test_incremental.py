@@ -13,7 +13,7 @@ from mcpg.bundle import Assembly, assemble, bundle_of, encode_bundle
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
 from mcpg.catalog.model import HintRule, Hints, SourceDocument, Tool
 from mcpg.engine.loading import compile_assembly
-from mcpg.sources import RawBundle, SourceBatch
+from mcpg.sources import RawFile, SourceBatch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,7 +138,7 @@ def test_bundles_are_remembered_as_well(tmp_path: Path) -> None:
     tools = tuple(make_tool(f"order_{n}", description="Finds an order.") for n in range(5))
     for names in (tools, tools[1:], (*tools, make_tool("sky", source_id="sky"))):
         text = encode_bundle(bundle_of(assemble(SourceBatch(tools=names)))).decode()
-        batch = SourceBatch(bundles=(RawBundle(text, "graph.mdld"),))
+        batch = SourceBatch(bundles=(RawFile(text, "graph.mdld"),))
         with load_build_cache(tmp_path / "a.memo") as memo:
             assert made(batch, memo, None) == made(batch, NO_BUILD_CACHE, None)
             save_build_cache(tmp_path / "a.memo", memo)

@@ -36,7 +36,7 @@ from mcpg.engine.loading import (
 )
 from mcpg.errors import Code
 from mcpg.search.model import FEATURES, INPUTS, Model, ModelProvenance, read_provenance
-from mcpg.sources import RawBundle, SourceBatch
+from mcpg.sources import RawFile, SourceBatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -77,7 +77,7 @@ def batch(*rankings: Any) -> SourceBatch:
     """Make sources of bundles, each with a ranking, or with none for `None`."""
     made = [bundle(one) if one is not None else Bundle(bundle(1).documents) for one in rankings]
     return SourceBatch(
-        bundles=tuple(RawBundle(encode_bundle(one).decode(), "b.mdld") for one in made)
+        bundles=tuple(RawFile(encode_bundle(one).decode(), "b.mdld") for one in made)
     )
 
 

@@ -10,9 +10,8 @@ import pytest
 
 from mcpg.errors import Code, McpgError, NotFoundError, Severity, SourceError, UsageError
 from mcpg.gateway import FileSource, ServerSource, open_sources
-from mcpg.sources.arguments import SourceCollector
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
-from mcpg.sources.registry import Addressing
+from mcpg.sources.registry import Addressing, SourceCollector
 
 if TYPE_CHECKING:
     from mcpg.gateway import Source

@@ -26,7 +26,7 @@ from mcpg.graph.jsonld import read_graph, with_graphs_read
 from mcpg.graph.parsing import EXTENSIONS, RdfFormat, detect_format, triples_in
 from mcpg.graph.triples import triples_of
 from mcpg.sources import SourceBatch, read_sources
-from mcpg.sources.model import RawGraph
+from mcpg.sources.model import RawFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -159,7 +159,7 @@ def test_pages_survive(shop: Mapping[str, ToolDocument]) -> None:
     page = SourceDocument("pages/how-we-ship.md", PAGE)
     first = assemble(replace(batch, documents=(page,)))
     text = written((*first.documents, *first.pages), "a.ttl")
-    again = assemble(with_graphs_read(SourceBatch(graphs=(RawGraph(text, "a.ttl"),))))
+    again = assemble(with_graphs_read(SourceBatch(graphs=(RawFile(text, "a.ttl"),))))
 
     assert [one.path for one in again.pages] == ["pages/how-we-ship.md"]
     assert set(triples_of((*again.documents, *again.pages))) == set(

@@ -14,7 +14,7 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.errors import Code, NotFoundError, Severity, SourceError, UsageError
 from mcpg.files import MAX_BYTES
 from mcpg.gateway import open_sources
-from mcpg.sources import RawBundle, SourceBatch, read_sources
+from mcpg.sources import RawFile, SourceBatch, read_sources
 from mcpg.sources.client_config import Live
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def test_a_folder_is_read_in_order_of_paths() -> None:
     content = '---\ntitle: "Find"\n---\n\n# Find\n'
     assert batch.documents == (SourceDocument("tools/shop/find.md", content),)
     assert batch.documents[0].place == "in/tools/shop/find.md"
-    assert batch.bundles == (RawBundle(_BUNDLE, "in/b/made.mdld"),)
+    assert batch.bundles == (RawFile(_BUNDLE, "in/b/made.mdld"),)
     assert [rule.place for rule in batch.rules] == ["in/x.hints.yaml:2"]
     assert batch.diagnostics == ()
 

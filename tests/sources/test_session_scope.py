@@ -9,9 +9,8 @@ import pytest
 
 from mcpg.cli.source_settings import open_entries, read_entries
 from mcpg.errors import SourceError
-from mcpg.sources.arguments import open_sources
 from mcpg.sources.client_config import HttpServer, Live, StdioServer
-from mcpg.sources.session_scope import STATEFUL_PACKAGES, SessionScope, decide_scope
+from mcpg.sources.registry import STATEFUL_PACKAGES, SessionScope, decide_scope, open_sources
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpg.sources.file_changes import changed_files, forget_modules, watched_files
+from mcpg.sources.read import changed_files, forget_modules, watched_files
 
 
 def write(path: Path, text: str = "x") -> Path:

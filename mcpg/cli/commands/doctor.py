@@ -30,13 +30,11 @@ from mcpg.plugins.hooks import DoctorCheck
 from mcpg.plugins.registry import load_reference, own_items, package_plugins
 from mcpg.show.blocks import CodeSpan, Column, Inline, Styled, Table
 from mcpg.sources import read_sources
-from mcpg.sources.arguments import SourceCollector
 from mcpg.sources.client_config import DEFAULT_TIMEOUT, Live, StdioServer
 from mcpg.sources.live import query_each
 from mcpg.sources.model import ServerListing, SourceBatch
 from mcpg.sources.read import MODULE, REGISTERED, find_kind
-from mcpg.sources.registry import FileSource, ServerSource, Source
-from mcpg.sources.session_scope import decide_scope
+from mcpg.sources.registry import FileSource, ServerSource, Source, SourceCollector, decide_scope
 from mcpg.values import format_count, to_json
 
 EXAMPLES = """\

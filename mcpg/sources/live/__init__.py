@@ -8,15 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from mcpg.errors import UsageError
+from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
 from mcpg.sources.model import ServerListing, SourceBatch
 from mcpg.text.library_errors import install_command
-
-if TYPE_CHECKING:
-    from mcpg.sources.client_config import HttpServer, Live, LoginOptions, LoginResult, Server
-
 
 __all__ = ["log_in", "log_out", "query_each", "query_servers", "require_sdk"]
 
@@ -43,19 +39,8 @@ def query_each(
     """Query *servers* for their tools concurrently, each with its own timeout.
 
     A failure becomes a diagnostic. Programs that were started have ended when this returns or
-    raises.
-
-    Args:
-        servers: The servers.
-        live: How they are queried.
-        source_id: Source id of all tools, in place of the servers' names.
-        timeouts: Seconds for each server, `None` for the timeout of *live*; empty for that of all.
-
-    Returns:
-        A reply for each server, in the order of *servers*.
-
-    Raises:
-        UsageError: The SDK is not installed.
+    raises. Replies are in the order of *servers*; *timeouts* are in seconds, `None` for that of
+    *live*; *source_id* takes the place of the servers' names.
     """
     if not servers:
         return ()
@@ -65,11 +50,7 @@ def query_each(
 
 
 def require_sdk(place: str) -> None:
-    """Check that servers can be queried.
-
-    Raises:
-        UsageError: The SDK is not installed; *place* names what needs it.
-    """
+    """Raise a `UsageError` if the SDK, which *place* needs, is not installed."""
     with _requiring_sdk(place):
         import mcp  # noqa: F401, PLC0415 - an extra
 
@@ -91,12 +72,7 @@ def log_in(server: HttpServer, folder: str, options: LoginOptions) -> LoginResul
 
 
 def log_out(server: HttpServer, folder: str) -> bool:
-    """Remove the login to *server* from *folder*; return whether there was one.
-
-    Raises:
-        OutputError: It cannot be removed.
-        UsageError: The SDK is not installed.
-    """
+    """Remove the login to *server* from *folder*; return whether there was one."""
     with _requiring_sdk(server.place):
         from mcpg.sources.live.oauth import LoginFile  # noqa: PLC0415 - as above
     return LoginFile(folder, server.url).remove()

@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import anyio
@@ -40,12 +41,7 @@ _FEWEST_LETTERS = 3
 
 
 def quote_stderr(errors: TransportErrors, secrets: Collection[str]) -> str:
-    """Return the last lines of standard error as the end of a message; "" for none.
-
-    Args:
-        errors: What is known of the program, its standard error among that.
-        secrets: Texts that are replaced by `***`.
-    """
+    """Return the last lines of standard error, *secrets* redacted, as the end of a message."""
     text = _SEQUENCE.sub("", errors.stderr.decode("utf-8", "replace"))
     if len(errors.stderr) >= MAX_STDERR:
         text = text.partition("\n")[2]  # the first line may begin in the middle of a secret
@@ -77,10 +73,7 @@ class ServerTools:
     """The tools of a server, as it describes them.
 
     Attributes:
-        name: The server's name, or "".
         tools: Its tools, not yet validated.
-        version: Its version, or "".
-        protocol: The version of the protocol in use.
         secrets: Tokens to be redacted in all of this.
         is_whole: Whether the list has an end; of one without, the tools are those until a limit.
         ttl: Seconds for which the server states that the list is valid, `None` if it does not.
@@ -113,18 +106,9 @@ async def query_once(
     auth: httpx2.Auth | None = None,
     errors: TransportErrors | None = None,
 ) -> ServerTools:
-    """Connect to a server, list its tools, and disconnect.
+    """Connect to a server, list its tools, and disconnect within *seconds*.
 
-    Args:
-        server: The server.
-        live: Environment and stored logins; its timeout bounds each step over HTTP.
-        groups: Holds the process group of a program while it may be alive.
-        seconds: Time for all of it, `None` for the timeout of *live*.
-        auth: Authentication, in place of what *server* and *live* configure.
-        errors: Receives what goes wrong in the transport.
-
-    Raises:
-        ServerError: The tools cannot be listed.
+    The timeout of *live* bounds each step over HTTP; *auth* replaces what is configured.
     """
     errors = errors or TransportErrors()
     limit = live.timeout if seconds is None else seconds
@@ -175,12 +159,7 @@ async def list_tools(client: Client, errors: TransportErrors) -> ServerTools:
 def is_repeated(items: Iterable[Any], key: str, known: set[str]) -> bool:
     """Return whether a page only has items of pages before, as from a server without cursors.
 
-    A page without items is none of these.
-
-    Args:
-        items: The items of the page.
-        key: Their member that identifies them.
-        known: Identities of items so far, to which those of the page are added.
+    A page without items is none of these. The identities of its items, by *key*, join the *known*.
     """
     found = {
         one[key]
@@ -230,10 +209,7 @@ _IDENTIFIERS = frozenset(("name", "type", "required", "enum", "const", "$ref"))
 
 
 def query_all(
-    servers: Sequence[Server],
-    live: Live,
-    source_id: str | None,
-    timeouts: Sequence[float | None],
+    servers: Sequence[Server], live: Live, source_id: str | None, timeouts: Sequence[float | None]
 ) -> tuple[ServerListing, ...]:
     """Query *servers* for their tools; see `mcpg.sources.live.query_each`."""
     groups = ProcessGroups()
@@ -283,13 +259,7 @@ def _make_reply(
 def read_listing(
     server: Server, answer: ServerTools | str, source_id: str | None = None
 ) -> SourceBatch:
-    """Read the tools of a server, or make a diagnostic of why there are none.
-
-    Args:
-        server: The server.
-        answer: Its list of tools, or the reason of a failure.
-        source_id: Source id of all tools, in place of the server's name.
-    """
+    """Read the tools of a server, or make a diagnostic of the reason why there are none."""
     kind = SourceKind.STDIO_MCP if isinstance(server, StdioServer) else SourceKind.HTTP_MCP
     if isinstance(answer, str):
         known = source_id or server.name
@@ -318,19 +288,16 @@ def _read_tools(
     tools: list[Any], kind: SourceKind, place: str, name: str, *, trust_hints: bool
 ) -> ManifestTools:
     """Read *tools*; one that is no JSON, or too deep, is left out rather than all."""
-
-    def read(some: list[Any]) -> ManifestTools:
-        return read_manifest(
-            json.dumps({"sourceKind": kind.value, "tools": some}),
-            place,
-            default_source=name,
-            source_id=name,
-            trust_hints=trust_hints,
-            is_response=True,
-        )
-
+    read = partial(
+        read_manifest,
+        place=place,
+        default_source=name,
+        source_id=name,
+        trust_hints=trust_hints,
+        is_response=True,
+    )
     with suppress(SourceError):
-        return read(tools)
+        return read(json.dumps({"sourceKind": kind.value, "tools": tools}))
     others: list[Any] = []  # keep their numbers
     reasons: dict[str, str] = {}
     for number, tool in enumerate(tools):
@@ -340,7 +307,7 @@ def _read_tools(
         except SourceError as fault:
             others.append(None)
             reasons[f"{place}: tools[{number}]"] = f"{fault.message}; this tool is left out"
-    found = read(others)
+    found = read(json.dumps({"sourceKind": kind.value, "tools": others}))
     diagnostics = (
         warning(one.code, reasons[one.place], one.place) if one.place in reasons else one
         for one in found.diagnostics

@@ -9,19 +9,9 @@ from functools import partial
 from typing import Any
 
 import anyio
+import mcp_types
 from anyio.abc import TaskGroup
 from mcp import Client, MCPError
-from mcp_types import (
-    CONNECTION_CLOSED,
-    HEADER_MISMATCH,
-    INVALID_PARAMS,
-    SERVER_INFO_META_KEY,
-    UNSUPPORTED_PROTOCOL_VERSION,
-    DiscoverRequest,
-    Notification,
-    PingRequest,
-    ToolListChangedNotification,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import RootModel
 
@@ -69,11 +59,11 @@ _MAX_ROUNDS = 10
 _UNKNOWN_STATE = "unknown `requestState`: it was used before, or the answer came too late"
 _MAX_HEADER_PAGES = 100
 # Messages of the SDK.
-_CLOSED = (CONNECTION_CLOSED, "Connection closed")
+_CLOSED = (mcp_types.CONNECTION_CLOSED, "Connection closed")
 _STREAM_BROKEN = "SSE stream"
 
 
-class _RawNotification(Notification[None, str]):
+class _RawNotification(mcp_types.Notification[None, str]):
     """A notification of any method."""
 
     params: None = None
@@ -89,12 +79,6 @@ class ServerConnection:
     `run` opens it and keeps it until it is lost or ended; requests wait until it is open.
 
     Attributes:
-        server: The server.
-        mode: The versions of the protocol that it speaks.
-        client: The client whose own connection it is, `None` for that of all.
-        started: Set when it begins to open, and `run` has its turn.
-        closing: Set when it begins to close.
-        ended: Set when it is closed.
         is_older: Whether it uses a version of the protocol up to 2025-11-25, once it is open.
         refuses_older: Whether the server has refused the handshake of `LEGACY`.
     """
@@ -115,17 +99,9 @@ class ServerConnection:
     ) -> None:
         """Prepare a connection.
 
-        Args:
-            server: The server.
-            live: Environment, timeout of a step, and stored logins.
-            groups: Holds the process group of a program while it may be alive.
-            list_changed: Called when the server announces that its tools have changed.
-            changes_missed: Called when such an announcement may have been missed.
-            ping_seconds: Time for the server to respond to a ping.
-            host: Serves requests of the server; `None` for a server that may send none.
-            client: The client whose own connection it is, `None` for that of all.
-            is_asking: Whether the server is known to send requests once it is connected.
-            mode: `AUTO` for the latest version of the protocol, `LEGACY` for one up to 2025-11-25.
+        When the server announces that its tools have changed, *list_changed* is called; when such
+        an announcement may have been missed, *changes_missed*. A server without *host* may send no
+        requests; one that *is_asking* is known to send some once it is connected.
         """
         self.mode = mode
         self.server = server
@@ -161,7 +137,6 @@ class ServerConnection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server has been connected to."""
         return self._client is not None
 
     @property
@@ -190,11 +165,9 @@ class ServerConnection:
             self._scope.cancel()
 
     async def run(self, limiter: anyio.CapacityLimiter, seconds: float) -> None:
-        """Open the connection, keep it, and close it.
+        """Open the connection within *seconds*, keep it, and close it.
 
-        Args:
-            limiter: Bounds how many are opened at the same time.
-            seconds: Time for opening it.
+        The *limiter* bounds how many are opened at the same time.
         """
         # Whoever has opened it, others use it as well.
         current_caller.set(None)
@@ -227,7 +200,7 @@ class ServerConnection:
                     client = await stack.enter_async_context(sdk_client)
                 except Exception as fault:
                     codes = {one.code for one in find_causes(fault) if isinstance(one, MCPError)}
-                    refusal = UNSUPPORTED_PROTOCOL_VERSION
+                    refusal = mcp_types.UNSUPPORTED_PROTOCOL_VERSION
                     self.refuses_older = self.mode == LEGACY and refusal in codes
                     raise
                 if self._is_asking:
@@ -250,18 +223,13 @@ class ServerConnection:
 
     async def _receive(self, message: object) -> None:
         self._unanswered_pings = 0
-        if isinstance(message, ToolListChangedNotification):
+        if isinstance(message, mcp_types.ToolListChangedNotification):
             await self._list_changed(self.server)
-        elif isinstance(message, Notification):
+        elif isinstance(message, mcp_types.Notification):
             await self._questions.pass_on(message)
 
     async def list_tools(self, seconds: float) -> ServerTools:
-        """List the server's tools within *seconds* from when it is the connection's turn to open.
-
-        Raises:
-            ServerError: They cannot be listed.
-            NotProcessedError: The connection was lost before.
-        """
+        """List the tools within *seconds* from when it is the connection's turn to open."""
         await self.started.wait()
         with anyio.move_on_after(seconds):
             async with self._request(None, quotes_server=False) as (client, errors):
@@ -272,17 +240,7 @@ class ServerConnection:
     async def call(
         self, params: JsonObject, request: PendingRequest, *, is_task: bool = False
     ) -> CallResult:
-        """Call a tool; a cancellation is passed on to the server.
-
-        Args:
-            params: Parameters of `tools/call`.
-            request: On whose behalf it is called, and its time.
-            is_task: Whether the tool only runs as a task.
-
-        Raises:
-            ServerError: There is no result.
-            NotProcessedError: The connection was lost before.
-        """
+        """Call a tool; a cancellation is passed on to the server."""
         if is_task:
             async with self._request(request, params) as (client, _):
                 result = await run_task(client, params, request)
@@ -300,11 +258,6 @@ class ServerConnection:
         """Return the result of a request of any method, as the server sends it.
 
         The server is given the input that it requires, and a cancellation is passed on to it.
-
-        Args:
-            method: The method.
-            params: Its parameters, with `_meta`.
-            request: On whose behalf it is made, and its time.
 
         Raises:
             ServerError: There is no result.
@@ -325,23 +278,13 @@ class ServerConnection:
             raise ServerError("tool requests further input without end", FailureKind.FAILED)
 
     async def capabilities(self) -> JsonObject:
-        """Return what the server declares that it can do.
-
-        Raises:
-            ServerError: It cannot be connected to.
-            NotProcessedError: The connection was lost.
-        """
         async with self._request(None) as (client, _):
             declared = client.server_capabilities
             shown: JsonObject = declared.model_dump(by_alias=True, mode="json", exclude_none=True)
             return shown
 
     async def notify(self, method: str) -> None:
-        """Send a notification, if the connection is open.
-
-        Raises:
-            ServerError: It was lost.
-        """
+        """Send a notification, if the connection is open."""
         if self._client is not None and self.is_usable:
             notification: Any = _RawNotification(method=method)
             await self._client.session.send_notification(notification)
@@ -360,7 +303,6 @@ class ServerConnection:
             self._watch.changed.set()
 
     def timed_out(self, seconds: float) -> str:
-        """Describe a time-out after *seconds*."""
         return describe_timeout(self._errors, seconds)
 
     def ping(self) -> None:
@@ -376,7 +318,7 @@ class ServerConnection:
 
     async def _ping(self, client: Client) -> None:
         is_modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
-        request = DiscoverRequest() if is_modern else PingRequest()
+        request = mcp_types.DiscoverRequest() if is_modern else mcp_types.PingRequest()
         self._unanswered_pings += 1
         with (
             anyio.move_on_after(self._ping_seconds),
@@ -392,7 +334,6 @@ class ServerConnection:
             self.end(_UNRESPONSIVE)
 
     async def _report_missed_changes(self) -> None:
-        """Report all that may have changed while the server was not heard."""
         self._changes_missed(self.server)
         if self._host is None or self._client is None:
             return
@@ -417,12 +358,7 @@ class ServerConnection:
         *,
         quotes_server: bool = True,
     ) -> AsyncIterator[tuple[Client, TransportErrors]]:
-        """Yield the client, once it is open, and raise what fails inside as `_to_error` has it.
-
-        Raises:
-            ServerError: It could not be opened, or the request failed.
-            NotProcessedError: It is lost, or another mode is needed.
-        """
+        """Yield the client, once it is open, and raise what fails inside as `_to_error` has it."""
         self._requests += 1
         try:
             await self._ready.wait()
@@ -436,7 +372,7 @@ class ServerConnection:
                     # Servers of the older versions give out no state to repeat a request with; the
                     # host did, and has forgotten it: the request would run twice.
                     if self.is_older and "requestState" in (params or {}):
-                        raise MCPError(INVALID_PARAMS, _UNKNOWN_STATE)  # noqa: TRY301
+                        raise MCPError(mcp_types.INVALID_PARAMS, _UNKNOWN_STATE)  # noqa: TRY301
                     yield client, errors
                     if request is not None:
                         await request.wait_for_notifications()
@@ -452,7 +388,6 @@ class ServerConnection:
     async def _to_error(
         self, fault: Exception, errors: TransportErrors, *, quotes_server: bool
     ) -> Exception:
-        """Return the error of a request: of a lost connection, or of the server."""
         if errors.is_forgotten:
             self.end()
             return NotProcessedError()
@@ -468,7 +403,9 @@ class ServerConnection:
         if errors.is_too_large:
             return ServerError(errors.message or "", FailureKind.TOO_LARGE)
         if quotes_server and isinstance(fault, MCPError) and errors.message is None:
-            if fault.code == CONNECTION_CLOSED and fault.message.startswith(_STREAM_BROKEN):
+            if fault.code == mcp_types.CONNECTION_CLOSED and fault.message.startswith(
+                _STREAM_BROKEN
+            ):
                 return ServerError("response was cut off", has_died=True)
             error = self._redact(fault.error.model_dump(mode="json", exclude_none=True))
             message = f"{error['message']} (error {fault.code})"
@@ -488,11 +425,11 @@ async def _send(client: Client, request: RawRequest, underway: PendingRequest) -
         found = await client.session.send_request(request, _RawResult, progress_callback=report)
         result = found.root
         meta = result.get("_meta")
-        if isinstance(meta, dict) and SERVER_INFO_META_KEY in meta:
+        if isinstance(meta, dict) and mcp_types.SERVER_INFO_META_KEY in meta:
             # Each server states its name for itself.
             del result["_meta"]
             kept: JsonObject = {
-                key: one for key, one in meta.items() if key != SERVER_INFO_META_KEY
+                key: one for key, one in meta.items() if key != mcp_types.SERVER_INFO_META_KEY
             }
             result |= {"_meta": kept} if kept else {}
         return result
@@ -500,7 +437,7 @@ async def _send(client: Client, request: RawRequest, underway: PendingRequest) -
     try:
         return await send()
     except MCPError as fault:
-        if fault.code != HEADER_MISMATCH or request.method != _CALL:
+        if fault.code != mcp_types.HEADER_MISMATCH or request.method != _CALL:
             raise
     # From the list of tools the SDK learns which arguments have to be repeated as headers.
     cursor = None

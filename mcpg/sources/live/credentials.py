@@ -47,12 +47,6 @@ def find_authentication(
 
     A token never goes over a network unencrypted: over `http` there is no OAuth but to this
     machine. A server with a key in its headers gets no other.
-
-    Args:
-        server: The address.
-        tokens: The folder of stored logins.
-        errors: Receives what goes wrong.
-        seconds: Time for one request of a flow.
     """
     oauth = server.oauth
     if oauth is None or server.has_key or not is_token_safe(server.url):
@@ -162,7 +156,6 @@ class IdentityAssertion(GuardedFlow, IdentityAssertionOAuthProvider):
 
     @property
     def tokens(self) -> OAuthToken | None:
-        """The tokens in use."""
         return self._tokens
 
     async def _read_assertion(self, *_: str) -> str:
@@ -177,18 +170,13 @@ class IdentityAssertion(GuardedFlow, IdentityAssertionOAuthProvider):
         return super()._build_token_request(self._oauth.scope or scope, assertion)
 
     def describe(self, fault: Exception, status: int) -> str:
-        """Describe a failure, without a word of the server's; *status* is of the last response."""
         if isinstance(fault, OAuthFlowError) and not isinstance(fault, OAuthTokenError):
             return "configured issuer publishes no usable metadata of an authorisation server"
         return super().describe(fault, status)
 
 
 async def read_secret(path: str, what: str) -> str:
-    """Return the text of the file at *path*.
-
-    Raises:
-        ServerError: It cannot be read, is empty, too large, or not text.
-    """
+    """Return the text of the file at *path*."""
     try:
         file = await (await anyio.Path(path).expanduser()).open(encoding="utf-8")
         async with file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -83,12 +83,8 @@ async def _log_in(
 ) -> LoginResult:
     errors = TransportErrors()
 
-    def show(address: str) -> Awaitable[None]:
-        # A browser within the terminal runs for as long as it is used.
-        return anyio.to_thread.run_sync(options.show, address, abandon_on_cancel=True)
-
     with listening(oauth.redirect, options.port) as callback:
-        provider = AuthorizationCode(server, oauth, callback, show, errors, options.step)
+        provider = AuthorizationCode(server, oauth, callback, options.show, errors, options.step)
         live = Live(timeout=options.step)
         try:
             listing = await query_once(
@@ -115,15 +111,13 @@ class AuthorizationCode(GuardedOAuthProvider):
         server: HttpServer,
         oauth: OAuth,
         callback: Callback,
-        show: Callable[[str], Awaitable[None]],
+        show: Callable[[str], None],
         errors: TransportErrors,
         seconds: float,
     ) -> None:
         self._client = configured_client(oauth, server.url)
         metadata = OAuthClientMetadata(
-            redirect_uris=[AnyUrl(callback.address)],
-            client_name=_CLIENT,
-            scope=oauth.scope or None,
+            redirect_uris=[AnyUrl(callback.address)], client_name=_CLIENT, scope=oauth.scope or None
         )
         storage = MemoryStorage(self._client)
         super().__init__(server.url, metadata, storage, self._redirect, self._wait_for_code)
@@ -159,7 +153,8 @@ class AuthorizationCode(GuardedOAuthProvider):
             raise ServerError("another login required although one was just made")
         self._was_shown = True
         self.check_address(address)
-        await self._show(address)
+        # A browser within the terminal runs for as long as it is used.
+        await anyio.to_thread.run_sync(self._show, address, abandon_on_cancel=True)
 
     async def _wait_for_code(self) -> AuthorizationCodeResult:
         answer = await self._callback.wait()
@@ -172,7 +167,6 @@ class AuthorizationCode(GuardedOAuthProvider):
         return AuthorizationCodeResult(code=answer.get("code", ""), **members)
 
     def login(self) -> Login | None:
-        """Return the login, `None` when the server required none."""
         context = self.context
         if context.current_tokens is None or context.client_info is None:
             return None
@@ -197,12 +191,7 @@ def _dump_model(model: BaseModel | None) -> dict[str, Any] | None:
 
 @dataclass(slots=True)
 class Callback:
-    """The redirect URI, which receives the answer of a browser.
-
-    Attributes:
-        path: Its path.
-        address: The whole address, "" until its port is known.
-    """
+    """The redirect URI, which receives the answer of a browser."""
 
     path: str
     address: str = ""
@@ -234,15 +223,7 @@ class Callback:
 
 @contextmanager
 def listening(redirect: str = "", port: int = 0) -> Iterator[Callback]:
-    """Listen for a browser, on this machine alone, while the context is open.
-
-    Args:
-        redirect: The registered redirect URI, empty for any.
-        port: The port where none is registered, 0 for any that is free.
-
-    Raises:
-        UsageError: The address is none of this machine, or the port is taken.
-    """
+    """Listen for a browser, on this machine alone, while the context is open."""
     host, wanted, path = _LOOPBACK, port, _PATH
     if redirect:
         scheme = ""

@@ -55,14 +55,8 @@ class Login:
     """A login to a server; its repr shows nothing of it.
 
     Attributes:
-        url: The address of the server.
-        tokens: The response of the authorisation server.
         expires: When the access token expires, in seconds since 1970; `None` if unknown.
-        client: The registered client, without a configured secret.
         endpoint: Address at which tokens are renewed.
-        issuer: The authorisation server, empty if unknown.
-        server: Metadata of the authorisation server, or `None`.
-        resource: Metadata of the server, or `None`.
     """
 
     url: str = field(repr=False)
@@ -108,11 +102,6 @@ class LoginFile:
         return login if is_ours else None
 
     def prepare(self, *, for_writing: bool = True) -> None:
-        """Make the folder.
-
-        Raises:
-            OutputError: There is none, or, if it is *for_writing*, no file can be written there.
-        """
         reason, cause = "", None
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -128,11 +117,7 @@ class LoginFile:
             ) from cause
 
     def write(self, login: Login) -> None:
-        """Store *login* in place of any earlier one.
-
-        Raises:
-            OutputError: The file cannot be written.
-        """
+        """Store *login* in place of any earlier one."""
         members = {"schema": SCHEMA, **asdict(replace(login, url=self._url))}
         self.prepare(for_writing=False)
         atomic_write(
@@ -140,11 +125,6 @@ class LoginFile:
         )
 
     def remove(self) -> bool:
-        """Remove the login; return whether there was one.
-
-        Raises:
-            OutputError: The file cannot be removed.
-        """
         try:
             self._path.unlink()
         except FileNotFoundError:
@@ -214,7 +194,6 @@ class RequestLock:
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def acquire(self) -> None:
-        """Wait for the lock."""
         await self._lock.acquire()
 
     __aenter__ = acquire
@@ -258,7 +237,6 @@ class GuardedFlow(httpx2.Auth):
     request_lock: RequestLock
 
     def set_guards(self, server: HttpServer, errors: TransportErrors, seconds: float) -> None:
-        """Set up the guards, before the flow begins."""
         parts = urlsplit(server.url)
         self.is_local = parts.scheme.lower() == "http" and is_loopback(parts.hostname or "")
         self.seconds = seconds
@@ -267,7 +245,6 @@ class GuardedFlow(httpx2.Auth):
 
     @property
     def tokens(self) -> OAuthToken | None:
-        """The tokens in use."""
         raise NotImplementedError
 
     async def _auth_flow(
@@ -334,9 +311,6 @@ class GuardedFlow(httpx2.Auth):
 
         Returns:
             Its response where it need not be sent, `None` where it must be.
-
-        Raises:
-            ServerError: It would go unencrypted over a network.
         """
         self.errors.current.message = None  # that the server wanted a token is no failure yet
         self.check_address(str(request.url))
@@ -349,11 +323,7 @@ class GuardedFlow(httpx2.Auth):
         return None
 
     def check_address(self, address: str) -> None:
-        """Check that nothing goes to *address* unencrypted over a network.
-
-        Raises:
-            ServerError: It would.
-        """
+        """Raise a `ServerError` if something would go to *address* unencrypted over a network."""
         parts = urlsplit(address)
         is_local = self.is_local and parts.scheme == "http" and is_loopback(parts.hostname or "")
         if parts.scheme != "https" and not is_local:
@@ -383,7 +353,6 @@ class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
     def guard(
         self, server: HttpServer, oauth: OAuth, errors: TransportErrors, seconds: float
     ) -> None:
-        """Set up the guards, before the flow begins."""
         self.set_guards(server, errors, seconds)
         self.scope = oauth.scope
         client = configured_client(oauth, server.url)
@@ -392,16 +361,12 @@ class GuardedOAuthProvider(GuardedFlow, OAuthClientProvider):
 
     @property
     def tokens(self) -> OAuthToken | None:
-        """The tokens in use."""
         return self.context.current_tokens
 
     def check_issuer(self) -> None:
         """Check that a configured client is sent only to its own issuer.
 
         Where an authorisation server publishes no metadata, the SDK takes the server itself for it.
-
-        Raises:
-            ServerError: It would be shown to another.
         """
         metadata = self.context.oauth_metadata
         issuer = str(metadata.issuer) if metadata else origin(self.context.server_url)

@@ -43,7 +43,6 @@ class ServerError(Exception):
     """A server could not be connected to, or a request to it failed.
 
     Attributes:
-        kind: Kind of the failure.
         has_died: Whether the connection was lost between the request and its response.
         error: The JSON-RPC error with which the server responded, `None` if it did not.
     """
@@ -71,7 +70,6 @@ class TransportErrors:
     """What went wrong in a transport, and what it has shown, of which the SDK reports less.
 
     Attributes:
-        message: Description of the failure, `None` for none.
         is_unauthorized: Whether the server or its authorisation server refused the credentials.
         invalid_lines: Lines on standard output since the last message that were no messages.
         is_too_large: Whether a response exceeded `MAX_RESPONSE`.
@@ -79,7 +77,6 @@ class TransportErrors:
         on_end: Called when the connection is lost, unless `None`.
         on_silence: Called when the stream of announcements cannot be opened, unless `None`.
         stderr: The last bytes that the program wrote on standard error.
-        secrets: Tokens in use, which must not appear in what the server sends.
         has_session: Whether the transport has a session of its own for this connection.
         is_forgotten: Whether the server has forgotten that session.
         crash: How the program has exited with an error, or stopped to respond; "" if it has not.
@@ -100,7 +97,6 @@ class TransportErrors:
 
     @property
     def kind(self) -> FailureKind:
-        """The kind of the failure."""
         if self.is_too_large:
             return FailureKind.TOO_LARGE
         return FailureKind.UNAUTHORIZED if self.is_unauthorized else FailureKind.UNAVAILABLE
@@ -139,21 +135,13 @@ _of_request: ContextVar[tuple[TransportErrors | None, TransportErrors]] = Contex
 
 @dataclass(slots=True)
 class SizeLimit:
-    """Counts the bytes of a response, up to `MAX_RESPONSE`.
-
-    Attributes:
-        size: Bytes so far; 0 starts the next response.
-    """
+    """Counts the bytes of a response, up to `MAX_RESPONSE`; 0 starts the next response."""
 
     _errors: TransportErrors
     size: int = 0
 
     def add(self, size: int) -> None:
-        """Count *size* more bytes.
-
-        Raises:
-            ServerError: The response is too large, which is recorded.
-        """
+        """Count *size* more bytes; of too many, a `ServerError` is raised and recorded."""
         self.size += size
         if self.size > MAX_RESPONSE:
             self._errors.message = TOO_LARGE
@@ -162,25 +150,15 @@ class SizeLimit:
 
 
 def redact(
-    value: Any,
-    secrets: Iterable[str],
-    named: Iterable[str] = (),
-    identifiers: Collection[str] = (),
+    value: Any, secrets: Iterable[str], named: Iterable[str] = (), identifiers: Collection[str] = ()
 ) -> tuple[Any, bool]:
     """Replace secrets in the texts of a JSON value, keys included, however they are encoded.
 
     Secrets of fewer than 12 characters are left: words such as `localhost` occur in the
-    descriptions of honest tools.
+    descriptions of honest tools. Those that are *named* secret are replaced from 4 characters on,
+    except in keys and in the members *identifiers*, since calls depend on these.
 
-    Args:
-        value: The value.
-        secrets: The secrets.
-        named: Secrets that a name marks as such, which are replaced from 4 characters on, except
-            in keys and *identifiers*, since calls depend on these.
-        identifiers: Members whose texts are identifiers.
-
-    Returns:
-        The value, and whether anything was replaced.
+    Returns the value, and whether anything was replaced.
     """
     known = {one for one in named if len(one) >= _MIN_NAMED}
     long = {one for one in (*secrets, *known) if len(one) >= _MIN_SECRET}
@@ -224,9 +202,6 @@ class CallResult:
     """The result of a call.
 
     Attributes:
-        content: The content blocks of MCP, in their order.
-        structured: The structured result, or `None`.
-        is_error: Whether the tool reports a failure, which the content describes.
         wire: The result as its server sent it; `None` for other sources.
     """
 
@@ -255,7 +230,7 @@ class Caller(Protocol):
         """
 
     async def tell(self, method: str, params: JsonObject) -> None:
-        """Send a notification of a server to the client."""
+        """Send a notification to the client."""
 
 
 current_caller: ContextVar[Caller | None] = ContextVar("current_caller", default=None)
@@ -270,11 +245,9 @@ class MessageOrigin:
     """Where a message of a server comes from.
 
     Attributes:
-        server: The server.
         callers: Whose requests are under way and may have caused the message, each client once.
         is_certain: Whether the transport tells which request it is, as HTTP does for messages in
             the stream of a response.
-        client: The client whose own connection to the server it is, `None` for that of all.
         is_alone: Whether no other client than that of *callers* has used the connection.
     """
 
@@ -308,23 +281,16 @@ class Host(Protocol):
     async def receive_notification(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> None:
-        """Receive a notification."""
+        """Pass a notification on."""
 
 
 class RequestDeadline:
-    """The time of a request, an extendable limit of its cancel scope.
-
-    Attributes:
-        scope: The scope.
-    """
+    """The time of a request, an extendable limit of its cancel scope."""
 
     def __init__(self, seconds: float, left: float, end: float = math.inf) -> None:
-        """Limit the scope to *left* seconds.
+        """Limit the scope to *left* seconds, and to *seconds* again when it is renewed.
 
-        Args:
-            seconds: The time that the request gets again when it is renewed.
-            left: The time that it has now.
-            end: When it ends in any case, by the clock of the event loop.
+        By the clock of the event loop, it is over at *end* in any case.
         """
         self.scope = anyio.CancelScope(deadline=anyio.current_time() + left)
         self._seconds = seconds
@@ -332,7 +298,6 @@ class RequestDeadline:
         self._waits = 0
 
     def renew(self) -> None:
-        """Grant the whole time again."""
         if not self._waits:
             renewed = min(anyio.current_time() + self._seconds, self._end)
             self.scope.deadline = max(self.scope.deadline, renewed)
@@ -352,13 +317,7 @@ class RequestDeadline:
 
 @dataclass(eq=False, slots=True)
 class PendingRequest:
-    """A request that is under way.
-
-    Attributes:
-        caller: On whose behalf it is made, `None` for nobody's.
-        patience: Its time.
-        listener: Receives its progress.
-    """
+    """A request that is under way."""
 
     caller: Caller | None
     patience: RequestDeadline

@@ -10,23 +10,9 @@ from functools import partial
 from typing import Any
 
 import anyio
+import mcp_types
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    CONNECTION_CLOSED,
-    INVALID_REQUEST,
-    METHOD_NOT_FOUND,
-    CreateMessageResult,
-    CreateMessageResultWithTools,
-    ElicitResult,
-    ErrorData,
-    ListRootsResult,
-    Notification,
-    Request,
-    SamplingCapability,
-    SamplingContextCapability,
-    SamplingToolsCapability,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import BaseModel, ValidationError
 
@@ -52,7 +38,7 @@ _METHODS = {SAMPLING, ELICITATION, ROOTS}
 _FIRST, _SETTLING, _APPLYING = 2.0, 5.0, 0.1
 
 
-class RawRequest(Request[dict[str, Any] | None, str]):
+class RawRequest(mcp_types.Request[dict[str, Any] | None, str]):
     """A request of any method, whose parameters are sent as they are."""
 
 
@@ -82,12 +68,13 @@ class ServerRequests:
         if self._host is None:
             return {}
         return {
-            "sampling_callback": partial(self._respond, SAMPLING, CreateMessageResult),
-            "sampling_capabilities": SamplingCapability(
-                context=SamplingContextCapability(), tools=SamplingToolsCapability()
+            "sampling_callback": partial(self._respond, SAMPLING, mcp_types.CreateMessageResult),
+            "sampling_capabilities": mcp_types.SamplingCapability(
+                context=mcp_types.SamplingContextCapability(),
+                tools=mcp_types.SamplingToolsCapability(),
             ),
-            "elicitation_callback": partial(self._respond, ELICITATION, ElicitResult),
-            "list_roots_callback": partial(self._respond, ROOTS, ListRootsResult),
+            "elicitation_callback": partial(self._respond, ELICITATION, mcp_types.ElicitResult),
+            "list_roots_callback": partial(self._respond, ROOTS, mcp_types.ListRootsResult),
         }
 
     def expect(self) -> None:
@@ -118,8 +105,7 @@ class ServerRequests:
         finally:
             self._underway.remove(request)
 
-    async def pass_on(self, message: Notification[Any, Any]) -> None:
-        """Pass a notification on to the host."""
+    async def pass_on(self, message: mcp_types.Notification[Any, Any]) -> None:
         if self._host is None:
             return
         causes = self._find_causes()
@@ -163,7 +149,9 @@ class ServerRequests:
             given = params.model_dump(by_alias=True, mode="json", exclude_none=True)
         self._asked.set()
         if self._open >= _MOST_OPEN:
-            return ErrorData(code=INVALID_REQUEST, message="too many requests wait for an answer")
+            return mcp_types.ErrorData(
+                code=mcp_types.INVALID_REQUEST, message="too many requests wait for an answer"
+            )
         self._open += 1
         try:
             is_certain = current_caller.get() is not None
@@ -174,11 +162,11 @@ class ServerRequests:
             self._open -= 1
             self._answered.set()
         if method == SAMPLING and isinstance(answer.get("content"), list):
-            model = CreateMessageResultWithTools
+            model = mcp_types.CreateMessageResultWithTools
         try:
             return model.model_validate(answer)
         except ValidationError:
-            return ErrorData(code=-32603, message="the client sent an invalid response")
+            return mcp_types.ErrorData(code=-32603, message="the client sent an invalid response")
 
     async def _ask(
         self, method: str, params: JsonObject, causes: list[PendingRequest], *, is_certain: bool
@@ -204,7 +192,8 @@ class ServerRequests:
         return MessageOrigin(self._server, tuple(each.values()), is_certain, self._client, is_alone)
 
 
-_ENDED = frozenset({"completed", "failed", "cancelled"})
+# The request for the result lets a server ask that requires input.
+_ENDED = frozenset({"completed", "failed", "cancelled", "input_required"})
 _TTL = 3_600_000
 _SHORTEST, _LONGEST = 0.05, 30.0
 _CANCEL_SECONDS = 3.0
@@ -213,10 +202,7 @@ _CANCEL_SECONDS = 3.0
 async def run_task(client: Client, params: JsonObject, request: PendingRequest) -> JsonObject:
     """Return the result of a call that is run as a task; a cancellation is passed on.
 
-    Args:
-        client: The connected client.
-        params: Parameters of `tools/call`.
-        request: The request, whose time is renewed while the task is at work.
+    The time of *request* is renewed while the task is at work.
 
     Raises:
         MCPError: The server responded with an error.
@@ -231,30 +217,22 @@ async def run_task(client: Client, params: JsonObject, request: PendingRequest) 
     if not isinstance(task.get("taskId"), str):
         raise ServerError("invalid MCP response", FailureKind.FAILED)
     named: JsonObject = {"taskId": task["taskId"]}
+    state: Any = task
+    step = 0
     try:
-        return await _wait_for_result(client, task, named, request)
+        while state.get("status") not in _ENDED:
+            stated = state.get("pollInterval")
+            is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
+            await anyio.sleep(min(max(stated / 1000 if is_number else 1.0, _SHORTEST), _LONGEST))
+            state = await _send(client, "tasks/get", named)
+            step += 1
+            message = state.get("statusMessage")
+            await request.report(step, None, message if isinstance(message, str) else None)
+        result: JsonObject = await _send(client, "tasks/result", named, request)
     except anyio.get_cancelled_exc_class():
         with anyio.move_on_after(_CANCEL_SECONDS, shield=True), suppress(MCPError):
             await _send(client, "tasks/cancel", named)
         raise
-
-
-async def _wait_for_result(
-    client: Client, task: Any, named: JsonObject, request: PendingRequest
-) -> JsonObject:
-    """Return the result of *task*, once it has ended or needs input."""
-    step = 0
-    while task.get("status") not in _ENDED:
-        if task.get("status") == "input_required":
-            break  # the request for the result lets the server ask
-        stated = task.get("pollInterval")
-        is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
-        await anyio.sleep(min(max(stated / 1000 if is_number else 1.0, _SHORTEST), _LONGEST))
-        task = await _send(client, "tasks/get", named)
-        step += 1
-        message = task.get("statusMessage")
-        await request.report(step, None, message if isinstance(message, str) else None)
-    result: JsonObject = await _send(client, "tasks/result", named, request)
     return result
 
 
@@ -279,11 +257,6 @@ class SubscriptionKeeper:
 
     Servers of the protocol up to 2025-11-25 announce changes of their lists unasked, and get a
     request for each resource. Later ones get a single request that lists all of these.
-
-    Attributes:
-        uris: The resources that are to be subscribed to.
-        level: The least level of log messages, `None` for what the server sends unasked.
-        changed: Set when they have changed.
     """
 
     uris: frozenset[str] = frozenset()
@@ -297,10 +270,7 @@ class SubscriptionKeeper:
     ) -> None:
         """Keep the subscriptions until it is cancelled, or the server takes none.
 
-        Args:
-            client: The connected client.
-            errors: The errors of its transport.
-            missed: Called when changes may have been missed, and the server is heard again.
+        *missed* is called when changes may have been missed, and the server is heard again.
         """
         if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
             await self._receive_changes(client, errors, missed)
@@ -380,7 +350,7 @@ class SubscriptionKeeper:
         except MCPError as fault:
             if _is_outage(fault):
                 return True
-            if fault.code == METHOD_NOT_FOUND:
+            if fault.code == mcp_types.METHOD_NOT_FOUND:
                 return False
             with suppress(Exception):  # it is lost meanwhile
                 self._refused |= await _find_refused(
@@ -431,4 +401,4 @@ async def _find_refused(client: Client, uris: Sequence[str]) -> frozenset[str]:
 
 def _is_outage(fault: MCPError) -> bool:
     """Return whether an error is not the server's, but the transport's."""
-    return fault.code == CONNECTION_CLOSED or fault.message in _OUTAGES
+    return fault.code == mcp_types.CONNECTION_CLOSED or fault.message in _OUTAGES

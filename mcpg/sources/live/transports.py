@@ -56,9 +56,6 @@ def ended_with_us(group: int) -> Iterator[None]:
     """End a process group if this process ends inside without having ended it.
 
     A shell in a session of its own waits for that; without a shell, nothing is done.
-
-    Args:
-        group: The process group.
     """
     guard = None
     with suppress(OSError):
@@ -142,13 +139,8 @@ async def connect(
 ) -> AsyncIterator[Any]:
     """Connect to a server, as a transport of the SDK.
 
-    Args:
-        server: The server.
-        live: Environment for programs; time for one step, and stored logins, for addresses.
-        errors: Receives what goes wrong.
-        groups: Holds the process group of a program while it may be alive.
-        is_kept: Whether the connection stays open, so that silence is no failure.
-        auth: Authentication, in place of what *server* and *live* configure.
+    The timeout of *live* is for one step over HTTP; silence is no failure of a connection that
+    *is_kept*; *auth* replaces what is configured.
     """
     transport: Transport
     if isinstance(server, StdioServer):
@@ -169,9 +161,6 @@ async def connect(
         transport = _connect_http(server, live.timeout, errors, auth, is_kept=is_kept)
     async with transport as (incoming, outgoing):
         yield PageFilter(incoming), outgoing
-
-
-# HTTP
 
 
 @asynccontextmanager
@@ -297,12 +286,7 @@ def _has_events(response: httpx2.Response) -> bool:
 
 @dataclass(eq=False)
 class _Body(httpx2.AsyncByteStream):
-    """The body of a response, bounded in size and with its text repaired.
-
-    Attributes:
-        is_events: Whether it consists of events, each of which is bounded.
-        connection: Errors of the connection that ends with it, `None` where none does.
-    """
+    """The body of a response, bounded in size and with its text repaired."""
 
     stream: Any
     errors: TransportErrors
@@ -565,9 +549,6 @@ class PageFilter(ObjectReceiveStream[Incoming]):
     the reader of manifests to report what is wrong with which. Invalid prompts and resources are
     left out. An empty cursor ends a list up to the protocol of 2025-11-25, where many servers mean
     none by it; later it is a cursor like another.
-
-    Attributes:
-        last_context: The context in which the last message was sent, where the stream knows it.
     """
 
     def __init__(self, incoming: Any) -> None:
@@ -578,7 +559,6 @@ class PageFilter(ObjectReceiveStream[Incoming]):
         self._versions = tuple(forms.values())
 
     async def receive(self) -> Incoming:
-        """Return the next message."""
         item: Incoming = await self._incoming.receive()
         self.last_context = getattr(self._incoming, "last_context", None)
         if not isinstance(item, SessionMessage) or not isinstance(item.message, JSONRPCResponse):
@@ -598,7 +578,6 @@ class PageFilter(ObjectReceiveStream[Incoming]):
         return item
 
     async def aclose(self) -> None:
-        """Close the stream."""
         await self._incoming.aclose()
 
     def _is_valid(self, kind: str, items: list[Any]) -> bool:

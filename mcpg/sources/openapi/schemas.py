@@ -23,14 +23,7 @@ from mcpg.text.json_values import JsonObject, JsonValue
 _TYPES = frozenset({"string", "number", "integer", "boolean", "array", "object", "null"})
 _TEXTS = ("title", "description", "format", "pattern")
 _NUMBERS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_COUNTS = (
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "minProperties",
-    "maxProperties",
-)
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
 _FLAGS = ("uniqueItems", "deprecated", "readOnly", "writeOnly")
 _BOUNDS = (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum"))
 _MAX_ENUM = 500
@@ -133,7 +126,6 @@ class CopyBudget:
 
     Attributes:
         left: Sub-schemas that may still be copied; below 0, what follows is left out.
-        where: The operation, for messages.
         names: Names of the definitions that are referred to, in order.
         in_place: Those that describe the same value as the schema that refers to them.
     """
@@ -166,7 +158,6 @@ class SchemaCopier:
     """Copies schemas of one document for one direction.
 
     Attributes:
-        references: The document's references.
         hidden: The keyword of properties that this direction does not have: `readOnly` for what
             is sent, `writeOnly` for what is answered.
         limit: How many sub-schemas one finished schema has at most.
@@ -194,12 +185,9 @@ class SchemaCopier:
     ) -> JsonObject:
         """Copy the schema *value*; an invalid one becomes one that accepts everything.
 
-        Args:
-            value: The schema.
-            room: How much may be copied.
-            in_place: Whether it describes the same value as the definition that is being copied.
-            hidden: Properties that the same value does not have in this direction, `None` when
-                *value* alone describes it.
+        It describes the same value as the definition that is being copied if it is *in_place*.
+        *hidden* has the properties that this value does not have in this direction, `None` when
+        *value* alone describes it.
         """
         if value is False:
             return {"not": {}}
@@ -367,12 +355,7 @@ class SchemaCopier:
                     waiting.extend(branches if isinstance(branches, list) else ())
 
     def _copy(
-        self,
-        value: JsonObject,
-        room: CopyBudget,
-        *,
-        in_place: bool,
-        hidden: frozenset[str],
+        self, value: JsonObject, room: CopyBudget, *, in_place: bool, hidden: frozenset[str]
     ) -> JsonObject:
         kept = plain_keywords(value)
         room.left -= weight(kept) - 1
@@ -432,22 +415,18 @@ class SchemaCopier:
         return kept
 
     def _copy_combined(
-        self,
-        value: JsonObject,
-        room: CopyBudget,
-        *,
-        in_place: bool,
-        hidden: frozenset[str],
+        self, value: JsonObject, room: CopyBudget, *, in_place: bool, hidden: frozenset[str]
     ) -> JsonObject:
         """Copy the schemas of which a value satisfies all, or some."""
-
-        def branches(key: str) -> list[JsonValue]:
+        branches: dict[str, list[JsonValue]] = {}
+        for key in _COMBINED:
             given = value.get(key)
-            found = given if isinstance(given, list) else []
-            return [self.copy(one, room, in_place=in_place, hidden=hidden) for one in found]
-
-        every = branches("allOf")
-        some = [found for key in ("anyOf", "oneOf") if (found := branches(key))]
+            branches[key] = [
+                self.copy(one, room, in_place=in_place, hidden=hidden)
+                for one in (given if isinstance(given, list) else ())
+            ]
+        every = branches["allOf"]
+        some = [branches[key] for key in ("anyOf", "oneOf") if branches[key]]
         if room.left < 0:
             return {}
         if len(some) > 1:

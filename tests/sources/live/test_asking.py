@@ -61,7 +61,7 @@ def address(request: pytest.FixtureRequest) -> Iterator[HttpServer]:
         time.sleep(0.05)
     url = f"http://127.0.0.1:{port}/{'sse' if mode == 'sse' else 'mcp'}"
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    yield HttpServer("mcp.json: web", "web", url, headers, mode == "sse", (TOKEN,))
+    yield HttpServer("mcp.json: web", "web", url, headers, mode == "sse", secrets=(TOKEN,))
     server.kill()
     server.wait()
 
