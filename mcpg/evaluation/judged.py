@@ -49,7 +49,6 @@ class JudgedQuery:
 
     Attributes:
         id: Names the query in reports; unique in its file.
-        query: The wish, as it would be typed.
         relevant: What tools are called: ids, `source::name`, or names that only one tool has.
             Empty says that no tool answers the wish.
         line: Where it stands in its file, counted from 1.
@@ -70,7 +69,6 @@ class Judgements:
     Attributes:
         queries: In the order of the file, at least one.
         diagnostics: An error for every entry that could not be read.
-        place: The file, for messages.
     """
 
     queries: tuple[JudgedQuery, ...]
@@ -226,11 +224,7 @@ def _join_halves(found: re.Match[str]) -> str:
 
 
 def _parse_query(entry: JsonValue, line: int) -> JudgedQuery:
-    """Read one entry.
-
-    Raises:
-        _UnusableError: It is no judged query.
-    """
+    """Read one entry."""
     if not isinstance(entry, dict):
         raise _UnusableError(f"is {_kind(entry)} where a judged query is needed{_SEE_LAYOUT}")
     query, name = _require(entry, "query", _SEE_LAYOUT), entry.get("id")
@@ -296,7 +290,6 @@ class ResolvedQuery:
     """A judged query with the ids of its tools.
 
     Attributes:
-        judged: As it stands in the file.
         relevant: Ids of the tools that answer it.
         unknown: Names that mean no tool, or several: nothing can find what they stand for.
         context_tools: Ids of the tools in use; a name that means no tool, or several, has none.
@@ -323,7 +316,6 @@ class ResolvedJudgements:
     """All queries of a file, resolved.
 
     Attributes:
-        queries: In the order of the file.
         diagnostics: One for each name that means no tool or several.
     """
 
@@ -413,7 +405,6 @@ class MissedQuery:
     """A judged query of a tool that another tool is first for, and what an alias makes of it.
 
     Attributes:
-        query: The query.
         alias: What remains of it without literals and names.
         rank: The rank of the tool; `None` where it is not found.
         rank_after: Its rank once it has the aliases of all the queries that it misses.
@@ -429,12 +420,6 @@ def missed_queries(
     engine: Engine, tool: str, judgements: Judgements, *, include_disabled: bool = False
 ) -> tuple[MissedQuery, ...]:
     """Return the judged queries that *tool* answers and misses, and that aliases of it improve.
-
-    Args:
-        engine: What is searched.
-        tool: The id of the tool.
-        judgements: The queries.
-        include_disabled: Whether tools that are off by default may be found.
 
     Raises:
         DocumentError: With the aliases, the tool's document becomes too long to be written.

@@ -66,11 +66,8 @@ class Bin:
     """A bar of a reliability diagram.
 
     Attributes:
-        low: Smallest score in it.
-        high: Largest score in it.
         mean_score: Mean of its scores.
         precision: Share of it that was right.
-        count: How many fell into it.
     """
 
     low: float
@@ -85,7 +82,6 @@ class CurvePoint:
     """What one would get by answering only from a score upwards.
 
     Attributes:
-        threshold: That score.
         coverage: Share that would be answered, above 0.
         precision: Share of the answers that would be right.
     """
@@ -184,7 +180,6 @@ class JudgedMatch:
     """A match, judged.
 
     Attributes:
-        tool_id: The tool.
         score: Its score, with `SHOWN_DECIMALS` decimals.
         is_relevant: Whether a person says that it answers the query.
     """
@@ -199,8 +194,6 @@ class QueryOutcome:
     """What a search made of one judged query.
 
     Attributes:
-        id: Name of the query.
-        query: The query.
         judged: What its file calls the tools that answer it.
         relevant: The ids of these tools.
         unknown: Those of the names that mean no tool.
@@ -315,7 +308,6 @@ class Significance:
     Attributes:
         difference: Mean difference over all pairs.
         p: Chance, in (0, 1], of a mean at least as far from 0 if signs were random.
-        pairs: How many pairs there are.
         changed: How many of them differ.
     """
 

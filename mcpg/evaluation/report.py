@@ -53,19 +53,12 @@ class EvaluationReport:
     """What an evaluation found.
 
     Attributes:
-        tools: How many tools were searched.
-        strategy: How they were ranked.
         fusion: How the lists of graph and vectors were made one; "" where they were not.
-        normalize: Whether queries might be rewritten in English.
-        lexicon: Whether words also matched related words and translations.
         limit: The most matches that were looked at for a query.
         outcomes: One for each judged query, in the order of the file.
-        figures: The figures of `mcpg.evaluation.metrics.figures`.
         durations: How long each search took, in milliseconds.
         diagnostics: Those of the bundle, of the file, of the tools it names, and of what
             searches ask for and may not get, such as vectors.
-        baseline: How it compares with an earlier report.
-        gates: What was asked of the figures, and whether they pass.
     """
 
     tools: int
@@ -284,7 +277,6 @@ class Bound:
     Attributes:
         kind: `min`, `max` or `max-drop`.
         metric: One of `METRICS`.
-        limit: The bound.
     """
 
     kind: str
@@ -375,12 +367,7 @@ TESTED = "ndcg@5"
 
 @dataclass(frozen=True, slots=True)
 class QueryChange:
-    """A query that is answered better or worse than before.
-
-    Attributes:
-        before: What came of it then.
-        now: What comes of it.
-    """
+    """A query that is answered better or worse than before."""
 
     before: QueryOutcome
     now: QueryOutcome
@@ -530,7 +517,6 @@ class Baseline:
     """An earlier evaluation.
 
     Attributes:
-        outcomes: What it made of its queries.
         limit: The most matches that it looked at for a query.
     """
 

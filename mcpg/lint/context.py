@@ -50,11 +50,7 @@ class LintContext:
     """A catalogue that is linted.
 
     Attributes:
-        assembly: What the sources hold, put together.
         tools: Its tools, sorted by id.
-        by_id: The same by their ids.
-        sources: The tools of each source.
-        rules: The rules of its hints files.
         chosen: The rules that are checked. What others find is left out, and need not be looked
             for where that takes long.
     """

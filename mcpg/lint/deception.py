@@ -30,7 +30,6 @@ class ToolText(NamedTuple):
 
     Attributes:
         member: The way to it from the tool.
-        text: The text.
         is_key: Whether it is the name of a property.
     """
 
@@ -329,7 +328,6 @@ class _Pattern(NamedTuple):
     """What an attack looks like.
 
     Attributes:
-        code: The rule that it is of.
         signs: Lists of signs; a text has one of each, in lower case, or is no such attack.
         regex: The pattern.
     """

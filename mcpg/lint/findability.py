@@ -157,7 +157,6 @@ class _Likeness:
 
     Attributes:
         texts: The stems of name and description of each tool, by its id.
-        weights: How rare these are.
     """
 
     def __init__(self, catalogue: LintContext) -> None:
@@ -274,12 +273,7 @@ _SLACK = 0.1
 
 
 def check_reach(catalogue: LintContext, tell: Callable[[int, int], None]) -> Iterator[Finding]:
-    """Yield the tools that a search for their own words does not bring first.
-
-    Args:
-        catalogue: The catalogue.
-        tell: Receives how many searches are done, of how many.
-    """
+    """Yield the tools that a search for their own words does not bring first."""
     asked = [*_list_searches(catalogue)]
     for done, (tool, code, member, query) in enumerate(asked):
         if done % _PER_REPORT == 0:

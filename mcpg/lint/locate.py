@@ -119,7 +119,6 @@ class FileText:
     """The text of a file, with its lines and the places of its values.
 
     Attributes:
-        path: The file.
         text: All of it, without a byte order mark.
     """
 
@@ -364,14 +363,7 @@ _BUNDLED = re.compile(r"documents\[\d+\]")
 
 @dataclass(frozen=True, slots=True)
 class FileFix:
-    """The fixed text of a file.
-
-    Attributes:
-        path: The file.
-        before: Its text as it is.
-        after: Its text after the fix.
-        count: How many places are fixed.
-    """
+    """The fixed text of a file."""
 
     path: str
     before: str
@@ -482,11 +474,7 @@ def _list_respellings(part: Respelling, locator: Locator) -> Iterator[_Edit]:
 
 
 def _parse_values(text: str) -> JsonValue:
-    """Return the values of a text of JSON or YAML, or of the front matter of a document.
-
-    Raises:
-        McpgError: It is neither.
-    """
+    """Return the values of a text of JSON or YAML, or of the front matter of a document."""
     if text.lstrip()[:1] in ("{", "["):
         try:
             found: JsonValue = json.loads(text, strict=False)

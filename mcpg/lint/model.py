@@ -28,7 +28,6 @@ class Rule:
         code: Its stable code, such as `D101`; the letter is that of its subject.
         name: Its name in words, such as `missing-description`.
         subject: What it is about, such as `descriptions`.
-        severity: One of `Severity`.
         is_default: Whether it is checked unless rules are selected.
         is_fixable: Whether some of its findings can be fixed by `--fix`.
         summary: What it finds, in one line.
@@ -58,7 +57,6 @@ class Place:
     """A range of a file; lines and columns are counted from 1, columns in characters.
 
     Attributes:
-        file: The file as it was named.
         line: The first line, `None` where only the file is known.
         column: The column of the first character.
         end_line: The line of the last character.
@@ -100,9 +98,7 @@ class RelatedTool:
     """Another tool that a finding is about.
 
     Attributes:
-        tool_id: The tool.
         note: What it has to do with the finding.
-        spot: Where it is.
         place: The same in its file, once that is known.
     """
 
@@ -117,9 +113,7 @@ class Respelling:
     """A label that is to be written like another.
 
     Attributes:
-        tool_id: A tool that has it.
         field: The member of its hints, such as `categories`.
-        spot: Where it is.
         text: How it is to be written.
     """
 
@@ -134,18 +128,14 @@ class Finding:
     """What a rule found.
 
     Attributes:
-        code: The code of the rule.
-        severity: How much it matters.
         message: One sentence, which names the tool.
         tool_id: The tool, "" where it is of none.
         source_id: The source of the tool, "" where it is of none.
         member: The member of the tool, such as `description`, dotted; "" for the whole.
         excerpt: The text at fault, or its beginning; "" for none.
-        suggestion: What to do, for this finding.
         words: Words that would separate the tool from the others.
         others: Other tools that are part of it.
         tool_ids: All tools that it stands for, where one finding stands for those of a source.
-        spot: Where it is.
         place: The same in its file; `None` where it is in none, such as of a live server.
         is_fixable: Whether `--fix` can fix it.
         respellings: What fixes it, for labels.
@@ -182,7 +172,6 @@ class Suppression:
     Attributes:
         pattern: A tool id, `source::name`, a name, or a glob over these.
         codes: Codes, or beginnings of codes.
-        place: Where that is stated.
     """
 
     pattern: str
@@ -255,11 +244,7 @@ def _advice(wanted: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rules are checked.
-
-    Attributes:
-        codes: Their codes.
-    """
+    """Which rules are checked."""
 
     codes: frozenset[str]
 

@@ -123,10 +123,7 @@ class Report:
 
     Attributes:
         findings: What was found, by file and line, then by tool and code.
-        tools: How many tools were looked at.
-        suppressed: How many findings were suppressed.
         diagnostics: What reading the sources noticed and no rule reports.
-        locator: Knows the lines of the files.
     """
 
     findings: Sequence[Finding]

@@ -107,10 +107,6 @@ class AffinityIndex:
     """Finds what is close to a tool.
 
     Attributes:
-        tools: The tools of the catalogue.
-        ids: The id of each.
-        sources: The source id of each.
-        vocabulary: Their terms.
         sizes: For each term that several tools hold, and not too many to look at, how many.
         homes: The positions of the tools of each source.
         namesakes: For each tool whose name names what that of another names, all of these, where
@@ -157,12 +153,7 @@ class AffinityIndex:
 
 
 class NeighbourFinder:
-    """Finds what is close to a tool of one server.
-
-    Attributes:
-        index: The index of all tools.
-        positions: The tools of the server.
-    """
+    """Finds what is close to a tool of one server."""
 
     def __init__(self, index: AffinityIndex, source: str) -> None:
         self.index = index
@@ -188,12 +179,9 @@ class NeighbourFinder:
         others = index.namesakes.get(position)
         if others is None and len(self.positions) == 1:
             return _NOTHING
-        own, holders, size = (
-            index.vocabulary.terms[position],
-            index.vocabulary.holders,
-            index.vocabulary.size,
-        )
-        rare = {term: rarity(holders[term], size) for term in affordable(own, index.sizes)}
+        known = index.vocabulary
+        own, size = known.terms[position], known.size
+        rare = {term: rarity(known.holders[term], size) for term in affordable(own, index.sizes)}
         home: dict[int, float] = {}
         if len(self.positions) > 1:
             local = self._rarities
@@ -244,13 +232,7 @@ def saturate_evidence(evidence: float) -> float:
 
 
 class NextStepIndex:
-    """Finds what may follow a tool.
-
-    Attributes:
-        affinity: What tools have in common.
-        fields: What they give and take.
-        provisions: What each provides to others.
-    """
+    """Finds what may follow a tool."""
 
     def __init__(self, affinity: AffinityIndex, fields: FieldIndex) -> None:
         self.affinity = affinity
@@ -258,10 +240,6 @@ class NextStepIndex:
         self.provisions = fields.provisions()
         tools = affinity.tools
         self._classify = cache(lambda position: classify_operation(tools[position]))
-
-    def is_alone(self, position: int) -> bool:
-        """Return whether nothing follows the tool, the only one of its server, or is like it."""
-        return position not in self.affinity.namesakes and not self.provisions[position]
 
     def edges(
         self,
@@ -277,13 +255,6 @@ class NextStepIndex:
         between servers, and between tools that take nothing, when it does the next kind of work on
         the same subject; anywhere, when it must be given what this one gives. Where several hold,
         the strongest evidence counts, and the reason names fields that flow.
-
-        Args:
-            position: The tool that comes first.
-            near: The affinity of the tools near it.
-            chances: How likely tools of its server follow it.
-            steps: What its server's tools do; `None` where it is the only one.
-            count: The most edges to make.
         """
         kind, origin = EdgeKind.NEXT_STEP, EdgeOrigin.INFERRED
         weights = {
@@ -413,12 +384,7 @@ STATED = "stated by the author"
 
 @dataclass(frozen=True, slots=True)
 class InferredRelations:
-    """What is inferred about the tools of a catalogue.
-
-    Attributes:
-        relations: Their groups and edges.
-        provisions: For each tool, in the order of the catalogue, what it provides to others.
-    """
+    """The relations of a catalogue, and what each tool, in its order, provides to others."""
 
     relations: Relations
     provisions: Sequence[Sequence[Provision]]
@@ -449,10 +415,12 @@ def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelati
     touched: set[str] = set()
     reserves: dict[int, Edge] = {}
     for source, positions in affinity.homes.items():
-        if len(positions) == 1 and following.is_alone(positions[0]):
-            tool, edges = tools[positions[0]], stated[tools[positions[0]].id, EdgeKind.NEXT_STEP]
-            found[positions[0]] = ToolRelations(
-                name_groups(tool, positions[0], affinity.vocabulary),
+        first, *others = positions
+        if not (others or first in affinity.namesakes or following.provisions[first]):
+            # Nothing is like the only tool of a server, or follows it.
+            tool, edges = tools[first], stated[tools[first].id, EdgeKind.NEXT_STEP]
+            found[first] = ToolRelations(
+                name_groups(tool, first, affinity.vocabulary),
                 tuple(stated[tool.id, EdgeKind.RELATED].values()),
                 tuple(edges.values()),
             )

@@ -60,7 +60,6 @@ class SessionCall(NamedTuple):
         start: When it began, in seconds since 1970; `None` where that is not known.
         end: When it ended, not before its start.
         tool: The number of the tool.
-        succeeded: Whether it did.
     """
 
     start: float | None
@@ -80,7 +79,6 @@ class SessionBounds:
     Attributes:
         calls: Calls of sessions that are not counted yet.
         session: Calls of one session; a longer one is counted in parts.
-        tools: Different tools.
         pairs: Different pairs of tools, each day by itself; as many tools of a day.
     """
 
@@ -116,11 +114,7 @@ class SessionStatistics:
 
 
 class SessionCounter:
-    """Counts the calls of sessions, in whatever order the sessions' calls are mixed.
-
-    Attributes:
-        noticed: What was noticed up to now.
-    """
+    """Counts the calls of sessions, in whatever order the sessions' calls are mixed."""
 
     def __init__(self, bounds: SessionBounds = BOUNDS) -> None:
         self.noticed = SessionStatistics()
@@ -253,9 +247,11 @@ class SessionCounter:
                 succeeded, failure = _FAILS[one < other]
                 if not found.get(pair, 0) & succeeded:
                     found[pair] = found.get(pair, 0) | failure
-        self.noticed.tools_left_out += self._add(
-            _count_calls(calls), self._tools, day << _TOOL_BITS
-        )
+        counts: dict[int, int] = {}
+        for call in calls:
+            so_far = counts.get(call.tool, _CALLED) + _ONE_CALL
+            counts[call.tool] = so_far | _SUCCEEDED if call.succeeded else so_far + _ONE_FAILURE
+        self.noticed.tools_left_out += self._add(counts, self._tools, day << _TOOL_BITS)
         self.noticed.pairs_left_out += self._add(found, self._pairs, day << (2 * _TOOL_BITS))
 
     def _add(self, found: Mapping[int, int], known: dict[int, int], above: int) -> int:
@@ -269,16 +265,6 @@ class SessionCounter:
             else:
                 left_out += 1
         return left_out
-
-
-def _count_calls(calls: list[SessionCall]) -> dict[int, int]:
-    """Return the counts of each tool in one session."""
-    found: dict[int, int] = {}
-    for call in calls:
-        so_far = found.get(call.tool, _CALLED)
-        so_far |= _SUCCEEDED if call.succeeded else 0
-        found[call.tool] = so_far + _ONE_CALL + (0 if call.succeeded else _ONE_FAILURE)
-    return found
 
 
 def _relate(call: SessionCall, steps: list[SessionCall], found: dict[int, int]) -> None:

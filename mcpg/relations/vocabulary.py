@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
@@ -66,7 +65,7 @@ _BY_STEM = {
 
 
 def names_operation(word: str) -> bool:
-    """Whether the folded *word* names an operation, and so says nothing about the subject."""
+    """Return whether the folded *word* names an operation, so tells nothing of the subject."""
     return word in _BY_WORD
 
 
@@ -155,7 +154,6 @@ class Vocabulary:
             say most come first.
         holders: For each term, how many tools hold it.
         words: For each term, the word form that people read.
-        size: How many tools there are.
         subjects: For each tool, what its name says it works on, without what names its server.
     """
 
@@ -185,12 +183,7 @@ def subject_terms(text: str, language: str | None = None) -> list[str]:
 
 
 def build_vocabulary(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> Vocabulary:
-    """Find the terms of *tools*; the order of the tools does not matter.
-
-    Args:
-        tools: The tools.
-        memo: What is known from an earlier run; what comes out is the same without it.
-    """
+    """Find the terms of *tools*; the order of the tools does not matter."""
     runs = [*cut_runs(tools, lambda tool: tool.id.encode("utf-8", "surrogatepass"))]
     language = _find_language(runs, memo)
     named: Counter[str] = Counter()
@@ -212,7 +205,11 @@ def build_vocabulary(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -
         term: (count > limit, count == 1, rarity(count, size)) for term, count in holders.items()
     }
     kept = tuple(_choose_telling(terms, values) for terms in found)
-    return Vocabulary(kept, holders, _choose_forms(named, told), size, subjects)
+    # People read the word of most names, the shortest of these.
+    forms: dict[str, str] = {}
+    for _, _, word in sorted((-named[word], len(word), word) for word in {*told, *named}):
+        forms.setdefault(_terms[word], word)
+    return Vocabulary(kept, holders, forms, size, subjects)
 
 
 _VOTES: ResultKind[list[int]] = ResultKind(
@@ -235,15 +232,6 @@ def _find_language(runs: Iterable[Sequence[Tool]], memo: BuildCache) -> str | No
             memo.recall(_VOTES, partial(encode_parts, texts), partial(_count_votes, texts))
         )
     return language_by([*map(sum, zip(*found, strict=True))])
-
-
-def _choose_forms(named: Mapping[str, int], told: AbstractSet[str]) -> dict[str, str]:
-    """Return for each term the word that people read: that of most names, the shortest of these."""
-    ranked = sorted((-named.get(word, 0), len(word), word) for word in {*told, *named})
-    forms: dict[str, str] = {}
-    for _, _, word in ranked:
-        forms.setdefault(_terms[word], word)
-    return forms
 
 
 def _list_places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
@@ -271,7 +259,6 @@ class _RunTexts(NamedTuple):
         subjects: For each tool, what its name says it works on, without what names its server.
         terms: For each tool, its terms and the weight of the place of each, the greatest.
         named: How often each word names the subject of a tool.
-        told: The words of prose.
     """
 
     subjects: Sequence[tuple[str, ...]]
@@ -410,12 +397,9 @@ class Field:
 
     Attributes:
         name: As the schema writes it.
-        key: The stems of its name.
         types: JSON types that its value may have; empty when the schema does not say.
         owner: The stems of the name of the field that holds it; empty at the top.
         path: The way to it, as in `orders[].id`.
-        format: The format of its value, or "".
-        required: Whether its object must have it.
     """
 
     name: str
@@ -427,17 +411,17 @@ class Field:
     required: bool = True
 
 
-def field_key(name: str) -> FieldKey:
-    """Return the stems of *name*, sorted, without repeats."""
-    return _remembered(name) if len(name) <= _LONGEST_REMEMBERED else _make_key(name)
-
-
 def _make_key(name: str) -> FieldKey:
     return tuple(sorted({singular(stem(word)) for word in split_words(name)}))
 
 
 # Tools of one server share many names of arguments.
 _remembered = lru_cache(_MOST_KEYS)(_make_key)
+
+
+def field_key(name: str) -> FieldKey:
+    """Return the stems of *name*, sorted, without repeats."""
+    return (_remembered if len(name) <= _LONGEST_REMEMBERED else _make_key)(name)
 
 
 def singular(term: str) -> str:
@@ -468,10 +452,6 @@ def taken_fields(tool: Tool) -> list[Field]:
 
 def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[FieldKey, bool]]:
     """Name a field of one word in full: the `id` of an order is an `order_id` to others.
-
-    Args:
-        field: The field.
-        subjects: The stems of what its tool works on.
 
     Yields:
         Each name, and whether it is made of all that is known.

@@ -58,12 +58,7 @@ def ask_blocks(data: Json, *, is_whole: bool = False) -> Iterator[Block]:
 
 
 def answers_table(results: Sequence[Json], *, has_calls: bool = True) -> Table:
-    """Return *results* as a table, with what speaks for each below it.
-
-    Args:
-        results: The results.
-        has_calls: Whether how each is called stands there, too.
-    """
+    """Return *results* as a table, with what speaks for each below it."""
     facts = [_list_result_facts(one) for one in results]
     is_told = any(one["is"] != "match" for one in facts)
     rows = tuple(

@@ -29,7 +29,6 @@ class CodeSpan:
     """Text of others, shown as it is: a tool, a word, a query.
 
     Attributes:
-        text: The text.
         is_quoted: Whether it stands in quotes where nothing else sets it apart.
     """
 
@@ -42,7 +41,6 @@ class Figure:
     """A number.
 
     Attributes:
-        value: The number.
         form: Its format in text and Markdown; HTML has three decimals where this has six.
     """
 
@@ -75,7 +73,6 @@ class Bar:
     Attributes:
         share: Its filled part, in [0, 1].
         columns: How wide it is in text.
-        style: Its colour.
     """
 
     share: float
@@ -105,7 +102,6 @@ class Column:
     """A column of a table.
 
     Attributes:
-        head: Its heading.
         is_number: Whether it is aligned to the right.
         most: Most columns of a terminal that it takes.
         is_wide: Whether text, which has little room, leaves it out.
@@ -153,7 +149,6 @@ class Table:
     Attributes:
         title: What it shows; HTML has it as a caption.
         columns: Its columns; the last is wrapped or cut where a terminal is narrow.
-        rows: A cell for each column.
         has_heads: Whether text shows the headings; cells speak for themselves otherwise.
         wraps: Whether text wraps the last column, in place of cutting it.
     """
@@ -212,7 +207,6 @@ class Details:
 
     Attributes:
         summary: What is seen of it.
-        blocks: What is folded.
         short: What text shows in place of it; `None` for all of it.
         is_open: Whether it is unfolded at first.
     """
@@ -228,11 +222,6 @@ class ToolEntry:
     """One of several tools in order.
 
     Attributes:
-        rank: Its rank.
-        name: Its id.
-        figures: Its scores.
-        about: What it is.
-        blocks: All else.
         score: What HTML draws as a meter, in [0, 1]; `None` for nothing.
         origin: Where it comes from, for HTML.
     """
@@ -260,8 +249,6 @@ class Section:
 
     Attributes:
         identity: Its anchor in HTML.
-        title: Its heading.
-        blocks: What it holds.
         lead: One sentence on how to read it, for HTML.
         heading: Its heading in text and Markdown, where that differs; "" for none.
     """

@@ -224,12 +224,7 @@ def sum_differences(match: Json, other: Json, parts: str, key: str) -> dict[str,
 
 
 def advantages(gaps: Mapping[str, float], most: int) -> list[str]:
-    """Return in clauses what sets a tool ahead, the greatest first.
-
-    Args:
-        gaps: How far it is ahead by each feature of the fused score.
-        most: How many to return.
-    """
+    """Return in clauses what sets a tool ahead, the greatest first."""
     return [" ".join(group) for group in _rank_advantages(gaps)[:most]]
 
 
