@@ -52,7 +52,6 @@ class Sample:
     """A judged query, as a search sees it.
 
     Attributes:
-        analysis: What the query became.
         candidates: What was seen in each document of the pool.
         right: The documents that answer it.
         count: How many tools answer it, those that cannot be found among them.
@@ -293,7 +292,6 @@ class _Climb:
         self._leads = [_leads(contest, begin) for contest in contests]
 
     def climb(self) -> float:
-        """Go up as far as it leads, and return how high that is."""
         reached = self._heights(0, [self.weights[0]])[0]
         for _ in range(_ROUNDS):
             before = reached
@@ -301,18 +299,15 @@ class _Climb:
                 heights = self._heights(place, self._grid)
                 best = max(heights)
                 if best > reached + _LEAST_GAIN:
-                    self._move(place, self._grid[heights.index(best)])
+                    value = self._grid[heights.index(best)]
+                    delta, self.weights[place] = value - self.weights[place], value
+                    for contest, leads in zip(self._contests, self._leads, strict=True):
+                        pairs = zip(leads, contest.columns[place], strict=True)
+                        leads[:] = [lead + delta * more for lead, more in pairs]
                     reached = best
             if reached == before:
                 break
         return reached
-
-    def _move(self, place: int, value: float) -> None:
-        delta = value - self.weights[place]
-        for contest, leads in zip(self._contests, self._leads, strict=True):
-            column = contest.columns[place]
-            leads[:] = [lead + delta * more for lead, more in zip(leads, column, strict=True)]
-        self.weights[place] = value
 
     def _heights(self, place: int, values: Sequence[float]) -> list[float]:
         """Return the objective at each of the *values* of one weight."""
@@ -650,7 +645,6 @@ def fit_calibration(cases: Sequence[Case], model: Model, *, belief: float) -> tu
 
 
 def _masses(cases: Sequence[Case]) -> dict[object, float]:
-    """Return what all samples of one kind and rank count for."""
     without = sum(not case.is_answerable for case in cases) / len(cases)
     hidden = max(0.0, ANSWERLESS_SHARE - without)
     return {

@@ -180,7 +180,6 @@ class _UnusableError(Exception):
 
 
 def _lines(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int]]:
-    """Return the value of every line that holds one, with the line's number."""
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -224,7 +223,6 @@ def _join_halves(found: re.Match[str]) -> str:
 
 
 def _parse_query(entry: JsonValue, line: int) -> JudgedQuery:
-    """Read one entry."""
     if not isinstance(entry, dict):
         raise _UnusableError(f"is {_kind(entry)} where a judged query is needed{_SEE_LAYOUT}")
     query, name = _require(entry, "query", _SEE_LAYOUT), entry.get("id")
@@ -374,7 +372,6 @@ def disabled_tools(
 def _describe_unresolved(
     name: str, tools: Sequence[Tool], near: Sequence[str], place: str
 ) -> Diagnostic:
-    """Return that *name* means several *tools*, or none but is *near* the names of some."""
     shown = repr(name[:_EXAMPLES_SHOWN])
     if tools:
         ids = _either(tool.id for tool in tools[:_NAMED])

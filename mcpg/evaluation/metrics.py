@@ -67,7 +67,6 @@ class Bin:
 
     Attributes:
         mean_score: Mean of its scores.
-        precision: Share of it that was right.
     """
 
     low: float
@@ -83,7 +82,6 @@ class CurvePoint:
 
     Attributes:
         coverage: Share that would be answered, above 0.
-        precision: Share of the answers that would be right.
     """
 
     threshold: float
@@ -195,7 +193,6 @@ class QueryOutcome:
 
     Attributes:
         judged: What its file calls the tools that answer it.
-        relevant: The ids of these tools.
         unknown: Those of the names that mean no tool.
         matches: What was found, best first.
         context_tools: The ids of the tools in use, by which the search ranked as well.
@@ -306,7 +303,6 @@ class Significance:
     """The result of a paired randomisation test.
 
     Attributes:
-        difference: Mean difference over all pairs.
         p: Chance, in (0, 1], of a mean at least as far from 0 if signs were random.
         changed: How many of them differ.
     """

@@ -53,7 +53,6 @@ class EvaluationReport:
     """What an evaluation found.
 
     Attributes:
-        fusion: How the lists of graph and vectors were made one; "" where they were not.
         limit: The most matches that were looked at for a query.
         outcomes: One for each judged query, in the order of the file.
         durations: How long each search took, in milliseconds.
@@ -102,17 +101,9 @@ def evaluate(  # noqa: PLR0913 - each is one thing that a run may ask
 ) -> EvaluationReport:
     """Search for every judged query and measure what is found.
 
-    Args:
-        engine: What is searched.
-        judgements: The queries.
-        limit: The most matches to look at for a query; fewer than 10 are taken for 10, which is
-            what the figures need, and more than 50 for 50.
-        strategy: How to rank.
-        fusion: With the strategy `auto`, how to make one list of graph and vectors.
-        normalize: Whether queries may be rewritten in English, to be searched beside themselves.
-        lexicon: Whether words also match related words and translations.
-        include_disabled: Whether tools that are off by default may be found.
-        catalog: The tools of the engine, for a caller that has them at hand.
+    Of each query at most *limit* matches are looked at; fewer than 10 are taken for 10, which is
+    what the figures need, and more than 50 for 50. *catalog* has the tools of the engine, for a
+    caller that has them at hand. All else is as for `Engine.search`.
 
     Raises:
         UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, or *fusion* is asked of
@@ -276,7 +267,6 @@ class Bound:
 
     Attributes:
         kind: `min`, `max` or `max-drop`.
-        metric: One of `METRICS`.
     """
 
     kind: str
@@ -289,7 +279,6 @@ class Gate:
     """A bound, and whether a report keeps it.
 
     Attributes:
-        bound: What is asked.
         value: The figure, or by how much it fell; `None` when there is nothing to measure by.
         passed: Whether the bound is kept; what cannot be measured does not keep it.
     """
@@ -394,8 +383,6 @@ class RunComparison:
 
     Attributes:
         common: How many queries are compared.
-        before: Figures of these queries then.
-        now: Figures of these queries now.
         better: Those that are answered better, the greatest gain first.
         worse: Those that are answered worse, the greatest loss first.
         added: Ids of queries that the earlier one has not.

@@ -114,7 +114,6 @@ class Tuning:
 
     Attributes:
         model: The fitted model, as far as its parts are kept; rounded as it is written.
-        groups: How many groups the queries fall into.
     """
 
     model: Model
@@ -151,11 +150,8 @@ def too_few(cases: Sequence[Case], folds: int) -> str | None:
 def tune(cases: Sequence[Case], shipped: Model, *, folds: int = 5, seed: int = 0) -> Tuning:
     """Fit a model on *cases*, of which there are not `too_few`.
 
-    Args:
-        cases: The judged queries.
-        shipped: The model to begin with, to stay near, and to be better than.
-        folds: How many parts to hold out in turn, at least 2.
-        seed: Draws the folds and where fits begin; the same seed gives the same model.
+    It begins with the *shipped* one, stays near it, and is to be better. So many *folds*, at least
+    2, are held out in turn; *seed* draws them and where fits begin, and gives the same every time.
     """
     trial = _TuningTrial(cases, shipped, folds, seed)
     weights = trial.try_weights()
@@ -307,7 +303,6 @@ class TuneReport:
     """What a run of tuning came to.
 
     Attributes:
-        shipped: The model that was to be beaten.
         tuning: What was found out; `None` when there was too little to learn from.
         ranking: The model to keep; `None` when it is refused, for the reason in *refusal*.
     """

@@ -50,7 +50,6 @@ class LintContext:
     """A catalogue that is linted.
 
     Attributes:
-        tools: Its tools, sorted by id.
         chosen: The rules that are checked. What others find is left out, and need not be looked
             for where that takes long.
     """
@@ -180,16 +179,11 @@ def outliers(
     whole: str,
     among: Callable[[Tool], bool] = lambda _: True,
 ) -> Iterator[Finding]:
-    """Yield what was found in single tools, and one finding for each source where it is usual.
+    """Yield what was *found* in tools, by id, and one finding for each source where it is usual.
 
     What most tools of a source lack is a habit of its author: one finding says so, rather than as
-    many as there are tools, which would hide all others.
-
-    Args:
-        catalogue: The catalogue.
-        found: Findings by tool id.
-        whole: What is said of many tools in one finding, such as `have no description`.
-        among: Whether it could be found in a tool.
+    many as there are tools, which would hide all others. It says *whole* of them, such as `have no
+    description`; *among* tells in which tools it could be found.
     """
     for source_id, tools in catalogue.sources.items():
         bad = [tool for tool in tools if tool.id in found]

@@ -50,7 +50,6 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", r
 _LONGEST_NEEDLE = 60
 _WIDTHS = (60, 16, 5)  # a line of a file may end, or be escaped, near a part of a text
 _LONGEST_SNIPPET = 1_000
-_LINE_AT_END = re.compile(r":(\d+)\Z")
 
 
 class Locator:
@@ -163,7 +162,6 @@ class FileText:
         return self._find_in_document(spot)
 
     def _find_line_in_entry(self, line: int, spot: Location) -> int:
-        """Return the line of a member of the entry on *line* of a hints file."""
         lines = self._yaml_lines if spot.member else {}
         entries = [way for way, at in lines.items() if at == line]
         for way in _iter_ways(spot.member):
@@ -226,7 +224,6 @@ class FileText:
             return {}
 
     def _find_text(self, start: int, spot: Location) -> Span:
-        """Return where the text of *spot* stands from *start* on, or else the line there."""
         whole = spot.text[spot.start : spot.start + spot.size] if spot.size else spot.text
         at = self._find_in_context(start, spot) if spot.size else None
         if at is not None:
@@ -431,7 +428,6 @@ def fixes(findings: Iterable[Finding], locator: Locator) -> list[FileFix]:
 
 
 def _list_removals(spot: Location, locator: Locator) -> Iterator[_Edit]:
-    """Yield the edits that remove what nobody sees from the text of *spot*."""
     if _BUNDLED.fullmatch(split_place(spot.place)[1]):
         return
     for start, end in find_removable(spot.text):
@@ -474,7 +470,6 @@ def _list_respellings(part: Respelling, locator: Locator) -> Iterator[_Edit]:
 
 
 def _parse_values(text: str) -> JsonValue:
-    """Return the values of a text of JSON or YAML, or of the front matter of a document."""
     if text.lstrip()[:1] in ("{", "["):
         try:
             found: JsonValue = json.loads(text, strict=False)

@@ -10,7 +10,6 @@ from mcpg.lint.context import LintContext, make_finding
 from mcpg.lint.model import Finding
 
 _TYPES = frozenset(("object", "array", "string", "number", "integer", "boolean", "null"))
-_OTHER_TYPES = frozenset(("file", "date", "datetime", "any", "int", "float", "str", "bool", "dict"))
 _MOST_SCHEMAS = 2_000
 _LONGEST_PATTERN = 1_000
 _INNER = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")

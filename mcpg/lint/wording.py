@@ -199,7 +199,6 @@ def _judge_description(catalogue: LintContext, tool: Tool, boilerplate: Collecti
 
 
 def _find_repeated(catalogue: LintContext) -> Iterator[Finding]:
-    """Report descriptions that tools of one source have in common, word for word."""
     described = [tool for tool in catalogue.tools if tool.description.strip()]
     texts = (" ".join(tool.description.casefold().split()).rstrip(".") for tool in described)
     keys = (f"{tool.source_id}\0{text}" for tool, text in zip(described, texts, strict=True))
@@ -218,7 +217,6 @@ def _find_repeated(catalogue: LintContext) -> Iterator[Finding]:
 
 
 def _find_stuffed_descriptions(catalogue: LintContext) -> Iterator[Finding]:
-    """Report descriptions that repeat a word over and over, or are lists of words."""
     for tool in catalogue.tools:
         words = catalogue.stems[tool.id].words
         word, count = Counter(words).most_common(1)[0] if words else ("", 0)

@@ -52,7 +52,6 @@ class Edge:
         source: Tool id it leaves.
         target: Tool id it reaches.
         weight: Strength in (0, 1], see `compute_weight`; 1 for what an author wrote.
-        reason: Why, for people ("shares the rare term 'invoice'").
         fields: The output fields of the source that fill arguments of the target.
         coverage: How much of what the target takes these are; `None` where there are none.
     """

@@ -50,44 +50,32 @@ SAME_SOURCE = 0.1
 _BUDGET = 256
 # Fainter than this is what tools share by chance in any catalogue.
 _LEAST_AFFINITY = 0.25
-# Of more tools than this, those that share a term are looked up.
-_MOST_COMPARED = 24
 _TERMS_IN_REASON = 3
 
 
-class RelatedPool:
-    """Tools that can be near each other."""
+Postings = Mapping[str, Mapping[float, Sequence[int]]]
+"""For each term, by the weight of its place, the positions of the tools that hold it."""
 
-    def __init__(self, positions: Sequence[int], terms: Sequence[Mapping[str, float]]) -> None:
-        """Prepare to compare the tools at *positions*, whose terms are in *terms*."""
-        self.positions = positions
-        self._terms = terms
-        # For each term, by the weight of its place, the positions of the tools that hold it.
-        self._postings: dict[str, dict[float, list[int]]] | None = None
-        if len(positions) > _MOST_COMPARED:
-            self._postings = {}
-            for position in positions:
-                for term, weight in terms[position].items():
-                    by_weight = self._postings.setdefault(term, {})
-                    by_weight.setdefault(weight, []).append(position)
 
-    def sums(self, gains: Mapping[str, float]) -> Mapping[int, float]:
-        """Return for each tool the sum of the *gains* of its terms times the terms' weights."""
-        found: defaultdict[int, float] = defaultdict(float)
-        if self._postings is None:
-            for position in self.positions:
-                terms, total = self._terms[position], 0.0
-                for term, gain in gains.items():
-                    if term in terms:
-                        total += terms[term] * gain
-                found[position] = total
-            return found
-        for term, gain in gains.items():
-            for weight, held in self._postings.get(term, {}).items():
-                more = weight * gain
-                for position in held:
-                    found[position] += more
-        return found
+def post_terms(positions: Sequence[int], terms: Sequence[Mapping[str, float]]) -> Postings:
+    """Return the postings of the tools at *positions*, whose terms are in *terms*."""
+    postings: defaultdict[str, defaultdict[float, list[int]]]
+    postings = defaultdict(lambda: defaultdict(list))
+    for position in positions:
+        for term, weight in terms[position].items():
+            postings[term][weight].append(position)
+    return postings
+
+
+def sum_gains(postings: Postings, gains: Mapping[str, float]) -> Mapping[int, float]:
+    """Return for each tool the sum of the *gains* of its terms times the terms' weights."""
+    found: defaultdict[int, float] = defaultdict(float)
+    for term, gain in gains.items():
+        for weight, held in postings.get(term, {}).items():
+            more = weight * gain
+            for position in held:
+                found[position] += more
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +96,6 @@ class AffinityIndex:
 
     Attributes:
         sizes: For each term that several tools hold, and not too many to look at, how many.
-        homes: The positions of the tools of each source.
         namesakes: For each tool whose name names what that of another names, all of these, where
             they are of several servers.
     """
@@ -128,10 +115,10 @@ class AffinityIndex:
         for position, subjects in enumerate(vocabulary.subjects):
             if subjects:
                 named[subjects].append(position)
-        self.namesakes: dict[int, RelatedPool] = {}
+        self.namesakes: dict[int, Postings] = {}
         for held in named.values():
             if len({self.sources[position] for position in held}) > 1:
-                self.namesakes |= dict.fromkeys(held, RelatedPool(held, vocabulary.terms))
+                self.namesakes |= dict.fromkeys(held, post_terms(held, vocabulary.terms))
 
     def shared_words(self, one: int, other: int) -> list[str]:
         """Name what two tools share, the most telling first, in the forms that people read."""
@@ -150,55 +137,6 @@ class AffinityIndex:
         ids = self.ids
         ranked = sorted([(-round(value, 9), ids[at], at) for at, value in affinities.items()])
         return [row[-1] for row in ranked[:count]]
-
-
-class NeighbourFinder:
-    """Finds what is close to a tool of one server."""
-
-    def __init__(self, index: AffinityIndex, source: str) -> None:
-        self.index = index
-        self.positions = index.homes[source]
-        terms = index.vocabulary.terms
-        self._pool = RelatedPool(self.positions, terms)
-        # How rare each term is in the server.
-        self._rarities: Mapping[str, float] = {}
-        if len(self.positions) > 1:
-            counts = Counter(chain.from_iterable(terms[position] for position in self.positions))
-            size = len(self.positions)
-            self._rarities = {term: rarity(count, size) for term, count in counts.items()}
-
-    def near(self, position: int) -> ToolAffinities:
-        """Return the affinity of the tools that share a term with the tool at *position*.
-
-        The affinity is the sum, over shared terms, of the term's rarity times the weights of the
-        places where the two tools hold it, and a little more when one server offers both. Between
-        tools of one server, a term is no rarer than it is among that server's tools: what all of
-        them hold tells only the server, which the bonus already counts.
-        """
-        index = self.index
-        others = index.namesakes.get(position)
-        if others is None and len(self.positions) == 1:
-            return _NOTHING
-        known = index.vocabulary
-        own, size = known.terms[position], known.size
-        rare = {term: rarity(known.holders[term], size) for term in affordable(own, index.sizes)}
-        home: dict[int, float] = {}
-        if len(self.positions) > 1:
-            local = self._rarities
-            gains = {term: own[term] * min(local[term], value) for term, value in rare.items()}
-            found = self._pool.sums(gains)
-            home = {at: one + SAME_SOURCE for at, one in found.items() if one >= _LEAST_AFFINITY}
-            home.pop(position, None)
-        gains = {term: own[term] * value for term, value in rare.items()}
-        abroad = {
-            at: one
-            for at, one in (others.sums(gains) if others else {}).items()
-            if one >= _LEAST_AFFINITY and index.sources[at] != index.sources[position]
-        }
-        return ToolAffinities(home, abroad)
-
-
-_NOTHING = ToolAffinities({}, {})
 
 
 def affordable(keys: Iterable[str], sizes: Mapping[str, int]) -> list[str]:
@@ -400,12 +338,8 @@ def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelati
 
     What an author stated comes first with weight 1 and is never left out; inferred edges, the
     strongest first and ties by tool id, fill the room up to five related tools and five next
-    steps. The result does not depend on the order of the tools. The work grows linearly with their
-    number.
-
-    Args:
-        catalog: The tools and what authors state about them.
-        memo: What is known from an earlier run; what comes out is the same without it.
+    steps. The result depends neither on the order of the tools nor on *memo*, what is known from an
+    earlier run. The work grows linearly with the number of tools.
     """
     tools = catalog.tools
     affinity = AffinityIndex(tools, build_vocabulary(tools, memo))
@@ -414,7 +348,7 @@ def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelati
     found: dict[int, ToolRelations] = {}
     touched: set[str] = set()
     reserves: dict[int, Edge] = {}
-    for source, positions in affinity.homes.items():
+    for positions in affinity.homes.values():
         first, *others = positions
         if not (others or first in affinity.namesakes or following.provisions[first]):
             # Nothing is like the only tool of a server, or follows it.
@@ -427,8 +361,8 @@ def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelati
             for edge in edges.values():
                 touched |= {edge.source, edge.target}
             continue
-        server = _ServerRelations(NeighbourFinder(affinity, source), following, stated, memo)
-        found |= server.relations()
+        server = _ServerRelations(positions, following, stated, memo)
+        found |= server.relate()
         touched |= server.touched
         reserves |= server.reserves()
     relations = {tool.id: found[position] for position, tool in enumerate(tools)}
@@ -450,31 +384,67 @@ class _ServerRelations:
     """
 
     def __init__(
-        self, home: NeighbourFinder, following: NextStepIndex, stated: _Stated, memo: BuildCache
+        self,
+        positions: Sequence[int],
+        following: NextStepIndex,
+        stated: _Stated,
+        memo: BuildCache,
     ) -> None:
         self.touched: set[str] = set()
-        self._home = home
-        self._index = home.index
-        self._positions = home.positions
+        self._index = following.affinity
+        self._positions = positions
         self._following = following
         self._stated = stated
         self._steps: ServerSteps | None = None
-        if len(self._positions) > 1:
-            tools = [self._index.tools[position] for position in self._positions]
-            self._steps = ServerSteps(tools, self._positions, memo)
+        if len(positions) > 1:
+            tools = [self._index.tools[position] for position in positions]
+            self._steps = ServerSteps(tools, positions, memo)
+        terms = self._index.vocabulary.terms
+        self._postings = post_terms(positions, terms)
+        # How rare each term is in the server.
+        counts = Counter(chain.from_iterable(terms[position] for position in positions))
+        self._rarities = {term: rarity(count, len(positions)) for term, count in counts.items()}
         # How likely one of two tools follows the other, where it is likely, and the likeliest.
         self._beside: defaultdict[int, dict[int, float]] = defaultdict(dict)
         self._likeliest: dict[int, tuple[float, str, float, int]] = {}
 
-    def relations(self) -> dict[int, ToolRelations]:
+    def relate(self) -> dict[int, ToolRelations]:
         """Return the groups and edges of each tool, by position."""
         found = {position: self._relate(position) for position in self._positions}
         return {position: self._fill_related(position, one) for position, one in found.items()}
 
+    def _find_near(self, position: int) -> ToolAffinities:
+        """Return the affinity of the tools that share a term with the tool at *position*.
+
+        The affinity is the sum, over shared terms, of the term's rarity times the weights of the
+        places where the two tools hold it, and a little more when one server offers both. Between
+        tools of one server, a term is no rarer than it is among that server's tools: what all of
+        them hold tells only the server, which the bonus already counts.
+        """
+        index, known = self._index, self._index.vocabulary
+        own, size = known.terms[position], known.size
+        rare = {term: rarity(known.holders[term], size) for term in affordable(own, index.sizes)}
+        home: dict[int, float] = {}
+        if self._steps:
+            local = self._rarities
+            gains = {term: own[term] * min(local[term], value) for term, value in rare.items()}
+            found = sum_gains(self._postings, gains)
+            home = {at: one + SAME_SOURCE for at, one in found.items() if one >= _LEAST_AFFINITY}
+            home.pop(position, None)
+        gains = {term: own[term] * value for term, value in rare.items()}
+        namesakes = sum_gains(index.namesakes.get(position, {}), gains)
+        source = index.sources[position]
+        abroad = {
+            at: one
+            for at, one in namesakes.items()
+            if one >= _LEAST_AFFINITY and index.sources[at] != source
+        }
+        return ToolAffinities(home, abroad)
+
     def _relate(self, position: int) -> ToolRelations:
         """Return the relations of a tool, its related tools those alone that are close to it."""
         index, tool = self._index, self._index.tools[position]
-        near = self._home.near(position)
+        near = self._find_near(position)
         chances: dict[int, float] = {}
         if steps := self._steps:
             # In a server of very many tools only those that are near it are weighed.
@@ -531,7 +501,6 @@ class _ServerRelations:
         }
 
     def _edge_beside(self, position: int, other: int, chance: float) -> Edge:
-        """Make an edge between two tools of which one may well follow the other."""
         kind, origin, ids = EdgeKind.RELATED, EdgeOrigin.INFERRED, self._index.ids
         reason = self._steps.reason(position, other) if self._steps else ""
         weight = compute_weight(kind, origin, chance)

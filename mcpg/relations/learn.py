@@ -41,7 +41,6 @@ class Lesson:
     Attributes:
         observed: The counts, together with those from before.
         diagnostics: What could not be used, and what was repaired.
-        skipped: Files that were known already.
     """
 
     observed: ObservedCalls
@@ -59,13 +58,7 @@ class Learner:
         name_of: Callable[[str, str], str | None] | None = None,
         bounds: SessionBounds = BOUNDS,
     ) -> None:
-        """Prepare to learn.
-
-        Args:
-            before: What is known already; of a file that was read for it, only what is new counts.
-            name_of: See `CallReader`.
-            bounds: How much is held at once.
-        """
+        """Prepare to learn what is not known *before*; for *name_of* see `CallReader`."""
         self._before = before
         self._counter = SessionCounter(bounds)
         self._reader = CallReader(self._counter, name_of)
@@ -249,7 +242,6 @@ _FIELDS = (
 
 
 def _simplify(name: str) -> str:
-    """Return the *name* of a member without case and punctuation."""
     return _PUNCTUATION.sub("", name).casefold()
 
 
@@ -260,13 +252,9 @@ class Tally:
     Attributes:
         lines: Lines, blank ones left out.
         spans: OpenTelemetry spans, of which those of other operations are no calls.
-        broken: Lines that are no JSON object.
-        too_long: Lines longer than `LONGEST_LINE`.
         nameless: Calls that name no tool, or not by a usable name.
-        sessionless: Calls without a session.
         timeless: Calls without a time that makes sense; the order of the lines counts.
         negative: Calls that end before they begin; they count as if they took no time.
-        unknown: Calls of tools that the catalogue does not have.
         unknown_tools: These tools, the first thousand, with the number of their calls.
         cut: Files that ended before they were whole.
     """
@@ -294,10 +282,8 @@ class CallReader:
     ) -> None:
         """Read into *counter*.
 
-        Args:
-            counter: Takes the calls.
-            name_of: Returns the id of a tool by its name and server, "" where no server is stated;
-                `None` for one that is unknown. Without it, tools are called as the traces do.
+        *name_of* returns the id of a tool by its name and server, "" where no server is stated,
+        `None` for one that is unknown. Without it, tools are called as the traces do.
         """
         self.tally = Tally()
         self._counter = counter
@@ -395,7 +381,6 @@ class CallReader:
         self._counter.add(str(session), tool, start, end, succeeded=has_succeeded)
 
     def _find_tool(self, name: object, server: object) -> str | None:
-        """Return the id of a tool that is called for the first time, or unknown."""
         if not isinstance(name, str) or not usable_name(name):
             self.tally.nameless += 1
             return None
@@ -441,9 +426,8 @@ def _qualify_name(name: str, server: str) -> str:
 def parse_seconds(value: object) -> float | None:
     """Return a time in seconds since 1970, `None` where it is none between 2000 and 2100.
 
-    Args:
-        value: An ISO 8601 text, or a number of seconds, milliseconds, microseconds or nanoseconds,
-            as its size says. A text without a zone is in UTC.
+    *value* is an ISO 8601 text, in UTC without a zone, or a number of seconds, milliseconds,
+    microseconds or nanoseconds, as its size says.
     """
     if type(value) is float and _EARLIEST <= value < _LATEST:
         return value
@@ -482,7 +466,6 @@ def _is_success(record: dict[str, Any], layout: TraceLayout) -> bool:
 
 
 def _decode_object(line: bytes) -> dict[str, Any] | None:
-    """Return the JSON object that *line* is, `None` where it is none."""
     try:
         text = line.decode().strip()
         record, end = _DECODE(text)
@@ -616,7 +599,6 @@ class _Contents:
         return LearnedFile(self._digest.hexdigest(), self.size)
 
     def add(self, block: bytes) -> None:
-        """Take the next bytes."""
         lines = block.rfind(b"\n") + 1
         for part, ends_line in ((block[:lines], True), (block[lines:], False)):
             self._digest.update(part)

@@ -483,7 +483,6 @@ class _Surprise:
 def _learn_edge(
     source: str, one: _PairEvidence, surprise: _Surprise, newest: str
 ) -> LearnedEdge | None:
-    """Return the edge that evidence shows, `None` where chance explains it."""
     counts, of, kind = one.counts, surprise.succeeded[source], surprise.kind
     if not one.shows(kind):
         return None
@@ -523,9 +522,7 @@ class ToolNames:
     def __call__(self, name: str, server: str = "") -> str | None:
         """Return the id of the tool that *name* means, `None` where none or several have it.
 
-        Args:
-            name: An id in any case, `source::name`, or a raw name.
-            server: The source of the tool, "" where it is not stated.
+        It is an id in any case, `source::name`, or a raw name; *server* is its source, if stated.
         """
         found = self._lookup.get(name)
         if found is not None:

@@ -101,7 +101,6 @@ class _HeldField:
     """A field that a tool gives or takes under some name.
 
     Attributes:
-        tool: Position of the tool.
         trust: What the name is worth, in (0, 1].
         is_option: Whether a tool that gives it also takes it, as a filter.
     """
@@ -338,7 +337,6 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
 def _describe_tools(
     tools: Sequence[Tool], subjects: Sequence[Sequence[str]]
 ) -> tuple[list[_ToolSubjects], Mapping[tuple[str, str], Sequence[int]]]:
-    """Return what each tool works on, and those that rather list or make what they work on."""
     works: list[_ToolSubjects] = []
     finders: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for position, (tool, named) in enumerate(zip(tools, subjects, strict=True)):
@@ -355,7 +353,6 @@ class _NamedFields:
     """The fields of a tool, and what their names depend on.
 
     Attributes:
-        subjects: The stems of what its name says it works on.
         idle: Fields of its source that name nothing.
     """
 
@@ -366,7 +363,6 @@ class _NamedFields:
     idle: AbstractSet[FieldKey]
 
     def name_arguments(self) -> Iterator[tuple[FieldKey, _HeldField]]:
-        """Return the arguments under every name that they may be given under."""
         for field in self.takes:
             names = _name_fields([field], () if field.key in self.idle else self.subjects)
             for key, (_, trust) in names.items():

@@ -69,9 +69,6 @@ class Work:
         nouns: What its name says it works on.
         head: The last of these: what `get_board_cards` returns; "" where there is none.
         handles: What its required arguments name that other tools' names name as well.
-        needs: The required arguments, by their stems.
-        takes: All arguments, by their stems.
-        prose: The words of its description.
         told: The words of the descriptions of its arguments.
         names: The other tools whose names its descriptions mention, by position.
     """
@@ -140,7 +137,6 @@ def describe_works(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> 
 
 
 def _cut_names(tools: Sequence[Tool]) -> list[list[str]]:
-    """Return the words of names, without those that tell only the server."""
     names = [[one for one in split_words(tool.name) if one] for tool in tools]
     idle = set(split_words(tools[0].source_id))
     if len(names) >= _TOO_FEW_FOR_PREFIX:
@@ -156,7 +152,6 @@ def _make_drafts(
     walked: Sequence[Sequence[Parameter]],
     memo: BuildCache,
 ) -> list[_WorkDraft]:
-    """Return what tells the work of each of *tools*, by their names and arguments."""
     later = Counter(stem(one) for row in names for one in row[1:])
     first = Counter(stem(row[0]) for row in names if len(row) > 1)
     # Tools of one server often describe an argument in the same words.
@@ -186,7 +181,6 @@ def _encode_draft_inputs(tool: Tool, found: Sequence[Parameter]) -> bytes:
 def _read_draft(
     tool: Tool, found: Sequence[Parameter], list_told: Callable[[str], Sequence[str]]
 ) -> list[list[str]]:
-    """Return all of the draft of *tool* but its nouns: what does not depend on other tools."""
     keys = [" ".join(field_key(one.path)) for one in found]
     texts = dict.fromkeys(one.description for one in found)
     return [
@@ -237,7 +231,6 @@ def _weigh_kinds(tool: Tool, draft: _WorkDraft, words: Sequence[str]) -> tuple[f
 def _find_mentions(
     tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]
 ) -> list[frozenset[int]]:
-    """Return which other tools the descriptions of each tool and its arguments name."""
     places: defaultdict[str, set[int]] = defaultdict(set)
     for place, tool in enumerate(tools):
         if len(split_words(tool.name)) > 1:
@@ -314,7 +307,6 @@ class _ToolEvidence:
         same_head: What it weighs besides where their heads are the same.
         meets: What it weighs besides by how rare an argument is that asks for the head.
         opens: What it weighs that the next tool needs something that this one cannot name.
-        needed: How rare the rarest of its required arguments is.
     """
 
     work: Work
@@ -486,10 +478,8 @@ class ServerSteps:
     ) -> dict[int, float]:
         """Return how likely each tool follows the one at *position*, by position.
 
-        Args:
-            position: The tool that comes first.
-            nearest: The tools to weigh where the server has too many to weigh all.
-            least: The least probability to return, at least `LEAST_NOTED`.
+        In a server of too many tools to weigh all, only the *nearest* are weighed. What is less
+        likely than *least*, at least `LEAST_NOTED`, is left out.
         """
         places, positions = self._places, self._positions
         weighed = map(places.__getitem__, nearest) if self.is_large else range(len(positions))

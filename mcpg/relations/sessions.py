@@ -59,7 +59,6 @@ class SessionCall(NamedTuple):
     Attributes:
         start: When it began, in seconds since 1970; `None` where that is not known.
         end: When it ended, not before its start.
-        tool: The number of the tool.
     """
 
     start: float | None
@@ -101,8 +100,6 @@ class SessionStatistics:
         backwards: Calls that began before the one that stands before them.
         overlapping: Calls that began while another one of their session was running.
         parted: Sessions that were counted before they were over, as there were too many calls.
-        tools_left_out: Calls of tools that are too many.
-        pairs_left_out: Pairs of tools in one session that are too many.
     """
 
     repeated: int = 0
@@ -147,8 +144,13 @@ class SessionCounter:
             self._open.move_to_end(session)
         calls.append(_made(SessionCall, (start, end, number, succeeded)))
         self._held += 1
-        if self._held > self._bounds.calls or len(calls) > self._bounds.session:
-            self._make_room(session)
+        is_long = len(calls) > self._bounds.session
+        if is_long or self._held > self._bounds.calls:
+            # Counted before it is known to be over: a long session, else the quietest.
+            closed = self._open.pop(session) if is_long else self._open.popitem(last=False)[1]
+            now, last = calls[-1].start, closed[-1].start
+            self.noticed.parted += is_long or now is None or last is None or now - last <= PAUSE
+            self._close(closed)
 
     def finish(self, files: frozenset[LearnedFile] = frozenset()) -> ObservedCalls:
         """Count what is still open, and return all counts, as learned from *files*."""
@@ -169,15 +171,6 @@ class SessionCounter:
                 pairs[second, first][day] = turn(counts)
         sessions = {_format_day(day): count for day, count in self._sessions.items()}
         return ObservedCalls(sessions, dict(tools), dict(pairs), files)
-
-    def _make_room(self, session: str) -> None:
-        """Count a session before it is known to be over: a long one, else the quietest."""
-        is_long = len(self._open[session]) > self._bounds.session
-        now = self._open[session][-1].start
-        calls = self._open.pop(session) if is_long else self._open.popitem(last=False)[1]
-        last = calls[-1].start
-        self.noticed.parted += is_long or now is None or last is None or now - last <= PAUSE
-        self._close(calls)
 
     def _close(self, calls: list[SessionCall]) -> None:
         self._held -= len(calls)
@@ -226,7 +219,6 @@ class SessionCounter:
             yield part
 
     def _count(self, calls: list[SessionCall]) -> None:
-        """Count one session."""
         last = calls[-1].start
         day = 0 if last is None else int(last // _DAY) + _EPOCH
         self._sessions[day] += 1

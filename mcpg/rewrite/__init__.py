@@ -228,7 +228,6 @@ class RewriteVerdict:
     """What became of an answer.
 
     Attributes:
-        text: The rewrite; "" when there is none.
         reason: Why the answer is refused; "" when it is not. Without text or reason, the answer
             says no more than the query.
     """
@@ -275,7 +274,6 @@ def _find_faults(query: str, text: str, bare: str) -> Iterator[str]:
 
 
 def _is_prose(query: str, text: str, bare: str) -> bool:
-    """Return whether a whole sentence of its own words is mostly words that name nothing."""
     if _CLOSES.search(text) is None:
         return False
     words = set(split_words(bare)) - set(split_words(query))
@@ -292,11 +290,8 @@ _GRAM = 3
 def trust_in(query: str, rewrite: str, foreign: float, agreement: float = 1.0) -> float:
     """Return the probability, at most `MOST`, that *rewrite* asks for what *query* asks for.
 
-    Args:
-        query: The query as it was given.
-        rewrite: What it was rewritten as.
-        foreign: The share of the query's words that neither English nor the catalogue knows.
-        agreement: The cosine of both texts, in [0, 1], where they are searched by vectors.
+    *foreign* is the share of the query's words that neither English nor the catalogue knows,
+    *agreement* the cosine of both texts, in [0, 1], where they are searched by vectors.
     """
     return round(
         min(MOST, max((foreign * agreement) ** 2, share_of_trigrams(query, rewrite) ** 3)), 6
@@ -336,9 +331,7 @@ class Rewrite:
         status: One of the names in `RewriteStatus`.
         text: What it was rewritten as; "" unless it was.
         trust: The probability, in [0, 1], that the rewrite asks for what the query asks for.
-        reason: Why there is no rewrite, where there should be one.
         language: What the words of the query say about its language; `None` when nobody looked.
-        literals: The parts of the query that a rewrite must keep.
         restored: Those of them that were put back.
         agreement: The cosine of both texts where they are searched by vectors, else `None`.
     """

@@ -97,11 +97,8 @@ class Preference:
 
     Attributes:
         name: `read-only`, `write` or `none`.
-        is_asked: Whether the caller stated it; otherwise it is inferred.
         evidence: Sum of the evidence of the words, in nats: above 0 for reading, below for writing.
         needed: The absolute evidence required for a preference, in nats.
-        read_only: Number of tools of the catalogue that are marked as read-only.
-        writing: Number of tools that are marked as not read-only.
         words: Evidence of the words of the query, strongest first; without words that no tool has,
             and words whose tools are those of another word.
     """
@@ -134,11 +131,8 @@ def derived_preference(
 ) -> Preference:
     """Return the kind of tool that *query* asks for, inferred from the tools of *index*.
 
-    Args:
-        index: The tools.
-        query: The query; "" for no preference.
-        odds: How many times likelier its words must be among tools of one kind; at least 1.
-        uses_lexicon: Whether a word also counts as its translations.
+    The words of the query must be so many times likelier, the *odds*, at least 1, among tools of
+    one kind. With *uses_lexicon*, a word also counts as its translations.
 
     Raises:
         StaleIndexError: The index is damaged.
@@ -160,11 +154,7 @@ def derived_preference(
 def log_rate_ratio(first: int, of_first: int, second: int, of_second: int) -> float:
     """Return the logarithm of the ratio of two rates, in nats.
 
-    Args:
-        first: How often it was seen, of *of_first* times.
-        of_first: Above 0.
-        second: How often it was seen, of *of_second* times.
-        of_second: Above 0.
+    One thing was seen *first* times of *of_first*, above 0, the other *second* of *of_second*.
     """
     rate, other = (first + _HALF) / (of_first + _HALF), (second + _HALF) / (of_second + _HALF)
     return log(rate) - log(other)
@@ -200,7 +190,6 @@ def _word_evidence(
 
 
 def _holders(clause: QueryTerm, index: Index) -> frozenset[int]:
-    """Return the tools with a word, or a variant of it, in a field that describes their action."""
     found: set[int] = set()
     # Of several translations, only the likeliest says what is to be done.
     terms = [term for term, _ in clause.variants]
@@ -392,8 +381,6 @@ class RoutedCategory:
     Attributes:
         name: Its name, as its best tool writes it.
         score: The score of its best tool, in [0, 1].
-        matches: Its best tools, best first.
-        found: Number of its tools that were found.
     """
 
     name: str
@@ -427,9 +414,7 @@ class RouteResult:
         query: The query as given; "" when browsing.
         categories: The best categories, best first, each with a tool that no better one has.
         suggested: The tools of the categories, each once, best first.
-        ranking_mode: How the matches were ranked.
         normalized_query: The rewritten query, `None` if it was not rewritten.
-        candidates: Number of tools that were considered.
     """
 
     query: str
@@ -508,25 +493,14 @@ def route(  # noqa: PLR0913 - each is an option of its own
 ) -> RouteResult:
     """Return the categories that match *query*, and the best tools of each.
 
-    Args:
-        engine: The engine to search.
-        query: The task in any words; `None` or blank, without *context*, lists tools by name.
-        categories: Maximum number of categories, at least 1; more than 20 is cut to 20.
-        tools: Maximum number of tools of a category, at least 1; more than 50 is cut to 50.
-        prefer_read_only: Prefer read-only tools (true) or tools that write; `None` for neither.
-        strategy: As for `Engine.search`.
-        context: As for `Engine.search`.
-        include_disabled: As for `Engine.search`.
-        min_score: The least calibrated score of a tool worth offering, in [0, 1].
-        fusion: As for `Engine.search`.
-        normalize: As for `Engine.search`.
-        lexicon: As for `Engine.search`.
-        weights: What hints are worth, `None` for what ships with mcpg.
-        derives_preference: Whether a preference is inferred from the query and the catalogue where
-            *prefer_read_only* is `None`.
-        sources: As for `Engine.search`.
-        in_categories: As *categories* of `Engine.search`.
-        read_only: As for `Engine.search`.
+    *query* is the task in any words; `None` or blank, without *context*, lists tools by name. There
+    are at most *categories*, no more than 20, with at most *tools* each, no more than 50.
+
+    Read-only tools are preferred where *prefer_read_only* is true, tools that write where it is
+    false; where it is `None`, the preference is inferred from the query and the catalogue, unless
+    *derives_preference* is false. Hints are worth what *weights* say, `None` for what ships with
+    mcpg. *min_score* is the least calibrated score, in [0, 1], of a tool worth offering;
+    *in_categories* are the categories of `Engine.search`, and all else is as there.
 
     Raises:
         UsageError: *categories* or *tools* is below 1, an argument has the wrong type, or as for

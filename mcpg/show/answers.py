@@ -99,7 +99,6 @@ def _list_result_facts(one: Json) -> dict[str, str]:
 
 
 def _make_result_entry(rank: int, one: Json) -> ToolEntry:
-    """Return a result that has a whole call or a whole description."""
     facts = _list_result_facts(one).items()
     blocks: list[Block] = [FactList(tuple((name, CodeSpan(told)) for name, told in facts))]
     if "call" in one:
@@ -110,8 +109,6 @@ def _make_result_entry(rank: int, one: Json) -> ToolEntry:
     about = CodeSpan(one.get("docs", ""))
     return ToolEntry(rank, one["symbol"], Score(one["score"]), about, tuple(blocks))
 
-
-# Plans
 
 _SHORT, _LONG = 60, 240
 

@@ -21,9 +21,6 @@ Block: TypeAlias = (
 )
 
 
-# Inline content: our own words are `str`.
-
-
 @dataclass(frozen=True, slots=True)
 class CodeSpan:
     """Text of others, shown as it is: a tool, a word, a query.
@@ -80,9 +77,6 @@ class Bar:
     style: str = ""
 
 
-# Blocks
-
-
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """Text that is wrapped."""
@@ -102,7 +96,6 @@ class Column:
     """A column of a table.
 
     Attributes:
-        is_number: Whether it is aligned to the right.
         most: Most columns of a terminal that it takes.
         is_wide: Whether text, which has little room, leaves it out.
         is_below: Whether text puts its cells on lines of their own, wrapped on a terminal.
@@ -206,9 +199,7 @@ class Details:
     """What Markdown and HTML fold.
 
     Attributes:
-        summary: What is seen of it.
         short: What text shows in place of it; `None` for all of it.
-        is_open: Whether it is unfolded at first.
     """
 
     summary: Inline

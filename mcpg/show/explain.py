@@ -152,9 +152,6 @@ def format_related_words(word: Json) -> Inline:
     return join_inlines([(CodeSpan(one["word"]), f" {one['similarity']:.2f}") for one in nearest])
 
 
-# Matches
-
-
 def _show_matches(matches: Sequence[Json]) -> Section:
     colors = feature_colors(matches)
     explained = [match for match in matches if "contributions" in match]
@@ -244,7 +241,6 @@ def _tabulate_contributions(match: Json, largest: float) -> Table:
 
 
 def _tabulate_terms(match: Json) -> tuple[Block, ...]:
-    """Return a row for each word of the query: what it matched, in which fields, for how much."""
     fields: dict[tuple[str, str, str], list[Inline]] = defaultdict(list)
     for term in match["terms"]:
         place = (f"{term['field']} ", Figure(term["contribution"], "+.3f"))
@@ -317,9 +313,6 @@ def _explain_calibration(match: Json) -> tuple[Block, ...]:
     return Paragraph((sentence, *cap)), table, Paragraph((told, *cap, "."))
 
 
-# What the edges and the stages of the search brought
-
-
 def _show_reached(
     identity: str, title: str, matches: Sequence[Json], expansions: Mapping[str, Json]
 ) -> Section:
@@ -347,7 +340,6 @@ def _show_reached(
 
 
 def _show_postings(details: Json) -> Section:
-    """Return what was looked up in the index, and in how many tools it stands."""
     if "lists" not in details:
         return Section("lists", "Found by words", ())
     most = max((row["most"] for row in details["lists"]), default=0.0)
@@ -376,7 +368,6 @@ def _show_postings(details: Json) -> Section:
 
 
 def _show_features(details: Json) -> Section:
-    """Return each feature: its weight, how many tools have it, which most."""
     rows = tuple(
         (
             row["feature"],
@@ -388,9 +379,6 @@ def _show_features(details: Json) -> Section:
     )
     columns = (Column("feature"), Column("tools", is_number=True), Column("weight"), Column("best"))
     return Section("channels", "Channels", (Table("Features", columns, rows),) if rows else ())
-
-
-# Details of all stages, for HTML
 
 
 def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
@@ -421,7 +409,6 @@ def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
 
 
 def _is_table(value: Any) -> bool:
-    """Return whether *value* is a list of objects that have the same members."""
     return (
         isinstance(value, list)
         and bool(value)

@@ -83,17 +83,19 @@ _INEXACT = ("typo", "prefix", "compound", "alias")
 def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
     """Return what to know of *data*, which has what `explain` prints as JSON."""
     matches = data["matches"]
+    ends: list[tuple[str, Inline]] = [("try", CodeSpan(advice)) for advice in data["advice"]]
+    if matches and "contributions" in matches[0]:
+        ends.insert(0, ("confidence", _explain_confidence(matches, data["words"])))
+    if matches:
+        ends.append(("more", "-v for all numbers; --tool ID for why a tool is not first"))
     blocks: list[Block] = [
         FactList(tuple(_list_query_facts(data))),
         _tabulate_matches(matches, data["words"]) if matches else Paragraph("No tool matches."),
         Section("linked", "Linked tools", (_list_linked_tools(data),), heading=_LINKED),
         *([timings(data["stages"])] if shows_times else []),
-        FactList(tuple(_conclude(data))),
+        FactList(tuple(ends)),
     ]
     return [one for one in blocks if not isinstance(one, FactList) or one.rows]
-
-
-# The query
 
 
 def _list_query_facts(data: Json) -> Iterator[tuple[str, Inline]]:
@@ -120,7 +122,6 @@ def _list_query_facts(data: Json) -> Iterator[tuple[str, Inline]]:
 
 
 def _format_rewritten_words(words: Iterable[Json], kinds: Sequence[str]) -> Inline:
-    """Return what each of *words* became whose best repair is of one of *kinds*."""
     parts: list[Inline] = []
     for word in words:
         repairs = word["repairs"][:_REPAIRS_NAMED]
@@ -135,9 +136,6 @@ def _format_names(names: Iterable[str], remark: str = "") -> Inline:
     rest = len(found) - _LISTED
     more = f" and {rest:,} more" if rest > 0 else ""
     return (join_inlines(found[:_LISTED]), more, remark) if found else ""
-
-
-# Matches
 
 
 def _tabulate_matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
@@ -204,7 +202,6 @@ def _name_fields(found: Sequence[tuple[str, Sequence[Json]]]) -> Iterator[Inline
 
 
 def _explain_place(match: Json, following: Json | None) -> Inline:
-    """Return why *match* stands before the next."""
     if following is None or match.get("foundBy"):
         return ""
     other = CodeSpan(following["toolId"])
@@ -243,9 +240,6 @@ def _rank_advantages(gaps: Mapping[str, float]) -> list[tuple[str, str]]:
     return [group for group, gap in ordered if gap >= least]
 
 
-# What the edges brought, and what to make of it all
-
-
 def _list_linked_tools(data: Json) -> FactList:
     rows: list[tuple[str, Inline]] = []
     members = ("prerequisites", "relatedMatches", "nextStepMatches")
@@ -261,16 +255,6 @@ def _list_linked_tools(data: Json) -> FactList:
     return FactList(tuple(rows))
 
 
-def _conclude(data: Json) -> Iterator[tuple[str, Inline]]:
-    matches = data["matches"]
-    if matches and "contributions" in matches[0]:
-        yield "confidence", _explain_confidence(matches, data["words"])
-    for advice in data["advice"]:
-        yield "try", CodeSpan(advice)
-    if matches:
-        yield "more", "-v for all numbers; --tool ID for why a tool is not first"
-
-
 def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
     """Return why the best score is as high as it is, and no higher."""
     score, evidence = matches[0]["score"], matches[0]["evidence"]
@@ -282,7 +266,12 @@ def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inlin
     kinds = [word["repairs"][0]["kind"] for word in held if word["repairs"]]
     repaired = sum(kind in _INEXACT for kind in kinds)
     near = len(asked) - len(held) - sum(word["text"] in evidence["missing"] for word in asked)
-    reasons: list[Inline] = [_tell_share(len(held), len(asked))]
+    share = f"{len(held):,} of {format_count(len(asked), 'word')} of the query"
+    if not held:
+        share = "no word of the query"
+    elif len(held) == len(asked):
+        share = f"all {len(held):,} words of the query" if held[1:] else "the one word of the query"
+    reasons: list[Inline] = [share]
     if repaired:
         reasons.append(f"{repaired} of them repaired" if len(held) > 1 else "repaired")
     if near and held:
@@ -294,17 +283,6 @@ def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inlin
     if matches[1:]:
         has = (has, "; the second scores ", Score(matches[1]["score"]))
     return (Score(score), low, ": ", has)
-
-
-def _tell_share(held: int, asked: int) -> str:
-    if not held:
-        return "no word of the query"
-    if held == asked:
-        return f"all {held:,} words of the query" if held > 1 else "the one word of the query"
-    return f"{held:,} of {format_count(asked, 'word')} of the query"
-
-
-# Lines that `mcpg.show.explain` shows as well
 
 
 def about_filter(conditions: Json | None) -> Inline:
@@ -333,16 +311,10 @@ def timings(stages: Sequence[Json]) -> Section:
     return Section("timings", "Timings", (Table("Timings", columns, rows),))
 
 
-# One tool
-
-
 def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[Block]:
     """Return the blocks on *tool*: its rank, what is above it and why, and what would lift it.
 
-    Args:
-        query: The query.
-        tool: The member of the explanation.
-        snippet: Lines of a hints file that make the change.
+    *tool* is that member of the explanation, *snippet* lines of a hints file that make the change.
     """
     return [
         FactList((("query", CodeSpan(query)), *_list_rank_facts(tool, is_whole=True))),
@@ -402,7 +374,6 @@ def _describe_retrieval(retrieval: Json) -> str:
 
 
 def _tabulate_rivals(rivals: Sequence[Json]) -> Table:
-    """Return the tools above, each with what it has that the tool lacks."""
     rows: list[tuple[Inline, ...]] = []
     for rival in rivals:
         gaps = {one["feature"]: one["difference"] for one in rival["features"]}
@@ -469,7 +440,6 @@ def _describe_change(tool: Json) -> Iterator[Block]:
 
 
 def _describe_additions(change: Json) -> tuple[Inline, str]:
-    """Return what a change adds, and how far it has been tried."""
     hints = change["hints"]
     what: list[Inline] = ["enable it"] if hints.get("enabledByDefault") else []
     what += [("add the keyword ", CodeSpan(word, is_quoted=True)) for word in hints["keywords"]]

@@ -34,9 +34,7 @@ def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> Markup:
 
     On the diagonal a score is the probability that it says it is (DeGroot and Fienberg 1983, The
     comparison and evaluation of forecasters). The area of a mark grows with the number of queries.
-
-    Args:
-        bins: Objects with `low`, `high`, `meanScore`, `precision` and `count`, as `eval` has them.
+    The *bins* have `low`, `high`, `meanScore`, `precision` and `count`, as `eval` has them.
     """
     shown = [one for one in bins if one["precision"] is not None and one["count"]]
     most = max((one["count"] for one in shown), default=1)
@@ -63,11 +61,8 @@ def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> Markup:
 def coverage_curve(curve: Sequence[Mapping[str, Any]], low: float) -> Markup:
     """Draw how many answers are right among those that score at least as high as a threshold.
 
-    Thresholds stand beside the curve, as many as keep apart.
-
-    Args:
-        curve: Objects with `threshold`, `coverage` and `precision`, as `eval` has them.
-        low: The threshold below which a search says that it is not sure.
+    Thresholds stand beside the curve, as many as keep apart; below *low* a search says that it is
+    not sure. The points have `threshold`, `coverage` and `precision`, as `eval` has them.
     """
     shown = [one for one in curve if one["precision"] is not None]
     places = [(one["coverage"], one["precision"]) for one in shown]
@@ -120,7 +115,6 @@ def _chart(
     below: Sequence[Markup] = (),
     above: Sequence[Markup] = (),
 ) -> Markup:
-    """Draw *curve* between what stands *below* and *above* it, over a grid and its axes."""
     parts: list[Markup] = []
     for value in _TICKS:
         (left, bottom), (edge, top) = _project((value, 0)), _project((0, value))
@@ -179,8 +173,7 @@ def read_vendored_files() -> list[dict[str, Any]]:
 def drawing_library(*, has_forces: bool = False) -> str:
     """Return the vendored modules as one script, with their licence.
 
-    Args:
-        has_forces: Whether to include those that place nodes by forces between them.
+    Those that place nodes by forces between them are there only where it *has_forces*.
     """
     licence = (_VENDOR / "D3-LICENSE.txt").read_text("utf-8")
     records = [one for one in read_vendored_files() if has_forces or one["package"] not in _FORCES]
@@ -202,16 +195,11 @@ def page(
     scripts: Sequence[str],
     is_framed: bool = False,
 ) -> str:
-    """Return a report as the text of an HTML file.
+    """Return a report, made by the command *kind*, as the text of an HTML file.
 
-    Args:
-        kind: The command that made it.
-        title: Title of the window.
-        head: What stands above the sections.
-        sections: The parts, in order.
-        data: What the scripts draw, a JSON value.
-        scripts: Trusted JavaScript, run in order after the page's own.
-        is_framed: Whether it is shown within another page, without a banner and a footer.
+    *head* stands above the *sections*. The *scripts*, trusted JavaScript, run in order after the
+    page's own and draw *data*, a JSON value. Where it *is_framed*, within another page, it has
+    neither a banner nor a footer.
     """
     style, script = asset("report.css"), "\n".join([asset("page.js"), *scripts])
     body = join_markup(
@@ -293,9 +281,6 @@ def _render_section(section: model.Section) -> Markup:
     )
 
 
-# Blocks
-
-
 COLORS = 10
 """Number of colours that the style sheet has for the parts of a bar."""
 
@@ -360,7 +345,6 @@ def inline(content: model.Inline) -> Markup:
 
 
 def _render_part(block: model.Block) -> Markup:
-    """Return a block that is one of several side by side, under its title."""
     title = element("h4", block.title) if isinstance(block, model.Table) else None
     return element("div", title, _render_block(block))
 
@@ -461,9 +445,6 @@ def _render_notice(item: Mapping[str, Any]) -> Markup:
     )
 
 
-# Bars
-
-
 def meter(share: float, label: str, class_: str = "meter") -> Markup:
     """Draw *share*, in [0, 1], as the filled part of a bar."""
     share = min(1.0, max(0.0, share))
@@ -482,10 +463,8 @@ def stacked_bar(
 ) -> Markup:
     """Draw named *parts* one after the other: the negative left of zero, the others right of it.
 
-    Args:
-        parts: Names and sizes.
-        span: The smallest and the largest sum that bars of this group reach; low <= 0 <= high.
-        colors: Number of the colour of each name.
+    *span* has the smallest and the largest sum that bars of this group reach, low <= 0 <= high;
+    *colors* the number of the colour of each name.
     """
     low, high = span
     width = (high - low) or 1.0

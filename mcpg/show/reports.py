@@ -166,11 +166,9 @@ _CHANGES_SHOWN = 50
 
 
 def explain_page(data: Json, *, shows_times: bool = False) -> str:
-    """Return the report on an explanation as HTML text.
+    """Return the report on *data*, an object of the schema `mcpg/explain/1`, as HTML text.
 
-    Args:
-        data: An object of the schema `mcpg/explain/1`.
-        shows_times: Whether to show how long each stage took, which is never the same twice.
+    How long each stage took, which is never the same twice, is there only where it *shows_times*.
     """
     graph = build_match_graph(data)
     parts = {section.identity: section for section in explain_blocks(data)}
@@ -226,9 +224,6 @@ def _head_explanation(data: Json, query: Section) -> Markup:
         best,
         render_blocks([FactList((*rows, *counts))]),
     )
-
-
-# Evaluations
 
 
 def eval_page(data: Json) -> str:
