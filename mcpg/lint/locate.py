@@ -155,7 +155,15 @@ class FileText:
         if inner.isdigit():
             return self._find_text(self.start(self._find_line_in_entry(int(inner), spot)), spot)
         if self._json is not None:
-            return self._find_in_json(self._json, parse_steps(inner), spot)
+            entry = parse_steps(inner)
+            whole = self._json.value(entry)
+            if not whole:
+                return None
+            ways = map(self._json.value, ((*entry, *way) for way in _iter_ways(spot.member)))
+            if found := next(filter(None, ways), None):
+                return self._narrow(found, spot)
+            names = map(self._json.value, ((*entry, *way) for way in _iter_ways(("name",))))
+            return next(filter(None, names), whole)
         if _FRONT_MATTER.match(self.text) is None and inner:
             line = self._yaml_lines.get(parse_steps(inner))
             return self._find_text(self.start(line or 1), spot)
@@ -170,18 +178,6 @@ class FileText:
                 if found is not None:
                     return found
         return line
-
-    def _find_in_json(
-        self, spans: JsonSpans, entry: tuple[Step, ...], spot: Location
-    ) -> Span | None:
-        whole = spans.value(entry)
-        if not whole:
-            return None
-        for way in _iter_ways(spot.member):
-            if (span := spans.value((*entry, *way))) is not None:
-                return self._narrow(span, spot)
-        names = (spans.value((*entry, *way)) for way in _iter_ways(("name",)))
-        return next((span for span in names if span is not None), whole)
 
     def _narrow(self, span: Span, spot: Location) -> Span:
         """Return the part of the string at *span* that *spot* covers, or the whole value."""

@@ -28,7 +28,14 @@ from mcpg.relations.edges import (
     compute_weight,
 )
 from mcpg.relations.provisions import FieldIndex, Provision, build_field_index, quote_words
-from mcpg.relations.server_sequences import LEAST_CHANCE, LEAST_NOTED, MOST_NEAREST, ServerSteps
+from mcpg.relations.server_sequences import (
+    LEAST_CHANCE,
+    LEAST_NOTED,
+    MOST_NEAREST,
+    RecalledSteps,
+    ServerSteps,
+    find_steps,
+)
 from mcpg.relations.vocabulary import (
     FOLLOWED_BY,
     PROSE,
@@ -165,8 +172,11 @@ _REASONS = {
 
 
 def saturate_evidence(evidence: float) -> float:
-    """Bring *evidence* above 0 into (0, 1); saturating: each further bit of it adds less."""
+    """Bring *evidence* above 0 into (0, 1): each further bit of it adds less."""
     return evidence / (evidence + 1.0)
+
+
+Steps = ServerSteps | RecalledSteps
 
 
 class NextStepIndex:
@@ -184,7 +194,7 @@ class NextStepIndex:
         position: int,
         near: ToolAffinities,
         chances: Mapping[int, float],
-        steps: ServerSteps | None,
+        steps: Steps | None,
         count: int,
     ) -> list[Edge]:
         """Make edges from the tool at *position* to the *count* likeliest next steps.
@@ -220,7 +230,7 @@ class NextStepIndex:
         ]
 
     def _find_next_kind(
-        self, position: int, near: ToolAffinities, steps: ServerSteps | None
+        self, position: int, near: ToolAffinities, steps: Steps | None
     ) -> dict[int, float]:
         """Return what does the next kind of work, where arguments do not tell what follows."""
         if not (near.home or near.abroad):
@@ -239,7 +249,7 @@ class NextStepIndex:
         at: int,
         weight: float,
         provision: Provision | None,
-        steps: ServerSteps | None,
+        steps: Steps | None,
     ) -> Edge:
         ids, origin = self.affinity.ids, EdgeOrigin.INFERRED
         fields: tuple[FieldMapping, ...] = ()
@@ -395,10 +405,10 @@ class _ServerRelations:
         self._positions = positions
         self._following = following
         self._stated = stated
-        self._steps: ServerSteps | None = None
+        self._steps: Steps | None = None
         if len(positions) > 1:
             tools = [self._index.tools[position] for position in positions]
-            self._steps = ServerSteps(tools, positions, memo)
+            self._steps = find_steps(tools, positions, memo)
         terms = self._index.vocabulary.terms
         self._postings = post_terms(positions, terms)
         # How rare each term is in the server.
@@ -445,7 +455,7 @@ class _ServerRelations:
         """Return the relations of a tool, its related tools those alone that are close to it."""
         index, tool = self._index, self._index.tools[position]
         near = self._find_near(position)
-        chances: dict[int, float] = {}
+        chances: Mapping[int, float] = {}
         if steps := self._steps:
             # In a server of very many tools only those that are near it are weighed.
             nearest = index.strongest(near.home, MOST_NEAREST) if steps.is_large else ()

@@ -497,20 +497,15 @@ def _learn_edge(
     if not strength:
         return None
     sure = 1.0 if sessions >= _SURE else _UNSURE_FACTOR
-    weight = compute_weight(
-        kind, EdgeOrigin.OBSERVED, strength * sure * _weigh_recency(one.last, newest)
-    )
+    # 1 for the newest day of all traces, less the older, and never below a half.
+    recency = 1.0
+    if UNDATED not in (one.last, newest):
+        # A file that is damaged may lack the sessions of a day.
+        age = max(0, (date.fromisoformat(newest) - date.fromisoformat(one.last)).days)
+        recency = float(_OLDEST_FACTOR + (1 - _OLDEST_FACTOR) * 2 ** (-age / HALF_LIFE))
+    weight = compute_weight(kind, EdgeOrigin.OBSERVED, strength * sure * recency)
     edge = Edge(kind, source, one.target, weight, reason, EdgeOrigin.OBSERVED)
     return LearnedEdge(edge, sessions, of, counts.forward_failed, one.last)
-
-
-def _weigh_recency(last: str, newest: str) -> float:
-    """Return 1 for the newest day of all traces, less the older, and never below a half."""
-    if UNDATED in (last, newest):
-        return 1.0
-    # A file that is damaged may lack the sessions of a day.
-    age = max(0, (date.fromisoformat(newest) - date.fromisoformat(last)).days)
-    return float(_OLDEST_FACTOR + (1 - _OLDEST_FACTOR) * 2 ** (-age / HALF_LIFE))
 
 
 class ToolNames:

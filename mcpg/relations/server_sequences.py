@@ -457,49 +457,20 @@ LEAST_NOTED = 0.2
 
 
 class ServerSteps:
-    """What follows what among the tools of one server."""
+    """Weighs what follows what among the tools of one server, by their positions.
+
+    Attributes:
+        works: What each tool does.
+        is_large: Whether there are too many tools to weigh each against all others.
+    """
 
     def __init__(
         self, tools: Sequence[Tool], positions: Sequence[int], memo: BuildCache = NO_BUILD_CACHE
     ) -> None:
-        """Find what *tools* do."""
+        self.works = describe_works(tools, memo)
         self.is_large = len(positions) > _LARGE_SERVER
-        """Whether there are too many tools to weigh each against all others."""
         self._positions = positions
         self._places = {position: place for place, position in enumerate(positions)}
-        self._steps = (
-            StepWeigher(tools, memo)
-            if self.is_large or not memo.keeps
-            else memo.recall(_STEPS, partial(_encode_inputs, tools), partial(_find_steps, tools))
-        )
-
-    def chances(
-        self, position: int, nearest: Sequence[int], least: float = LEAST_NOTED
-    ) -> dict[int, float]:
-        """Return how likely each tool follows the one at *position*, by position.
-
-        In a server of too many tools to weigh all, only the *nearest* are weighed. What is less
-        likely than *least*, at least `LEAST_NOTED`, is left out.
-        """
-        places, positions = self._places, self._positions
-        weighed = map(places.__getitem__, nearest) if self.is_large else range(len(positions))
-        found = self._steps.chances(places[position], weighed, least)
-        return {positions[to]: chance for to, chance in found.items()}
-
-    def is_silent(self, position: int) -> bool:
-        """Return whether the tool takes no argument, which would tell what it follows."""
-        return self._steps.is_silent(self._places[position])
-
-    def reason(self, position: int, other: int) -> str:
-        """Return for people why *other* follows *position*, or the other way round."""
-        return self._steps.reason(self._places[position], self._places[other])
-
-
-class StepWeigher:
-    """Weighs what follows what among the tools of one server, each known by its place."""
-
-    def __init__(self, tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> None:
-        self.works = describe_works(tools, memo)
         self._scorer = StepScorer(self.works)
         self._names = [tool.name for tool in tools]
 
@@ -515,22 +486,31 @@ class StepWeigher:
             for one, words in counted.items()
         }
 
-    def chances(self, at: int, others: Iterable[int], least: float = 0.0) -> dict[int, float]:
-        """Return how likely which of *others* follow the tool at *at*, where not below *least*."""
+    def chances(
+        self, position: int, nearest: Iterable[int], least: float = 0.0
+    ) -> Mapping[int, float]:
+        """Return how likely each tool follows the one at *position*, where not below *least*.
+
+        In a server of too many tools to weigh all, only the *nearest* are weighed.
+        """
+        at, positions = self._places[position], self._positions
         found: dict[int, float] = {}
-        for to in others:
+        for to in map(self._places.__getitem__, nearest if self.is_large else positions):
             if to != at:
                 is_sequence = find_sequence(self.works[at], self.works[to])
                 chance = _CHANCE_OF_SEQUENCE if is_sequence else self._scorer.probability(at, to)
                 if chance >= least:
-                    found[to] = chance
+                    found[positions[to]] = chance
         return found
 
-    def is_silent(self, at: int) -> bool:
-        return not self.works[at].takes
+    def is_silent(self, position: int) -> bool:
+        """Return whether the tool takes no argument, which would tell what it follows."""
+        return not self.works[self._places[position]].takes
 
-    def reason(self, at: int, to: int) -> str:
-        """Return for people why the tool at *to* follows the one at *at*."""
+    def reason(self, position: int, other: int) -> str:
+        """Return for people why *other* follows *position*, or the other way round."""
+        at, to = self._places[position], self._places[other]
+        a, b, forms = self.works[at], self.works[to], self.forms
         a, b, forms = self.works[at], self.works[to], self.forms
         sequence = find_sequence(a, b)
         if sequence:
@@ -548,27 +528,46 @@ class StepWeigher:
         return "this kind of work often follows in one server"
 
 
-class _RecalledSteps(NamedTuple):
-    """What follows what among the tools of a server that is not large.
+class RecalledSteps:
+    """What is known from an earlier run of the tools of a server that is not large."""
 
-    Attributes:
-        silent: The places of the tools that take no argument.
-        likely: For each place, which follow how likely, where not below `LEAST_NOTED`.
-        reasons: Why, for each such pair and the other way round.
-    """
+    is_large = False
 
-    silent: Sequence[int]
-    likely: Sequence[Mapping[int, float]]
-    reasons: Mapping[tuple[int, int], str]
+    def __init__(self, found: _FoundSteps, positions: Sequence[int]) -> None:
+        at = positions.__getitem__
+        silent, likely, reasons = found
+        self._silent = frozenset(map(at, silent))
+        self._likely = {
+            position: {at(to): chance for to, chance in row.items()}
+            for position, row in zip(positions, likely, strict=True)
+        }
+        self._reasons = {(at(one), at(other)): text for (one, other), text in reasons.items()}
 
-    def chances(self, at: int, _: Iterable[int], least: float) -> dict[int, float]:
-        return {to: chance for to, chance in self.likely[at].items() if chance >= least}
+    def chances(
+        self, position: int, _nearest: Iterable[int], least: float = LEAST_NOTED
+    ) -> Mapping[int, float]:
+        return {to: one for to, one in self._likely[position].items() if one >= least}
 
-    def is_silent(self, at: int) -> bool:
-        return at in self.silent
+    def is_silent(self, position: int) -> bool:
+        return position in self._silent
 
-    def reason(self, at: int, to: int) -> str:
-        return self.reasons[at, to]
+    def reason(self, position: int, other: int) -> str:
+        return self._reasons[position, other]
+
+
+_FoundSteps = tuple[Sequence[int], Sequence[Mapping[int, float]], Mapping[tuple[int, int], str]]
+"""The places of the tools that take no argument; for each place, which follow how likely, where not
+below `LEAST_NOTED`; and why, for each such pair and the other way round."""
+
+
+def find_steps(
+    tools: Sequence[Tool], positions: Sequence[int], memo: BuildCache
+) -> ServerSteps | RecalledSteps:
+    """Return what follows what among *tools*, all of one server, at these *positions*."""
+    if len(positions) > _LARGE_SERVER or not memo.keeps:
+        return ServerSteps(tools, positions, memo)
+    found = memo.recall(_STEPS, partial(_encode_inputs, tools), partial(_weigh_all, tools))
+    return RecalledSteps(found, positions)
 
 
 def _encode_inputs(tools: Sequence[Tool]) -> bytes:
@@ -580,28 +579,27 @@ def _encode_inputs(tools: Sequence[Tool]) -> bytes:
     )
 
 
-def _find_steps(tools: Sequence[Tool]) -> _RecalledSteps:
-    steps, places = StepWeigher(tools), range(len(tools))
-    likely = [steps.chances(at, places, LEAST_NOTED) for at in places]
+def _weigh_all(tools: Sequence[Tool]) -> _FoundSteps:
+    places = range(len(tools))
+    steps = ServerSteps(tools, places)
+    likely = [steps.chances(at, (), LEAST_NOTED) for at in places]
     pairs = {pair for at in places for to in likely[at] for pair in ((at, to), (to, at))}
     reasons = {pair: steps.reason(*pair) for pair in sorted(pairs)}
-    return _RecalledSteps([*filter(steps.is_silent, places)], likely, reasons)
+    return [*filter(steps.is_silent, places)], likely, reasons
 
 
-def _encode(steps: _RecalledSteps) -> bytes | None:
+def _encode(found: _FoundSteps) -> bytes | None:
     # What was found without the table of operations is not to outlive the fault.
     if lexicon.faults:
         return None
-    likely = [[*row.items()] for row in steps.likely]
-    reasons = [(*pair, reason) for pair, reason in steps.reasons.items()]
-    return json.dumps((steps.silent, likely, reasons)).encode()
+    silent, likely, reasons = found
+    pairs = [(*pair, reason) for pair, reason in reasons.items()]
+    return json.dumps((silent, [[*row.items()] for row in likely], pairs)).encode()
 
 
-def _decode(data: bytes) -> _RecalledSteps:
+def _decode(data: bytes) -> _FoundSteps:
     silent, likely, reasons = json.loads(data)
-    return _RecalledSteps(
-        silent, [*map(dict, likely)], {(at, to): text for at, to, text in reasons}
-    )
+    return silent, [*map(dict, likely)], {(at, to): text for at, to, text in reasons}
 
 
 _STEPS = ResultKind("steps", _encode, _decode)
@@ -611,7 +609,7 @@ def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
     """Return for people why no edge is inferred for a tool."""
     if len(tools) == 1:
         return "its server has no other tool"
-    steps = StepWeigher(tools)
+    steps = ServerSteps(tools, range(len(tools)))
     at = next(place for place, tool in enumerate(tools) if tool.id == tool_id)
     chances = steps.chances(at, range(min(len(tools), _LARGE_SERVER)))
     likeliest = min(chances, key=lambda to: (-chances[to], tools[to].id))

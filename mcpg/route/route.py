@@ -364,15 +364,6 @@ class RoutedMatch:
             ],
         }
 
-    def to_exact_dict(self) -> dict[str, Any]:
-        """Return the scores at full precision, which add up unless the sum is cut to [0, 1]."""
-        return {
-            "toolId": self.match.tool_id,
-            "score": self.score,
-            "calibratedScore": self.match.score,
-            "adjustments": [to_json(part) for part in self.adjustments],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class RoutedCategory:
@@ -463,7 +454,15 @@ class RouteResult:
             "preference": self.preference.to_dict(with_words=True),
             "candidates": self.candidates,
             "categories": [one.to_dict() for one in self.categories],
-            "tools": [one.to_exact_dict() for one in self.suggested],
+            "tools": [
+                {
+                    "toolId": one.match.tool_id,
+                    "score": one.score,
+                    "calibratedScore": one.match.score,
+                    "adjustments": [to_json(part) for part in one.adjustments],
+                }
+                for one in self.suggested
+            ],
             "weights": {
                 "provenance": self.weights.provenance,
                 **to_json(self.weights, without={"provenance"}),

@@ -87,7 +87,7 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
         list_part("Lower scores", doubtful, _describe_move),
         list_part("Removed", of_kind["removed"], _name_tool),
         list_part("Renamed", of_kind["renamed"], _describe_rename),
-        list_part("Breaking", list(_find_breaks(tools)), _describe_break),
+        list_part("Breaking", [*_describe_breaks(tools)], lambda one: one),
     )
     long = (
         list_part("Added", of_kind["added"], _describe_tool),
@@ -261,15 +261,13 @@ def _describe_rename(tool: Json) -> Inline:
     return (names[0], *was, " is now ", names[1], *_name_source(source))
 
 
-def _find_breaks(tools: Iterable[Json]) -> Iterator[tuple[Json, str, Json]]:
+def _describe_breaks(tools: Iterable[Json]) -> Iterator[Inline]:
     for tool in tools:
         for part in ("input", "output"):
-            yield from ((tool, part, one) for one in tool[part] if one["verdict"] == "breaking")
-
-
-def _describe_break(found: tuple[Json, str, Json]) -> Inline:
-    tool, part, change = found
-    return (CodeSpan(tool["toolId"]), f": {part} ", _describe_schema_change(change))
+            for one in tool[part]:
+                if one["verdict"] == "breaking":
+                    told = _describe_schema_change(one)
+                    yield (CodeSpan(tool["toolId"]), f": {part} ", told)
 
 
 def _list_changed(tools: Iterable[Json], most: int | None) -> tuple[int, tuple[Block, ...]]:
@@ -277,7 +275,7 @@ def _list_changed(tools: Iterable[Json], most: int | None) -> tuple[int, tuple[B
     parts: list[Block] = []
     for tool, items in changed[:most]:
         head: list[Inline] = [Styled(CodeSpan(tool["toolId"]), "cyan")]
-        head += [(" ", Styled("breaking", "red"))] if any(_find_breaks([tool])) else []
+        head += [(" ", Styled("breaking", "red"))] if any(_describe_breaks([tool])) else []
         head += [(" ", Styled("riskier", "yellow"))] if tool["isRiskier"] else []
         parts += [
             Paragraph(tuple(head)),

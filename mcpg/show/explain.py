@@ -258,32 +258,26 @@ def _tabulate_terms(match: Json) -> tuple[Block, ...]:
 def _explain_place(match: Json, following: Json | None) -> tuple[Block, ...]:
     """Return how two searches make up the score, or why a match stands before the next."""
     if places := match.get("foundBy"):
-        parts: list[Inline] = [
+        sums: list[Inline] = [
             f"{one['weight']:.3f} * {one['score']:.6f} (number {one['rank']} by the {one['text']})"
             for one in places
         ]
-        return (Paragraph((f"score {match['score']:.6f} = ", join_inlines(parts, " + "))),)
+        return (Paragraph((f"score {match['score']:.6f} = ", join_inlines(sums, " + "))),)
     if following is None or "contributions" not in following:
         return ()
     other = CodeSpan(following["toolId"])
     gap = match["fusedScore"] - following["fusedScore"]
     if gap < NEGLIGIBLE:
         return (Paragraph(("level with ", other, ": the smaller tool id goes first")),)
-    features, words = (
-        [(CodeSpan(name), " ", Figure(size, "+.3f")) for name, size in one[:_REASONS_SHOWN]]
-        for one in (
-            _sort_differences(match, following, "contributions", "feature"),
-            _sort_differences(match, following, "terms", "query"),
-        )
-    )
-    because = (join_inlines([*features]), (" (", join_inlines([*words]), ")") if words else "")
+    reasons: list[list[Inline]] = []
+    for parts, key in (("contributions", "feature"), ("terms", "query")):
+        gaps = sum_differences(match, following, parts, key).items()
+        ordered = sorted(gaps, key=lambda item: (-abs(item[1]), item[0]))[:_REASONS_SHOWN]
+        told = [(name, size) for name, size in ordered if abs(size) >= NEGLIGIBLE]
+        reasons.append([(CodeSpan(name), " ", Figure(size, "+.3f")) for name, size in told])
+    features, words = reasons
+    because = (join_inlines(features), (" (", join_inlines(words), ")") if words else "")
     return (Paragraph(("ahead of ", other, " by ", Figure(gap), ": ", *because)),)
-
-
-def _sort_differences(match: Json, other: Json, parts: str, key: str) -> list[tuple[str, float]]:
-    gaps = sum_differences(match, other, parts, key).items()
-    ordered = sorted(gaps, key=lambda item: (-abs(item[1]), item[0]))
-    return [item for item in ordered if abs(item[1]) >= NEGLIGIBLE]
 
 
 def _explain_calibration(match: Json) -> tuple[Block, ...]:

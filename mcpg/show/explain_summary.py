@@ -176,8 +176,8 @@ def _format_held_words(match: Json, asked: set[str]) -> Inline:
     rest = len(found) - _WORDS_NAMED
     parts += [format_count(rest, "other word")] if rest > 0 else []
     if not parts:
-        reasons = advantages(sums, most=1)
-        parts.append(f"no word of the query{f', but {reasons[0]}' if reasons else ''}")
+        reasons = [f", but {noun} {verb}" for noun, verb in _rank_advantages(sums)[:1]]
+        parts.append(f"no word of the query{''.join(reasons)}")
     missing = match["evidence"]["missing"]
     if missing:
         more = f" and {len(missing) - _WORDS_NAMED} more" if len(missing) > _WORDS_NAMED else ""
@@ -220,13 +220,8 @@ def sum_differences(match: Json, other: Json, parts: str, key: str) -> dict[str,
     return gaps
 
 
-def advantages(gaps: Mapping[str, float], most: int) -> list[str]:
-    """Return in clauses what sets a tool ahead, the greatest first."""
-    return [" ".join(group) for group in _rank_advantages(gaps)[:most]]
-
-
 def gains(gaps: Mapping[str, float]) -> str:
-    """Return in nouns the two greatest things that set a tool ahead, as `advantages` does."""
+    """Return in nouns the two greatest things that set a tool ahead by its *gaps*."""
     return " and ".join(noun for noun, _ in _rank_advantages(gaps)[:2])
 
 
@@ -316,10 +311,19 @@ def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[B
 
     *tool* is that member of the explanation, *snippet* lines of a hints file that make the change.
     """
+    change, remark, heading = tool["change"], tool["remark"], Styled("change", "bold")
+    changes: list[Block] = []
+    if change is not None:
+        what, proof = _describe_additions(change)
+        after = (f"; then: rank {change['rankAfter']}, score ", Figure(change["scoreAfter"]))
+        changes.append(Paragraph((heading, ": ", what, *after, proof)))
+    if remark:
+        told: Inline = CodeSpan(remark)
+        changes.append(Paragraph(told if change else (heading, ": none: ", told)))
     return [
         FactList((("query", CodeSpan(query)), *_list_rank_facts(tool, is_whole=True))),
         Entries("rival", tuple(map(_make_rival_entry, tool["above"]))),
-        *_describe_change(tool),
+        *changes,
         *_show_consequences(tool, snippet),
     ]
 
@@ -380,7 +384,7 @@ def _tabulate_rivals(rivals: Sequence[Json]) -> Table:
         alone = [
             CodeSpan(one["query"]) for one in rival["words"] if one["other"] and not one["own"]
         ]
-        reasons: list[Inline] = [*advantages(gaps, most=3)]
+        reasons: list[Inline] = [" ".join(group) for group in _rank_advantages(gaps)[:3]]
         reasons += [("only it has ", join_inlines([*alone]))] if alone else []
         name = Styled(CodeSpan(rival["toolId"]), "cyan")
         because = join_inlines(reasons) or "the smaller id alone"
@@ -426,17 +430,6 @@ def _tabulate_gaps(gaps: Sequence[Json]) -> Table:
     )
     columns = make_columns("feature", "", "gap", "there and here", numbers=("gap",))
     return Table("Features", columns, rows)
-
-
-def _describe_change(tool: Json) -> Iterator[Block]:
-    change, remark = tool["change"], tool["remark"]
-    heading = Styled("change", "bold")
-    if change is not None:
-        what, proof = _describe_additions(change)
-        after = (f"; then: rank {change['rankAfter']}, score ", Figure(change["scoreAfter"]))
-        yield Paragraph((heading, ": ", what, *after, proof))
-    if remark:
-        yield Paragraph(CodeSpan(remark) if change else (heading, ": none: ", CodeSpan(remark)))
 
 
 def _describe_additions(change: Json) -> tuple[Inline, str]:
