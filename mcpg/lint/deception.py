@@ -363,11 +363,9 @@ def _compile_language(words: Mapping[str, Any]) -> Iterator[_Pattern]:
 _FIRST_UNSPACED = "\u0590"
 _NEAR = r"[^.!?\n。！？।]{0,60}?"  # noqa: RUF001 - full stops of CJK and Hindi
 
-
 _OPTIONAL = re.compile(r"\(\?:[^()]*\)\?")
 _LITERAL = re.compile(r"(?:[^\W\d_](?![?*])|[ \u0300-\u0a00])+")
 _TOP = re.compile(r"(?:[^|()]|\([^()]*\))+")
-
 
 _DATA = _read_data("poisoning.toml")
 _PATTERNS: Sequence[_Pattern] = (
@@ -381,7 +379,6 @@ _PATTERNS: Sequence[_Pattern] = (
     ),
     *(pattern for words in _DATA["languages"].values() for pattern in _compile_language(words)),
 )
-
 
 _NUMBERS_BY_SIGN: defaultdict[str, list[int]] = defaultdict(list)
 for _number, _pattern in enumerate(_PATTERNS):

@@ -63,10 +63,7 @@ class WordWeights:
 
 
 def covering(
-    words: Collection[str],
-    texts: Mapping[str, Collection[str]],
-    weights: WordWeights,
-    share: float,
+    words: Collection[str], texts: Mapping[str, Collection[str]], weights: WordWeights, share: float
 ) -> Iterator[tuple[str, float]]:
     """Yield the texts that cover at least *share* of the weight of *words*, and how much.
 

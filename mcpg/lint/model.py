@@ -171,7 +171,6 @@ ALL = "ALL"
 
 _SHOWN = 80
 
-
 _TABLE = tomllib.loads((files("mcpg.lint") / "data" / "rules.toml").read_text("utf-8"))
 _SUBJECTS = _TABLE.pop("subjects")
 RULES: Mapping[str, Rule] = {

@@ -30,7 +30,6 @@ _PYTHON: Mapping[str, type | tuple[type, ...]] = {
     "object": dict,
 }
 
-
 _Way = tuple[str | int, ...]
 _Faults = Iterator[tuple[str, tuple[str, ...], str]]
 """The code, the key and the message of each fault of one schema."""

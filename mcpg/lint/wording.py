@@ -9,14 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from mcpg.catalog.model import Parameter, Tool
-from mcpg.lint.context import (
-    EMPTY_WORDS,
-    LintContext,
-    by_key,
-    make_finding,
-    outliers,
-    stems,
-)
+from mcpg.lint.context import EMPTY_WORDS, LintContext, by_key, make_finding, outliers, stems
 from mcpg.lint.model import Finding, Location, RelatedTool, Respelling
 from mcpg.text import split_words
 from mcpg.text.json_values import JsonObject
@@ -254,10 +247,8 @@ _MANY_WORDS = 20
 _DISTINCT_SHARE = 0.15
 _LIST_STOPS = 0.05
 _ENUMERATION = re.compile(
-    r"\b(?:such as|including|e\.g|like|supports?|one of|either)\b|[`'\"{}=|<>/]",
-    re.IGNORECASE,
+    r"\b(?:such as|including|e\.g|like|supports?|one of|either)\b|[`'\"{}=|<>/]", re.IGNORECASE
 )
-
 
 _FIELDS = (("T101", "categories", "category"), ("T102", "tags", "tag"))
 RESPELT = frozenset(code for code, _, _ in _FIELDS)
@@ -407,7 +398,6 @@ _LACKS: Mapping[str, tuple[Callable[[Parameter, Tool], bool], str, str]] = {
     "P102": (_is_untyped, "without a type", "state its `type`"),
     "P103": (_is_repeated, "whose description repeats the name", "say what the name does not"),
 }
-
 
 _TAG = re.compile(
     r"</?(?:a|abbr|b|big|blockquote|br|center|code|dd|div|dl|dt|em|font|h[1-6]|hr|i|img|li|ol|p|pre|"

@@ -50,7 +50,6 @@ from mcpg.text import fold
 if TYPE_CHECKING:
     from mcpg.catalog.catalog import Catalog
 
-
 SAME_SOURCE = 0.1
 """What two tools that share a term gain when one server offers both."""
 
@@ -58,7 +57,6 @@ _BUDGET = 256
 # Fainter than this is what tools share by chance in any catalogue.
 _LEAST_AFFINITY = 0.25
 _TERMS_IN_REASON = 3
-
 
 Postings = Mapping[str, Mapping[float, Sequence[int]]]
 """For each term, by the weight of its place, the positions of the tools that hold it."""
@@ -394,11 +392,7 @@ class _ServerRelations:
     """
 
     def __init__(
-        self,
-        positions: Sequence[int],
-        following: NextStepIndex,
-        stated: _Stated,
-        memo: BuildCache,
+        self, positions: Sequence[int], following: NextStepIndex, stated: _Stated, memo: BuildCache
     ) -> None:
         self.touched: set[str] = set()
         self._index = following.affinity

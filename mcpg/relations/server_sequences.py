@@ -43,7 +43,6 @@ _RATHER = 0.5
 _FEW_NAMES = 16
 _NAME = re.compile(r"[^\W\d][\w-]{3,}")
 
-
 ONE, MANY, CREATE, CHANGE, DELETE = range(5)
 """The places of `mcpg.text.operations.KINDS`."""
 
@@ -450,7 +449,6 @@ MOST_NEAREST = 24
 """A tool of a large server is weighed only against so many that are close to it."""
 
 _LARGE_SERVER = 48
-
 
 LEAST_NOTED = 0.2
 """Less likely next steps of a server that is not large are not kept."""

@@ -577,11 +577,7 @@ def _rewrite(
 def _parts(request: SearchRequest, rewrite: Rewrite) -> tuple[SearchRequest, ...]:
     """Return both searches: deep enough to be merged, and without what only the whole can tell."""
     asked = replace(
-        request,
-        limit=depth(request.limit),
-        min_score=0.0,
-        abstain=False,
-        normalize=False,
+        request, limit=depth(request.limit), min_score=0.0, abstain=False, normalize=False
     )
     return asked, replace(asked, query=rewrite.text)
 

@@ -151,7 +151,6 @@ def _chart(
 # element of the page: it takes the focus, has a name for screen readers, follows the theme and
 # prints sharp.
 
-
 _FOLDER = files("mcpg.show") / "assets"
 _VENDOR = _FOLDER / "vendor"
 _FORCES = ("d3-quadtree", "d3-force")

@@ -319,7 +319,6 @@ _ABOUT_CURVE = (
     f"{LOW_CONFIDENCE:g}, below which a search warns."
 )
 
-
 # The table of all queries, which a script sorts, filters and turns over. A report may hold
 # thousands of queries: they go into the page as data, tools named by number.
 
