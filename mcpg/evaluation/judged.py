@@ -326,18 +326,26 @@ def resolve(judgements: Judgements, catalog: Catalog) -> ResolvedJudgements:
     known: dict[str, str | None] = {}
     diagnostics: list[Diagnostic] = []
 
-    def find(names: Iterable[str], line: int) -> dict[str, str | None]:
+    def find(asked: Iterable[str], line: int) -> dict[str, str | None]:
         """Look up names, each once, and tell of unknown ones where they stand first."""
-        for name in names:
+        for name in asked:
             if name not in known:
-                tools = _match_tool_names(name, catalog.matching(name))
+                # By their names, in this very case where there is one: a pattern is no judgement.
+                keys = [
+                    ((tool.id, f"{tool.source_id}::{tool.name}", tool.name), tool)
+                    for tool in catalog.matching(name)
+                ]
+                folded = name.casefold()
+                tools = [tool for names, tool in keys if name in names] or [
+                    tool for names, tool in keys if folded in map(str.casefold, names)
+                ]
                 known[name] = tools[0].id if len(tools) == 1 else None
                 if len(tools) != 1:
                     suggests = len(diagnostics) < _MOST_SUGGESTED
                     near = catalog.suggest(name) if suggests and not tools else ()
                     place = f"{judgements.place}:{line}"
                     diagnostics.append(_describe_unresolved(name, tools, near, place))
-        return {name: known[name] for name in names}
+        return {name: known[name] for name in asked}
 
     queries = []
     for judged in judgements.queries:
@@ -379,17 +387,6 @@ def _describe_unresolved(
         return warning(Code.JUDGED_TOOL_AMBIGUOUS, message, place)
     advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
     return warning(Code.JUDGED_TOOL_UNKNOWN, f"no tool is called {shown}: {advice}", place)
-
-
-def _match_tool_names(name: str, tools: Iterable[Tool]) -> list[Tool]:
-    """Return of *tools* those that *name* calls by name, in this very case where there is one.
-
-    A pattern is no judgement, so tools that a wildcard finds are left out.
-    """
-    keys = [((tool.id, f"{tool.source_id}::{tool.name}", tool.name), tool) for tool in tools]
-    exact = [tool for names, tool in keys if name in names]
-    folded = name.casefold()
-    return exact or [tool for names, tool in keys if folded in map(str.casefold, names)]
 
 
 def _either(names: Iterable[str]) -> str:

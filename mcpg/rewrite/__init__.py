@@ -27,6 +27,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.errors import Code, Diagnostic, McpgError, info, warning
@@ -362,10 +363,9 @@ class Rewrite:
         if self.status == RewriteStatus.REFUSED:
             message = f"the rewritten query is not used: {self.reason}"
             return (warning(Code.QUERY_NORMALIZATION_REFUSED, message),)
-        if self.status == RewriteStatus.MISSING:
-            message = "the query was searched as it is: nothing is set up to rewrite it"
-            return (info(Code.QUERY_NORMALIZER_MISSING, message),)
-        return ()
+        message = "the query was searched as it is: nothing is set up to rewrite it"
+        is_missing = self.status == RewriteStatus.MISSING
+        return (info(Code.QUERY_NORMALIZER_MISSING, message),) if is_missing else ()
 
     def details(self) -> JsonObject:
         details: JsonObject = {"outcome": self.status}
@@ -497,7 +497,7 @@ def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> l
 def _merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[MergedMatch]:
     ours = {match.tool_id: (match, rank) for rank, match in enumerate(asked, start=1)}
     theirs = {match.tool_id: (match, rank) for rank, match in enumerate(rewritten, start=1)}
-    found = []
+    found: list[tuple[tuple[float, float, str], MergedMatch]] = []
     for tool_id in {**ours, **theirs}:
         mine, other, weight = ours.get(tool_id), theirs.get(tool_id), trust
         if mine and mine[0].score >= SURE and (not other or other[0].score < mine[0].score):
@@ -505,18 +505,14 @@ def _merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> 
         by_query = SearchPlace(*mine, 1 - weight) if mine else None
         by_rewrite = SearchPlace(*other, weight) if other else None
         score = round(_part(by_query) + _part(by_rewrite), DECIMALS)
-        found.append(MergedMatch(score, by_query, by_rewrite))
-    return sorted(found, key=_order)
+        height = sum(one.weight / one.rank for one in (by_query, by_rewrite) if one)
+        key = -score, -round(height, DECIMALS), tool_id
+        found.append((key, MergedMatch(score, by_query, by_rewrite)))
+    return [one for _, one in sorted(found, key=itemgetter(0))]
 
 
 def _part(place: SearchPlace | None) -> float:
     return place.weight * place.match.score if place else 0.0
-
-
-def _order(merged: MergedMatch) -> tuple[float, float, str]:
-    places = (merged.asked, merged.rewritten)
-    height = sum(place.weight / place.rank for place in places if place)
-    return -merged.score, -round(height, DECIMALS), merged.match.tool_id
 
 
 def normalized_answer(
@@ -542,17 +538,18 @@ def normalized_explanation(
     rewrite, vectors = _rewrite(searcher, request)
     duration = (time.perf_counter() - start) * 1e3
     diagnostics = (*diagnostics, *rewrite.diagnostics)
-    if not rewrite.text:
-        plain = explain(searcher, replace(request, normalize=False), diagnostics)
-        return with_stage(plain, rewrite, duration)
-    parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
-    halves = [searcher.rank_request(*each, vectors) for each in zip(parts, traces, strict=False)]
-    result, offered = _join_results(searcher, request, rewrite, halves, diagnostics, traces[-1])
-    rankings = [ranking for ranking, _ in halves]
-    # Both are searched deeper than what is offered of them.
-    parts = tuple(replace(part, limit=request.limit) for part in parts)
-    joined = joined_explanation(parts, rankings, traces, result, offered, searcher)
-    return with_stage(joined, rewrite, duration)
+    if rewrite.text:
+        parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
+        halves = [searcher.rank_request(*one, vectors) for one in zip(parts, traces, strict=False)]
+        result, offered = _join_results(searcher, request, rewrite, halves, diagnostics, traces[-1])
+        rankings = [ranking for ranking, _ in halves]
+        # Both are searched deeper than what is offered of them.
+        parts = tuple(replace(part, limit=request.limit) for part in parts)
+        found = joined_explanation(parts, rankings, traces, result, offered, searcher)
+    else:
+        found = explain(searcher, replace(request, normalize=False), diagnostics)
+    # What became of the query comes before everything else.
+    return replace(found, stages=(Stage(STAGE, duration, rewrite.details()), *found.stages))
 
 
 def _rewrite(
@@ -610,12 +607,6 @@ def _join_results(
 STAGE = "normalise"
 OF_REWRITE = "rewrite"
 """Origin of words, and the beginning of the names of stages, that belong to the rewrite."""
-
-
-def with_stage(explanation: Explanation, rewrite: Rewrite, duration_ms: float) -> Explanation:
-    """Put what became of the query before everything else that *explanation* tells."""
-    stage = Stage(STAGE, duration_ms, rewrite.details())
-    return replace(explanation, stages=(stage, *explanation.stages))
 
 
 def joined_explanation(

@@ -637,20 +637,20 @@ def _best_categories(
                 members[key].append(one)
     shown: set[str] = set()
     left = categories
-    for key in sorted(members, key=lambda key: (_category_key(members[key], tools), key)):
+    # By its best tool, then the next best, and so on; a category that has fewer to show comes after
+    # one that shows the same and more.
+    heights = {
+        key: [-_expected_value(one.match, one.adjustments) for one in found[:tools]]
+        + [0.0] * (tools - len(found))
+        for key, found in members.items()
+    }
+    for key in sorted(members, key=lambda key: (heights[key], key)):
         best = tuple(members[key][:tools])
         own = {one.match.tool_id for one in best} - shown
         if own and left:
             yield RoutedCategory(names[key], best[0].score, best, len(members[key]))
             shown |= own
             left -= 1
-
-
-def _category_key(members: Sequence[RoutedMatch], tools: int) -> list[float]:
-    """Return the sort key of a category: its best tool, then the next best, and so on."""
-    sums = [-_expected_value(one.match, one.adjustments) for one in members[:tools]]
-    # A category that has fewer to show comes after one that shows the same and more.
-    return [*sums, *[0.0] * (tools - len(sums))]
 
 
 @contextmanager

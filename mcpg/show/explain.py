@@ -94,9 +94,6 @@ def _list_facts(data: Json, stages: Mapping[str, Json]) -> tuple[tuple[str, Inli
     )
 
 
-# Words
-
-
 def _show_words(words: Sequence[Json]) -> Section:
     has_related = any(word["related"] for word in words)
     rows = tuple(

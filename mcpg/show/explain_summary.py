@@ -76,6 +76,11 @@ _GROUPS = {
 }
 """What is said of a feature of the fused score."""
 
+_EXPANSIONS = {
+    "prerequisites": "prerequisites",
+    "related": "relatedMatches",
+    "next steps": "nextStepMatches",
+}
 _LINKED = "linked tools (strength of the link)"
 _INEXACT = ("typo", "prefix", "compound", "alias")
 
@@ -83,6 +88,14 @@ _INEXACT = ("typo", "prefix", "compound", "alias")
 def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
     """Return what to know of *data*, which has what `explain` prints as JSON."""
     matches = data["matches"]
+    linked: list[tuple[str, Inline]] = []
+    for name, member in _EXPANSIONS.items():
+        found, rest = data[member][:_TOOLS_NAMED], len(data[member]) - _TOOLS_NAMED
+        shown: list[Inline] = [
+            (CodeSpan(one["toolId"]), " ", Score(one["via"]["weight"])) for one in found
+        ]
+        if found:
+            linked.append((name, (join_inlines(shown), f" and {rest} more" if rest > 0 else "")))
     ends: list[tuple[str, Inline]] = [("try", CodeSpan(advice)) for advice in data["advice"]]
     if matches and "contributions" in matches[0]:
         ends.insert(0, ("confidence", _explain_confidence(matches, data["words"])))
@@ -91,7 +104,7 @@ def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
     blocks: list[Block] = [
         FactList(tuple(_list_query_facts(data))),
         _tabulate_matches(matches, data["words"]) if matches else Paragraph("No tool matches."),
-        Section("linked", "Linked tools", (_list_linked_tools(data),), heading=_LINKED),
+        Section("linked", "Linked tools", (FactList(tuple(linked)),), heading=_LINKED),
         *([timings(data["stages"])] if shows_times else []),
         FactList(tuple(ends)),
     ]
@@ -233,21 +246,6 @@ def _rank_advantages(gaps: Mapping[str, float]) -> list[tuple[str, str]]:
     ordered = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
     least = max(NEGLIGIBLE, _TELLING * max(sums.values(), default=0.0))
     return [group for group, gap in ordered if gap >= least]
-
-
-def _list_linked_tools(data: Json) -> FactList:
-    rows: list[tuple[str, Inline]] = []
-    members = ("prerequisites", "relatedMatches", "nextStepMatches")
-    for name, member in zip(("prerequisites", "related", "next steps"), members, strict=True):
-        found = data[member]
-        shown: list[Inline] = [
-            (CodeSpan(match["toolId"]), " ", Score(match["via"]["weight"]))
-            for match in found[:_TOOLS_NAMED]
-        ]
-        rest = len(found) - _TOOLS_NAMED
-        if found:
-            rows.append((name, (join_inlines(shown), f" and {rest} more" if rest > 0 else "")))
-    return FactList(tuple(rows))
 
 
 def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
@@ -408,28 +406,25 @@ def _make_rival_entry(rival: Json) -> ToolEntry:
         for word in rival["words"]
     )
     columns = make_columns("word", "share", "here", "there", numbers=("share", "here"))
+    shown = [(one, one["difference"]) for one in rival["features"]]
+    shown = [(one, more) for one, more in shown if abs(more) >= NEGLIGIBLE]
+    largest = max((abs(more) for _, more in shown), default=1.0)
+    features = tuple(
+        (
+            CodeSpan(one["feature"]),
+            Bar(abs(more) / largest, style="red" if more > 0 else "green"),
+            Figure(more, "+.6f"),
+            ("= ", Figure(one["other"]), " - ", Figure(one["own"])),
+        )
+        for one, more in shown
+    )
+    heads = make_columns("feature", "", "gap", "there and here", numbers=("gap",))
     blocks = (
-        _tabulate_gaps(rival["features"]),
+        Table("Features", heads, features),
         Bullets(tuple(map(CodeSpan, rival["because"]))),
         *((Table("Words", columns, rows),) if rows else ()),
     )
     return ToolEntry(rival["rank"], name, (*scores, ahead, Figure(abs(gap))), blocks=blocks)
-
-
-def _tabulate_gaps(gaps: Sequence[Json]) -> Table:
-    shown = [(one, one["difference"]) for one in gaps if abs(one["difference"]) >= NEGLIGIBLE]
-    largest = max((abs(gap) for _, gap in shown), default=1.0)
-    rows = tuple(
-        (
-            CodeSpan(one["feature"]),
-            Bar(abs(gap) / largest, style="red" if gap > 0 else "green"),
-            Figure(gap, "+.6f"),
-            ("= ", Figure(one["other"]), " - ", Figure(one["own"])),
-        )
-        for one, gap in shown
-    )
-    columns = make_columns("feature", "", "gap", "there and here", numbers=("gap",))
-    return Table("Features", columns, rows)
 
 
 def _describe_additions(change: Json) -> tuple[Inline, str]:

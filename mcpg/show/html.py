@@ -201,6 +201,14 @@ def page(
     neither a banner nor a footer.
     """
     style, script = asset("report.css"), "\n".join([asset("page.js"), *scripts])
+    # Allowed are the two inline texts by their hashes, the empty icon, and nothing else.
+    digests = [hashlib.sha256(text.encode("utf-8")).digest() for text in (script, style)]
+    allowed = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+    policy = (
+        f"default-src 'none'; script-src {allowed[0]}; style-src {allowed[1]}; img-src data:; "
+        "base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
     body = join_markup(
         None if is_framed else _open_page(kind, sections),
         element("main", head, map(_render_section, sections), id="main", tabindex="-1"),
@@ -210,7 +218,7 @@ def page(
     )
     top = join_markup(
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="generator", content=_GENERATOR),
         element("meta", name="referrer", content="no-referrer"),
@@ -220,17 +228,6 @@ def page(
     )
     opening = f'{MARK.decode()}"{kind}">\n'
     return f"{opening}<head>{top}</head>\n<body>\n{body}\n</body>\n</html>\n"
-
-
-def _policy(style: str, script: str) -> str:
-    """Allow the two inline texts by their hashes, the empty icon, and nothing else."""
-    digests = [hashlib.sha256(text.encode("utf-8")).digest() for text in (script, style)]
-    allowed = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
-    return (
-        f"default-src 'none'; script-src {allowed[0]}; style-src {allowed[1]}; img-src data:; "
-        "base-uri 'none'; form-action 'none'; "
-        "require-trusted-types-for 'script'; trusted-types 'none'"
-    )
 
 
 def _open_page(kind: str, sections: Sequence[model.Section]) -> Markup:
@@ -307,8 +304,13 @@ def _render_block(block: model.Block) -> Markup:
             shown = element("ul", map(_render_notice, block.items), class_="notices")
         case model.Details():
             summary = element("summary", inline(block.summary))
-            parts = [_render_part(one) for one in block.blocks]
-            content = element("div", parts, class_="columns")
+            # Side by side, each table under its title.
+            titles = [
+                element("h4", one.title) if isinstance(one, model.Table) else None
+                for one in block.blocks
+            ]
+            parts = zip(titles, map(_render_block, block.blocks), strict=True)
+            content = element("div", [element("div", *one) for one in parts], class_="columns")
             shown = element("details", summary, content, open=block.is_open)
         case model.Entries():
             cards = [_render_card(one, f"{block.prefix}-{one.rank}") for one in block.items]
@@ -341,11 +343,6 @@ def inline(content: model.Inline) -> Markup:
             return element(name, inline(content.content), class_=class_)
         case _:
             return join_markup(map(inline, content))
-
-
-def _render_part(block: model.Block) -> Markup:
-    title = element("h4", block.title) if isinstance(block, model.Table) else None
-    return element("div", title, _render_block(block))
 
 
 def _capitalise(name: str) -> str:
