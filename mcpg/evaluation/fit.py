@@ -232,7 +232,6 @@ def assign_folds(groups: Sequence[int], count: int, seed: int = 0) -> list[int]:
 
 
 GRID = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, 2.0)
-"""The values that a fitted weight may have."""
 
 CONTEXT_GRID = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0)
 """The same of the features of tools in use."""
@@ -333,7 +332,6 @@ def _leads(contest: RankingPair, weights: Sequence[float]) -> list[float]:
 
 
 BINS = 10
-"""Bins of the expected calibration error."""
 
 _MOST_ROUNDS = 50
 _HALVINGS = 20

@@ -56,7 +56,6 @@ Scored: TypeAlias = "tuple[float, bool]"
 """A score and whether what got it was right."""
 
 BINS = 10
-"""Bins of a reliability diagram."""
 
 _CURVE_STEPS = 20
 

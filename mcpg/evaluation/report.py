@@ -42,7 +42,6 @@ from mcpg.text.suggestions import suggest
 from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, to_json
 
 SCHEMA = "mcpg/eval/1"
-"""Names the layout of a report as JSON."""
 
 # A search that falls back from vectors to the graph is reported, however lasting its cause.
 _OF_A_QUERY = LASTING - {Code.QUERY_VECTOR_EMPTY, Code.GRAPH_FALLBACK}

@@ -145,19 +145,27 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple([stem(word) for word in split_words(text) if word not in stops])
 
 
+_TEXT_MEMBERS = (("name",), ("title",), ("description",))
+
+
 def make_finding(  # noqa: PLR0913 - each is a part of what is reported
     code: str,
     tool: Tool,
     message: str,
     *member: str | int,
-    text: str = "",
+    text: str | None = None,
     start: int = 0,
     size: int = 0,
     suggestion: str = "",
     words: tuple[str, ...] = (),
     others: tuple[RelatedTool, ...] = (),
 ) -> Finding:
-    """Return a finding about a *member* of a tool, or a part of its *text*."""
+    """Return a finding about a *member* of a tool, or a part of its *text*.
+
+    The text of a name, title or description is known without it.
+    """
+    if text is None:
+        text = getattr(tool, str(member[0])) if member in _TEXT_MEMBERS else ""
     excerpt = text[start : start + size] if size else text
     return Finding(
         code,

@@ -217,7 +217,6 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
         one,
         message,
         "description",
-        text=one.description,
         suggestion=advice,
         words=words,
         others=(note,),

@@ -14,7 +14,6 @@ from mcpg.text.suggestions import suggest
 from mcpg.values import to_json
 
 LONGEST_EXCERPT = 240
-"""Most characters of a text that a finding quotes."""
 
 FAILING = (Severity.ERROR, Severity.WARNING)
 """The severities of findings that fail a run."""
@@ -167,7 +166,6 @@ class Suppression:
 
 
 ALL = "ALL"
-"""Selects every rule."""
 
 _SHOWN = 80
 

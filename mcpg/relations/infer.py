@@ -325,7 +325,6 @@ EDGES_PER_TOOL = 5
 """The most related tools, and the most next steps, that are derived for a tool."""
 
 STATED = "stated by the author"
-"""The reason of an edge that an author wrote."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,13 +30,11 @@ from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 
 SCHEMA = "mcpg/observed/1"
-"""What the header of a file states."""
 
 UNDATED = ""
 """The day of sessions whose calls have no time."""
 
 LONGEST_NAME = 512
-"""Maximum length of the name of a tool."""
 
 _MOST = 1 << 53
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -117,7 +115,6 @@ class ObservedCalls:
 
 
 NOTHING = ObservedCalls()
-"""No counts at all."""
 
 Counts = TypeVar("Counts", ToolCounts, PairCounts)
 

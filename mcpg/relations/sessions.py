@@ -88,7 +88,6 @@ class SessionBounds:
 
 
 BOUNDS = SessionBounds()
-"""The bounds that hold unless others are set."""
 
 
 @dataclass(slots=True)

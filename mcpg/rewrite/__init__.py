@@ -204,7 +204,6 @@ def _is_latin(text: str) -> bool:
 
 
 LONGEST = 480
-"""The most characters of a rewrite."""
 
 MOST_TIMES_LONGER = 4
 """A rewrite has at most this many times the query's characters, or `ALWAYS_ALLOWED`."""

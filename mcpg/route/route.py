@@ -66,7 +66,6 @@ from mcpg.text.notebook import route_html
 from mcpg.values import DECIMALS, round_shown_score, score_text, to_json
 
 READ_ONLY, WRITE, NONE = "read-only", "write", "none"
-"""Kinds of preference."""
 
 # The fields that describe the action of a tool; parameters name its objects.
 _ACTION_FIELDS = ("name", "title", "aliases", "keywords", "description", "examples")
