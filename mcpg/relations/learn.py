@@ -125,43 +125,38 @@ def learn(
 
 
 def _report(tally: Tally, noticed: SessionStatistics) -> Iterator[Diagnostic]:
+    tools = tally.unknown_tools
+    first = sorted(tools, key=lambda name: (-tools[name], name))[:_SHOWN]
+    names = ", ".join(f"{name!r} ({tools[name]:,})" for name in first)
+    unknown = f"{names}{', ...' if len(tools) > _SHOWN else ''}"
     skipped = (
-        (tally.broken, "line", "not a JSON object"),
-        (tally.too_long, "line", f"longer than {LONGEST_LINE:,} bytes"),
-        (tally.nameless, "call", "without the name of a tool"),
-        (tally.sessionless, "call", "without a session"),
-        (tally.cut, "compressed file", "damaged or cut off"),
+        (tally.broken, "line", ": not a JSON object"),
+        (tally.too_long, "line", f": longer than {LONGEST_LINE:,} bytes"),
+        (tally.nameless, "call", ": without the name of a tool"),
+        (tally.sessionless, "call", ": without a session"),
+        (tally.cut, "compressed file", ": damaged or cut off"),
+        (tally.unknown, "call", f" of tools that are not in the catalogue: {unknown}"),
     )
-    for count, noun, reason in skipped:
-        if count:
-            yield warning(Code.TRACE_SKIPPED, f"skipped {format_count(count, noun)}: {reason}")
-    if tally.unknown:
-        tools = tally.unknown_tools
-        first = sorted(tools, key=lambda name: (-tools[name], name))[:_SHOWN]
-        names = ", ".join(f"{name!r} ({tools[name]:,})" for name in first)
-        more = ", ..." if len(tools) > _SHOWN else ""
-        message = (
-            f"skipped {format_count(tally.unknown, 'call')} of tools that are not in the catalogue"
-        )
-        yield warning(Code.TRACE_SKIPPED, f"{message}: {names}{more}")
-    repairs = (
-        (tally.timeless, "no valid time, so the order of the lines counts"),
-        (tally.negative, "an end before the start, so no time between them"),
-        (noticed.backwards, "earlier than the call before, so sorted by time"),
-        (noticed.repeated, "the same as another one, so counted once"),
-        (noticed.overlapping, "at the same time as another one, so in no order"),
+    repaired = (
+        (tally.timeless, "call", ": no valid time, so the order of the lines counts"),
+        (tally.negative, "call", ": an end before the start, so no time between them"),
+        (noticed.backwards, "call", ": earlier than the call before, so sorted by time"),
+        (noticed.repeated, "call", ": the same as another one, so counted once"),
+        (noticed.overlapping, "call", ": at the same time as another one, so in no order"),
     )
-    for count, reason in repairs:
-        if count:
-            yield info(Code.TRACE_REPAIRED, f"{format_count(count, 'call')}: {reason}")
-    bounds = (
-        (noticed.parted, "session", "counted in parts, as too many were open or one was too long"),
-        (noticed.tools_left_out, "call", "left out: there are too many different tools"),
-        (noticed.pairs_left_out, "pair", "left out: there are too many different pairs of tools"),
+    bounded = (
+        (noticed.parted, "session", " counted in parts, as too many were open or one was too long"),
+        (noticed.tools_left_out, "call", " left out: there are too many different tools"),
+        (noticed.pairs_left_out, "pair", " left out: there are too many different pairs of tools"),
     )
-    for count, noun, reason in bounds:
-        if count:
-            yield warning(Code.TRACE_BOUNDED, f"{format_count(count, noun)} {reason}")
+    for make, code, beginning, rows in (
+        (warning, Code.TRACE_SKIPPED, "skipped ", skipped),
+        (info, Code.TRACE_REPAIRED, "", repaired),
+        (warning, Code.TRACE_BOUNDED, "", bounded),
+    ):
+        for count, noun, reason in rows:
+            if count:
+                yield make(code, f"{beginning}{format_count(count, noun)}{reason}")
 
 
 LONGEST_LINE = 16 << 20

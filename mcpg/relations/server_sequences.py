@@ -328,8 +328,23 @@ class StepScorer:
 
     def __init__(self, works: Sequence[Work]) -> None:
         """Prepare to compare *works*, what all tools of a server do."""
-        self._weights = step_weights()
-        self._tools = [_gather_evidence(work, self._weights) for work in works]
+        self._weights = weights = step_weights()
+        self._tools: list[_ToolEvidence] = []
+        for work in works:
+            is_open = (work.kinds[0] + work.kinds[1]) * (not work.handles)
+            before = weights["bias"] + weights["open search"] * is_open
+            before += weights["first deletes"] * work.kinds[DELETE]
+            before += 0.0 if work.needs else weights["first has no needs"]
+            after = weights["next deletes"] * work.kinds[DELETE]
+            after += 0.0 if work.needs else weights["next has no needs"]
+            always, alike, same_head, meets = (
+                tuple([_dot(row, work.stages) for row in rows]) for rows in _stage_weights()
+            )
+            opens = weights["open search for id"] * is_open * (work.head == "")
+            needed = max(work.needs.values(), default=0.0)
+            self._tools.append(
+                _ToolEvidence(work, before, after, always, alike, same_head, meets, opens, needed)
+            )
 
     def probability(self, at: int, to: int) -> float:
         """Return how likely the tool at the place *to* follows the one at *at*."""
@@ -399,21 +414,6 @@ class StepScorer:
         if then.head in mine and first.head != then.head:
             logit += weights["back to owner"]
         return logit
-
-
-def _gather_evidence(work: Work, weights: Mapping[str, float]) -> _ToolEvidence:
-    is_open = (work.kinds[0] + work.kinds[1]) * (not work.handles)
-    before = weights["bias"] + weights["open search"] * is_open
-    before += weights["first deletes"] * work.kinds[DELETE]
-    before += 0.0 if work.needs else weights["first has no needs"]
-    after = weights["next deletes"] * work.kinds[DELETE]
-    after += 0.0 if work.needs else weights["next has no needs"]
-    always, alike, same_head, meets = (
-        tuple([_dot(row, work.stages) for row in rows]) for rows in _stage_weights()
-    )
-    opens = weights["open search for id"] * is_open * (work.head == "")
-    needed = max(work.needs.values(), default=0.0)
-    return _ToolEvidence(work, before, after, always, alike, same_head, meets, opens, needed)
 
 
 def _dot(weights: _Stages, stages: _Stages) -> float:
@@ -508,7 +508,6 @@ class ServerSteps:
     def reason(self, position: int, other: int) -> str:
         """Return for people why *other* follows *position*, or the other way round."""
         at, to = self._places[position], self._places[other]
-        a, b, forms = self.works[at], self.works[to], self.forms
         a, b, forms = self.works[at], self.works[to], self.forms
         sequence = find_sequence(a, b)
         if sequence:
