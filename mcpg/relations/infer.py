@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
 from sys import intern
-from typing import TYPE_CHECKING
 
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache
+from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.model import Tool
 from mcpg.relations.edges import (
     Coverage,
@@ -46,9 +46,6 @@ from mcpg.relations.vocabulary import (
     rarity,
 )
 from mcpg.text import fold
-
-if TYPE_CHECKING:
-    from mcpg.catalog.catalog import Catalog
 
 SAME_SOURCE = 0.1
 """What two tools that share a term gain when one server offers both."""
@@ -333,11 +330,6 @@ class InferredRelations:
 
     relations: Relations
     provisions: Sequence[Sequence[Provision]]
-
-
-def relate(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> Relations:
-    """Return the relations alone that `infer` finds."""
-    return infer(catalog, memo).relations
 
 
 def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelations:
