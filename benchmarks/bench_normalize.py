@@ -30,14 +30,13 @@ import measuring
 
 import mcpg
 from mcpg.evaluation.metrics import ndcg_at
-from mcpg.rewrite import DEPTH, SURE, language_in, merge, trust_in
-from mcpg.rewrite.validation import select_literals
+from mcpg.rewrite import DEPTH, SURE, language_in, merge, select_literals, trust_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from mcpg.engine import Engine, Match
-    from mcpg.rewrite.validation import LanguageTest
+    from mcpg.rewrite import LanguageTest
 
     Query = Mapping[str, Any]
 

@@ -37,14 +37,17 @@ from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, merge_fitted_w
 from mcpg.evaluation.fit import (
     ANSWERLESS_SHARE,
     LOWER,
+    RankingPair,
     ascend,
+    build_ranking_pairs,
     evenly,
+    look,
     rate_contests,
     sigmoid,
+    tops,
     weighted_calibration_error,
 )
 from mcpg.evaluation.metrics import auroc
-from mcpg.evaluation.samples import RankingPair, build_ranking_pairs, look, tops
 from mcpg.search.model import (
     FEATURES,
     INPUTS,

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from step_features import STEP_FEATURES, step_features
 
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.model import Tool
-from mcpg.relations.server_sequences import LEAST_CHANCE, STEP_FEATURES, step_features
-from mcpg.relations.works import describe_works
+from mcpg.relations.server_sequences import LEAST_CHANCE, describe_works
 from mcpg.sources import read_sources
 
 DATA = Path(__file__).parents[1] / "mcpg" / "relations" / "data" / "steps.json"

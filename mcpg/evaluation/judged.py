@@ -49,7 +49,6 @@ class JudgedQuery:
 
     Attributes:
         id: Names the query in reports; unique in its file.
-        query: The wish, as it would be typed.
         relevant: What tools are called: ids, `source::name`, or names that only one tool has.
             Empty says that no tool answers the wish.
         line: Where it stands in its file, counted from 1.
@@ -70,7 +69,6 @@ class Judgements:
     Attributes:
         queries: In the order of the file, at least one.
         diagnostics: An error for every entry that could not be read.
-        place: The file, for messages.
     """
 
     queries: tuple[JudgedQuery, ...]
@@ -182,7 +180,6 @@ class _UnusableError(Exception):
 
 
 def _lines(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int]]:
-    """Return the value of every line that holds one, with the line's number."""
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -226,11 +223,6 @@ def _join_halves(found: re.Match[str]) -> str:
 
 
 def _parse_query(entry: JsonValue, line: int) -> JudgedQuery:
-    """Read one entry.
-
-    Raises:
-        _UnusableError: It is no judged query.
-    """
     if not isinstance(entry, dict):
         raise _UnusableError(f"is {_kind(entry)} where a judged query is needed{_SEE_LAYOUT}")
     query, name = _require(entry, "query", _SEE_LAYOUT), entry.get("id")
@@ -296,7 +288,6 @@ class ResolvedQuery:
     """A judged query with the ids of its tools.
 
     Attributes:
-        judged: As it stands in the file.
         relevant: Ids of the tools that answer it.
         unknown: Names that mean no tool, or several: nothing can find what they stand for.
         context_tools: Ids of the tools in use; a name that means no tool, or several, has none.
@@ -323,7 +314,6 @@ class ResolvedJudgements:
     """All queries of a file, resolved.
 
     Attributes:
-        queries: In the order of the file.
         diagnostics: One for each name that means no tool or several.
     """
 
@@ -336,18 +326,26 @@ def resolve(judgements: Judgements, catalog: Catalog) -> ResolvedJudgements:
     known: dict[str, str | None] = {}
     diagnostics: list[Diagnostic] = []
 
-    def find(names: Iterable[str], line: int) -> dict[str, str | None]:
+    def find(asked: Iterable[str], line: int) -> dict[str, str | None]:
         """Look up names, each once, and tell of unknown ones where they stand first."""
-        for name in names:
+        for name in asked:
             if name not in known:
-                tools = _match_tool_names(name, catalog.matching(name))
+                # By their names, in this very case where there is one: a pattern is no judgement.
+                keys = [
+                    ((tool.id, f"{tool.source_id}::{tool.name}", tool.name), tool)
+                    for tool in catalog.matching(name)
+                ]
+                folded = name.casefold()
+                tools = [tool for names, tool in keys if name in names] or [
+                    tool for names, tool in keys if folded in map(str.casefold, names)
+                ]
                 known[name] = tools[0].id if len(tools) == 1 else None
                 if len(tools) != 1:
                     suggests = len(diagnostics) < _MOST_SUGGESTED
                     near = catalog.suggest(name) if suggests and not tools else ()
                     place = f"{judgements.place}:{line}"
                     diagnostics.append(_describe_unresolved(name, tools, near, place))
-        return {name: known[name] for name in names}
+        return {name: known[name] for name in asked}
 
     queries = []
     for judged in judgements.queries:
@@ -382,7 +380,6 @@ def disabled_tools(
 def _describe_unresolved(
     name: str, tools: Sequence[Tool], near: Sequence[str], place: str
 ) -> Diagnostic:
-    """Return that *name* means several *tools*, or none but is *near* the names of some."""
     shown = repr(name[:_EXAMPLES_SHOWN])
     if tools:
         ids = _either(tool.id for tool in tools[:_NAMED])
@@ -390,17 +387,6 @@ def _describe_unresolved(
         return warning(Code.JUDGED_TOOL_AMBIGUOUS, message, place)
     advice = f"did you mean {_either(near)}?" if near else "see `mcpg list`"
     return warning(Code.JUDGED_TOOL_UNKNOWN, f"no tool is called {shown}: {advice}", place)
-
-
-def _match_tool_names(name: str, tools: Iterable[Tool]) -> list[Tool]:
-    """Return of *tools* those that *name* calls by name, in this very case where there is one.
-
-    A pattern is no judgement, so tools that a wildcard finds are left out.
-    """
-    keys = [((tool.id, f"{tool.source_id}::{tool.name}", tool.name), tool) for tool in tools]
-    exact = [tool for names, tool in keys if name in names]
-    folded = name.casefold()
-    return exact or [tool for names, tool in keys if folded in map(str.casefold, names)]
 
 
 def _either(names: Iterable[str]) -> str:
@@ -413,7 +399,6 @@ class MissedQuery:
     """A judged query of a tool that another tool is first for, and what an alias makes of it.
 
     Attributes:
-        query: The query.
         alias: What remains of it without literals and names.
         rank: The rank of the tool; `None` where it is not found.
         rank_after: Its rank once it has the aliases of all the queries that it misses.
@@ -429,12 +414,6 @@ def missed_queries(
     engine: Engine, tool: str, judgements: Judgements, *, include_disabled: bool = False
 ) -> tuple[MissedQuery, ...]:
     """Return the judged queries that *tool* answers and misses, and that aliases of it improve.
-
-    Args:
-        engine: What is searched.
-        tool: The id of the tool.
-        judgements: The queries.
-        include_disabled: Whether tools that are off by default may be found.
 
     Raises:
         DocumentError: With the aliases, the tool's document becomes too long to be written.

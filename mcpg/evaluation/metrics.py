@@ -56,7 +56,6 @@ Scored: TypeAlias = "tuple[float, bool]"
 """A score and whether what got it was right."""
 
 BINS = 10
-"""Bins of a reliability diagram."""
 
 _CURVE_STEPS = 20
 
@@ -66,11 +65,7 @@ class Bin:
     """A bar of a reliability diagram.
 
     Attributes:
-        low: Smallest score in it.
-        high: Largest score in it.
         mean_score: Mean of its scores.
-        precision: Share of it that was right.
-        count: How many fell into it.
     """
 
     low: float
@@ -85,9 +80,7 @@ class CurvePoint:
     """What one would get by answering only from a score upwards.
 
     Attributes:
-        threshold: That score.
         coverage: Share that would be answered, above 0.
-        precision: Share of the answers that would be right.
     """
 
     threshold: float
@@ -184,7 +177,6 @@ class JudgedMatch:
     """A match, judged.
 
     Attributes:
-        tool_id: The tool.
         score: Its score, with `SHOWN_DECIMALS` decimals.
         is_relevant: Whether a person says that it answers the query.
     """
@@ -199,10 +191,7 @@ class QueryOutcome:
     """What a search made of one judged query.
 
     Attributes:
-        id: Name of the query.
-        query: The query.
         judged: What its file calls the tools that answer it.
-        relevant: The ids of these tools.
         unknown: Those of the names that mean no tool.
         matches: What was found, best first.
         context_tools: The ids of the tools in use, by which the search ranked as well.
@@ -313,9 +302,7 @@ class Significance:
     """The result of a paired randomisation test.
 
     Attributes:
-        difference: Mean difference over all pairs.
         p: Chance, in (0, 1], of a mean at least as far from 0 if signs were random.
-        pairs: How many pairs there are.
         changed: How many of them differ.
     """
 

@@ -42,7 +42,6 @@ from mcpg.text.suggestions import suggest
 from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, to_json
 
 SCHEMA = "mcpg/eval/1"
-"""Names the layout of a report as JSON."""
 
 # A search that falls back from vectors to the graph is reported, however lasting its cause.
 _OF_A_QUERY = LASTING - {Code.QUERY_VECTOR_EMPTY, Code.GRAPH_FALLBACK}
@@ -53,19 +52,11 @@ class EvaluationReport:
     """What an evaluation found.
 
     Attributes:
-        tools: How many tools were searched.
-        strategy: How they were ranked.
-        fusion: How the lists of graph and vectors were made one; "" where they were not.
-        normalize: Whether queries might be rewritten in English.
-        lexicon: Whether words also matched related words and translations.
         limit: The most matches that were looked at for a query.
         outcomes: One for each judged query, in the order of the file.
-        figures: The figures of `mcpg.evaluation.metrics.figures`.
         durations: How long each search took, in milliseconds.
         diagnostics: Those of the bundle, of the file, of the tools it names, and of what
             searches ask for and may not get, such as vectors.
-        baseline: How it compares with an earlier report.
-        gates: What was asked of the figures, and whether they pass.
     """
 
     tools: int
@@ -109,17 +100,9 @@ def evaluate(  # noqa: PLR0913 - each is one thing that a run may ask
 ) -> EvaluationReport:
     """Search for every judged query and measure what is found.
 
-    Args:
-        engine: What is searched.
-        judgements: The queries.
-        limit: The most matches to look at for a query; fewer than 10 are taken for 10, which is
-            what the figures need, and more than 50 for 50.
-        strategy: How to rank.
-        fusion: With the strategy `auto`, how to make one list of graph and vectors.
-        normalize: Whether queries may be rewritten in English, to be searched beside themselves.
-        lexicon: Whether words also match related words and translations.
-        include_disabled: Whether tools that are off by default may be found.
-        catalog: The tools of the engine, for a caller that has them at hand.
+    Of each query at most *limit* matches are looked at; fewer than 10 are taken for 10, which is
+    what the figures need, and more than 50 for 50. *catalog* has the tools of the engine, for a
+    caller that has them at hand. All else is as for `Engine.search`.
 
     Raises:
         UsageError: *limit* is below 1, *strategy* or *fusion* is unknown, or *fusion* is asked of
@@ -283,8 +266,6 @@ class Bound:
 
     Attributes:
         kind: `min`, `max` or `max-drop`.
-        metric: One of `METRICS`.
-        limit: The bound.
     """
 
     kind: str
@@ -297,7 +278,6 @@ class Gate:
     """A bound, and whether a report keeps it.
 
     Attributes:
-        bound: What is asked.
         value: The figure, or by how much it fell; `None` when there is nothing to measure by.
         passed: Whether the bound is kept; what cannot be measured does not keep it.
     """
@@ -375,12 +355,7 @@ TESTED = "ndcg@5"
 
 @dataclass(frozen=True, slots=True)
 class QueryChange:
-    """A query that is answered better or worse than before.
-
-    Attributes:
-        before: What came of it then.
-        now: What comes of it.
-    """
+    """A query that is answered better or worse than before."""
 
     before: QueryOutcome
     now: QueryOutcome
@@ -407,8 +382,6 @@ class RunComparison:
 
     Attributes:
         common: How many queries are compared.
-        before: Figures of these queries then.
-        now: Figures of these queries now.
         better: Those that are answered better, the greatest gain first.
         worse: Those that are answered worse, the greatest loss first.
         added: Ids of queries that the earlier one has not.
@@ -530,7 +503,6 @@ class Baseline:
     """An earlier evaluation.
 
     Attributes:
-        outcomes: What it made of its queries.
         limit: The most matches that it looked at for a query.
     """
 

@@ -27,6 +27,7 @@ from mcpg.engine.loading import (
 from mcpg.evaluation.fit import (
     Case,
     ScoredMatch,
+    assign_folds,
     best_scored,
     compute_shares,
     fit_calibration,
@@ -37,7 +38,6 @@ from mcpg.evaluation.fit import (
 )
 from mcpg.evaluation.judged import Judgements
 from mcpg.evaluation.metrics import Significance, paired_randomisation
-from mcpg.evaluation.samples import assign_folds
 from mcpg.search.model import FEATURES, Model, ModelProvenance
 from mcpg.text.json_values import JsonObject
 from mcpg.values import SHOWN_DECIMALS, to_json
@@ -79,7 +79,6 @@ class HeldOutFigure:
         before: With the shipped model.
         after: With models that were fitted on the other folds.
         spread_before: Standard deviation of `before` between the folds.
-        spread_after: The same of `after`.
     """
 
     before: float
@@ -94,7 +93,6 @@ class TunedPart:
 
     Attributes:
         is_kept: Whether the fitted part is better than the shipped one.
-        figures: Figures by name.
         significance: Of the difference that decides, by groups; positive is better.
     """
 
@@ -116,13 +114,6 @@ class Tuning:
 
     Attributes:
         model: The fitted model, as far as its parts are kept; rounded as it is written.
-        weights: What was found out about the fusion weights.
-        calibration: What was found out about the calibration.
-        answerable: How many queries have an answer.
-        answerless: How many have none.
-        groups: How many groups the queries fall into.
-        folds: How many folds there were.
-        seed: What drew them.
     """
 
     model: Model
@@ -159,11 +150,8 @@ def too_few(cases: Sequence[Case], folds: int) -> str | None:
 def tune(cases: Sequence[Case], shipped: Model, *, folds: int = 5, seed: int = 0) -> Tuning:
     """Fit a model on *cases*, of which there are not `too_few`.
 
-    Args:
-        cases: The judged queries.
-        shipped: The model to begin with, to stay near, and to be better than.
-        folds: How many parts to hold out in turn, at least 2.
-        seed: Draws the folds and where fits begin; the same seed gives the same model.
+    It begins with the *shipped* one, stays near it, and is to be better. So many *folds*, at least
+    2, are held out in turn; *seed* draws them and where fits begin, and gives the same every time.
     """
     trial = _TuningTrial(cases, shipped, folds, seed)
     weights = trial.try_weights()
@@ -315,8 +303,6 @@ class TuneReport:
     """What a run of tuning came to.
 
     Attributes:
-        queries: How many judged queries there were.
-        shipped: The model that was to be beaten.
         tuning: What was found out; `None` when there was too little to learn from.
         ranking: The model to keep; `None` when it is refused, for the reason in *refusal*.
     """

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from mcpg.gateway.snapshots import Snapshot
     from mcpg.gateway.sync_gateway import SyncGateway
     from mcpg.review.lock_sources import OnChange, ToolLock
-    from mcpg.route.preference import Preference
     from mcpg.route.route import (
         Adjustment,
+        Preference,
         RoutedCategory,
         RoutedMatch,
         RouteResult,
@@ -70,8 +70,6 @@ _MODULES = (
     "mcpg.sources.registry",
     "mcpg.gateway.registry",
     "mcpg.review.lock_sources",
-    "mcpg.sources.registry",
-    "mcpg.route.preference",
     "mcpg.route.route",
     "mcpg.gateway.gateway",
     "mcpg.gateway.sync_gateway",

@@ -50,11 +50,6 @@ class LintContext:
     """A catalogue that is linted.
 
     Attributes:
-        assembly: What the sources hold, put together.
-        tools: Its tools, sorted by id.
-        by_id: The same by their ids.
-        sources: The tools of each source.
-        rules: The rules of its hints files.
         chosen: The rules that are checked. What others find is left out, and need not be looked
             for where that takes long.
     """
@@ -150,19 +145,27 @@ def content_words(text: str) -> tuple[str, ...]:
     return tuple([stem(word) for word in split_words(text) if word not in stops])
 
 
+_TEXT_MEMBERS = (("name",), ("title",), ("description",))
+
+
 def make_finding(  # noqa: PLR0913 - each is a part of what is reported
     code: str,
     tool: Tool,
     message: str,
     *member: str | int,
-    text: str = "",
+    text: str | None = None,
     start: int = 0,
     size: int = 0,
     suggestion: str = "",
     words: tuple[str, ...] = (),
     others: tuple[RelatedTool, ...] = (),
 ) -> Finding:
-    """Return a finding about a *member* of a tool, or a part of its *text*."""
+    """Return a finding about a *member* of a tool, or a part of its *text*.
+
+    The text of a name, title or description is known without it.
+    """
+    if text is None:
+        text = getattr(tool, str(member[0])) if member in _TEXT_MEMBERS else ""
     excerpt = text[start : start + size] if size else text
     return Finding(
         code,
@@ -184,16 +187,11 @@ def outliers(
     whole: str,
     among: Callable[[Tool], bool] = lambda _: True,
 ) -> Iterator[Finding]:
-    """Yield what was found in single tools, and one finding for each source where it is usual.
+    """Yield what was *found* in tools, by id, and one finding for each source where it is usual.
 
     What most tools of a source lack is a habit of its author: one finding says so, rather than as
-    many as there are tools, which would hide all others.
-
-    Args:
-        catalogue: The catalogue.
-        found: Findings by tool id.
-        whole: What is said of many tools in one finding, such as `have no description`.
-        among: Whether it could be found in a tool.
+    many as there are tools, which would hide all others. It says *whole* of them, such as `have no
+    description`; *among* tells in which tools it could be found.
     """
     for source_id, tools in catalogue.sources.items():
         bad = [tool for tool in tools if tool.id in found]

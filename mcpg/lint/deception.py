@@ -30,8 +30,6 @@ class ToolText(NamedTuple):
 
     Attributes:
         member: The way to it from the tool.
-        text: The text.
-        is_key: Whether it is the name of a property.
     """
 
     member: tuple[str | int, ...]
@@ -113,16 +111,15 @@ def _imitate_ascii(sign: str) -> str:
 
 
 def _imitates_word(word: str) -> bool:
-    """Return whether *word* looks like a frequent word of English, and is no word of its own."""
     if len(word) < _FEWEST_LETTERS or word.isascii():
         return False
-    shown = "".join(map(_imitate_ascii, word))
+    shown, own = "".join(map(_imitate_ascii, word)), word.casefold()
     if not (shown.isascii() and shown.isalpha()):
         return False
-    if lexicon.zipf_frequency(shown.lower(), lexicon.ENGLISH) < _FREQUENT:
-        return False
-    own = word.casefold()
-    return not any(lexicon.zipf_frequency(own, one) for one in sorted(lexicon.FOREIGN))
+    is_frequent = lexicon.zipf_frequency(shown.lower(), lexicon.ENGLISH) >= _FREQUENT
+    return is_frequent and not any(
+        lexicon.zipf_frequency(own, one) for one in sorted(lexicon.FOREIGN)
+    )
 
 
 _INVISIBLE = re.compile(
@@ -180,17 +177,23 @@ def find_hidden_text(tool: Tool, text: ToolText) -> Iterator[Finding]:
         if span := _find_disguised(read):
             word = read[slice(*span)]
             found.append(("H103", span, f"has letters that look like others in {word!r}"))
-    for code, (start, end), what in found:
-        yield make_finding(
-            code,
-            tool,
-            f"the {'.'.join(map(str, text.member))} of {tool.id!r} {what}",
-            *text.member,
-            text=read,
-            start=start,
-            size=end - start,
-            suggestion="remove them, and look at what they hide",
-        )
+    for code, span, what in found:
+        yield _report(code, tool, text, span, what, "remove them, and look at what they hide")
+
+
+def _report(
+    code: str, tool: Tool, text: ToolText, span: tuple[int, int], what: str, advice: str
+) -> Finding:
+    return make_finding(
+        code,
+        tool,
+        f"the {'.'.join(map(str, text.member))} of {tool.id!r} {what}",
+        *text.member,
+        text=text.text,
+        start=span[0],
+        size=span[1] - span[0],
+        suggestion=advice,
+    )
 
 
 def _find_invisible(text: str) -> Iterator[tuple[int, int]]:
@@ -222,19 +225,16 @@ def _is_needed(text: str, start: int, end: int) -> bool:
     """Return whether the invisible characters from *start* to *end* have a use where they are."""
     run, after = text[start:end], text[end : end + 1]
     before = text[start - 1 : start] if start else ""
+    scripts = _script(before), _script(after)
     if set(run) <= set(_JOINERS):
         if _is_emoji(before) and (_is_emoji(after) or run == "\u200d"):
             return True
-        return len(run) <= 2 and _has_script(_JOINED, before, after)  # noqa: PLR2004 - a pair
+        return len(run) <= 2 and any(map(_JOINED.fullmatch, scripts))  # noqa: PLR2004 - a pair
     if run in ("\u00ad", "\ufeff"):  # where a word may be hyphenated; a byte order mark
         return before.isalpha() and after.isalpha() if run == "\u00ad" else not start
     if run in (_SPACE, "\u2060"):
-        return _has_script(_UNSPACED_SCRIPTS, before, after)
-    return any(form.fullmatch(run) and _script(before) == script for form, script in _BELONGING)
-
-
-def _has_script(scripts: re.Pattern[str], *signs: str) -> bool:
-    return any(scripts.fullmatch(_script(sign)) for sign in signs)
+        return any(map(_UNSPACED_SCRIPTS.fullmatch, scripts))
+    return any(form.fullmatch(run) and scripts[0] == script for form, script in _BELONGING)
 
 
 def _find_reordered(text: str) -> tuple[int, int] | None:
@@ -315,7 +315,6 @@ _BREAK = re.compile(r"\s*\n\s*")
 def _compile_pattern(
     pattern: str, parts: Mapping[str, str], flags: int = re.IGNORECASE
 ) -> re.Pattern[str]:
-    """Return the regular expression that *pattern*, as the data file has it, stands for."""
     for _ in _NESTED:
         for name, part in parts.items():
             pattern = pattern.replace(f"@{name}@", part.strip())
@@ -329,9 +328,7 @@ class _Pattern(NamedTuple):
     """What an attack looks like.
 
     Attributes:
-        code: The rule that it is of.
         signs: Lists of signs; a text has one of each, in lower case, or is no such attack.
-        regex: The pattern.
     """
 
     code: str
@@ -366,11 +363,9 @@ def _compile_language(words: Mapping[str, Any]) -> Iterator[_Pattern]:
 _FIRST_UNSPACED = "\u0590"
 _NEAR = r"[^.!?\n。！？।]{0,60}?"  # noqa: RUF001 - full stops of CJK and Hindi
 
-
 _OPTIONAL = re.compile(r"\(\?:[^()]*\)\?")
 _LITERAL = re.compile(r"(?:[^\W\d_](?![?*])|[ \u0300-\u0a00])+")
 _TOP = re.compile(r"(?:[^|()]|\([^()]*\))+")
-
 
 _DATA = _read_data("poisoning.toml")
 _PATTERNS: Sequence[_Pattern] = (
@@ -384,7 +379,6 @@ _PATTERNS: Sequence[_Pattern] = (
     ),
     *(pattern for words in _DATA["languages"].values() for pattern in _compile_language(words)),
 )
-
 
 _NUMBERS_BY_SIGN: defaultdict[str, list[int]] = defaultdict(list)
 for _number, _pattern in enumerate(_PATTERNS):
@@ -438,16 +432,8 @@ def find_poisoning(tool: Tool, text: ToolText) -> Iterator[Finding]:
         for code, start, end in _match_attacks(shown) if shown != read else ():
             found.append((code, kept[start][0], kept[max(start, end - 1)][0] + 1))
     for code, start, end in found:
-        yield make_finding(
-            code,
-            tool,
-            f"the {'.'.join(map(str, text.member))} of {tool.id!r} {_WHAT[code]}",
-            *text.member,
-            text=read,
-            start=start,
-            size=max(1, end - start),
-            suggestion=_REMEDY.get(code, "do not use the tool before a person has reviewed it"),
-        )
+        advice = _REMEDY.get(code, "do not use the tool before a person has reviewed it")
+        yield _report(code, tool, text, (start, max(start + 1, end)), _WHAT[code], advice)
 
 
 def _match_attacks(text: str) -> Iterator[tuple[str, int, int]]:
@@ -470,7 +456,6 @@ def _match_attacks(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def _find_secret(text: str, name: str) -> tuple[int, int] | None:
-    """Return where *text*, the value of a member called *name*, has a key, token or password."""
     if any(mark in text for mark in _MARKS):
         found = next((one for one in _SECRETS.finditer(text) if _is_no_example(one[0])), None)
         if found is not None:
@@ -487,12 +472,9 @@ def _find_secret(text: str, name: str) -> tuple[int, int] | None:
 
 def _is_random(value: str) -> bool:
     """Return whether *value* looks as if drawn by chance rather than written as words are."""
-    if not _is_no_example(value):
-        return False
-    parts = re.split(r"[-_./]", value)
-    seams = max(len(_SEAM.findall(part)) for part in parts)
+    seams = max(len(_SEAM.findall(part)) for part in re.split(r"[-_./]", value))
     has_sign = _SIGN.search(value.strip("!@#$%^&*")) is not None
-    return seams >= _FEWEST_SEAMS or (has_sign and seams > 0)
+    return _is_no_example(value) and (seams >= _FEWEST_SEAMS or (has_sign and seams > 0))
 
 
 def _is_no_example(text: str) -> bool:
@@ -501,7 +483,6 @@ def _is_no_example(text: str) -> bool:
 
 
 def _is_quoted(text: str, found: re.Match[str]) -> bool:
-    """Return whether a phrase stands in quotation marks, as one that is spoken about does."""
     before = text[max(0, found.start() - _NEARBY) : found.start()].rstrip()
     if found[0][:1] == "\n" and _EXAMPLE.search(before):
         return True

@@ -31,19 +31,19 @@ class WordWeights:
 
     def __init__(self, texts: Mapping[str, Collection[str]]) -> None:
         """Weigh the words of *texts*, by the key of each."""
-        self._size = len(texts)
         self.holders: defaultdict[str, list[str]] = defaultdict(list)
         for key, words in texts.items():
             for word in set(words):
                 self.holders[word].append(key)
-        self._weights = {word: self._weigh(len(held)) for word, held in self.holders.items()}
-
-    def _weigh(self, count: int) -> float:
-        return log(1 + self._size / (0.5 + count))
+        size = len(texts)
+        self._weights = {
+            word: log(1 + size / (0.5 + len(held))) for word, held in self.holders.items()
+        }
+        self._rarest = log(1 + size / 0.5)
 
     def weight(self, word: str) -> float:
         """Return the weight of a word: the logarithm of its rarity."""
-        return self._weights.get(word) or self._weigh(0)
+        return self._weights.get(word) or self._rarest
 
     def total(self, words: Collection[str]) -> float:
         """Return the sum of the weights of distinct *words*."""
@@ -63,10 +63,7 @@ class WordWeights:
 
 
 def covering(
-    words: Collection[str],
-    texts: Mapping[str, Collection[str]],
-    weights: WordWeights,
-    share: float,
+    words: Collection[str], texts: Mapping[str, Collection[str]], weights: WordWeights, share: float
 ) -> Iterator[tuple[str, float]]:
     """Yield the texts that cover at least *share* of the weight of *words*, and how much.
 
@@ -153,12 +150,7 @@ def _find_shared_aliases(catalogue: LintContext) -> Iterator[Finding]:
 
 
 class _Likeness:
-    """How alike tools are.
-
-    Attributes:
-        texts: The stems of name and description of each tool, by its id.
-        weights: How rare these are.
-    """
+    """How alike tools are."""
 
     def __init__(self, catalogue: LintContext) -> None:
         self._catalogue = catalogue
@@ -191,7 +183,6 @@ class _Likeness:
 
 
 def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
-    """Report duplicates across sources, and pairs that no word of weight separates."""
     alike = likeness.compare(one, other)
     if alike < _ALIKE:
         return
@@ -226,7 +217,6 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
         one,
         message,
         "description",
-        text=one.description,
         suggestion=advice,
         words=words,
         others=(note,),
@@ -234,11 +224,7 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
 
 
 def _is_covered(word: str, words: frozenset[str]) -> bool:
-    if word in words:
-        return True
-    near = _near(word)
-    others = (other for other in words if other in near or word in _near(other))
-    return any(means_the_same(word, other) for other in others)
+    return word in words or any(means_the_same(word, other) for other in words)
 
 
 def means_the_same(one: str, other: str) -> bool:
@@ -274,12 +260,7 @@ _SLACK = 0.1
 
 
 def check_reach(catalogue: LintContext, tell: Callable[[int, int], None]) -> Iterator[Finding]:
-    """Yield the tools that a search for their own words does not bring first.
-
-    Args:
-        catalogue: The catalogue.
-        tell: Receives how many searches are done, of how many.
-    """
+    """Yield the tools that a search for their own words does not bring first."""
     asked = [*_list_searches(catalogue)]
     for done, (tool, code, member, query) in enumerate(asked):
         if done % _PER_REPORT == 0:
@@ -402,7 +383,6 @@ def is_reported_here(diagnostic: Diagnostic) -> bool:
 
 
 def _collect_next_steps(catalogue: LintContext) -> dict[str, list[str]]:
-    """Return the next steps that authors state, by the tool that they follow."""
     found: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for one in catalogue.assembly.catalog.assertions:
         if one.kind == "nextStep":
@@ -437,12 +417,9 @@ def _find_circles(catalogue: LintContext) -> Iterator[Finding]:
             suggestion="remove the step that leads back",
             others=tuple(RelatedTool(one, "is part of the circle") for one in circle[1:]),
         )
-        places = (
-            one.place
-            for one in catalogue.assembly.catalog.assertions
-            if one.kind == "nextStep" and one.source == first.id and one.place
-        )
-        place = next(places, "")
+        assertions = catalogue.assembly.catalog.assertions
+        stated = (one for one in assertions if one.kind == "nextStep" and one.source == first.id)
+        place = next((one.place for one in stated if one.place), "")
         yield replace(found, spot=Location(place, text=first.id)) if place else found
 
 

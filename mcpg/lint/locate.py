@@ -50,7 +50,6 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", r
 _LONGEST_NEEDLE = 60
 _WIDTHS = (60, 16, 5)  # a line of a file may end, or be escaped, near a part of a text
 _LONGEST_SNIPPET = 1_000
-_LINE_AT_END = re.compile(r":(\d+)\Z")
 
 
 class Locator:
@@ -119,7 +118,6 @@ class FileText:
     """The text of a file, with its lines and the places of its values.
 
     Attributes:
-        path: The file.
         text: All of it, without a byte order mark.
     """
 
@@ -157,14 +155,21 @@ class FileText:
         if inner.isdigit():
             return self._find_text(self.start(self._find_line_in_entry(int(inner), spot)), spot)
         if self._json is not None:
-            return self._find_in_json(self._json, parse_steps(inner), spot)
+            entry = parse_steps(inner)
+            whole = self._json.value(entry)
+            if not whole:
+                return None
+            ways = map(self._json.value, ((*entry, *way) for way in _iter_ways(spot.member)))
+            if found := next(filter(None, ways), None):
+                return self._narrow(found, spot)
+            names = map(self._json.value, ((*entry, *way) for way in _iter_ways(("name",))))
+            return next(filter(None, names), whole)
         if _FRONT_MATTER.match(self.text) is None and inner:
             line = self._yaml_lines.get(parse_steps(inner))
             return self._find_text(self.start(line or 1), spot)
         return self._find_in_document(spot)
 
     def _find_line_in_entry(self, line: int, spot: Location) -> int:
-        """Return the line of a member of the entry on *line* of a hints file."""
         lines = self._yaml_lines if spot.member else {}
         entries = [way for way, at in lines.items() if at == line]
         for way in _iter_ways(spot.member):
@@ -173,18 +178,6 @@ class FileText:
                 if found is not None:
                     return found
         return line
-
-    def _find_in_json(
-        self, spans: JsonSpans, entry: tuple[Step, ...], spot: Location
-    ) -> Span | None:
-        whole = spans.value(entry)
-        if not whole:
-            return None
-        for way in _iter_ways(spot.member):
-            if (span := spans.value((*entry, *way))) is not None:
-                return self._narrow(span, spot)
-        names = (spans.value((*entry, *way)) for way in _iter_ways(("name",)))
-        return next((span for span in names if span is not None), whole)
 
     def _narrow(self, span: Span, spot: Location) -> Span:
         """Return the part of the string at *span* that *spot* covers, or the whole value."""
@@ -227,7 +220,6 @@ class FileText:
             return {}
 
     def _find_text(self, start: int, spot: Location) -> Span:
-        """Return where the text of *spot* stands from *start* on, or else the line there."""
         whole = spot.text[spot.start : spot.start + spot.size] if spot.size else spot.text
         at = self._find_in_context(start, spot) if spot.size else None
         if at is not None:
@@ -364,14 +356,7 @@ _BUNDLED = re.compile(r"documents\[\d+\]")
 
 @dataclass(frozen=True, slots=True)
 class FileFix:
-    """The fixed text of a file.
-
-    Attributes:
-        path: The file.
-        before: Its text as it is.
-        after: Its text after the fix.
-        count: How many places are fixed.
-    """
+    """The fixed text of a file."""
 
     path: str
     before: str
@@ -439,7 +424,6 @@ def fixes(findings: Iterable[Finding], locator: Locator) -> list[FileFix]:
 
 
 def _list_removals(spot: Location, locator: Locator) -> Iterator[_Edit]:
-    """Yield the edits that remove what nobody sees from the text of *spot*."""
     if _BUNDLED.fullmatch(split_place(spot.place)[1]):
         return
     for start, end in find_removable(spot.text):
@@ -482,11 +466,6 @@ def _list_respellings(part: Respelling, locator: Locator) -> Iterator[_Edit]:
 
 
 def _parse_values(text: str) -> JsonValue:
-    """Return the values of a text of JSON or YAML, or of the front matter of a document.
-
-    Raises:
-        McpgError: It is neither.
-    """
     if text.lstrip()[:1] in ("{", "["):
         try:
             found: JsonValue = json.loads(text, strict=False)

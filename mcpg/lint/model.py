@@ -14,7 +14,6 @@ from mcpg.text.suggestions import suggest
 from mcpg.values import to_json
 
 LONGEST_EXCERPT = 240
-"""Most characters of a text that a finding quotes."""
 
 FAILING = (Severity.ERROR, Severity.WARNING)
 """The severities of findings that fail a run."""
@@ -26,14 +25,7 @@ class Rule:
 
     Attributes:
         code: Its stable code, such as `D101`; the letter is that of its subject.
-        name: Its name in words, such as `missing-description`.
-        subject: What it is about, such as `descriptions`.
-        severity: One of `Severity`.
-        is_default: Whether it is checked unless rules are selected.
         is_fixable: Whether some of its findings can be fixed by `--fix`.
-        summary: What it finds, in one line.
-        why: Why that matters, in Markdown.
-        remedy: What to do about it, in Markdown.
         example: What it finds and what it accepts, in Markdown; "" for none.
     """
 
@@ -58,9 +50,7 @@ class Place:
     """A range of a file; lines and columns are counted from 1, columns in characters.
 
     Attributes:
-        file: The file as it was named.
         line: The first line, `None` where only the file is known.
-        column: The column of the first character.
         end_line: The line of the last character.
         end_column: The column after the last character.
     """
@@ -100,9 +90,7 @@ class RelatedTool:
     """Another tool that a finding is about.
 
     Attributes:
-        tool_id: The tool.
         note: What it has to do with the finding.
-        spot: Where it is.
         place: The same in its file, once that is known.
     """
 
@@ -117,9 +105,6 @@ class Respelling:
     """A label that is to be written like another.
 
     Attributes:
-        tool_id: A tool that has it.
-        field: The member of its hints, such as `categories`.
-        spot: Where it is.
         text: How it is to be written.
     """
 
@@ -134,21 +119,12 @@ class Finding:
     """What a rule found.
 
     Attributes:
-        code: The code of the rule.
-        severity: How much it matters.
-        message: One sentence, which names the tool.
         tool_id: The tool, "" where it is of none.
-        source_id: The source of the tool, "" where it is of none.
         member: The member of the tool, such as `description`, dotted; "" for the whole.
         excerpt: The text at fault, or its beginning; "" for none.
-        suggestion: What to do, for this finding.
         words: Words that would separate the tool from the others.
-        others: Other tools that are part of it.
         tool_ids: All tools that it stands for, where one finding stands for those of a source.
-        spot: Where it is.
         place: The same in its file; `None` where it is in none, such as of a live server.
-        is_fixable: Whether `--fix` can fix it.
-        respellings: What fixes it, for labels.
     """
 
     code: str
@@ -182,7 +158,6 @@ class Suppression:
     Attributes:
         pattern: A tool id, `source::name`, a name, or a glob over these.
         codes: Codes, or beginnings of codes.
-        place: Where that is stated.
     """
 
     pattern: str
@@ -191,33 +166,26 @@ class Suppression:
 
 
 ALL = "ALL"
-"""Selects every rule."""
 
-_SUBJECTS = "subjects"
 _SHOWN = 80
 
-
-def _read() -> Mapping[str, Rule]:
-    table = tomllib.loads((files("mcpg.lint") / "data" / "rules.toml").read_text("utf-8"))
-    subjects = table.pop(_SUBJECTS)
-    return {
-        code: Rule(
-            code,
-            members["name"],
-            subjects[code[0]],
-            members["severity"],
-            members.get("default", True),
-            members.get("fixable", False),
-            members["summary"],
-            members["why"].strip(),
-            members["remedy"].strip(),
-            members.get("example", "").strip(),
-        )
-        for code, members in table.items()
-    }
-
-
-RULES: Mapping[str, Rule] = _read()
+_TABLE = tomllib.loads((files("mcpg.lint") / "data" / "rules.toml").read_text("utf-8"))
+_SUBJECTS = _TABLE.pop("subjects")
+RULES: Mapping[str, Rule] = {
+    code: Rule(
+        code,
+        members["name"],
+        _SUBJECTS[code[0]],
+        members["severity"],
+        members.get("default", True),
+        members.get("fixable", False),
+        members["summary"],
+        members["why"].strip(),
+        members["remedy"].strip(),
+        members.get("example", "").strip(),
+    )
+    for code, members in _TABLE.items()
+}
 """Every rule by its code, in the order of their page."""
 
 
@@ -255,11 +223,7 @@ def _advice(wanted: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which rules are checked.
-
-    Attributes:
-        codes: Their codes.
-    """
+    """Which rules are checked."""
 
     codes: frozenset[str]
 
@@ -273,12 +237,8 @@ class Selection:
     ) -> Selection:
         """Return the rules that *select* means, the default ones without it, but for *ignore*.
 
-        Of a rule that both mean, the longer pattern decides.
-
-        Args:
-            select: Codes, their beginnings, or names of rules, also several with commas.
-            ignore: The same.
-            origins: Where `select` and `ignore` are stated, for messages.
+        Both hold codes, their beginnings, or names of rules, also several with commas. Of a rule
+        that both mean, the longer pattern decides. *origins* says where they are stated.
 
         Raises:
             UsageError: A pattern means no rule.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from mcpg.bundle import Assembly
 from mcpg.catalog.hints import LINT_IGNORE, read_texts
@@ -21,6 +22,7 @@ from mcpg.lint.model import (
     RULES,
     Finding,
     Location,
+    Place,
     Selection,
     Suppression,
     find_codes,
@@ -32,7 +34,6 @@ class _Suppressions:
     """What is suppressed for which tool; notes what has suppressed something."""
 
     def __init__(self, catalogue: LintContext, further: Iterable[Suppression]) -> None:
-        """Take what hints files and documents of *catalogue* suppress, and *further* ones."""
         hinted = [
             Suppression(rule.pattern, rule.lint_ignore, rule.place)
             for rule in catalogue.rules
@@ -65,7 +66,6 @@ class _Suppressions:
         return bool(by_tool) and all(by_tool)
 
     def check(self) -> Iterator[Finding]:
-        """Yield what is wrong with the suppressions; call it after all others."""
         for one in self._stated:
             for code in one.codes:
                 if not find_codes(code):
@@ -123,10 +123,7 @@ class Report:
 
     Attributes:
         findings: What was found, by file and line, then by tool and code.
-        tools: How many tools were looked at.
-        suppressed: How many findings were suppressed.
         diagnostics: What reading the sources noticed and no rule reports.
-        locator: Knows the lines of the files.
     """
 
     findings: Sequence[Finding]
@@ -182,9 +179,16 @@ def lint(
     kept = [one for one in found if not suppressions.suppresses(one)]
     of_suppressions = [one for one in suppressions.check() if one.code in chosen]
     locator = Locator()
-    placed = [_place_finding(one, catalogue, locator) for one in (*kept, *of_suppressions)]
+    nowhere = Place("")
+    ranked: list[tuple[tuple[str, int, int, str, str], Finding]] = []
+    for one in (*kept, *of_suppressions):
+        placed = _place_finding(one, catalogue, locator)
+        at = placed.place or nowhere
+        key = (at.file, at.line or 0, at.column or 0, one.code, one.tool_id)
+        ranked.append((key, placed))
+    ranked.sort(key=itemgetter(0))
     return Report(
-        sorted(placed, key=_sort_key),
+        [placed for _, placed in ranked],
         len(catalogue.tools),
         len(found) - len(kept),
         tuple(one for one in assembly.diagnostics if not findability.is_reported_here(one)),
@@ -211,10 +215,3 @@ def _place_finding(one: Finding, catalogue: LintContext, locator: Locator) -> Fi
             replace(part, spot=catalogue.spot(part.spot, part.tool_id)) for part in one.respellings
         ),
     )
-
-
-def _sort_key(one: Finding) -> tuple[str, int, int, str, str]:
-    place = one.place
-    file = place.file if place else ""
-    line, column = (place.line or 0, place.column or 0) if place else (0, 0)
-    return file, line, column, one.code, one.tool_id

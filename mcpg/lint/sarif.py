@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -23,11 +23,9 @@ _SECURITY_SEVERITY = "8.0"
 
 
 def sarif_log(version: str, diagnostics: Sequence[Diagnostic] = ()) -> dict[str, Any]:
-    """Return a log of one run without results, which belong into `runs[0].results`.
+    """Return a log of one run of this *version*, whose `runs[0].results` are still empty.
 
-    Args:
-        version: The version of mcpg.
-        diagnostics: What no rule reports, such as documents that cannot be read.
+    *diagnostics* are what no rule reports, such as documents that cannot be read.
     """
     rules = [*map(_describe_rule, RULES.values())]
     run = {
@@ -113,7 +111,9 @@ def sarif_result(finding: Finding, snippet: str = "") -> dict[str, Any]:
 
 
 def _locate(place: Place, snippet: str = "") -> dict[str, Any]:
-    physical: dict[str, Any] = {"artifactLocation": {"uri": _make_uri(place.file)}}
+    path = Path(place.file)
+    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix(), errors="surrogateescape")
+    physical: dict[str, Any] = {"artifactLocation": {"uri": uri}}
     if place.line is not None:
         region: dict[str, Any] = {
             "startLine": place.line,
@@ -125,9 +125,3 @@ def _locate(place: Place, snippet: str = "") -> dict[str, Any]:
             region["snippet"] = {"text": snippet}
         physical["region"] = region
     return physical
-
-
-def _make_uri(path: str) -> str:
-    if Path(path).is_absolute():
-        return Path(path).as_uri()
-    return quote(PurePath(path).as_posix(), safe="/", errors="surrogateescape")

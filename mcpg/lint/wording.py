@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from mcpg.catalog.model import Parameter, Tool
-from mcpg.lint.context import (
-    EMPTY_WORDS,
-    LintContext,
-    by_key,
-    make_finding,
-    outliers,
-    stems,
-)
+from mcpg.lint.context import EMPTY_WORDS, LintContext, by_key, make_finding, outliers, stems
 from mcpg.lint.model import Finding, Location, RelatedTool, Respelling
 from mcpg.text import split_words
-from mcpg.text.json_values import JsonObject
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import fold, joined, stop_words_of
 from mcpg.values import format_count
@@ -56,7 +48,7 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
                 fault = f"has {len(tool.name)} characters, more than {LONGEST}"
             message = f"the name {tool.name[:LONGEST]!r} {fault}"
             advice = "use letters, digits, `_` and `-`, at most 64"
-            refused[tool.id] = _judge_name("N101", tool, message, advice)
+            refused[tool.id] = make_finding("N101", tool, message, "name", suggestion=advice)
     yield from outliers(catalogue, refused, "have names that APIs of models refuse")
     for source_id, tools in catalogue.sources.items():
         yield from _find_other_case(source_id, tools)
@@ -67,22 +59,22 @@ def check_names(catalogue: LintContext) -> Iterator[Finding]:
                     " differ by case or separators alone"
                 )
                 others = tuple(RelatedTool(tool.id, "is written alike") for tool in rest)
-                yield _judge_name("N103", first, message, "rename one by what it does", others)
+                yield make_finding(
+                    "N103",
+                    first,
+                    message,
+                    "name",
+                    suggestion="rename one by what it does",
+                    others=others,
+                )
     for tool in catalogue.tools:
         beginning = _FIRST.search(tool.name) if tool.name.isascii() else None
         if beginning is not None and beginning[0] not in _VAGUE:
             continue  # as nearly all; to cut identifiers takes long
         if _VAGUE.issuperset(split_words(_DIGITS.sub(" ", tool.name))):
             advice = "name it by what it does, and on what: `invoice_search`"
-            yield _judge_name("N104", tool, f"the name {tool.name!r} tells nothing", advice)
-
-
-def _judge_name(
-    code: str, tool: Tool, message: str, advice: str, others: tuple[RelatedTool, ...] = ()
-) -> Finding:
-    return make_finding(
-        code, tool, message, "name", text=tool.name, suggestion=advice, others=others
-    )
+            message = f"the name {tool.name!r} tells nothing"
+            yield make_finding("N104", tool, message, "name", suggestion=advice)
 
 
 def _find_other_case(source_id: str, tools: Sequence[Tool]) -> Iterator[Finding]:
@@ -100,7 +92,7 @@ def _find_other_case(source_id: str, tools: Sequence[Tool]) -> Iterator[Finding]
                 f"the name {tool.name!r} is in {cases[tool.id]};"
                 f" the others of source {source_id!r} are in {usual}"
             )
-            yield _judge_name("N102", tool, message, f"write it in {usual}")
+            yield make_finding("N102", tool, message, "name", suggestion=f"write it in {usual}")
 
 
 MOST_CHARACTERS = 1_500
@@ -162,13 +154,12 @@ def check_descriptions(catalogue: LintContext) -> Iterator[Finding]:
     for tool in catalogue.tools:
         code = _judge_description(catalogue, tool, boilerplate)
         if code:
-            text = tool.description
             found[code][tool.id] = make_finding(
                 code,
                 tool,
-                _FAULTS[code].message.format(id=tool.id, size=len(text)),
+                _FAULTS[code].message.format(id=tool.id, size=len(tool.description)),
                 "description",
-                text="" if code == "D101" else text,
+                text="" if code == "D101" else None,
                 suggestion=_FAULTS[code].advice,
             )
     for code, fault in _FAULTS.items():
@@ -199,7 +190,6 @@ def _judge_description(catalogue: LintContext, tool: Tool, boilerplate: Collecti
 
 
 def _find_repeated(catalogue: LintContext) -> Iterator[Finding]:
-    """Report descriptions that tools of one source have in common, word for word."""
     described = [tool for tool in catalogue.tools if tool.description.strip()]
     texts = (" ".join(tool.description.casefold().split()).rstrip(".") for tool in described)
     keys = (f"{tool.source_id}\0{text}" for tool, text in zip(described, texts, strict=True))
@@ -211,14 +201,12 @@ def _find_repeated(catalogue: LintContext) -> Iterator[Finding]:
                 first,
                 f"{first.id!r} and {whose} have the same description",
                 "description",
-                text=first.description,
                 suggestion="say in each what the others do not do",
                 others=tuple(RelatedTool(tool.id, "has the same description") for tool in rest),
             )
 
 
 def _find_stuffed_descriptions(catalogue: LintContext) -> Iterator[Finding]:
-    """Report descriptions that repeat a word over and over, or are lists of words."""
     for tool in catalogue.tools:
         words = catalogue.stems[tool.id].words
         word, count = Counter(words).most_common(1)[0] if words else ("", 0)
@@ -235,7 +223,6 @@ def _find_stuffed_descriptions(catalogue: LintContext) -> Iterator[Finding]:
             tool,
             f"the description of {tool.id!r} {how}",
             "description",
-            text=tool.description,
             suggestion="describe it in sentences; put synonyms into hints",
         )
 
@@ -256,10 +243,8 @@ _MANY_WORDS = 20
 _DISTINCT_SHARE = 0.15
 _LIST_STOPS = 0.05
 _ENUMERATION = re.compile(
-    r"\b(?:such as|including|e\.g|like|supports?|one of|either)\b|[`'\"{}=|<>/]",
-    re.IGNORECASE,
+    r"\b(?:such as|including|e\.g|like|supports?|one of|either)\b|[`'\"{}=|<>/]", re.IGNORECASE
 )
-
 
 _FIELDS = (("T101", "categories", "category"), ("T102", "tags", "tag"))
 RESPELT = frozenset(code for code, _, _ in _FIELDS)
@@ -269,7 +254,6 @@ _MOST_LABELS = 2_000
 _RARE = 2
 _FREQUENT = 3
 MOST_HINTS = 25
-"""Number of aliases or keywords from which hints are stuffed."""
 
 _MOST_WORDS = 12
 
@@ -353,23 +337,25 @@ _TYPED = ("type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf", "propertie
 
 def check_parameters(catalogue: LintContext) -> Iterator[Finding]:
     """Yield what is missing from parameters."""
-    for code, (is_bad, lack, remedy) in _LACKS.items():
-        if code not in catalogue.chosen:
-            continue
+    lacking: defaultdict[str, defaultdict[str, list[str]]]
+    lacking = defaultdict(lambda: defaultdict(list))
+    for tool in catalogue.tools:
+        for parameter in catalogue.parameters[tool.id]:
+            for code in _find_lacks(parameter, tool):
+                lacking[code][tool.id].append(parameter.path)
+    for code, (lack, remedy) in _LACKS.items():
         found: dict[str, Finding] = {}
-        for tool in catalogue.tools:
-            bad = [one for one in catalogue.parameters[tool.id] if is_bad(one, tool)]
-            if bad:
-                names = ", ".join(one.path for one in bad[:_NAMED])
-                more = f" and {len(bad) - _NAMED:,} more" if len(bad) > _NAMED else ""
-                found[tool.id] = make_finding(
-                    code,
-                    tool,
-                    f"{tool.id!r} has {format_count(len(bad), 'parameter')} {lack}: {names}{more}",
-                    *("inputSchema", "properties"),
-                    bad[0].path.partition(".")[0].partition("[")[0],  # deeper ones stand within it
-                    suggestion=remedy,
-                )
+        for tool_id, paths in lacking[code].items():
+            more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+            found[tool_id] = make_finding(
+                code,
+                catalogue.by_id[tool_id],
+                f"{tool_id!r} has {format_count(len(paths), 'parameter')} {lack}:"
+                f" {', '.join(paths[:_NAMED])}{more}",
+                *("inputSchema", "properties"),
+                paths[0].partition(".")[0].partition("[")[0],  # deeper ones stand within it
+                suggestion=remedy,
+            )
         yield from outliers(
             catalogue,
             found,
@@ -378,36 +364,25 @@ def check_parameters(catalogue: LintContext) -> Iterator[Finding]:
         )
 
 
-def _is_undescribed(parameter: Parameter, tool: Tool) -> bool:
-    schema = _find_schema(parameter, tool) or {}
-    explains = any(key in schema for key in _SELF_EXPLAINING)
-    return not (parameter.description.strip() or parameter.values or explains)
-
-
-def _is_untyped(parameter: Parameter, tool: Tool) -> bool:
-    if parameter.type or parameter.values:
-        return False
-    schema = _find_schema(parameter, tool)
-    return schema is not None and not any(key in schema for key in _TYPED)
-
-
-def _is_repeated(parameter: Parameter, _: Tool) -> bool:
-    if not parameter.description.strip() or parameter.values:
-        return False
-    return stems(parameter.description) - EMPTY_WORDS <= stems(parameter.path)
-
-
-def _find_schema(parameter: Parameter, tool: Tool) -> JsonObject | None:
-    """Return the schema of a parameter at the top, `None` for others."""
+def _find_lacks(parameter: Parameter, tool: Tool) -> Iterator[str]:
     properties = tool.input_schema.get("properties")
+    # Of a parameter within others only this is known.
     schema = properties.get(parameter.path) if isinstance(properties, dict) else None
-    return schema if isinstance(schema, dict) else None
+    stated = schema.keys() if isinstance(schema, dict) else frozenset()
+    text = parameter.description.strip()
+    if not (text or parameter.values or not stated.isdisjoint(_SELF_EXPLAINING)):
+        yield "P101"
+    is_typed = parameter.type or parameter.values or not stated.isdisjoint(_TYPED)
+    if isinstance(schema, dict) and not is_typed:
+        yield "P102"
+    if text and not parameter.values and stems(text) - EMPTY_WORDS <= stems(parameter.path):
+        yield "P103"
 
 
-_LACKS: Mapping[str, tuple[Callable[[Parameter, Tool], bool], str, str]] = {
-    "P101": (_is_undescribed, "without a description", "say what it means and how it looks"),
-    "P102": (_is_untyped, "without a type", "state its `type`"),
-    "P103": (_is_repeated, "whose description repeats the name", "say what the name does not"),
+_LACKS = {
+    "P101": ("without a description", "say what it means and how it looks"),
+    "P102": ("without a type", "state its `type`"),
+    "P103": ("whose description repeats the name", "say what the name does not"),
 }
 
 

@@ -37,8 +37,6 @@ class FieldMapping:
 
     Attributes:
         given: Path of the output field, as in `orders[].id`.
-        argument: Name of the argument.
-        required: Whether the argument is required.
     """
 
     given: str
@@ -51,12 +49,9 @@ class Edge:
     """A directed edge from one tool to another.
 
     Attributes:
-        kind: What the edge says.
         source: Tool id it leaves.
         target: Tool id it reaches.
         weight: Strength in (0, 1], see `compute_weight`; 1 for what an author wrote.
-        reason: Why, for people ("shares the rare term 'invoice'").
-        origin: Where it comes from.
         fields: The output fields of the source that fill arguments of the target.
         coverage: How much of what the target takes these are; `None` where there are none.
     """

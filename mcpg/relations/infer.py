@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import chain
 from sys import intern
-from typing import TYPE_CHECKING
 
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache
+from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.model import Tool
 from mcpg.relations.edges import (
     Coverage,
@@ -28,7 +28,14 @@ from mcpg.relations.edges import (
     compute_weight,
 )
 from mcpg.relations.provisions import FieldIndex, Provision, build_field_index, quote_words
-from mcpg.relations.server_sequences import LEAST_CHANCE, LEAST_NOTED, MOST_NEAREST, ServerSteps
+from mcpg.relations.server_sequences import (
+    LEAST_CHANCE,
+    LEAST_NOTED,
+    MOST_NEAREST,
+    RecalledSteps,
+    ServerSteps,
+    find_steps,
+)
 from mcpg.relations.vocabulary import (
     FOLLOWED_BY,
     PROSE,
@@ -40,54 +47,37 @@ from mcpg.relations.vocabulary import (
 )
 from mcpg.text import fold
 
-if TYPE_CHECKING:
-    from mcpg.catalog.catalog import Catalog
-
-
 SAME_SOURCE = 0.1
 """What two tools that share a term gain when one server offers both."""
 
 _BUDGET = 256
 # Fainter than this is what tools share by chance in any catalogue.
 _LEAST_AFFINITY = 0.25
-# Of more tools than this, those that share a term are looked up.
-_MOST_COMPARED = 24
 _TERMS_IN_REASON = 3
 
+Postings = Mapping[str, Mapping[float, Sequence[int]]]
+"""For each term, by the weight of its place, the positions of the tools that hold it."""
 
-class RelatedPool:
-    """Tools that can be near each other."""
 
-    def __init__(self, positions: Sequence[int], terms: Sequence[Mapping[str, float]]) -> None:
-        """Prepare to compare the tools at *positions*, whose terms are in *terms*."""
-        self.positions = positions
-        self._terms = terms
-        # For each term, by the weight of its place, the positions of the tools that hold it.
-        self._postings: dict[str, dict[float, list[int]]] | None = None
-        if len(positions) > _MOST_COMPARED:
-            self._postings = {}
-            for position in positions:
-                for term, weight in terms[position].items():
-                    by_weight = self._postings.setdefault(term, {})
-                    by_weight.setdefault(weight, []).append(position)
+def post_terms(positions: Sequence[int], terms: Sequence[Mapping[str, float]]) -> Postings:
+    """Return the postings of the tools at *positions*, whose terms are in *terms*."""
+    postings: defaultdict[str, defaultdict[float, list[int]]]
+    postings = defaultdict(lambda: defaultdict(list))
+    for position in positions:
+        for term, weight in terms[position].items():
+            postings[term][weight].append(position)
+    return postings
 
-    def sums(self, gains: Mapping[str, float]) -> Mapping[int, float]:
-        """Return for each tool the sum of the *gains* of its terms times the terms' weights."""
-        found: defaultdict[int, float] = defaultdict(float)
-        if self._postings is None:
-            for position in self.positions:
-                terms, total = self._terms[position], 0.0
-                for term, gain in gains.items():
-                    if term in terms:
-                        total += terms[term] * gain
-                found[position] = total
-            return found
-        for term, gain in gains.items():
-            for weight, held in self._postings.get(term, {}).items():
-                more = weight * gain
-                for position in held:
-                    found[position] += more
-        return found
+
+def sum_gains(postings: Postings, gains: Mapping[str, float]) -> Mapping[int, float]:
+    """Return for each tool the sum of the *gains* of its terms times the terms' weights."""
+    found: defaultdict[int, float] = defaultdict(float)
+    for term, gain in gains.items():
+        for weight, held in postings.get(term, {}).items():
+            more = weight * gain
+            for position in held:
+                found[position] += more
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +97,7 @@ class AffinityIndex:
     """Finds what is close to a tool.
 
     Attributes:
-        tools: The tools of the catalogue.
-        ids: The id of each.
-        sources: The source id of each.
-        vocabulary: Their terms.
         sizes: For each term that several tools hold, and not too many to look at, how many.
-        homes: The positions of the tools of each source.
         namesakes: For each tool whose name names what that of another names, all of these, where
             they are of several servers.
     """
@@ -132,10 +117,10 @@ class AffinityIndex:
         for position, subjects in enumerate(vocabulary.subjects):
             if subjects:
                 named[subjects].append(position)
-        self.namesakes: dict[int, RelatedPool] = {}
+        self.namesakes: dict[int, Postings] = {}
         for held in named.values():
             if len({self.sources[position] for position in held}) > 1:
-                self.namesakes |= dict.fromkeys(held, RelatedPool(held, vocabulary.terms))
+                self.namesakes |= dict.fromkeys(held, post_terms(held, vocabulary.terms))
 
     def shared_words(self, one: int, other: int) -> list[str]:
         """Name what two tools share, the most telling first, in the forms that people read."""
@@ -154,63 +139,6 @@ class AffinityIndex:
         ids = self.ids
         ranked = sorted([(-round(value, 9), ids[at], at) for at, value in affinities.items()])
         return [row[-1] for row in ranked[:count]]
-
-
-class NeighbourFinder:
-    """Finds what is close to a tool of one server.
-
-    Attributes:
-        index: The index of all tools.
-        positions: The tools of the server.
-    """
-
-    def __init__(self, index: AffinityIndex, source: str) -> None:
-        self.index = index
-        self.positions = index.homes[source]
-        terms = index.vocabulary.terms
-        self._pool = RelatedPool(self.positions, terms)
-        # How rare each term is in the server.
-        self._rarities: Mapping[str, float] = {}
-        if len(self.positions) > 1:
-            counts = Counter(chain.from_iterable(terms[position] for position in self.positions))
-            size = len(self.positions)
-            self._rarities = {term: rarity(count, size) for term, count in counts.items()}
-
-    def near(self, position: int) -> ToolAffinities:
-        """Return the affinity of the tools that share a term with the tool at *position*.
-
-        The affinity is the sum, over shared terms, of the term's rarity times the weights of the
-        places where the two tools hold it, and a little more when one server offers both. Between
-        tools of one server, a term is no rarer than it is among that server's tools: what all of
-        them hold tells only the server, which the bonus already counts.
-        """
-        index = self.index
-        others = index.namesakes.get(position)
-        if others is None and len(self.positions) == 1:
-            return _NOTHING
-        own, holders, size = (
-            index.vocabulary.terms[position],
-            index.vocabulary.holders,
-            index.vocabulary.size,
-        )
-        rare = {term: rarity(holders[term], size) for term in affordable(own, index.sizes)}
-        home: dict[int, float] = {}
-        if len(self.positions) > 1:
-            local = self._rarities
-            gains = {term: own[term] * min(local[term], value) for term, value in rare.items()}
-            found = self._pool.sums(gains)
-            home = {at: one + SAME_SOURCE for at, one in found.items() if one >= _LEAST_AFFINITY}
-            home.pop(position, None)
-        gains = {term: own[term] * value for term, value in rare.items()}
-        abroad = {
-            at: one
-            for at, one in (others.sums(gains) if others else {}).items()
-            if one >= _LEAST_AFFINITY and index.sources[at] != index.sources[position]
-        }
-        return ToolAffinities(home, abroad)
-
-
-_NOTHING = ToolAffinities({}, {})
 
 
 def affordable(keys: Iterable[str], sizes: Mapping[str, int]) -> list[str]:
@@ -239,18 +167,15 @@ _REASONS = {
 
 
 def saturate_evidence(evidence: float) -> float:
-    """Bring *evidence* above 0 into (0, 1); saturating: each further bit of it adds less."""
+    """Bring *evidence* above 0 into (0, 1): each further bit of it adds less."""
     return evidence / (evidence + 1.0)
 
 
-class NextStepIndex:
-    """Finds what may follow a tool.
+Steps = ServerSteps | RecalledSteps
 
-    Attributes:
-        affinity: What tools have in common.
-        fields: What they give and take.
-        provisions: What each provides to others.
-    """
+
+class NextStepIndex:
+    """Finds what may follow a tool."""
 
     def __init__(self, affinity: AffinityIndex, fields: FieldIndex) -> None:
         self.affinity = affinity
@@ -259,16 +184,12 @@ class NextStepIndex:
         tools = affinity.tools
         self._classify = cache(lambda position: classify_operation(tools[position]))
 
-    def is_alone(self, position: int) -> bool:
-        """Return whether nothing follows the tool, the only one of its server, or is like it."""
-        return position not in self.affinity.namesakes and not self.provisions[position]
-
     def edges(
         self,
         position: int,
         near: ToolAffinities,
         chances: Mapping[int, float],
-        steps: ServerSteps | None,
+        steps: Steps | None,
         count: int,
     ) -> list[Edge]:
         """Make edges from the tool at *position* to the *count* likeliest next steps.
@@ -277,13 +198,6 @@ class NextStepIndex:
         between servers, and between tools that take nothing, when it does the next kind of work on
         the same subject; anywhere, when it must be given what this one gives. Where several hold,
         the strongest evidence counts, and the reason names fields that flow.
-
-        Args:
-            position: The tool that comes first.
-            near: The affinity of the tools near it.
-            chances: How likely tools of its server follow it.
-            steps: What its server's tools do; `None` where it is the only one.
-            count: The most edges to make.
         """
         kind, origin = EdgeKind.NEXT_STEP, EdgeOrigin.INFERRED
         weights = {
@@ -311,7 +225,7 @@ class NextStepIndex:
         ]
 
     def _find_next_kind(
-        self, position: int, near: ToolAffinities, steps: ServerSteps | None
+        self, position: int, near: ToolAffinities, steps: Steps | None
     ) -> dict[int, float]:
         """Return what does the next kind of work, where arguments do not tell what follows."""
         if not (near.home or near.abroad):
@@ -330,7 +244,7 @@ class NextStepIndex:
         at: int,
         weight: float,
         provision: Provision | None,
-        steps: ServerSteps | None,
+        steps: Steps | None,
     ) -> Edge:
         ids, origin = self.affinity.ids, EdgeOrigin.INFERRED
         fields: tuple[FieldMapping, ...] = ()
@@ -408,25 +322,14 @@ EDGES_PER_TOOL = 5
 """The most related tools, and the most next steps, that are derived for a tool."""
 
 STATED = "stated by the author"
-"""The reason of an edge that an author wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class InferredRelations:
-    """What is inferred about the tools of a catalogue.
-
-    Attributes:
-        relations: Their groups and edges.
-        provisions: For each tool, in the order of the catalogue, what it provides to others.
-    """
+    """The relations of a catalogue, and what each tool, in its order, provides to others."""
 
     relations: Relations
     provisions: Sequence[Sequence[Provision]]
-
-
-def relate(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> Relations:
-    """Return the relations alone that `infer` finds."""
-    return infer(catalog, memo).relations
 
 
 def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelations:
@@ -434,12 +337,8 @@ def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelati
 
     What an author stated comes first with weight 1 and is never left out; inferred edges, the
     strongest first and ties by tool id, fill the room up to five related tools and five next
-    steps. The result does not depend on the order of the tools. The work grows linearly with their
-    number.
-
-    Args:
-        catalog: The tools and what authors state about them.
-        memo: What is known from an earlier run; what comes out is the same without it.
+    steps. The result depends neither on the order of the tools nor on *memo*, what is known from an
+    earlier run. The work grows linearly with the number of tools.
     """
     tools = catalog.tools
     affinity = AffinityIndex(tools, build_vocabulary(tools, memo))
@@ -448,19 +347,21 @@ def infer(catalog: Catalog, memo: BuildCache = NO_BUILD_CACHE) -> InferredRelati
     found: dict[int, ToolRelations] = {}
     touched: set[str] = set()
     reserves: dict[int, Edge] = {}
-    for source, positions in affinity.homes.items():
-        if len(positions) == 1 and following.is_alone(positions[0]):
-            tool, edges = tools[positions[0]], stated[tools[positions[0]].id, EdgeKind.NEXT_STEP]
-            found[positions[0]] = ToolRelations(
-                name_groups(tool, positions[0], affinity.vocabulary),
+    for positions in affinity.homes.values():
+        first, *others = positions
+        if not (others or first in affinity.namesakes or following.provisions[first]):
+            # Nothing is like the only tool of a server, or follows it.
+            tool, edges = tools[first], stated[tools[first].id, EdgeKind.NEXT_STEP]
+            found[first] = ToolRelations(
+                name_groups(tool, first, affinity.vocabulary),
                 tuple(stated[tool.id, EdgeKind.RELATED].values()),
                 tuple(edges.values()),
             )
             for edge in edges.values():
                 touched |= {edge.source, edge.target}
             continue
-        server = _ServerRelations(NeighbourFinder(affinity, source), following, stated, memo)
-        found |= server.relations()
+        server = _ServerRelations(positions, following, stated, memo)
+        found |= server.relate()
         touched |= server.touched
         reserves |= server.reserves()
     relations = {tool.id: found[position] for position, tool in enumerate(tools)}
@@ -482,32 +383,64 @@ class _ServerRelations:
     """
 
     def __init__(
-        self, home: NeighbourFinder, following: NextStepIndex, stated: _Stated, memo: BuildCache
+        self, positions: Sequence[int], following: NextStepIndex, stated: _Stated, memo: BuildCache
     ) -> None:
         self.touched: set[str] = set()
-        self._home = home
-        self._index = home.index
-        self._positions = home.positions
+        self._index = following.affinity
+        self._positions = positions
         self._following = following
         self._stated = stated
-        self._steps: ServerSteps | None = None
-        if len(self._positions) > 1:
-            tools = [self._index.tools[position] for position in self._positions]
-            self._steps = ServerSteps(tools, self._positions, memo)
+        self._steps: Steps | None = None
+        if len(positions) > 1:
+            tools = [self._index.tools[position] for position in positions]
+            self._steps = find_steps(tools, positions, memo)
+        terms = self._index.vocabulary.terms
+        self._postings = post_terms(positions, terms)
+        # How rare each term is in the server.
+        counts = Counter(chain.from_iterable(terms[position] for position in positions))
+        self._rarities = {term: rarity(count, len(positions)) for term, count in counts.items()}
         # How likely one of two tools follows the other, where it is likely, and the likeliest.
         self._beside: defaultdict[int, dict[int, float]] = defaultdict(dict)
         self._likeliest: dict[int, tuple[float, str, float, int]] = {}
 
-    def relations(self) -> dict[int, ToolRelations]:
+    def relate(self) -> dict[int, ToolRelations]:
         """Return the groups and edges of each tool, by position."""
         found = {position: self._relate(position) for position in self._positions}
         return {position: self._fill_related(position, one) for position, one in found.items()}
 
+    def _find_near(self, position: int) -> ToolAffinities:
+        """Return the affinity of the tools that share a term with the tool at *position*.
+
+        The affinity is the sum, over shared terms, of the term's rarity times the weights of the
+        places where the two tools hold it, and a little more when one server offers both. Between
+        tools of one server, a term is no rarer than it is among that server's tools: what all of
+        them hold tells only the server, which the bonus already counts.
+        """
+        index, known = self._index, self._index.vocabulary
+        own, size = known.terms[position], known.size
+        rare = {term: rarity(known.holders[term], size) for term in affordable(own, index.sizes)}
+        home: dict[int, float] = {}
+        if self._steps:
+            local = self._rarities
+            gains = {term: own[term] * min(local[term], value) for term, value in rare.items()}
+            found = sum_gains(self._postings, gains)
+            home = {at: one + SAME_SOURCE for at, one in found.items() if one >= _LEAST_AFFINITY}
+            home.pop(position, None)
+        gains = {term: own[term] * value for term, value in rare.items()}
+        namesakes = sum_gains(index.namesakes.get(position, {}), gains)
+        source = index.sources[position]
+        abroad = {
+            at: one
+            for at, one in namesakes.items()
+            if one >= _LEAST_AFFINITY and index.sources[at] != source
+        }
+        return ToolAffinities(home, abroad)
+
     def _relate(self, position: int) -> ToolRelations:
         """Return the relations of a tool, its related tools those alone that are close to it."""
         index, tool = self._index, self._index.tools[position]
-        near = self._home.near(position)
-        chances: dict[int, float] = {}
+        near = self._find_near(position)
+        chances: Mapping[int, float] = {}
         if steps := self._steps:
             # In a server of very many tools only those that are near it are weighed.
             nearest = index.strongest(near.home, MOST_NEAREST) if steps.is_large else ()
@@ -563,7 +496,6 @@ class _ServerRelations:
         }
 
     def _edge_beside(self, position: int, other: int, chance: float) -> Edge:
-        """Make an edge between two tools of which one may well follow the other."""
         kind, origin, ids = EdgeKind.RELATED, EdgeOrigin.INFERRED, self._index.ids
         reason = self._steps.reason(position, other) if self._steps else ""
         weight = compute_weight(kind, origin, chance)

@@ -30,13 +30,11 @@ from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 
 SCHEMA = "mcpg/observed/1"
-"""What the header of a file states."""
 
 UNDATED = ""
 """The day of sessions whose calls have no time."""
 
 LONGEST_NAME = 512
-"""Maximum length of the name of a tool."""
 
 _MOST = 1 << 53
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -68,8 +66,6 @@ class ToolCounts:
     Attributes:
         sessions: Sessions in which it was called.
         succeeded: Sessions in which a call of it succeeded.
-        calls: Its calls.
-        failures: Those that failed.
     """
 
     sessions: int = 0
@@ -105,14 +101,7 @@ class PairCounts:
 
 @dataclass(frozen=True, slots=True)
 class ObservedCalls:
-    """What traces show, by day: the day on which a session ended, in UTC.
-
-    Attributes:
-        sessions: How many sessions there were.
-        tools: The counts of each tool.
-        pairs: The counts of each two tools that were used together.
-        files: The call traces that were read.
-    """
+    """What traces show, by day: the day on which a session ended, in UTC."""
 
     sessions: Mapping[str, int] = field(default_factory=dict)
     tools: Mapping[str, Mapping[str, ToolCounts]] = field(default_factory=dict)
@@ -126,7 +115,6 @@ class ObservedCalls:
 
 
 NOTHING = ObservedCalls()
-"""No counts at all."""
 
 Counts = TypeVar("Counts", ToolCounts, PairCounts)
 
@@ -174,12 +162,7 @@ def _add_counts(
 
 
 def rename_tools(observed: ObservedCalls, name_of: Callable[[str], str | None]) -> ObservedCalls:
-    """Return *observed* with other names; tools without one are left out.
-
-    Args:
-        observed: The counts.
-        name_of: Returns the new name of a tool, `None` to leave it out.
-    """
+    """Return *observed* with other names; tools without one are left out."""
     names = {old: name_of(old) for old in list_tool_names(observed)}
     parts = [ObservedCalls(observed.sessions, files=observed.files)]
     for old, days in observed.tools.items():
@@ -271,20 +254,16 @@ def decode(text: str, place: str) -> ObservedCalls:
             members = json.loads(line)
             if sessions is not None:
                 _read_line(members, tools, pairs, files)
+            elif members["schema"] == SCHEMA:
+                sessions = {_day(day): _count(one) for day, one in members["sessions"].items()}
             else:
-                sessions = _read_header(members)
+                raise ValueError(members["schema"])  # noqa: TRY301 - as of all that is damaged
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as fault:
             message = "is not a line of an observed file"
             raise SourceError(message, place=f"{place}:{number}", remedy=_REMEDY) from fault
     if sessions is None:
         raise SourceError("is not an observed file", place=place, remedy=_REMEDY)
     return ObservedCalls(sessions, tools, pairs, frozenset(files))
-
-
-def _read_header(members: Any) -> dict[str, int]:
-    if members["schema"] != SCHEMA:
-        raise ValueError(members["schema"])
-    return {_day(day): _count(number) for day, number in members["sessions"].items()}
 
 
 def _read_line(
@@ -296,9 +275,8 @@ def _read_line(
     """Read one line; what is wrong with it is an error of Python's own."""
     if "pair" in members:
         first, second = _list(members["pair"], 2)
-        if not (usable_name(first) and usable_name(second) and first < second):
-            raise ValueError(first)
-        if (first, second) in pairs:
+        is_pair = usable_name(first) and usable_name(second) and first < second
+        if not is_pair or (first, second) in pairs:
             raise ValueError(first)
         pairs[first, second] = _read_days(members["days"], PairCounts)
     elif "tool" in members:
@@ -370,7 +348,6 @@ class LearnedEdge:
     """An edge and the counts behind it.
 
     Attributes:
-        edge: The edge.
         sessions: Sessions in which the target followed the source, or was used together with it.
         of: Sessions in which the source succeeded.
         failed: Sessions in which the target failed after the source, and never succeeded.
@@ -389,9 +366,7 @@ class _PairEvidence:
     """What is known of two tools, seen from one of them.
 
     Attributes:
-        target: The other tool.
         counts: Their counts over all days, this tool first.
-        last: The last day on which they were used together.
     """
 
     target: str
@@ -460,12 +435,7 @@ def _gather_evidence(observed: ObservedCalls) -> dict[str, list[_PairEvidence]]:
 
 
 class _Surprise:
-    """How much more often two tools are seen together than is expected.
-
-    Attributes:
-        kind: The kind of edge that shows it.
-        succeeded: For each tool, the sessions in which it succeeded.
-    """
+    """How much more often two tools are seen together than is expected."""
 
     def __init__(
         self,
@@ -510,7 +480,6 @@ class _Surprise:
 def _learn_edge(
     source: str, one: _PairEvidence, surprise: _Surprise, newest: str
 ) -> LearnedEdge | None:
-    """Return the edge that evidence shows, `None` where chance explains it."""
     counts, of, kind = one.counts, surprise.succeeded[source], surprise.kind
     if not one.shows(kind):
         return None
@@ -525,20 +494,15 @@ def _learn_edge(
     if not strength:
         return None
     sure = 1.0 if sessions >= _SURE else _UNSURE_FACTOR
-    weight = compute_weight(
-        kind, EdgeOrigin.OBSERVED, strength * sure * _weigh_recency(one.last, newest)
-    )
+    # 1 for the newest day of all traces, less the older, and never below a half.
+    recency = 1.0
+    if UNDATED not in (one.last, newest):
+        # A file that is damaged may lack the sessions of a day.
+        age = max(0, (date.fromisoformat(newest) - date.fromisoformat(one.last)).days)
+        recency = float(_OLDEST_FACTOR + (1 - _OLDEST_FACTOR) * 2 ** (-age / HALF_LIFE))
+    weight = compute_weight(kind, EdgeOrigin.OBSERVED, strength * sure * recency)
     edge = Edge(kind, source, one.target, weight, reason, EdgeOrigin.OBSERVED)
     return LearnedEdge(edge, sessions, of, counts.forward_failed, one.last)
-
-
-def _weigh_recency(last: str, newest: str) -> float:
-    """Return 1 for the newest day of all traces, less the older, and never below a half."""
-    if UNDATED in (last, newest):
-        return 1.0
-    # A file that is damaged may lack the sessions of a day.
-    age = max(0, (date.fromisoformat(newest) - date.fromisoformat(last)).days)
-    return float(_OLDEST_FACTOR + (1 - _OLDEST_FACTOR) * 2 ** (-age / HALF_LIFE))
 
 
 class ToolNames:
@@ -550,9 +514,7 @@ class ToolNames:
     def __call__(self, name: str, server: str = "") -> str | None:
         """Return the id of the tool that *name* means, `None` where none or several have it.
 
-        Args:
-            name: An id in any case, `source::name`, or a raw name.
-            server: The source of the tool, "" where it is not stated.
+        It is an id in any case, `source::name`, or a raw name; *server* is its source, if stated.
         """
         found = self._lookup.get(name)
         if found is not None:

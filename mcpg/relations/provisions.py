@@ -62,7 +62,6 @@ class Provision:
     Attributes:
         target: Position of the tool that takes it.
         strength: In (0, 1]; greater the rarer the fields are and the more of the need they meet.
-        coverage: How much of the need they meet.
         fields: The fields, those of required arguments first, of these the most telling.
     """
 
@@ -73,7 +72,6 @@ class Provision:
 
     @property
     def weight(self) -> float:
-        """The weight of an edge for this provision."""
         return compute_weight(EdgeKind.NEXT_STEP, EdgeOrigin.SCHEMA, self.strength)
 
     @property
@@ -103,8 +101,6 @@ class _HeldField:
     """A field that a tool gives or takes under some name.
 
     Attributes:
-        tool: Position of the tool.
-        field: The field.
         trust: What the name is worth, in (0, 1].
         is_option: Whether a tool that gives it also takes it, as a filter.
     """
@@ -137,15 +133,11 @@ class FieldIndex:
     """An inverted index from the names of fields to the tools that give and take them.
 
     Attributes:
-        sources: The source id of each tool.
-        given: The fields of results.
         taken: The arguments, under the names of fields of results.
-        needs: For each tool, its required arguments.
         handles: For each source, those of these names under which its tools require an argument.
         holders: For each of these names, how many tools give or require it.
         generic: Names of one word that tools of many servers hold, or most that give anything
             give: `content` and the like say nothing of what flows.
-        works: For each tool, what it works on and how.
         entities: For each source and word, how many of its tools are named for that.
         finders: For each source and word, the tools that list or make what it names.
     """
@@ -249,25 +241,21 @@ class FieldIndex:
                     yield giver, taker, worth / len(givers)
 
     def skips_a_step(self, position: int, provision: Provision) -> bool:
-        """Return whether the target lacks an argument that a further tool of its server gives."""
+        """Return whether the target lacks an argument that a further tool of its server gives.
+
+        It gives the field, or is there to find what the field is named for.
+        """
+        target, source = provision.target, self.sources[provision.target]
         filled = {one.argument for one in provision.fields}
         known = {field.key for field in self.needs[position]}
-        return any(
-            field.key not in known and self._is_found(field.key, position, provision.target)
-            for field in self.needs[provision.target]
-            if field.path not in filled
-        )
-
-    def _is_found(self, key: FieldKey, position: int, target: int) -> bool:
-        """Return whether a tool gives a field, or is there to find what it is named for.
-
-        It is a further tool of the server of the one at *target*.
-        """
-        source = self.sources[target]
-        if source in self.given.get(key, ()):
-            return True
-        finders = (at for word in key for at in self.finders.get((source, word), ()))
-        return any(at not in {position, target} for at in finders)
+        for field in self.needs[target]:
+            if field.path in filled or field.key in known:
+                continue
+            finders = (at for word in field.key for at in self.finders.get((source, word), ()))
+            is_given = source in self.given.get(field.key, ())
+            if is_given or any(at not in {position, target} for at in finders):
+                return True
+        return False
 
 
 _Fill = tuple[float, str, bool]
@@ -349,7 +337,6 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
 def _describe_tools(
     tools: Sequence[Tool], subjects: Sequence[Sequence[str]]
 ) -> tuple[list[_ToolSubjects], Mapping[tuple[str, str], Sequence[int]]]:
-    """Return what each tool works on, and those that rather list or make what they work on."""
     works: list[_ToolSubjects] = []
     finders: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for position, (tool, named) in enumerate(zip(tools, subjects, strict=True)):
@@ -366,10 +353,6 @@ class _NamedFields:
     """The fields of a tool, and what their names depend on.
 
     Attributes:
-        position: Position of the tool.
-        takes: Its arguments.
-        gives: The fields of its result.
-        subjects: The stems of what its name says it works on.
         idle: Fields of its source that name nothing.
     """
 
@@ -380,7 +363,6 @@ class _NamedFields:
     idle: AbstractSet[FieldKey]
 
     def name_arguments(self) -> Iterator[tuple[FieldKey, _HeldField]]:
-        """Return the arguments under every name that they may be given under."""
         for field in self.takes:
             names = _name_fields([field], () if field.key in self.idle else self.subjects)
             for key, (_, trust) in names.items():

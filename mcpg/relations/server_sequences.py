@@ -1,42 +1,259 @@
-"""What follows what among the tools of one server, as evidence that is weighed."""
+"""What each tool of a server does, in its own words, and what follows what, as weighed evidence.
+
+Nothing here is a list of names. What a word says is counted: a word that most names of a server
+hold says nothing between its tools, and a parameter that most of them require tells none apart.
+What a verb says is the table of `mcpg.text.operations`, counted over public APIs.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from itertools import product
+from itertools import chain
 from math import exp
 from pathlib import Path
+from sys import intern
 from typing import NamedTuple
 
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind, encode_parts
-from mcpg.catalog.model import Tool
-from mcpg.relations.vocabulary import singular
-from mcpg.relations.works import CHANGE, CREATE, DELETE, MANY, ONE, Bag, Work, describe_works
+from mcpg.catalog.model import Parameter, Tool, walk_parameters
+from mcpg.relations.vocabulary import (
+    field_key,
+    likely_kinds,
+    names_operation,
+    rarity,
+    singular,
+    subject_terms,
+)
 from mcpg.text import lexicon, split_words, stem
 from mcpg.values import format_below
+
+_PREFIX_SHARE = 0.5
+_TOO_FEW_FOR_PREFIX = 4
+# So many tools a server is taken to have at least, or one of two would be as rare as one of many.
+_LEAST_SIZE = 8
+_MOST_PARAMETERS = 64
+_MOST_PROSE = 2000
+_SURELY = 0.9
+_RATHER = 0.5
+_FEW_NAMES = 16
+_NAME = re.compile(r"[^\W\d][\w-]{3,}")
+
+ONE, MANY, CREATE, CHANGE, DELETE = range(5)
+"""The places of `mcpg.text.operations.KINDS`."""
+
+
+class Bag(dict[str, float]):
+    """Stems, and how rare each is among the tools of the server, in (0, 1]."""
+
+    __slots__ = ("total",)
+
+    def __init__(self, rarities: Iterable[tuple[str, float]]) -> None:
+        super().__init__(rarities)
+        self.total = sum(self.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a tool does, in the words of its own server.
+
+    Attributes:
+        kinds: The probability of each of `mcpg.text.operations.KINDS`.
+        kind: The place of the one that the tool rather does than all others, or -1.
+        stages: The probability of each of `mcpg.relations.server_sequences.STAGES`.
+        nouns: What its name says it works on.
+        head: The last of these: what `get_board_cards` returns; "" where there is none.
+        handles: What its required arguments name that other tools' names name as well.
+        told: The words of the descriptions of its arguments.
+        names: The other tools whose names its descriptions mention, by position.
+    """
+
+    kinds: tuple[float, ...]
+    kind: int
+    stages: tuple[float, ...]
+    nouns: Bag
+    head: str
+    handles: Bag
+    needs: Bag
+    takes: Bag
+    prose: Bag
+    told: Bag
+    names: frozenset[int]
+
+
+class _WorkDraft(NamedTuple):
+    """What tells the work of a tool, as stems; `needs` and `takes` have those of each argument."""
+
+    nouns: Sequence[str]
+    needs: Sequence[str]
+    takes: Sequence[str]
+    prose: Sequence[str]
+    told: Sequence[str]
+
+
+def describe_works(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> list[Work]:
+    """Return what each of *tools*, all of one server, does."""
+    words = _cut_names(tools)
+    walked = [
+        walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
+        for tool in tools
+    ]
+    drafts = _make_drafts(tools, words, walked, memo)
+    size = max(_LEAST_SIZE, len(tools))
+    # How rare each stem is that tools of the server hold in one place.
+    rarities = [
+        {
+            one: rarity(count, size)
+            for one, count in Counter(chain.from_iterable(map(frozenset, column))).items()
+        }
+        for column in zip(*drafts, strict=True)
+    ]
+    mentioned = _find_mentions(tools, walked)
+    works: list[Work] = []
+    for tool, row, draft, names in zip(tools, words, drafts, mentioned, strict=True):
+        nouns, needs, takes, prose, told = (
+            Bag(zip(held, map(rare.__getitem__, held), strict=True))
+            for held, rare in zip(draft, rarities, strict=True)
+        )
+        handles = Bag(
+            (token, needs[need])
+            for need in draft.needs
+            for token in need.split()
+            if token in rarities[0]
+        )
+        kinds = _weigh_kinds(tool, draft, row)
+        kind = next((kind for kind, share in enumerate(kinds) if share > _RATHER), -1)
+        one, many, create, change, delete = kinds
+        stages, head = (one, many, create, change + delete), draft.nouns[-1] if draft.nouns else ""
+        works.append(
+            Work(kinds, kind, stages, nouns, head, handles, needs, takes, prose, told, names)
+        )
+    return works
+
+
+def _cut_names(tools: Sequence[Tool]) -> list[list[str]]:
+    names = [[one for one in split_words(tool.name) if one] for tool in tools]
+    idle = set(split_words(tools[0].source_id))
+    if len(names) >= _TOO_FEW_FOR_PREFIX:
+        counts = Counter(row[0] for row in names if len(row) > 1)
+        most = _PREFIX_SHARE * len(names)
+        idle.update(w for w, count in counts.items() if count > most and not names_operation(w))
+    return [[one for one in row if one not in idle] or row[-1:] for row in names]
+
+
+def _make_drafts(
+    tools: Sequence[Tool],
+    names: Sequence[Sequence[str]],
+    walked: Sequence[Sequence[Parameter]],
+    memo: BuildCache,
+) -> list[_WorkDraft]:
+    later = Counter(stem(one) for row in names for one in row[1:])
+    first = Counter(stem(row[0]) for row in names if len(row) > 1)
+    # Tools of one server often describe an argument in the same words.
+    list_told = cache(_list_stems)
+    drafts: list[_WorkDraft] = []
+    for tool, row, found in zip(tools, names, walked, strict=True):
+        is_verb = len(row) > 1 and later[stem(row[0])] <= first[stem(row[0])]
+        nouns = (
+            singular(stem(word))
+            for word in row[is_verb:]
+            if not names_operation(word) and len(word) > 1
+        )
+        others = memo.recall(
+            _DRAFTS,
+            partial(_encode_draft_inputs, tool, found),
+            partial(_read_draft, tool, found, list_told),
+        )
+        drafts.append(_WorkDraft([*dict.fromkeys(nouns)], *others))
+    return drafts
+
+
+def _encode_draft_inputs(tool: Tool, found: Sequence[Parameter]) -> bytes:
+    arguments = [(one.path, one.required, one.description[:_MOST_PROSE]) for one in found]
+    return json.dumps((tool.description[:_MOST_PROSE], arguments)).encode()
+
+
+def _read_draft(
+    tool: Tool, found: Sequence[Parameter], list_told: Callable[[str], Sequence[str]]
+) -> list[list[str]]:
+    keys = [" ".join(field_key(one.path)) for one in found]
+    texts = dict.fromkeys(one.description for one in found)
+    return [
+        [key for key, one in zip(keys, found, strict=True) if one.required],
+        keys,
+        [*dict.fromkeys(_list_stems(tool.description))],
+        [*dict.fromkeys(chain.from_iterable(map(list_told, texts)))],
+    ]
+
+
+def _list_stems(text: str) -> Sequence[str]:
+    return [*map(singular, subject_terms(text[:_MOST_PROSE]))]
+
+
+# Stems hold no control characters. Each stands behind its mark, so that an empty row is not one
+# empty stem.
+_BEFORE_STEM, _BETWEEN_ROWS = "\0", "\n"
+
+
+def _encode_drafts(rows: list[list[str]]) -> bytes:
+    lines = ("".join(f"{_BEFORE_STEM}{one}" for one in row) for row in rows)
+    return _BETWEEN_ROWS.join(lines).encode("utf-8", "surrogatepass")
+
+
+def _decode_drafts(data: bytes) -> list[list[str]]:
+    lines = data.decode("utf-8", "surrogatepass").split(_BETWEEN_ROWS)
+    needs, takes, prose, told = ([*map(intern, line.split(_BEFORE_STEM)[1:])] for line in lines)
+    return [needs, takes, prose, told]
+
+
+_DRAFTS = ResultKind("drafts of work", _encode_drafts, _decode_drafts)
+
+
+def _weigh_kinds(tool: Tool, draft: _WorkDraft, words: Sequence[str]) -> tuple[float, ...]:
+    """Tell reading one from reading many: who asks which one reads one, a plural tells many."""
+    kinds = likely_kinds(tool, words)
+    one, many, *others = kinds
+    head, last = draft.nouns[-1] if draft.nouns else "", words[-1] if words else ""
+    if head and any(head in need.split() for need in draft.needs):
+        share = _SURELY
+    elif last.endswith("s") and not last.endswith("ss"):
+        share = 1 - _SURELY
+    else:
+        return kinds
+    return ((one + many) * share, (one + many) * (1 - share), *others)
+
+
+def _find_mentions(
+    tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]
+) -> list[frozenset[int]]:
+    places: defaultdict[str, set[int]] = defaultdict(set)
+    for place, tool in enumerate(tools):
+        if len(split_words(tool.name)) > 1:
+            places[tool.name.casefold()].add(place)
+    found: list[frozenset[int]] = []
+    for place, (tool, parameters) in enumerate(zip(tools, walked, strict=True)):
+        described = (tool.description, *(one.description for one in parameters))
+        texts = {text[:_MOST_PROSE] for text in described}
+        if len(places) <= _FEW_NAMES:
+            # To find a few names anywhere is quicker than to cut out all words.
+            whole = "\n".join(texts).casefold()
+            texts = texts if any(name in whole for name in places) else set()
+        words = map(str.casefold, chain.from_iterable(map(_NAME.findall, texts)))
+        named = places.keys() & words
+        found.append(frozenset(at for name in named for at in places[name]) - {place})
+    return found
+
 
 _STEEPEST = 30.0
 
 STAGES = ("one", "many", "create", "change")
-STEP_FEATURES = (
-    *(f"{a}>{b}" for a, b in product(STAGES, STAGES)),
-    *(f"alike {a}>{b}" for a, b in product(STAGES, STAGES)),
-    *(f"same head {a}>{b}" for a, b in product(STAGES, STAGES)),
-    *(f"meets {a}>{b}" for a, b in product(STAGES, STAGES)),
-    *("nouns alike", "same head", "rarest noun", "meets", "meets all", "meets own handle"),
-    *("back to owner", "handles alike", "handles missing", "lacks a handle", "handles dropped"),
-    *("names it", "is named by it", "told of nouns", "told of head", "prose of nouns"),
-    *("nouns in prose", "prose alike", "needs alike", "takes alike", "open search"),
-    *("open search for id", "first has no needs", "next has no needs", "both have nouns"),
-    *("head contained", "first deletes", "next deletes", "bias"),
-)
 
 
-def _likeness(one: Bag, other: Bag) -> float:
+def measure_likeness(one: Bag, other: Bag) -> float:
     """Return how much of what two bags hold both hold, by rarity."""
     common = one.keys() & other.keys()
     if not common:
@@ -47,53 +264,9 @@ def _likeness(one: Bag, other: Bag) -> float:
     return shared / (one.total + other.total - shared)
 
 
-def _greatest(one: Bag, other: Bag) -> float:
+def find_greatest(one: Bag, other: Bag) -> float:
+    """Return how rare the rarest is of what two bags hold both."""
     return max([value for key, value in one.items() if key in other], default=0.0)
-
-
-def step_features(a: Work, b: Work, at: int, to: int) -> list[float]:
-    """Return the evidence that *b* follows *a*, as `STEP_FEATURES` names it."""
-    alike = _likeness(a.nouns, b.nouns)
-    transition = [one * other for one in a.stages for other in b.stages]
-    gap = [value for key, value in b.handles.items() if key not in a.handles and key != a.head]
-    is_open = (a.kinds[0] + a.kinds[1]) * (not a.handles)
-    same_head = float(a.head == b.head != "")
-    met = 0.0 if a.head in a.handles else b.handles.get(a.head, 0.0)
-    return [
-        *transition,
-        *(alike * one for one in transition),
-        *(same_head * one for one in transition),
-        *(met * one for one in transition),
-        alike,
-        same_head,
-        _greatest(a.nouns, b.nouns),
-        met,
-        float(met > 0 and not gap),
-        b.handles.get(a.head, 0.0) if a.head in a.handles else 0.0,
-        float(b.head in a.handles and a.head != b.head),
-        _likeness(a.handles, b.handles),
-        sum(gap),
-        float(bool(gap)),
-        sum(value for key, value in a.handles.items() if key not in b.handles),
-        float(to in a.names),
-        float(at in b.names),
-        _greatest(a.nouns, b.told),
-        b.told.get(a.head, 0.0),
-        _greatest(a.nouns, b.prose),
-        _greatest(b.nouns, a.prose),
-        _likeness(a.prose, b.prose),
-        _likeness(a.needs, b.needs),
-        _likeness(a.takes, b.takes),
-        is_open,
-        is_open * (a.head == "") * max(b.needs.values(), default=0.0),
-        float(not a.needs),
-        float(not b.needs),
-        float(bool(a.nouns and b.nouns)),
-        float(a.head in b.nouns and a.head != b.head),
-        a.kinds[4],
-        b.kinds[4],
-        1.0,
-    ]
 
 
 # What the evidence that counts by the stages of both tools is called before their names: what
@@ -103,9 +276,9 @@ _PARTS = ("", "alike ", "same head ", "meets ")
 
 @cache
 def step_weights() -> dict[str, float]:
-    """Return the weight of each of `STEP_FEATURES`."""
+    """Return what each piece of evidence weighs, by name."""
     data = json.loads((Path(__file__).parent / "data" / "steps.json").read_bytes())
-    return {name: data["weights"][name] for name in STEP_FEATURES}
+    return dict(data["weights"])
 
 
 @cache
@@ -126,7 +299,6 @@ class _ToolEvidence:
     """What a tool brings along to every comparison.
 
     Attributes:
-        work: What it does.
         before: What counts whatever follows it.
         after: What counts whatever comes before it.
         always: What each stage of the next tool weighs.
@@ -134,7 +306,6 @@ class _ToolEvidence:
         same_head: What it weighs besides where their heads are the same.
         meets: What it weighs besides by how rare an argument is that asks for the head.
         opens: What it weighs that the next tool needs something that this one cannot name.
-        needed: How rare the rarest of its required arguments is.
     """
 
     work: Work
@@ -157,8 +328,23 @@ class StepScorer:
 
     def __init__(self, works: Sequence[Work]) -> None:
         """Prepare to compare *works*, what all tools of a server do."""
-        self._weights = step_weights()
-        self._tools = [_gather_evidence(work, self._weights) for work in works]
+        self._weights = weights = step_weights()
+        self._tools: list[_ToolEvidence] = []
+        for work in works:
+            is_open = (work.kinds[0] + work.kinds[1]) * (not work.handles)
+            before = weights["bias"] + weights["open search"] * is_open
+            before += weights["first deletes"] * work.kinds[DELETE]
+            before += 0.0 if work.needs else weights["first has no needs"]
+            after = weights["next deletes"] * work.kinds[DELETE]
+            after += 0.0 if work.needs else weights["next has no needs"]
+            always, alike, same_head, meets = (
+                tuple([_dot(row, work.stages) for row in rows]) for rows in _stage_weights()
+            )
+            opens = weights["open search for id"] * is_open * (work.head == "")
+            needed = max(work.needs.values(), default=0.0)
+            self._tools.append(
+                _ToolEvidence(work, before, after, always, alike, same_head, meets, opens, needed)
+            )
 
     def probability(self, at: int, to: int) -> float:
         """Return how likely the tool at the place *to* follows the one at *at*."""
@@ -185,21 +371,21 @@ class StepScorer:
             logit += weights["same head"] + _dot(a.same_head, then.stages)
         elif first.head in then.nouns:
             logit += weights["head contained"]
-        alike = _likeness(first.nouns, then.nouns)
+        alike = measure_likeness(first.nouns, then.nouns)
         if alike:
             logit += alike * (weights["nouns alike"] + _dot(a.alike, then.stages))
-            logit += weights["rarest noun"] * _greatest(first.nouns, then.nouns)
+            logit += weights["rarest noun"] * find_greatest(first.nouns, then.nouns)
         return logit
 
     def _add_words(self, first: Work, then: Work) -> float:
         weights = self._weights
-        logit = weights["prose alike"] * _likeness(first.prose, then.prose)
+        logit = weights["prose alike"] * measure_likeness(first.prose, then.prose)
         if first.takes and then.takes:
-            alike = _likeness(first.takes, then.takes)
+            alike = measure_likeness(first.takes, then.takes)
             # What both require, both take.
             if alike:
                 logit += weights["takes alike"] * alike
-                logit += weights["needs alike"] * _likeness(first.needs, then.needs)
+                logit += weights["needs alike"] * measure_likeness(first.needs, then.needs)
         logit += weights["told of head"] * then.told.get(first.head, 0.0)
         told = prose = 0.0
         for noun, rare in first.nouns.items():
@@ -208,7 +394,7 @@ class StepScorer:
             if rare > prose and noun in then.prose:
                 prose = rare
         logit += weights["told of nouns"] * told + weights["prose of nouns"] * prose
-        return logit + weights["nouns in prose"] * _greatest(then.nouns, first.prose)
+        return logit + weights["nouns in prose"] * find_greatest(then.nouns, first.prose)
 
     def _add_handles(self, a: _ToolEvidence, then: Work) -> float:
         first, weights = a.work, self._weights
@@ -216,7 +402,7 @@ class StepScorer:
         gap = [one for key, one in theirs.items() if key not in mine and key != first.head]
         dropped = [one for key, one in mine.items() if key not in theirs]
         logit = weights["handles missing"] * sum(gap) + weights["handles dropped"] * sum(dropped)
-        logit += weights["handles alike"] * _likeness(mine, theirs)
+        logit += weights["handles alike"] * measure_likeness(mine, theirs)
         asked = theirs.get(first.head, 0.0)
         if gap:
             logit += weights["lacks a handle"]
@@ -228,21 +414,6 @@ class StepScorer:
         if then.head in mine and first.head != then.head:
             logit += weights["back to owner"]
         return logit
-
-
-def _gather_evidence(work: Work, weights: Mapping[str, float]) -> _ToolEvidence:
-    is_open = (work.kinds[0] + work.kinds[1]) * (not work.handles)
-    before = weights["bias"] + weights["open search"] * is_open
-    before += weights["first deletes"] * work.kinds[DELETE]
-    before += 0.0 if work.needs else weights["first has no needs"]
-    after = weights["next deletes"] * work.kinds[DELETE]
-    after += 0.0 if work.needs else weights["next has no needs"]
-    always, alike, same_head, meets = (
-        tuple([_dot(row, work.stages) for row in rows]) for rows in _stage_weights()
-    )
-    opens = weights["open search for id"] * is_open * (work.head == "")
-    needed = max(work.needs.values(), default=0.0)
-    return _ToolEvidence(work, before, after, always, alike, same_head, meets, opens, needed)
 
 
 def _dot(weights: _Stages, stages: _Stages) -> float:
@@ -279,67 +450,25 @@ MOST_NEAREST = 24
 
 _LARGE_SERVER = 48
 
-
 LEAST_NOTED = 0.2
 """Less likely next steps of a server that is not large are not kept."""
 
 
 class ServerSteps:
-    """What follows what among the tools of one server."""
+    """Weighs what follows what among the tools of one server, by their positions.
+
+    Attributes:
+        works: What each tool does.
+        is_large: Whether there are too many tools to weigh each against all others.
+    """
 
     def __init__(
         self, tools: Sequence[Tool], positions: Sequence[int], memo: BuildCache = NO_BUILD_CACHE
     ) -> None:
-        """Find what *tools* do.
-
-        Args:
-            tools: All tools of a server.
-            positions: The position of each in the catalogue.
-            memo: What is known from an earlier run; what comes out is the same without it.
-        """
+        self.works = describe_works(tools, memo)
         self.is_large = len(positions) > _LARGE_SERVER
-        """Whether there are too many tools to weigh each against all others."""
         self._positions = positions
         self._places = {position: place for place, position in enumerate(positions)}
-        self._steps = (
-            StepWeigher(tools, memo)
-            if self.is_large or not memo.keeps
-            else memo.recall(_STEPS, partial(_encode_inputs, tools), partial(_find_steps, tools))
-        )
-
-    def chances(
-        self, position: int, nearest: Sequence[int], least: float = LEAST_NOTED
-    ) -> dict[int, float]:
-        """Return how likely each tool follows the one at *position*, by position.
-
-        Args:
-            position: The tool that comes first.
-            nearest: The tools to weigh where the server has too many to weigh all.
-            least: The least probability to return, at least `LEAST_NOTED`.
-        """
-        places, positions = self._places, self._positions
-        weighed = map(places.__getitem__, nearest) if self.is_large else range(len(positions))
-        found = self._steps.chances(places[position], weighed, least)
-        return {positions[to]: chance for to, chance in found.items()}
-
-    def is_silent(self, position: int) -> bool:
-        """Return whether the tool takes no argument, which would tell what it follows."""
-        return self._steps.is_silent(self._places[position])
-
-    def reason(self, position: int, other: int) -> str:
-        """Return for people why *other* follows *position*, or the other way round."""
-        return self._steps.reason(self._places[position], self._places[other])
-
-
-class StepWeigher:
-    """Weighs what follows what among the tools of one server, each known by its place.
-
-    Attributes:
-        works: What each tool does.
-    """
-
-    def __init__(self, tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> None:
-        self.works = describe_works(tools, memo)
         self._scorer = StepScorer(self.works)
         self._names = [tool.name for tool in tools]
 
@@ -355,23 +484,30 @@ class StepWeigher:
             for one, words in counted.items()
         }
 
-    def chances(self, at: int, others: Iterable[int], least: float = 0.0) -> dict[int, float]:
-        """Return how likely which of *others* follow the tool at *at*, where not below *least*."""
+    def chances(
+        self, position: int, nearest: Iterable[int], least: float = 0.0
+    ) -> Mapping[int, float]:
+        """Return how likely each tool follows the one at *position*, where not below *least*.
+
+        In a server of too many tools to weigh all, only the *nearest* are weighed.
+        """
+        at, positions = self._places[position], self._positions
         found: dict[int, float] = {}
-        for to in others:
+        for to in map(self._places.__getitem__, nearest if self.is_large else positions):
             if to != at:
                 is_sequence = find_sequence(self.works[at], self.works[to])
                 chance = _CHANCE_OF_SEQUENCE if is_sequence else self._scorer.probability(at, to)
                 if chance >= least:
-                    found[to] = chance
+                    found[positions[to]] = chance
         return found
 
-    def is_silent(self, at: int) -> bool:
-        """Return whether the tool at *at* takes no argument."""
-        return not self.works[at].takes
+    def is_silent(self, position: int) -> bool:
+        """Return whether the tool takes no argument, which would tell what it follows."""
+        return not self.works[self._places[position]].takes
 
-    def reason(self, at: int, to: int) -> str:
-        """Return for people why the tool at *to* follows the one at *at*."""
+    def reason(self, position: int, other: int) -> str:
+        """Return for people why *other* follows *position*, or the other way round."""
+        at, to = self._places[position], self._places[other]
         a, b, forms = self.works[at], self.works[to], self.forms
         sequence = find_sequence(a, b)
         if sequence:
@@ -389,27 +525,46 @@ class StepWeigher:
         return "this kind of work often follows in one server"
 
 
-class _RecalledSteps(NamedTuple):
-    """What follows what among the tools of a server that is not large.
+class RecalledSteps:
+    """What is known from an earlier run of the tools of a server that is not large."""
 
-    Attributes:
-        silent: The places of the tools that take no argument.
-        likely: For each place, which follow how likely, where not below `LEAST_NOTED`.
-        reasons: Why, for each such pair and the other way round.
-    """
+    is_large = False
 
-    silent: Sequence[int]
-    likely: Sequence[Mapping[int, float]]
-    reasons: Mapping[tuple[int, int], str]
+    def __init__(self, found: _FoundSteps, positions: Sequence[int]) -> None:
+        at = positions.__getitem__
+        silent, likely, reasons = found
+        self._silent = frozenset(map(at, silent))
+        self._likely = {
+            position: {at(to): chance for to, chance in row.items()}
+            for position, row in zip(positions, likely, strict=True)
+        }
+        self._reasons = {(at(one), at(other)): text for (one, other), text in reasons.items()}
 
-    def chances(self, at: int, _: Iterable[int], least: float) -> dict[int, float]:
-        return {to: chance for to, chance in self.likely[at].items() if chance >= least}
+    def chances(
+        self, position: int, _nearest: Iterable[int], least: float = LEAST_NOTED
+    ) -> Mapping[int, float]:
+        return {to: one for to, one in self._likely[position].items() if one >= least}
 
-    def is_silent(self, at: int) -> bool:
-        return at in self.silent
+    def is_silent(self, position: int) -> bool:
+        return position in self._silent
 
-    def reason(self, at: int, to: int) -> str:
-        return self.reasons[at, to]
+    def reason(self, position: int, other: int) -> str:
+        return self._reasons[position, other]
+
+
+_FoundSteps = tuple[Sequence[int], Sequence[Mapping[int, float]], Mapping[tuple[int, int], str]]
+"""The places of the tools that take no argument; for each place, which follow how likely, where not
+below `LEAST_NOTED`; and why, for each such pair and the other way round."""
+
+
+def find_steps(
+    tools: Sequence[Tool], positions: Sequence[int], memo: BuildCache
+) -> ServerSteps | RecalledSteps:
+    """Return what follows what among *tools*, all of one server, at these *positions*."""
+    if len(positions) > _LARGE_SERVER or not memo.keeps:
+        return ServerSteps(tools, positions, memo)
+    found = memo.recall(_STEPS, partial(_encode_inputs, tools), partial(_weigh_all, tools))
+    return RecalledSteps(found, positions)
 
 
 def _encode_inputs(tools: Sequence[Tool]) -> bytes:
@@ -421,44 +576,37 @@ def _encode_inputs(tools: Sequence[Tool]) -> bytes:
     )
 
 
-def _find_steps(tools: Sequence[Tool]) -> _RecalledSteps:
-    """Return what follows what among *tools* of one server, which depends on no others."""
-    steps, places = StepWeigher(tools), range(len(tools))
-    likely = [steps.chances(at, places, LEAST_NOTED) for at in places]
+def _weigh_all(tools: Sequence[Tool]) -> _FoundSteps:
+    places = range(len(tools))
+    steps = ServerSteps(tools, places)
+    likely = [steps.chances(at, (), LEAST_NOTED) for at in places]
     pairs = {pair for at in places for to in likely[at] for pair in ((at, to), (to, at))}
     reasons = {pair: steps.reason(*pair) for pair in sorted(pairs)}
-    return _RecalledSteps([*filter(steps.is_silent, places)], likely, reasons)
+    return [*filter(steps.is_silent, places)], likely, reasons
 
 
-def _encode(steps: _RecalledSteps) -> bytes | None:
+def _encode(found: _FoundSteps) -> bytes | None:
     # What was found without the table of operations is not to outlive the fault.
     if lexicon.faults:
         return None
-    likely = [[*row.items()] for row in steps.likely]
-    reasons = [(*pair, reason) for pair, reason in steps.reasons.items()]
-    return json.dumps((steps.silent, likely, reasons)).encode()
+    silent, likely, reasons = found
+    pairs = [(*pair, reason) for pair, reason in reasons.items()]
+    return json.dumps((silent, [[*row.items()] for row in likely], pairs)).encode()
 
 
-def _decode(data: bytes) -> _RecalledSteps:
+def _decode(data: bytes) -> _FoundSteps:
     silent, likely, reasons = json.loads(data)
-    return _RecalledSteps(
-        silent, [*map(dict, likely)], {(at, to): text for at, to, text in reasons}
-    )
+    return silent, [*map(dict, likely)], {(at, to): text for at, to, text in reasons}
 
 
 _STEPS = ResultKind("steps", _encode, _decode)
 
 
 def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
-    """Return for people why no edge is inferred for a tool.
-
-    Args:
-        tools: The tools of its server.
-        tool_id: The id of the tool.
-    """
+    """Return for people why no edge is inferred for a tool."""
     if len(tools) == 1:
         return "its server has no other tool"
-    steps = StepWeigher(tools)
+    steps = ServerSteps(tools, range(len(tools)))
     at = next(place for place, tool in enumerate(tools) if tool.id == tool_id)
     chances = steps.chances(at, range(min(len(tools), _LARGE_SERVER)))
     likeliest = min(chances, key=lambda to: (-chances[to], tools[to].id))

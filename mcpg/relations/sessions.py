@@ -59,8 +59,6 @@ class SessionCall(NamedTuple):
     Attributes:
         start: When it began, in seconds since 1970; `None` where that is not known.
         end: When it ended, not before its start.
-        tool: The number of the tool.
-        succeeded: Whether it did.
     """
 
     start: float | None
@@ -80,7 +78,6 @@ class SessionBounds:
     Attributes:
         calls: Calls of sessions that are not counted yet.
         session: Calls of one session; a longer one is counted in parts.
-        tools: Different tools.
         pairs: Different pairs of tools, each day by itself; as many tools of a day.
     """
 
@@ -91,7 +88,6 @@ class SessionBounds:
 
 
 BOUNDS = SessionBounds()
-"""The bounds that hold unless others are set."""
 
 
 @dataclass(slots=True)
@@ -103,8 +99,6 @@ class SessionStatistics:
         backwards: Calls that began before the one that stands before them.
         overlapping: Calls that began while another one of their session was running.
         parted: Sessions that were counted before they were over, as there were too many calls.
-        tools_left_out: Calls of tools that are too many.
-        pairs_left_out: Pairs of tools in one session that are too many.
     """
 
     repeated: int = 0
@@ -116,11 +110,7 @@ class SessionStatistics:
 
 
 class SessionCounter:
-    """Counts the calls of sessions, in whatever order the sessions' calls are mixed.
-
-    Attributes:
-        noticed: What was noticed up to now.
-    """
+    """Counts the calls of sessions, in whatever order the sessions' calls are mixed."""
 
     def __init__(self, bounds: SessionBounds = BOUNDS) -> None:
         self.noticed = SessionStatistics()
@@ -153,8 +143,13 @@ class SessionCounter:
             self._open.move_to_end(session)
         calls.append(_made(SessionCall, (start, end, number, succeeded)))
         self._held += 1
-        if self._held > self._bounds.calls or len(calls) > self._bounds.session:
-            self._make_room(session)
+        is_long = len(calls) > self._bounds.session
+        if is_long or self._held > self._bounds.calls:
+            # Counted before it is known to be over: a long session, else the quietest.
+            closed = self._open.pop(session) if is_long else self._open.popitem(last=False)[1]
+            now, last = calls[-1].start, closed[-1].start
+            self.noticed.parted += is_long or now is None or last is None or now - last <= PAUSE
+            self._close(closed)
 
     def finish(self, files: frozenset[LearnedFile] = frozenset()) -> ObservedCalls:
         """Count what is still open, and return all counts, as learned from *files*."""
@@ -175,15 +170,6 @@ class SessionCounter:
                 pairs[second, first][day] = turn(counts)
         sessions = {_format_day(day): count for day, count in self._sessions.items()}
         return ObservedCalls(sessions, dict(tools), dict(pairs), files)
-
-    def _make_room(self, session: str) -> None:
-        """Count a session before it is known to be over: a long one, else the quietest."""
-        is_long = len(self._open[session]) > self._bounds.session
-        now = self._open[session][-1].start
-        calls = self._open.pop(session) if is_long else self._open.popitem(last=False)[1]
-        last = calls[-1].start
-        self.noticed.parted += is_long or now is None or last is None or now - last <= PAUSE
-        self._close(calls)
 
     def _close(self, calls: list[SessionCall]) -> None:
         self._held -= len(calls)
@@ -232,7 +218,6 @@ class SessionCounter:
             yield part
 
     def _count(self, calls: list[SessionCall]) -> None:
-        """Count one session."""
         last = calls[-1].start
         day = 0 if last is None else int(last // _DAY) + _EPOCH
         self._sessions[day] += 1
@@ -253,9 +238,11 @@ class SessionCounter:
                 succeeded, failure = _FAILS[one < other]
                 if not found.get(pair, 0) & succeeded:
                     found[pair] = found.get(pair, 0) | failure
-        self.noticed.tools_left_out += self._add(
-            _count_calls(calls), self._tools, day << _TOOL_BITS
-        )
+        counts: dict[int, int] = {}
+        for call in calls:
+            so_far = counts.get(call.tool, _CALLED) + _ONE_CALL
+            counts[call.tool] = so_far | _SUCCEEDED if call.succeeded else so_far + _ONE_FAILURE
+        self.noticed.tools_left_out += self._add(counts, self._tools, day << _TOOL_BITS)
         self.noticed.pairs_left_out += self._add(found, self._pairs, day << (2 * _TOOL_BITS))
 
     def _add(self, found: Mapping[int, int], known: dict[int, int], above: int) -> int:
@@ -269,16 +256,6 @@ class SessionCounter:
             else:
                 left_out += 1
         return left_out
-
-
-def _count_calls(calls: list[SessionCall]) -> dict[int, int]:
-    """Return the counts of each tool in one session."""
-    found: dict[int, int] = {}
-    for call in calls:
-        so_far = found.get(call.tool, _CALLED)
-        so_far |= _SUCCEEDED if call.succeeded else 0
-        found[call.tool] = so_far + _ONE_CALL + (0 if call.succeeded else _ONE_FAILURE)
-    return found
 
 
 def _relate(call: SessionCall, steps: list[SessionCall], found: dict[int, int]) -> None:

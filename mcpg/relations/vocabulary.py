@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partial
@@ -66,7 +65,7 @@ _BY_STEM = {
 
 
 def names_operation(word: str) -> bool:
-    """Whether the folded *word* names an operation, and so says nothing about the subject."""
+    """Return whether the folded *word* names an operation, so tells nothing of the subject."""
     return word in _BY_WORD
 
 
@@ -98,9 +97,7 @@ _MOST_REMEMBERED = 4096
 def weigh_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
     """Return the probability of each of `operations.KINDS`; nothing where nothing tells.
 
-    Args:
-        tool: The tool, for its description and its hints.
-        words: The words of its name, without those that only name its server.
+    *words* are those of the name of *tool*, without those that only name its server.
     """
     opening = (
         word.text for word in iter_words(tool.description[:_OPENING]) if not word.is_compound
@@ -155,7 +152,6 @@ class Vocabulary:
             say most come first.
         holders: For each term, how many tools hold it.
         words: For each term, the word form that people read.
-        size: How many tools there are.
         subjects: For each tool, what its name says it works on, without what names its server.
     """
 
@@ -177,22 +173,23 @@ def rarity(holders: int, size: int) -> float:
 
 
 def subject_terms(text: str, language: str | None = None) -> list[str]:
-    """Return the stems of the words of *text* that may name a subject: no function words or verbs.
+    """Return the stems of the words of *text*, likely in *language*, that may name a subject.
 
-    *language* is the one that the text is likely in.
+    These are no function words or verbs.
     """
-    return [*map(_terms.__getitem__, _split_subject_words(text, language))]
+    return [*map(_find_term, _split_subject_words(text, language))]
 
 
 def build_vocabulary(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> Vocabulary:
-    """Find the terms of *tools*; the order of the tools does not matter.
-
-    Args:
-        tools: The tools.
-        memo: What is known from an earlier run; what comes out is the same without it.
-    """
+    """Find the terms of *tools*; the order of the tools does not matter."""
     runs = [*cut_runs(tools, lambda tool: tool.id.encode("utf-8", "surrogatepass"))]
-    language = _find_language(runs, memo)
+    votes = [language_votes(())]
+    for run in runs:
+        prose = [tool.description for tool in run]
+        votes.append(
+            memo.recall(_VOTES, partial(encode_parts, prose), partial(_count_votes, prose))
+        )
+    language = language_by([*map(sum, zip(*votes, strict=True))])  # of most descriptions
     named: Counter[str] = Counter()
     told: set[str] = set()
     found: list[Mapping[str, float]] = []
@@ -212,7 +209,11 @@ def build_vocabulary(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -
         term: (count > limit, count == 1, rarity(count, size)) for term, count in holders.items()
     }
     kept = tuple(_choose_telling(terms, values) for terms in found)
-    return Vocabulary(kept, holders, _choose_forms(named, told), size, subjects)
+    # People read the word of most names, the shortest of these.
+    forms: dict[str, str] = {}
+    for _, _, word in sorted((-named[word], len(word), word) for word in {*told, *named}):
+        forms.setdefault(_find_term(word), word)
+    return Vocabulary(kept, holders, forms, size, subjects)
 
 
 _VOTES: ResultKind[list[int]] = ResultKind(
@@ -224,26 +225,6 @@ def _count_votes(descriptions: Sequence[str]) -> list[int]:
     tokens = Counter(chain.from_iterable(map(str.split, descriptions)))
     words = ((word, count) for token, count in tokens.items() for word in split_words(token))
     return language_votes(chain.from_iterable(repeat(word, count) for word, count in words))
-
-
-def _find_language(runs: Iterable[Sequence[Tool]], memo: BuildCache) -> str | None:
-    """Return the language that most of the descriptions are in."""
-    found = [language_votes(())]
-    for run in runs:
-        texts = [tool.description for tool in run]
-        found.append(
-            memo.recall(_VOTES, partial(encode_parts, texts), partial(_count_votes, texts))
-        )
-    return language_by([*map(sum, zip(*found, strict=True))])
-
-
-def _choose_forms(named: Mapping[str, int], told: AbstractSet[str]) -> dict[str, str]:
-    """Return for each term the word that people read: that of most names, the shortest of these."""
-    ranked = sorted((-named.get(word, 0), len(word), word) for word in {*told, *named})
-    forms: dict[str, str] = {}
-    for _, _, word in ranked:
-        forms.setdefault(_terms[word], word)
-    return forms
 
 
 def _list_places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
@@ -268,10 +249,7 @@ class _RunTexts(NamedTuple):
     """What the texts of a run of tools hold.
 
     Attributes:
-        subjects: For each tool, what its name says it works on, without what names its server.
         terms: For each tool, its terms and the weight of the place of each, the greatest.
-        named: How often each word names the subject of a tool.
-        told: The words of prose.
     """
 
     subjects: Sequence[tuple[str, ...]]
@@ -303,7 +281,6 @@ def _encode_inputs(run: Sequence[Tool], language: str | None) -> bytes:
 
 
 def _read_run(run: Sequence[Tool], language: str | None) -> _RunTexts:
-    """Return what the texts of a run of tools hold, most of which are in *language*."""
     named: Counter[str] = Counter()
     told: dict[str, None] = {}
     found: list[Mapping[str, float]] = []
@@ -312,7 +289,7 @@ def _read_run(run: Sequence[Tool], language: str | None) -> _RunTexts:
         terms: dict[str, float] = {}
         for weight, texts in reversed(_list_places(tool)):
             words = [word for text in texts for word in _split_subject_words(text, language)]
-            terms.update(dict.fromkeys(map(_terms.__getitem__, words), weight))
+            terms.update(dict.fromkeys(map(_find_term, words), weight))
             if weight > PROSE:
                 named.update(words)
             else:
@@ -324,19 +301,12 @@ def _read_run(run: Sequence[Tool], language: str | None) -> _RunTexts:
     return _RunTexts(subjects, found, named, [*told])
 
 
-class _TermCache(dict[str, str]):
-    """For each word met, its stem; "" for one that names no subject."""
+@lru_cache(_MOST_WORDS)
+def _find_term(word: str) -> str:
+    """Return the stem of *word*, "" for one that names no subject."""
+    names = len(word) >= _SHORTEST_TERM and not word.isdigit() and not names_operation(word)
+    return stem(word) if names else ""
 
-    def __missing__(self, word: str) -> str:
-        names = len(word) >= _SHORTEST_TERM and not word.isdigit() and not names_operation(word)
-        term = stem(word) if names else ""
-        if len(self) >= _MOST_WORDS:
-            self.clear()
-        self[word] = term
-        return term
-
-
-_terms = _TermCache()
 
 # In running text a capitalised compound is a proper name and one word: GitHub is no git and no hub.
 _PROPER = re.compile(r"\b[A-Z][a-z]+(?:[A-Z][a-z]+)+\b")
@@ -346,7 +316,7 @@ def _split_text(text: str, language: str | None) -> list[str]:
     plain = _PROPER.sub(lambda name: name[0].lower(), text) if " " in text else text
     words = split_words(plain)
     dropped = stop_words_in(words, language)
-    named = [*filter(_terms.__getitem__, words)]
+    named = [*filter(_find_term, words)]
     return [word for word in named if word not in dropped] if dropped else named
 
 
@@ -410,12 +380,9 @@ class Field:
 
     Attributes:
         name: As the schema writes it.
-        key: The stems of its name.
         types: JSON types that its value may have; empty when the schema does not say.
         owner: The stems of the name of the field that holds it; empty at the top.
         path: The way to it, as in `orders[].id`.
-        format: The format of its value, or "".
-        required: Whether its object must have it.
     """
 
     name: str
@@ -427,17 +394,17 @@ class Field:
     required: bool = True
 
 
-def field_key(name: str) -> FieldKey:
-    """Return the stems of *name*, sorted, without repeats."""
-    return _remembered(name) if len(name) <= _LONGEST_REMEMBERED else _make_key(name)
-
-
 def _make_key(name: str) -> FieldKey:
     return tuple(sorted({singular(stem(word)) for word in split_words(name)}))
 
 
 # Tools of one server share many names of arguments.
 _remembered = lru_cache(_MOST_KEYS)(_make_key)
+
+
+def field_key(name: str) -> FieldKey:
+    """Return the stems of *name*, sorted, without repeats."""
+    return (_remembered if len(name) <= _LONGEST_REMEMBERED else _make_key)(name)
 
 
 def singular(term: str) -> str:
@@ -468,10 +435,6 @@ def taken_fields(tool: Tool) -> list[Field]:
 
 def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[FieldKey, bool]]:
     """Name a field of one word in full: the `id` of an order is an `order_id` to others.
-
-    Args:
-        field: The field.
-        subjects: The stems of what its tool works on.
 
     Yields:
         Each name, and whether it is made of all that is known.

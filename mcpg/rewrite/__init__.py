@@ -8,13 +8,26 @@ The results are merged into one list. A tool's score is the probability that it 
 probability *trust* the rewrite asks for what the query asks for, and then its search is right about
 the tool; otherwise the query's own is (the law of total probability). What the query itself makes
 sure stays as sure as it was, so that a bad rewrite cannot lose a good match.
+
+What an answer means cannot be checked here, and need not: the rewrite counts only as far as it can
+be trusted. What is refused is what does not look like a search query at all: prose, lists, code,
+orders to somebody, other languages. Literals, the parts of a query that mean themselves, must
+survive as they stand.
+
+Whether a query is plain English is told by counting words. A word is English when it is one of the
+language's stop words or of its most common words. It is foreign when neither English nor the
+catalogue knows it. Once another language knows more of the words than English does, the text is
+taken to be in that one: then what the catalogue knows is no evidence, and what the other language
+knows is foreign.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.errors import Code, Diagnostic, McpgError, info, warning
@@ -26,15 +39,6 @@ from mcpg.explain.explain import (
     explain_expansions,
 )
 from mcpg.index import Index
-from mcpg.rewrite.validation import (
-    LanguageTest,
-    append_literals,
-    find_lost_literals,
-    judge,
-    read_language,
-    select_literals,
-    without,
-)
 from mcpg.search.caches import SearchCache
 from mcpg.search.confidence import worth_offering
 from mcpg.search.guards import GuardedNormalizer
@@ -44,11 +48,238 @@ from mcpg.search.results import Match, SearchRequest, SearchResult, Strategy
 from mcpg.search.retrieval import POOL, depth
 from mcpg.search.searcher import Searcher
 from mcpg.search.trace import Explanation, FoundBy, MatchExplanation, Stage, Trace
-from mcpg.text import fold, stem
+from mcpg.text import fold, split_words, stem, stop_words_of, strip_accents
 from mcpg.text.json_values import JsonObject
-from mcpg.text.literals import TextLiteral
-from mcpg.text.words import is_mark
+from mcpg.text.literals import QUOTED, TextLiteral, find_literals
+from mcpg.text.safeyaml import UNSAFE
+from mcpg.text.words import LANGUAGES, is_mark, is_unspaced, share_of_texts
 from mcpg.values import DECIMALS
+
+LONGEST_PHRASE = 80
+"""What is quoted or holds spaces, and is longer, is a text to work on, not a name."""
+
+_SHORTEST_NUMBER = 4
+_SPOKEN = ("date", "time")
+
+
+def select_literals(query: str) -> tuple[TextLiteral, ...]:
+    """Return the literals of *query* that a rewrite must keep, each text once, in order of place.
+
+    Dates in words, percentages and small numbers may be written otherwise.
+    """
+    found: dict[str, TextLiteral] = {}
+    end = 0
+    for one in find_literals(query, with_names=True):
+        text = one.text.strip()
+        if one.start >= end and _is_kept(one.kind, text):
+            found.setdefault(text, one._replace(text=text))
+            end = one.end
+    return tuple(found.values())
+
+
+def _is_kept(kind: str, text: str) -> bool:
+    if kind in {"number", "percentage"}:
+        is_long = sum(map(str.isdecimal, text)) >= _SHORTEST_NUMBER
+        return is_long or text[0] == "#" or any(sign in text for sign in ".,:")
+    is_phrase = kind == QUOTED or any(map(str.isspace, text))
+    is_name = not is_phrase or (kind not in _SPOKEN and len(text) <= LONGEST_PHRASE)
+    return is_name and any(map(str.isalnum, text))
+
+
+def without(text: str, literals: Iterable[TextLiteral]) -> str:
+    """Return *text* with a space for each of *literals* that it holds as a whole."""
+    for literal in sorted(literals, key=lambda one: -len(one.text)):
+        kept, end = [], 0
+        for start in _places(text, literal.text):
+            kept.append(text[end:start])
+            end = start + len(literal.text)
+        text = " ".join((*kept, text[end:]))
+    return text
+
+
+def find_lost_literals(literals: Iterable[TextLiteral], rewrite: str) -> tuple[TextLiteral, ...]:
+    """Return those of *literals* that *rewrite* does not hold; any white space is one blank."""
+    folded = _fold_line(rewrite)
+    return tuple([one for one in literals if not [*_places(folded, _fold_line(one.text))]])
+
+
+def append_literals(rewrite: str, missing: Iterable[TextLiteral]) -> str:
+    """Return *rewrite* with the *missing* literals behind it."""
+    return " ".join((rewrite, *(literal.text for literal in missing)))
+
+
+def _fold_line(text: str) -> str:
+    return fold(" ".join(text.split()))
+
+
+def _places(text: str, part: str) -> Iterator[int]:
+    """Return where *text* holds *part*, not as a piece of a longer word or number."""
+    start = text.find(part)
+    while start >= 0:
+        end = start + len(part)
+        if _joins(text[start - 1 : start], part[0]) or _joins(part[-1], text[end : end + 1]):
+            end = start + 1
+        else:
+            yield start
+        start = text.find(part, end)
+
+
+def _joins(left: str, right: str) -> bool:
+    """Return whether two characters are of one word; scripts may meet without a space."""
+    if not (left.isalnum() and right.isalnum()) or is_unspaced(left) or is_unspaced(right):
+        return False
+    return strip_accents(left).isascii() == strip_accents(right).isascii()
+
+
+MOST_FOREIGN = 0.2
+"""Of plain English, at most this share of the words is foreign."""
+
+MOST_WORDS = 256
+_ENGLISH = "english"
+_LAST_OF_LATIN = 0x024F
+_LATIN_ADDITIONAL = (0x1E00, 0x1EFF)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageTest:
+    """What the words of a text say about its language.
+
+    Attributes:
+        words: How many distinct words, without numbers and codes, were counted.
+        english: The share of them that is English, in [0, 1].
+        other: The share that the likeliest other language knows, in [0, 1].
+        foreign: The share that is foreign, in [0, 1].
+        is_latin: Whether all letters are of the Latin alphabet.
+    """
+
+    words: int
+    english: float
+    other: float
+    foreign: float
+    is_latin: bool
+
+    @property
+    def is_plain_english(self) -> bool:
+        is_english = self.english >= self.other and self.foreign <= MOST_FOREIGN
+        return self.is_latin and (is_english or not self.words)
+
+
+def read_language(
+    text: str, is_known: Callable[[str], bool] = frozenset[str]().__contains__
+) -> LanguageTest:
+    """Count the words of *text*; *is_known* tells whether the catalogue holds a folded word."""
+    distinct = dict.fromkeys(split_words(text))
+    # Numbers and codes are no words; vowel signs are no letters to `str.isalpha`.
+    words = [
+        one for one in distinct if any(map(str.isalpha, one)) and not any(map(str.isdigit, one))
+    ]
+    words = words[:MOST_WORDS]
+    if not words:
+        return LanguageTest(0, 0.0, 0.0, 0.0, _is_latin(text))
+    english = [_is_word_in(word, _ENGLISH) or _is_word_in(stem(word), _ENGLISH) for word in words]
+    others = (language for language in LANGUAGES if language != _ENGLISH)
+    other = max(_share([_is_word_in(word, language) for word in words]) for language in others)
+    foreign = max(other, 1 - _share(english))
+    if other <= _share(english):
+        known = [one or is_known(word) for one, word in zip(english, words, strict=True)]
+        foreign = 1 - _share(known)
+    return LanguageTest(len(words), _share(english), other, foreign, _is_latin(text))
+
+
+def _is_word_in(word: str, language: str) -> bool:
+    return word in stop_words_of(language) or share_of_texts(word, language) > 0
+
+
+def _share(found: Sequence[bool]) -> float:
+    return sum(found) / len(found)
+
+
+def _is_latin(text: str) -> bool:
+    low, high = _LATIN_ADDITIONAL
+    return all(
+        ord(letter) <= _LAST_OF_LATIN or low <= ord(letter) <= high
+        for letter in text
+        if letter.isalpha()
+    )
+
+
+LONGEST = 480
+
+MOST_TIMES_LONGER = 4
+"""A rewrite has at most this many times the query's characters, or `ALWAYS_ALLOWED`."""
+
+ALWAYS_ALLOWED = 160
+PROSE = 0.5
+"""From this share of stop words on, a sentence is prose."""
+
+_SHORTEST_PROSE = 5
+_QUOTES = (
+    *('""', "''", "``", "\u201c\u201d", "\u2018\u2019"),
+    *("\u00ab\u00bb", "\u300c\u300d", "\u201e\u201c", "\u00bb\u00ab"),
+)
+_MARKUP = re.compile(r"[<>{}|\\]|\*\*|__|\]\(|\);|==|^\s*(?:[#*•-]|\d+[.)])\s")
+_LABEL = re.compile(r"^\W*[^\W\d_][\w ]{0,30}:(?:\s|$)")
+_SENTENCE_END = re.compile("[.!?\u2026](?=\\s+\\S)|[\u3002\uff01\uff1f](?=\\S)")
+_CLOSES = re.compile("[.!\u2026]$")
+
+
+@dataclass(frozen=True, slots=True)
+class RewriteVerdict:
+    """What became of an answer.
+
+    Attributes:
+        reason: Why the answer is refused; "" when it is not. Without text or reason, the answer
+            says no more than the query.
+    """
+
+    text: str = ""
+    reason: str = ""
+
+
+def judge(query: str, answer: str, literals: Iterable[TextLiteral] = ()) -> RewriteVerdict:
+    """Accept or refuse *answer* as a rewrite of *query*, which has these *literals*."""
+    text = answer.strip()
+    while len(text) > 1 and text[0] + text[-1] in _QUOTES and text[0] not in text[1:-1]:
+        text = text[1:-1].strip()
+    text = text.strip("`").strip()
+    if fold(text) == fold(query.strip()):
+        return RewriteVerdict()
+    reason = next(_find_faults(query, text, without(text, literals)), "")
+    return RewriteVerdict(reason=reason) if reason else RewriteVerdict(" ".join(text.split()))
+
+
+def _find_faults(query: str, text: str, bare: str) -> Iterator[str]:
+    """Yield why *text* is no rewrite of *query*; *bare* is the text without literals."""
+    if not any(map(str.isalnum, text)):
+        yield "it is blank"
+    if len(text.splitlines()) > 1:
+        yield "it has several lines"
+    if len(text) > min(LONGEST, max(ALWAYS_ALLOWED, MOST_TIMES_LONGER * len(query))):
+        yield "it is too long for a query"
+    if UNSAFE.search(text.replace("\t", " ")):
+        yield "it holds control or hidden characters"
+    if _MARKUP.search(bare):
+        yield "it looks like markup, a list or code"
+    label = _LABEL.match(bare)
+    if label and fold(label.group().strip()) not in fold(query):
+        yield "it begins with a label or a role"
+    if len(_SENTENCE_END.findall(text)) > len(_SENTENCE_END.findall(query)):
+        yield "it has more sentences than the query"
+    if _is_prose(query, text, bare):
+        yield "it reads as a reply, not as a query"
+    read = read_language(bare)
+    is_beaten = read.other > read.english and read.english < PROSE
+    if not read.is_latin or (is_beaten and read.words > 1):
+        yield "it is not in English"
+
+
+def _is_prose(query: str, text: str, bare: str) -> bool:
+    if _CLOSES.search(text) is None:
+        return False
+    words = set(split_words(bare)) - set(split_words(query))
+    named = words - stop_words_of("english")
+    return len(words) >= _SHORTEST_PROSE and len(named) <= (1 - PROSE) * len(words)
+
 
 MOST = 0.95
 """No rewrite is trusted more: translations go wrong, and what the query finds may be right."""
@@ -59,11 +290,8 @@ _GRAM = 3
 def trust_in(query: str, rewrite: str, foreign: float, agreement: float = 1.0) -> float:
     """Return the probability, at most `MOST`, that *rewrite* asks for what *query* asks for.
 
-    Args:
-        query: The query as it was given.
-        rewrite: What it was rewritten as.
-        foreign: The share of the query's words that neither English nor the catalogue knows.
-        agreement: The cosine of both texts, in [0, 1], where they are searched by vectors.
+    *foreign* is the share of the query's words that neither English nor the catalogue knows,
+    *agreement* the cosine of both texts, in [0, 1], where they are searched by vectors.
     """
     return round(
         min(MOST, max((foreign * agreement) ** 2, share_of_trigrams(query, rewrite) ** 3)), 6
@@ -100,13 +328,10 @@ class Rewrite:
     """What became of a query.
 
     Attributes:
-        query: The query as it was given.
         status: One of the names in `RewriteStatus`.
         text: What it was rewritten as; "" unless it was.
         trust: The probability, in [0, 1], that the rewrite asks for what the query asks for.
-        reason: Why there is no rewrite, where there should be one.
         language: What the words of the query say about its language; `None` when nobody looked.
-        literals: The parts of the query that a rewrite must keep.
         restored: Those of them that were put back.
         agreement: The cosine of both texts where they are searched by vectors, else `None`.
     """
@@ -137,10 +362,9 @@ class Rewrite:
         if self.status == RewriteStatus.REFUSED:
             message = f"the rewritten query is not used: {self.reason}"
             return (warning(Code.QUERY_NORMALIZATION_REFUSED, message),)
-        if self.status == RewriteStatus.MISSING:
-            message = "the query was searched as it is: nothing is set up to rewrite it"
-            return (info(Code.QUERY_NORMALIZER_MISSING, message),)
-        return ()
+        message = "the query was searched as it is: nothing is set up to rewrite it"
+        is_missing = self.status == RewriteStatus.MISSING
+        return (info(Code.QUERY_NORMALIZER_MISSING, message),) if is_missing else ()
 
     def details(self) -> JsonObject:
         details: JsonObject = {"outcome": self.status}
@@ -217,7 +441,6 @@ class SearchPlace:
     """Where one of the searches puts a tool.
 
     Attributes:
-        match: The tool as that search gives it.
         rank: Its place there, from 1.
         weight: How much its score there counts, in [0, 1].
     """
@@ -273,7 +496,7 @@ def merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> l
 def _merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> list[MergedMatch]:
     ours = {match.tool_id: (match, rank) for rank, match in enumerate(asked, start=1)}
     theirs = {match.tool_id: (match, rank) for rank, match in enumerate(rewritten, start=1)}
-    found = []
+    found: list[tuple[tuple[float, float, str], MergedMatch]] = []
     for tool_id in {**ours, **theirs}:
         mine, other, weight = ours.get(tool_id), theirs.get(tool_id), trust
         if mine and mine[0].score >= SURE and (not other or other[0].score < mine[0].score):
@@ -281,18 +504,14 @@ def _merge(asked: Sequence[Match], rewritten: Sequence[Match], trust: float) -> 
         by_query = SearchPlace(*mine, 1 - weight) if mine else None
         by_rewrite = SearchPlace(*other, weight) if other else None
         score = round(_part(by_query) + _part(by_rewrite), DECIMALS)
-        found.append(MergedMatch(score, by_query, by_rewrite))
-    return sorted(found, key=_order)
+        height = sum(one.weight / one.rank for one in (by_query, by_rewrite) if one)
+        key = -score, -round(height, DECIMALS), tool_id
+        found.append((key, MergedMatch(score, by_query, by_rewrite)))
+    return [one for _, one in sorted(found, key=itemgetter(0))]
 
 
 def _part(place: SearchPlace | None) -> float:
     return place.weight * place.match.score if place else 0.0
-
-
-def _order(merged: MergedMatch) -> tuple[float, float, str]:
-    places = (merged.asked, merged.rewritten)
-    height = sum(place.weight / place.rank for place in places if place)
-    return -merged.score, -round(height, DECIMALS), merged.match.tool_id
 
 
 def normalized_answer(
@@ -318,17 +537,18 @@ def normalized_explanation(
     rewrite, vectors = _rewrite(searcher, request)
     duration = (time.perf_counter() - start) * 1e3
     diagnostics = (*diagnostics, *rewrite.diagnostics)
-    if not rewrite.text:
-        plain = explain(searcher, request._replace(normalize=False), diagnostics)
-        return with_stage(plain, rewrite, duration)
-    parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
-    halves = [searcher.rank_request(*each, vectors) for each in zip(parts, traces, strict=False)]
-    result, offered = _join_results(searcher, request, rewrite, halves, diagnostics, traces[-1])
-    rankings = [ranking for ranking, _ in halves]
-    # Both are searched deeper than what is offered of them.
-    parts = tuple(part._replace(limit=request.limit) for part in parts)
-    joined = joined_explanation(parts, rankings, traces, result, offered, searcher)
-    return with_stage(joined, rewrite, duration)
+    if rewrite.text:
+        parts, traces = _parts(request, rewrite), [Trace(), Trace(), Trace()]
+        halves = [searcher.rank_request(*one, vectors) for one in zip(parts, traces, strict=False)]
+        result, offered = _join_results(searcher, request, rewrite, halves, diagnostics, traces[-1])
+        rankings = [ranking for ranking, _ in halves]
+        # Both are searched deeper than what is offered of them.
+        parts = tuple(part._replace(limit=request.limit) for part in parts)
+        found = joined_explanation(parts, rankings, traces, result, offered, searcher)
+    else:
+        found = explain(searcher, request._replace(normalize=False), diagnostics)
+    # What became of the query comes before everything else.
+    return found._replace(stages=(Stage(STAGE, duration, rewrite.details()), *found.stages))
 
 
 def _rewrite(
@@ -353,10 +573,7 @@ def _rewrite(
 def _parts(request: SearchRequest, rewrite: Rewrite) -> tuple[SearchRequest, ...]:
     """Return both searches: deep enough to be merged, and without what only the whole can tell."""
     asked = request._replace(
-        limit=depth(request.limit),
-        min_score=0.0,
-        abstain=False,
-        normalize=False,
+        limit=depth(request.limit), min_score=0.0, abstain=False, normalize=False
     )
     return asked, asked._replace(query=rewrite.text)
 
@@ -389,12 +606,6 @@ def _join_results(
 STAGE = "normalise"
 OF_REWRITE = "rewrite"
 """Origin of words, and the beginning of the names of stages, that belong to the rewrite."""
-
-
-def with_stage(explanation: Explanation, rewrite: Rewrite, duration_ms: float) -> Explanation:
-    """Put what became of the query before everything else that *explanation* tells."""
-    stage = Stage(STAGE, duration_ms, rewrite.details())
-    return explanation._replace(stages=(stage, *explanation.stages))
 
 
 def joined_explanation(

@@ -10,6 +10,20 @@ cut to [0, 1]: hints order the tools that match a query, and never make an unlik
 likely. The score of a category is that of its best tool: tools of a category are variants rather
 than independent chances, and adding up their scores (as a noisy-or) finds the right category no
 more often and makes many doubtful tools look like a certain one.
+
+Whether a query asks to read or to write is inferred from the catalogue, not from a list of verbs,
+which would be limited to English and misread *delete* in a catalogue about undeleting. The
+read-only hints of the tools are the training data of a naive Bayes classifier: a word of the query
+is evidence for reading as far as it is likelier among the read-only tools of this catalogue than
+among those that write. A word counts only if chance alone would hardly distribute it so unevenly,
+which takes several tools; words held by the same tools count once; and unless the evidence reaches
+the required odds, there is no preference. A catalogue without hints, or a query in a language of
+none of its tools, yields none either.
+
+Source: Dunning, "Accurate methods for the statistics of surprise and coincidence", Computational
+Linguistics 19, 1993 (the likelihood ratio for small counts); Walter, "The distribution of Levin's
+measure of attributable risk", Biometrika 62, 1975 (a half added to each count of a ratio of rates);
+Maron, "Automatic indexing: an experimental inquiry", Journal of the ACM 8, 1961 (naive Bayes).
 """
 
 from __future__ import annotations
@@ -20,7 +34,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from math import fsum
+from math import fsum, log
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -29,16 +43,12 @@ from weakref import WeakKeyDictionary
 from mcpg.catalog.model import Hints, Tier
 from mcpg.engine import Engine, Match, SearchResult
 from mcpg.errors import Diagnostic, UsageError
-from mcpg.index import Index
-from mcpg.route.preference import (
-    NONE,
-    READ_ONLY,
-    WRITE,
-    Preference,
-    asked_preference,
-    derived_preference,
-)
+from mcpg.index.layout import READS, WRITES
+from mcpg.index.reader import Index
+from mcpg.index.recipe import FIELDS
 from mcpg.search.observer import GuardedObserver, Observer, RouteFacts
+from mcpg.search.query import analyse
+from mcpg.search.query_terms import QueryTerm
 from mcpg.search.results import (
     MAX_LIMIT,
     Context,
@@ -54,6 +64,139 @@ from mcpg.search.results import (
 from mcpg.text import fold
 from mcpg.text.notebook import route_html
 from mcpg.values import DECIMALS, round_shown_score, score_text, to_json
+
+READ_ONLY, WRITE, NONE = "read-only", "write", "none"
+
+# The fields that describe the action of a tool; parameters name its objects.
+_ACTION_FIELDS = ("name", "title", "aliases", "keywords", "description", "examples")
+_ACTION_MASK = sum(1 << FIELDS.index(name) for name in _ACTION_FIELDS)
+# Exceeded by one in a hundred meaningless words: chi-squared with one degree of freedom.
+_SIGNIFICANT = 6.635
+_HALF = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class WordLeaning:
+    """The evidence of one word of a query.
+
+    Attributes:
+        evidence: Its evidence in nats: above 0 for reading, below 0 for writing; 0 where the
+            difference may be due to chance.
+    """
+
+    text: str
+    read_only: int
+    writing: int
+    evidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """The preferred kind of tool, and the evidence for it.
+
+    Attributes:
+        name: `read-only`, `write` or `none`.
+        evidence: Sum of the evidence of the words, in nats: above 0 for reading, below for writing.
+        needed: The absolute evidence required for a preference, in nats.
+        words: Evidence of the words of the query, strongest first; without words that no tool has,
+            and words whose tools are those of another word.
+    """
+
+    name: str = NONE
+    is_asked: bool = False
+    evidence: float = 0.0
+    needed: float = 0.0
+    read_only: int = 0
+    writing: int = 0
+    words: tuple[WordLeaning, ...] = ()
+
+    def to_dict(self, *, with_words: bool = False) -> dict[str, Any]:
+        """Return the preference as a JSON object."""
+        names = {"read_only": "readOnlyTools", "writing": "writingTools"}
+        return to_json(self, names, () if with_words else ("words",)) | {
+            "evidence": round_shown_score(self.evidence),
+            "needed": round_shown_score(self.needed),
+        }
+
+
+def asked_preference(prefer_read_only: bool | None) -> Preference:
+    """Return the preference that a caller states; `None` for no preference."""
+    names = {True: READ_ONLY, False: WRITE, None: NONE}
+    return Preference(names[prefer_read_only], is_asked=True)
+
+
+def derived_preference(
+    index: Index, query: str, odds: float, *, uses_lexicon: bool = True
+) -> Preference:
+    """Return the kind of tool that *query* asks for, inferred from the tools of *index*.
+
+    The words of the query must be so many times likelier, the *odds*, at least 1, among tools of
+    one kind. With *uses_lexicon*, a word also counts as its translations.
+
+    Raises:
+        StaleIndexError: The index is damaged.
+    """
+    kinds = index.read_only_flags()
+    total = kinds.count(READS), kinds.count(WRITES)
+    needed = log(odds)
+    if not query or not all(total):
+        return Preference(needed=needed, read_only=total[0], writing=total[1])
+    words = tuple(_word_evidence(index, query, kinds, total, uses_lexicon=uses_lexicon))
+    evidence = round(fsum([word.evidence for word in words]), DECIMALS)
+    name = NONE
+    if evidence and abs(evidence) >= needed:
+        name = READ_ONLY if evidence > 0 else WRITE
+    ordered = tuple(sorted(words, key=lambda word: -abs(word.evidence)))
+    return Preference(name, False, evidence, needed, *total, ordered)
+
+
+def log_rate_ratio(first: int, of_first: int, second: int, of_second: int) -> float:
+    """Return the logarithm of the ratio of two rates, in nats.
+
+    One thing was seen *first* times of *of_first*, above 0, the other *second* of *of_second*.
+    """
+    rate, other = (first + _HALF) / (of_first + _HALF), (second + _HALF) / (of_second + _HALF)
+    return log(rate) - log(other)
+
+
+def surprise(first: int, of_first: int, second: int, of_second: int) -> float:
+    """Return Dunning's statistic (G squared) of two rates, at least 0; 0 where they are equal."""
+    both, of_both = first + second, of_first + of_second
+    rows = ((first, of_first), (second, of_second))
+    cells = [
+        (seen, seen_in_both * of / of_both)
+        for count, of in rows
+        for seen, seen_in_both in ((count, both), (of - count, of_both - both))
+    ]
+    return 2 * fsum([seen * log(seen / expected) for seen, expected in cells if seen])
+
+
+def _word_evidence(
+    index: Index, query: str, kinds: Sequence[int], total: tuple[int, int], *, uses_lexicon: bool
+) -> Iterator[WordLeaning]:
+    """Yield the evidence of each word of *query*; words with the same tools count once."""
+    counted: set[frozenset[int]] = set()
+    for clause in analyse(query, index, uses_lexicon=uses_lexicon).clauses:
+        holders = _holders(clause, index) if clause.role == "term" else frozenset()
+        if holders and holders not in counted:
+            counted.add(holders)
+            held = bytes(kinds[tool] for tool in holders)
+            reads, writes = held.count(READS), held.count(WRITES)
+            counts = reads, total[0], writes, total[1]
+            is_significant = surprise(*counts) > _SIGNIFICANT
+            evidence = log_rate_ratio(*counts) if is_significant else 0.0
+            yield WordLeaning(clause.text, reads, writes, evidence)
+
+
+def _holders(clause: QueryTerm, index: Index) -> frozenset[int]:
+    found: set[int] = set()
+    # Of several translations, only the likeliest says what is to be done.
+    terms = [term for term, _ in clause.variants]
+    for term in [clause.repairs[0].term] if clause.kind == "translation" else terms:
+        tools, _, fields = index.postings(term)
+        found.update(tool for tool, mask in zip(tools, fields, strict=True) if mask & _ACTION_MASK)
+    return frozenset(found)
+
 
 ADJUSTMENTS = (
     "enabled",
@@ -87,7 +230,6 @@ class RouteWeights:
             it where the name applies; in [-1, 1].
         odds: How many times likelier a query's words must be among tools of one kind (read-only or
             writing) than among those of the other for that kind to be preferred; from 1 to 1e6.
-        provenance: The origin of the numbers.
     """
 
     adjustments: Mapping[str, float]
@@ -119,10 +261,6 @@ class RouteWeights:
         cls, adjustments: Mapping[str, float] | None = None, *, odds: float | None = None
     ) -> RouteWeights:
         """Return the shipped weights with some replaced.
-
-        Args:
-            adjustments: The adjustments to change, by name.
-            odds: The required odds, `None` for the shipped ones.
 
         Raises:
             UsageError: A name is unknown, or a number is none, or out of its range.
@@ -194,13 +332,7 @@ _CANDIDATES_PER_TOOL = 4
 
 @dataclass(frozen=True, slots=True)
 class Adjustment:
-    """An adjustment of a tool's score: `value == weight * the calibrated score`.
-
-    Attributes:
-        name: One of `ADJUSTMENTS`.
-        weight: Its share of the score.
-        value: Its amount, added to the score.
-    """
+    """An adjustment of a tool's score: `value == weight * the calibrated score`."""
 
     name: str
     weight: float
@@ -212,10 +344,8 @@ class RoutedMatch:
     """A routed tool.
 
     Attributes:
-        match: The match of the search, with the calibrated score.
         score: Its expected value: the sum of the calibrated score and all adjustments, cut to
             [0, 1].
-        adjustments: The adjustments.
     """
 
     match: Match
@@ -233,15 +363,6 @@ class RoutedMatch:
             ],
         }
 
-    def to_exact_dict(self) -> dict[str, Any]:
-        """Return the scores at full precision, which add up unless the sum is cut to [0, 1]."""
-        return {
-            "toolId": self.match.tool_id,
-            "score": self.score,
-            "calibratedScore": self.match.score,
-            "adjustments": [to_json(part) for part in self.adjustments],
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class RoutedCategory:
@@ -250,8 +371,6 @@ class RoutedCategory:
     Attributes:
         name: Its name, as its best tool writes it.
         score: The score of its best tool, in [0, 1].
-        matches: Its best tools, best first.
-        found: Number of its tools that were found.
     """
 
     name: str
@@ -283,15 +402,9 @@ class RouteResult:
 
     Attributes:
         query: The query as given; "" when browsing.
-        preference: The preferred kind of tool, and the evidence for it.
         categories: The best categories, best first, each with a tool that no better one has.
         suggested: The tools of the categories, each once, best first.
-        diagnostics: Diagnostics of the search.
-        ranking_mode: How the matches were ranked.
-        strategy: The requested strategy.
         normalized_query: The rewritten query, `None` if it was not rewritten.
-        candidates: Number of tools that were considered.
-        weights: The weights of the adjustments.
     """
 
     query: str
@@ -340,7 +453,15 @@ class RouteResult:
             "preference": self.preference.to_dict(with_words=True),
             "candidates": self.candidates,
             "categories": [one.to_dict() for one in self.categories],
-            "tools": [one.to_exact_dict() for one in self.suggested],
+            "tools": [
+                {
+                    "toolId": one.match.tool_id,
+                    "score": one.score,
+                    "calibratedScore": one.match.score,
+                    "adjustments": [to_json(part) for part in one.adjustments],
+                }
+                for one in self.suggested
+            ],
             "weights": {
                 "provenance": self.weights.provenance,
                 **to_json(self.weights, without={"provenance"}),
@@ -370,25 +491,14 @@ def route(  # noqa: PLR0913 - each is an option of its own
 ) -> RouteResult:
     """Return the categories that match *query*, and the best tools of each.
 
-    Args:
-        engine: The engine to search.
-        query: The task in any words; `None` or blank, without *context*, lists tools by name.
-        categories: Maximum number of categories, at least 1; more than 20 is cut to 20.
-        tools: Maximum number of tools of a category, at least 1; more than 50 is cut to 50.
-        prefer_read_only: Prefer read-only tools (true) or tools that write; `None` for neither.
-        strategy: As for `Engine.search`.
-        context: As for `Engine.search`.
-        include_disabled: As for `Engine.search`.
-        min_score: The least calibrated score of a tool worth offering, in [0, 1].
-        fusion: As for `Engine.search`.
-        normalize: As for `Engine.search`.
-        lexicon: As for `Engine.search`.
-        weights: What hints are worth, `None` for what ships with mcpg.
-        derives_preference: Whether a preference is inferred from the query and the catalogue where
-            *prefer_read_only* is `None`.
-        sources: As for `Engine.search`.
-        in_categories: As *categories* of `Engine.search`.
-        read_only: As for `Engine.search`.
+    *query* is the task in any words; `None` or blank, without *context*, lists tools by name. There
+    are at most *categories*, no more than 20, with at most *tools* each, no more than 50.
+
+    Read-only tools are preferred where *prefer_read_only* is true, tools that write where it is
+    false; where it is `None`, the preference is inferred from the query and the catalogue, unless
+    *derives_preference* is false. Hints are worth what *weights* say, `None` for what ships with
+    mcpg. *min_score* is the least calibrated score, in [0, 1], of a tool worth offering;
+    *in_categories* are the categories of `Engine.search`, and all else is as there.
 
     Raises:
         UsageError: *categories* or *tools* is below 1, an argument has the wrong type, or as for
@@ -526,20 +636,20 @@ def _best_categories(
                 members[key].append(one)
     shown: set[str] = set()
     left = categories
-    for key in sorted(members, key=lambda key: (_category_key(members[key], tools), key)):
+    # By its best tool, then the next best, and so on; a category that has fewer to show comes after
+    # one that shows the same and more.
+    heights = {
+        key: [-_expected_value(one.match, one.adjustments) for one in found[:tools]]
+        + [0.0] * (tools - len(found))
+        for key, found in members.items()
+    }
+    for key in sorted(members, key=lambda key: (heights[key], key)):
         best = tuple(members[key][:tools])
         own = {one.match.tool_id for one in best} - shown
         if own and left:
             yield RoutedCategory(names[key], best[0].score, best, len(members[key]))
             shown |= own
             left -= 1
-
-
-def _category_key(members: Sequence[RoutedMatch], tools: int) -> list[float]:
-    """Return the sort key of a category: its best tool, then the next best, and so on."""
-    sums = [-_expected_value(one.match, one.adjustments) for one in members[:tools]]
-    # A category that has fewer to show comes after one that shows the same and more.
-    return [*sums, *[0.0] * (tools - len(sums))]
 
 
 @contextmanager

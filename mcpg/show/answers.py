@@ -58,12 +58,7 @@ def ask_blocks(data: Json, *, is_whole: bool = False) -> Iterator[Block]:
 
 
 def answers_table(results: Sequence[Json], *, has_calls: bool = True) -> Table:
-    """Return *results* as a table, with what speaks for each below it.
-
-    Args:
-        results: The results.
-        has_calls: Whether how each is called stands there, too.
-    """
+    """Return *results* as a table, with what speaks for each below it."""
     facts = [_list_result_facts(one) for one in results]
     is_told = any(one["is"] != "match" for one in facts)
     rows = tuple(
@@ -104,7 +99,6 @@ def _list_result_facts(one: Json) -> dict[str, str]:
 
 
 def _make_result_entry(rank: int, one: Json) -> ToolEntry:
-    """Return a result that has a whole call or a whole description."""
     facts = _list_result_facts(one).items()
     blocks: list[Block] = [FactList(tuple((name, CodeSpan(told)) for name, told in facts))]
     if "call" in one:
@@ -115,8 +109,6 @@ def _make_result_entry(rank: int, one: Json) -> ToolEntry:
     about = CodeSpan(one.get("docs", ""))
     return ToolEntry(rank, one["symbol"], Score(one["score"]), about, tuple(blocks))
 
-
-# Plans
 
 _SHORT, _LONG = 60, 240
 

@@ -20,14 +20,10 @@ Block: TypeAlias = (
 )
 
 
-# Inline content: our own words are `str`.
-
-
 class CodeSpan(NamedTuple):
     """Text of others, shown as it is: a tool, a word, a query.
 
     Attributes:
-        text: The text.
         is_quoted: Whether it stands in quotes where nothing else sets it apart.
     """
 
@@ -39,7 +35,6 @@ class Figure(NamedTuple):
     """A number.
 
     Attributes:
-        value: The number.
         form: Its format in text and Markdown; HTML has three decimals where this has six.
     """
 
@@ -69,15 +64,11 @@ class Bar(NamedTuple):
     Attributes:
         share: Its filled part, in [0, 1].
         columns: How wide it is in text.
-        style: Its colour.
     """
 
     share: float
     columns: int = 24
     style: str = ""
-
-
-# Blocks
 
 
 class Paragraph(NamedTuple):
@@ -96,8 +87,6 @@ class Column(NamedTuple):
     """A column of a table.
 
     Attributes:
-        head: Its heading.
-        is_number: Whether it is aligned to the right.
         most: Most columns of a terminal that it takes.
         is_wide: Whether text, which has little room, leaves it out.
         is_below: Whether text puts its cells on lines of their own, wrapped on a terminal.
@@ -143,7 +132,6 @@ class Table(NamedTuple):
     Attributes:
         title: What it shows; HTML has it as a caption.
         columns: Its columns; the last is wrapped or cut where a terminal is narrow.
-        rows: A cell for each column.
         has_heads: Whether text shows the headings; cells speak for themselves otherwise.
         wraps: Whether text wraps the last column, in place of cutting it.
     """
@@ -196,10 +184,7 @@ class Details(NamedTuple):
     """What Markdown and HTML fold.
 
     Attributes:
-        summary: What is seen of it.
-        blocks: What is folded.
         short: What text shows in place of it; `None` for all of it.
-        is_open: Whether it is unfolded at first.
     """
 
     summary: Inline
@@ -212,11 +197,6 @@ class ToolEntry(NamedTuple):
     """One of several tools in order.
 
     Attributes:
-        rank: Its rank.
-        name: Its id.
-        figures: Its scores.
-        about: What it is.
-        blocks: All else.
         score: What HTML draws as a meter, in [0, 1]; `None` for nothing.
         origin: Where it comes from, for HTML.
     """
@@ -242,8 +222,6 @@ class Section(NamedTuple):
 
     Attributes:
         identity: Its anchor in HTML.
-        title: Its heading.
-        blocks: What it holds.
         lead: One sentence on how to read it, for HTML.
         heading: Its heading in text and Markdown, where that differs; "" for none.
     """

@@ -55,10 +55,7 @@ def is_empty(data: Json) -> bool:
 def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -> list[Block]:
     """Return the sections on *data*, which has what `diff` prints as JSON.
 
-    Args:
-        data: The object.
-        most: The most items of each section; `None` for all.
-        folds: Whether what is long is folded.
+    Each has at most so many items, `None` for all; where *folds*, what is long is folded.
     """
     tools, impact = data["tools"], data["impact"]
     queries, former = (
@@ -67,21 +64,30 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
     )
     of_kind = {kind: [one for one in tools if one["change"] == kind] for kind in _CHANGES}
     lost = partial(_describe_loss, changes={one["toolId"]: one["change"] for one in tools})
-    failed = [one for one in data["gates"] if not one["passed"]]
     doubtful = _select_queries(queries, _DOUBTS, _LOSSES)
     improved = _select_queries(queries, _GAINS, (*_LOSSES, *_DOUBTS))
 
     def list_part(title: str, items: Sequence[Any], show: Callable[[Any], Inline]) -> _Part:
         return title, len(items), (_make_bullets(items, most, show),)
 
+    gates: list[Inline] = [
+        (
+            Styled("failed", "red"),
+            " ",
+            CodeSpan(gate["kind"]),
+            f": {gate['found']:,} found, at most {gate['most']:,} accepted",
+        )
+        for gate in data["gates"]
+        if not gate["passed"]
+    ]
     short = (
-        list_part("Gates", failed, _describe_gate),
+        ("Gates", len(gates), (_make_bullets(gates, most),)),
         list_part("Queries that other tools took", _select_queries(queries, _LOSSES), lost),
         list_part("Unreachable tools", impact["unreachable"], _describe_unreachable),
         list_part("Lower scores", doubtful, _describe_move),
         list_part("Removed", of_kind["removed"], _name_tool),
         list_part("Renamed", of_kind["renamed"], _describe_rename),
-        list_part("Breaking", list(_find_breaks(tools)), _describe_break),
+        list_part("Breaking", [*_describe_breaks(tools)], lambda one: one),
     )
     long = (
         list_part("Added", of_kind["added"], _describe_tool),
@@ -162,16 +168,7 @@ def _select_queries(
     ]
 
 
-def _describe_gate(gate: Json) -> Inline:
-    words = f": {gate['found']:,} found, at most {gate['most']:,} accepted"
-    return (Styled("failed", "red"), " ", CodeSpan(gate["kind"]), words)
-
-
-# Queries
-
-
 def _describe_query(query: Json) -> Inline:
-    """Return the query and where it comes from."""
     if query["origin"] == "judged":
         about: Inline = (" (judged, ", CodeSpan(query["id"] or ""), ")")
     else:
@@ -215,7 +212,6 @@ def _list_reasons(lost: Json, won: Json) -> Iterator[Inline]:
 
 
 def _describe_move(query: Json) -> Inline:
-    """Return how a score fell, or what a query gained in rank or else in score."""
     now, was = (
         "nothing" if one is None else Score(one)
         for one in (query["scoreAfter"], query["scoreBefore"])
@@ -243,9 +239,6 @@ def _describe_unreachable(tool: Json) -> Inline:
     return (CodeSpan(tool["toolId"]), " (new)" if tool["isNew"] else "", *by, query)
 
 
-# Tools
-
-
 def _name_tool(tool: Json) -> Inline:
     return (CodeSpan(tool["toolId"]), *_name_source(tool["sourceId"]))
 
@@ -268,24 +261,21 @@ def _describe_rename(tool: Json) -> Inline:
     return (names[0], *was, " is now ", names[1], *_name_source(source))
 
 
-def _find_breaks(tools: Iterable[Json]) -> Iterator[tuple[Json, str, Json]]:
+def _describe_breaks(tools: Iterable[Json]) -> Iterator[Inline]:
     for tool in tools:
         for part in ("input", "output"):
-            yield from ((tool, part, one) for one in tool[part] if one["verdict"] == "breaking")
-
-
-def _describe_break(found: tuple[Json, str, Json]) -> Inline:
-    tool, part, change = found
-    return (CodeSpan(tool["toolId"]), f": {part} ", _describe_schema_change(change))
+            for one in tool[part]:
+                if one["verdict"] == "breaking":
+                    told = _describe_schema_change(one)
+                    yield (CodeSpan(tool["toolId"]), f": {part} ", told)
 
 
 def _list_changed(tools: Iterable[Json], most: int | None) -> tuple[int, tuple[Block, ...]]:
-    """Return those of *tools* in which more than the name changed."""
     changed = [(tool, items) for tool in tools if (items := tuple(_list_changes(tool)))]
     parts: list[Block] = []
     for tool, items in changed[:most]:
         head: list[Inline] = [Styled(CodeSpan(tool["toolId"]), "cyan")]
-        head += [(" ", Styled("breaking", "red"))] if any(_find_breaks([tool])) else []
+        head += [(" ", Styled("breaking", "red"))] if any(_describe_breaks([tool])) else []
         head += [(" ", Styled("riskier", "yellow"))] if tool["isRiskier"] else []
         parts += [
             Paragraph(tuple(head)),

@@ -48,9 +48,7 @@ _MEANINGS = {
 def eval_blocks(data: Json, *, worst: int | None) -> list[Block]:
     """Return the sections on *data*, which has what `eval` prints as JSON.
 
-    Args:
-        data: The object; with latencies where they are to be shown.
-        worst: How many of the queries that are answered worst to show; `None` shows all.
+    Of the queries, the *worst* answered ones are shown, so many; `None` shows all.
     """
     latency = data["latencyMs"]
     times = f"p50 {latency['p50']:.3f} ms, p95 {latency['p95']:.3f} ms" if latency else ""
@@ -185,9 +183,6 @@ def gate_sentence(gate: Json) -> str:
     return f"{metric} is {shown}; {side} {limit:.9g} was asked for"
 
 
-# Since the baseline
-
-
 def comparison_section(compared: Json | None, shown: int = 10) -> list[Section]:
     """Return the section on *compared*, the member `baseline` of a report; none without one."""
     if compared is None:
@@ -258,9 +253,6 @@ def _show_changes(changes: Sequence[Json], name: str, most: int) -> Iterator[Blo
     yield Table(f"Answered {name}", columns, rows, has_heads=True)
     if len(changes) > most:
         yield Paragraph(f"... and {len(changes) - most} more are {name}")
-
-
-# Queries
 
 
 def _show_queries(outcomes: Sequence[Json], worst: int | None) -> list[Section]:

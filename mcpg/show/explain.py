@@ -94,9 +94,6 @@ def _list_facts(data: Json, stages: Mapping[str, Json]) -> tuple[tuple[str, Inli
     )
 
 
-# Words
-
-
 def _show_words(words: Sequence[Json]) -> Section:
     has_related = any(word["related"] for word in words)
     rows = tuple(
@@ -150,9 +147,6 @@ def format_related_words(word: Json) -> Inline:
     """Return the words of the catalogue that are most related to *word*."""
     nearest = word["related"][:_RELATED_SHOWN]
     return join_inlines([(CodeSpan(one["word"]), f" {one['similarity']:.2f}") for one in nearest])
-
-
-# Matches
 
 
 def _show_matches(matches: Sequence[Json]) -> Section:
@@ -244,7 +238,6 @@ def _tabulate_contributions(match: Json, largest: float) -> Table:
 
 
 def _tabulate_terms(match: Json) -> tuple[Block, ...]:
-    """Return a row for each word of the query: what it matched, in which fields, for how much."""
     fields: dict[tuple[str, str, str], list[Inline]] = defaultdict(list)
     for term in match["terms"]:
         place = (f"{term['field']} ", Figure(term["contribution"], "+.3f"))
@@ -262,32 +255,26 @@ def _tabulate_terms(match: Json) -> tuple[Block, ...]:
 def _explain_place(match: Json, following: Json | None) -> tuple[Block, ...]:
     """Return how two searches make up the score, or why a match stands before the next."""
     if places := match.get("foundBy"):
-        parts: list[Inline] = [
+        sums: list[Inline] = [
             f"{one['weight']:.3f} * {one['score']:.6f} (number {one['rank']} by the {one['text']})"
             for one in places
         ]
-        return (Paragraph((f"score {match['score']:.6f} = ", join_inlines(parts, " + "))),)
+        return (Paragraph((f"score {match['score']:.6f} = ", join_inlines(sums, " + "))),)
     if following is None or "contributions" not in following:
         return ()
     other = CodeSpan(following["toolId"])
     gap = match["fusedScore"] - following["fusedScore"]
     if gap < NEGLIGIBLE:
         return (Paragraph(("level with ", other, ": the smaller tool id goes first")),)
-    features, words = (
-        [(CodeSpan(name), " ", Figure(size, "+.3f")) for name, size in one[:_REASONS_SHOWN]]
-        for one in (
-            _sort_differences(match, following, "contributions", "feature"),
-            _sort_differences(match, following, "terms", "query"),
-        )
-    )
-    because = (join_inlines([*features]), (" (", join_inlines([*words]), ")") if words else "")
+    reasons: list[list[Inline]] = []
+    for parts, key in (("contributions", "feature"), ("terms", "query")):
+        gaps = sum_differences(match, following, parts, key).items()
+        ordered = sorted(gaps, key=lambda item: (-abs(item[1]), item[0]))[:_REASONS_SHOWN]
+        told = [(name, size) for name, size in ordered if abs(size) >= NEGLIGIBLE]
+        reasons.append([(CodeSpan(name), " ", Figure(size, "+.3f")) for name, size in told])
+    features, words = reasons
+    because = (join_inlines(features), (" (", join_inlines(words), ")") if words else "")
     return (Paragraph(("ahead of ", other, " by ", Figure(gap), ": ", *because)),)
-
-
-def _sort_differences(match: Json, other: Json, parts: str, key: str) -> list[tuple[str, float]]:
-    gaps = sum_differences(match, other, parts, key).items()
-    ordered = sorted(gaps, key=lambda item: (-abs(item[1]), item[0]))
-    return [item for item in ordered if abs(item[1]) >= NEGLIGIBLE]
 
 
 def _explain_calibration(match: Json) -> tuple[Block, ...]:
@@ -317,9 +304,6 @@ def _explain_calibration(match: Json) -> tuple[Block, ...]:
     return Paragraph((sentence, *cap)), table, Paragraph((told, *cap, "."))
 
 
-# What the edges and the stages of the search brought
-
-
 def _show_reached(
     identity: str, title: str, matches: Sequence[Json], expansions: Mapping[str, Json]
 ) -> Section:
@@ -347,7 +331,6 @@ def _show_reached(
 
 
 def _show_postings(details: Json) -> Section:
-    """Return what was looked up in the index, and in how many tools it stands."""
     if "lists" not in details:
         return Section("lists", "Found by words", ())
     most = max((row["most"] for row in details["lists"]), default=0.0)
@@ -376,7 +359,6 @@ def _show_postings(details: Json) -> Section:
 
 
 def _show_features(details: Json) -> Section:
-    """Return each feature: its weight, how many tools have it, which most."""
     rows = tuple(
         (
             row["feature"],
@@ -388,9 +370,6 @@ def _show_features(details: Json) -> Section:
     )
     columns = (Column("feature"), Column("tools", is_number=True), Column("weight"), Column("best"))
     return Section("channels", "Channels", (Table("Features", columns, rows),) if rows else ())
-
-
-# Details of all stages, for HTML
 
 
 def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
@@ -421,7 +400,6 @@ def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
 
 
 def _is_table(value: Any) -> bool:
-    """Return whether *value* is a list of objects that have the same members."""
     return (
         isinstance(value, list)
         and bool(value)

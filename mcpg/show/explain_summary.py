@@ -76,6 +76,11 @@ _GROUPS = {
 }
 """What is said of a feature of the fused score."""
 
+_EXPANSIONS = {
+    "prerequisites": "prerequisites",
+    "related": "relatedMatches",
+    "next steps": "nextStepMatches",
+}
 _LINKED = "linked tools (strength of the link)"
 _INEXACT = ("typo", "prefix", "compound", "alias")
 
@@ -83,17 +88,27 @@ _INEXACT = ("typo", "prefix", "compound", "alias")
 def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:
     """Return what to know of *data*, which has what `explain` prints as JSON."""
     matches = data["matches"]
+    linked: list[tuple[str, Inline]] = []
+    for name, member in _EXPANSIONS.items():
+        found, rest = data[member][:_TOOLS_NAMED], len(data[member]) - _TOOLS_NAMED
+        shown: list[Inline] = [
+            (CodeSpan(one["toolId"]), " ", Score(one["via"]["weight"])) for one in found
+        ]
+        if found:
+            linked.append((name, (join_inlines(shown), f" and {rest} more" if rest > 0 else "")))
+    ends: list[tuple[str, Inline]] = [("try", CodeSpan(advice)) for advice in data["advice"]]
+    if matches and "contributions" in matches[0]:
+        ends.insert(0, ("confidence", _explain_confidence(matches, data["words"])))
+    if matches:
+        ends.append(("more", "-v for all numbers; --tool ID for why a tool is not first"))
     blocks: list[Block] = [
         FactList(tuple(_list_query_facts(data))),
         _tabulate_matches(matches, data["words"]) if matches else Paragraph("No tool matches."),
-        Section("linked", "Linked tools", (_list_linked_tools(data),), heading=_LINKED),
+        Section("linked", "Linked tools", (FactList(tuple(linked)),), heading=_LINKED),
         *([timings(data["stages"])] if shows_times else []),
-        FactList(tuple(_conclude(data))),
+        FactList(tuple(ends)),
     ]
     return [one for one in blocks if not isinstance(one, FactList) or one.rows]
-
-
-# The query
 
 
 def _list_query_facts(data: Json) -> Iterator[tuple[str, Inline]]:
@@ -120,7 +135,6 @@ def _list_query_facts(data: Json) -> Iterator[tuple[str, Inline]]:
 
 
 def _format_rewritten_words(words: Iterable[Json], kinds: Sequence[str]) -> Inline:
-    """Return what each of *words* became whose best repair is of one of *kinds*."""
     parts: list[Inline] = []
     for word in words:
         repairs = word["repairs"][:_REPAIRS_NAMED]
@@ -135,9 +149,6 @@ def _format_names(names: Iterable[str], remark: str = "") -> Inline:
     rest = len(found) - _LISTED
     more = f" and {rest:,} more" if rest > 0 else ""
     return (join_inlines(found[:_LISTED]), more, remark) if found else ""
-
-
-# Matches
 
 
 def _tabulate_matches(matches: Sequence[Json], words: Sequence[Json]) -> Table:
@@ -178,8 +189,8 @@ def _format_held_words(match: Json, asked: set[str]) -> Inline:
     rest = len(found) - _WORDS_NAMED
     parts += [format_count(rest, "other word")] if rest > 0 else []
     if not parts:
-        reasons = advantages(sums, most=1)
-        parts.append(f"no word of the query{f', but {reasons[0]}' if reasons else ''}")
+        reasons = [f", but {noun} {verb}" for noun, verb in _rank_advantages(sums)[:1]]
+        parts.append(f"no word of the query{''.join(reasons)}")
     missing = match["evidence"]["missing"]
     if missing:
         more = f" and {len(missing) - _WORDS_NAMED} more" if len(missing) > _WORDS_NAMED else ""
@@ -204,7 +215,6 @@ def _name_fields(found: Sequence[tuple[str, Sequence[Json]]]) -> Iterator[Inline
 
 
 def _explain_place(match: Json, following: Json | None) -> Inline:
-    """Return why *match* stands before the next."""
     if following is None or match.get("foundBy"):
         return ""
     other = CodeSpan(following["toolId"])
@@ -223,18 +233,8 @@ def sum_differences(match: Json, other: Json, parts: str, key: str) -> dict[str,
     return gaps
 
 
-def advantages(gaps: Mapping[str, float], most: int) -> list[str]:
-    """Return in clauses what sets a tool ahead, the greatest first.
-
-    Args:
-        gaps: How far it is ahead by each feature of the fused score.
-        most: How many to return.
-    """
-    return [" ".join(group) for group in _rank_advantages(gaps)[:most]]
-
-
 def gains(gaps: Mapping[str, float]) -> str:
-    """Return in nouns the two greatest things that set a tool ahead, as `advantages` does."""
+    """Return in nouns the two greatest things that set a tool ahead by its *gaps*."""
     return " and ".join(noun for noun, _ in _rank_advantages(gaps)[:2])
 
 
@@ -248,34 +248,6 @@ def _rank_advantages(gaps: Mapping[str, float]) -> list[tuple[str, str]]:
     return [group for group, gap in ordered if gap >= least]
 
 
-# What the edges brought, and what to make of it all
-
-
-def _list_linked_tools(data: Json) -> FactList:
-    rows: list[tuple[str, Inline]] = []
-    members = ("prerequisites", "relatedMatches", "nextStepMatches")
-    for name, member in zip(("prerequisites", "related", "next steps"), members, strict=True):
-        found = data[member]
-        shown: list[Inline] = [
-            (CodeSpan(match["toolId"]), " ", Score(match["via"]["weight"]))
-            for match in found[:_TOOLS_NAMED]
-        ]
-        rest = len(found) - _TOOLS_NAMED
-        if found:
-            rows.append((name, (join_inlines(shown), f" and {rest} more" if rest > 0 else "")))
-    return FactList(tuple(rows))
-
-
-def _conclude(data: Json) -> Iterator[tuple[str, Inline]]:
-    matches = data["matches"]
-    if matches and "contributions" in matches[0]:
-        yield "confidence", _explain_confidence(matches, data["words"])
-    for advice in data["advice"]:
-        yield "try", CodeSpan(advice)
-    if matches:
-        yield "more", "-v for all numbers; --tool ID for why a tool is not first"
-
-
 def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inline:
     """Return why the best score is as high as it is, and no higher."""
     score, evidence = matches[0]["score"], matches[0]["evidence"]
@@ -287,7 +259,12 @@ def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inlin
     kinds = [word["repairs"][0]["kind"] for word in held if word["repairs"]]
     repaired = sum(kind in _INEXACT for kind in kinds)
     near = len(asked) - len(held) - sum(word["text"] in evidence["missing"] for word in asked)
-    reasons: list[Inline] = [_tell_share(len(held), len(asked))]
+    share = f"{len(held):,} of {format_count(len(asked), 'word')} of the query"
+    if not held:
+        share = "no word of the query"
+    elif len(held) == len(asked):
+        share = f"all {len(held):,} words of the query" if held[1:] else "the one word of the query"
+    reasons: list[Inline] = [share]
     if repaired:
         reasons.append(f"{repaired} of them repaired" if len(held) > 1 else "repaired")
     if near and held:
@@ -299,17 +276,6 @@ def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inlin
     if matches[1:]:
         has = (has, "; the second scores ", Score(matches[1]["score"]))
     return (Score(score), low, ": ", has)
-
-
-def _tell_share(held: int, asked: int) -> str:
-    if not held:
-        return "no word of the query"
-    if held == asked:
-        return f"all {held:,} words of the query" if held > 1 else "the one word of the query"
-    return f"{held:,} of {format_count(asked, 'word')} of the query"
-
-
-# Lines that `mcpg.show.explain` shows as well
 
 
 def about_filter(conditions: Json | None) -> Inline:
@@ -338,21 +304,24 @@ def timings(stages: Sequence[Json]) -> Section:
     return Section("timings", "Timings", (Table("Timings", columns, rows),))
 
 
-# One tool
-
-
 def rank_explanation_blocks(query: str, tool: Json, snippet: str = "") -> list[Block]:
     """Return the blocks on *tool*: its rank, what is above it and why, and what would lift it.
 
-    Args:
-        query: The query.
-        tool: The member of the explanation.
-        snippet: Lines of a hints file that make the change.
+    *tool* is that member of the explanation, *snippet* lines of a hints file that make the change.
     """
+    change, remark, heading = tool["change"], tool["remark"], Styled("change", "bold")
+    changes: list[Block] = []
+    if change is not None:
+        what, proof = _describe_additions(change)
+        after = (f"; then: rank {change['rankAfter']}, score ", Figure(change["scoreAfter"]))
+        changes.append(Paragraph((heading, ": ", what, *after, proof)))
+    if remark:
+        told: Inline = CodeSpan(remark)
+        changes.append(Paragraph(told if change else (heading, ": none: ", told)))
     return [
         FactList((("query", CodeSpan(query)), *_list_rank_facts(tool, is_whole=True))),
         Entries("rival", tuple(map(_make_rival_entry, tool["above"]))),
-        *_describe_change(tool),
+        *changes,
         *_show_consequences(tool, snippet),
     ]
 
@@ -407,14 +376,13 @@ def _describe_retrieval(retrieval: Json) -> str:
 
 
 def _tabulate_rivals(rivals: Sequence[Json]) -> Table:
-    """Return the tools above, each with what it has that the tool lacks."""
     rows: list[tuple[Inline, ...]] = []
     for rival in rivals:
         gaps = {one["feature"]: one["difference"] for one in rival["features"]}
         alone = [
             CodeSpan(one["query"]) for one in rival["words"] if one["other"] and not one["own"]
         ]
-        reasons: list[Inline] = [*advantages(gaps, most=3)]
+        reasons: list[Inline] = [" ".join(group) for group in _rank_advantages(gaps)[:3]]
         reasons += [("only it has ", join_inlines([*alone]))] if alone else []
         name = Styled(CodeSpan(rival["toolId"]), "cyan")
         because = join_inlines(reasons) or "the smaller id alone"
@@ -438,43 +406,28 @@ def _make_rival_entry(rival: Json) -> ToolEntry:
         for word in rival["words"]
     )
     columns = make_columns("word", "share", "here", "there", numbers=("share", "here"))
+    shown = [(one, one["difference"]) for one in rival["features"]]
+    shown = [(one, more) for one, more in shown if abs(more) >= NEGLIGIBLE]
+    largest = max((abs(more) for _, more in shown), default=1.0)
+    features = tuple(
+        (
+            CodeSpan(one["feature"]),
+            Bar(abs(more) / largest, style="red" if more > 0 else "green"),
+            Figure(more, "+.6f"),
+            ("= ", Figure(one["other"]), " - ", Figure(one["own"])),
+        )
+        for one, more in shown
+    )
+    heads = make_columns("feature", "", "gap", "there and here", numbers=("gap",))
     blocks = (
-        _tabulate_gaps(rival["features"]),
+        Table("Features", heads, features),
         Bullets(tuple(map(CodeSpan, rival["because"]))),
         *((Table("Words", columns, rows),) if rows else ()),
     )
     return ToolEntry(rival["rank"], name, (*scores, ahead, Figure(abs(gap))), blocks=blocks)
 
 
-def _tabulate_gaps(gaps: Sequence[Json]) -> Table:
-    shown = [(one, one["difference"]) for one in gaps if abs(one["difference"]) >= NEGLIGIBLE]
-    largest = max((abs(gap) for _, gap in shown), default=1.0)
-    rows = tuple(
-        (
-            CodeSpan(one["feature"]),
-            Bar(abs(gap) / largest, style="red" if gap > 0 else "green"),
-            Figure(gap, "+.6f"),
-            ("= ", Figure(one["other"]), " - ", Figure(one["own"])),
-        )
-        for one, gap in shown
-    )
-    columns = make_columns("feature", "", "gap", "there and here", numbers=("gap",))
-    return Table("Features", columns, rows)
-
-
-def _describe_change(tool: Json) -> Iterator[Block]:
-    change, remark = tool["change"], tool["remark"]
-    heading = Styled("change", "bold")
-    if change is not None:
-        what, proof = _describe_additions(change)
-        after = (f"; then: rank {change['rankAfter']}, score ", Figure(change["scoreAfter"]))
-        yield Paragraph((heading, ": ", what, *after, proof))
-    if remark:
-        yield Paragraph(CodeSpan(remark) if change else (heading, ": none: ", CodeSpan(remark)))
-
-
 def _describe_additions(change: Json) -> tuple[Inline, str]:
-    """Return what a change adds, and how far it has been tried."""
     hints = change["hints"]
     what: list[Inline] = ["enable it"] if hints.get("enabledByDefault") else []
     what += [("add the keyword ", CodeSpan(word, is_quoted=True)) for word in hints["keywords"]]

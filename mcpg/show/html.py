@@ -34,9 +34,7 @@ def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> Markup:
 
     On the diagonal a score is the probability that it says it is (DeGroot and Fienberg 1983, The
     comparison and evaluation of forecasters). The area of a mark grows with the number of queries.
-
-    Args:
-        bins: Objects with `low`, `high`, `meanScore`, `precision` and `count`, as `eval` has them.
+    The *bins* have `low`, `high`, `meanScore`, `precision` and `count`, as `eval` has them.
     """
     shown = [one for one in bins if one["precision"] is not None and one["count"]]
     most = max((one["count"] for one in shown), default=1)
@@ -63,11 +61,8 @@ def reliability_diagram(bins: Sequence[Mapping[str, Any]]) -> Markup:
 def coverage_curve(curve: Sequence[Mapping[str, Any]], low: float) -> Markup:
     """Draw how many answers are right among those that score at least as high as a threshold.
 
-    Thresholds stand beside the curve, as many as keep apart.
-
-    Args:
-        curve: Objects with `threshold`, `coverage` and `precision`, as `eval` has them.
-        low: The threshold below which a search says that it is not sure.
+    Thresholds stand beside the curve, as many as keep apart; below *low* a search says that it is
+    not sure. The points have `threshold`, `coverage` and `precision`, as `eval` has them.
     """
     shown = [one for one in curve if one["precision"] is not None]
     places = [(one["coverage"], one["precision"]) for one in shown]
@@ -120,7 +115,6 @@ def _chart(
     below: Sequence[Markup] = (),
     above: Sequence[Markup] = (),
 ) -> Markup:
-    """Draw *curve* between what stands *below* and *above* it, over a grid and its axes."""
     parts: list[Markup] = []
     for value in _TICKS:
         (left, bottom), (edge, top) = _project((value, 0)), _project((0, value))
@@ -157,7 +151,6 @@ def _chart(
 # element of the page: it takes the focus, has a name for screen readers, follows the theme and
 # prints sharp.
 
-
 _FOLDER = files("mcpg.show") / "assets"
 _VENDOR = _FOLDER / "vendor"
 _FORCES = ("d3-quadtree", "d3-force")
@@ -179,8 +172,7 @@ def read_vendored_files() -> list[dict[str, Any]]:
 def drawing_library(*, has_forces: bool = False) -> str:
     """Return the vendored modules as one script, with their licence.
 
-    Args:
-        has_forces: Whether to include those that place nodes by forces between them.
+    Those that place nodes by forces between them are there only where it *has_forces*.
     """
     licence = (_VENDOR / "D3-LICENSE.txt").read_text("utf-8")
     records = [one for one in read_vendored_files() if has_forces or one["package"] not in _FORCES]
@@ -202,18 +194,21 @@ def page(
     scripts: Sequence[str],
     is_framed: bool = False,
 ) -> str:
-    """Return a report as the text of an HTML file.
+    """Return a report, made by the command *kind*, as the text of an HTML file.
 
-    Args:
-        kind: The command that made it.
-        title: Title of the window.
-        head: What stands above the sections.
-        sections: The parts, in order.
-        data: What the scripts draw, a JSON value.
-        scripts: Trusted JavaScript, run in order after the page's own.
-        is_framed: Whether it is shown within another page, without a banner and a footer.
+    *head* stands above the *sections*. The *scripts*, trusted JavaScript, run in order after the
+    page's own and draw *data*, a JSON value. Where it *is_framed*, within another page, it has
+    neither a banner nor a footer.
     """
     style, script = asset("report.css"), "\n".join([asset("page.js"), *scripts])
+    # Allowed are the two inline texts by their hashes, the empty icon, and nothing else.
+    digests = [hashlib.sha256(text.encode("utf-8")).digest() for text in (script, style)]
+    allowed = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+    policy = (
+        f"default-src 'none'; script-src {allowed[0]}; style-src {allowed[1]}; img-src data:; "
+        "base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
     body = join_markup(
         None if is_framed else _open_page(kind, sections),
         element("main", head, map(_render_section, sections), id="main", tabindex="-1"),
@@ -223,7 +218,7 @@ def page(
     )
     top = join_markup(
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="generator", content=_GENERATOR),
         element("meta", name="referrer", content="no-referrer"),
@@ -233,17 +228,6 @@ def page(
     )
     opening = f'{MARK.decode()}"{kind}">\n'
     return f"{opening}<head>{top}</head>\n<body>\n{body}\n</body>\n</html>\n"
-
-
-def _policy(style: str, script: str) -> str:
-    """Allow the two inline texts by their hashes, the empty icon, and nothing else."""
-    digests = [hashlib.sha256(text.encode("utf-8")).digest() for text in (script, style)]
-    allowed = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
-    return (
-        f"default-src 'none'; script-src {allowed[0]}; style-src {allowed[1]}; img-src data:; "
-        "base-uri 'none'; form-action 'none'; "
-        "require-trusted-types-for 'script'; trusted-types 'none'"
-    )
 
 
 def _open_page(kind: str, sections: Sequence[model.Section]) -> Markup:
@@ -293,9 +277,6 @@ def _render_section(section: model.Section) -> Markup:
     )
 
 
-# Blocks
-
-
 COLORS = 10
 """Number of colours that the style sheet has for the parts of a bar."""
 
@@ -323,8 +304,13 @@ def _render_block(block: model.Block) -> Markup:
             shown = element("ul", map(_render_notice, block.items), class_="notices")
         case model.Details():
             summary = element("summary", inline(block.summary))
-            parts = [_render_part(one) for one in block.blocks]
-            content = element("div", parts, class_="columns")
+            # Side by side, each table under its title.
+            titles = [
+                element("h4", one.title) if isinstance(one, model.Table) else None
+                for one in block.blocks
+            ]
+            parts = zip(titles, map(_render_block, block.blocks), strict=True)
+            content = element("div", [element("div", *one) for one in parts], class_="columns")
             shown = element("details", summary, content, open=block.is_open)
         case model.Entries():
             cards = [_render_card(one, f"{block.prefix}-{one.rank}") for one in block.items]
@@ -357,12 +343,6 @@ def inline(content: model.Inline) -> Markup:
             return element(name, inline(content.content), class_=class_)
         case _:
             return join_markup(map(inline, content))
-
-
-def _render_part(block: model.Block) -> Markup:
-    """Return a block that is one of several side by side, under its title."""
-    title = element("h4", block.title) if isinstance(block, model.Table) else None
-    return element("div", title, _render_block(block))
 
 
 def _capitalise(name: str) -> str:
@@ -461,9 +441,6 @@ def _render_notice(item: Mapping[str, Any]) -> Markup:
     )
 
 
-# Bars
-
-
 def meter(share: float, label: str, class_: str = "meter") -> Markup:
     """Draw *share*, in [0, 1], as the filled part of a bar."""
     share = min(1.0, max(0.0, share))
@@ -482,10 +459,8 @@ def stacked_bar(
 ) -> Markup:
     """Draw named *parts* one after the other: the negative left of zero, the others right of it.
 
-    Args:
-        parts: Names and sizes.
-        span: The smallest and the largest sum that bars of this group reach; low <= 0 <= high.
-        colors: Number of the colour of each name.
+    *span* has the smallest and the largest sum that bars of this group reach, low <= 0 <= high;
+    *colors* the number of the colour of each name.
     """
     low, high = span
     width = (high - low) or 1.0

@@ -43,14 +43,7 @@ def ask_json(
     loading: Iterable[Diagnostic] = (),
     milliseconds: float | None = None,
 ) -> JsonObject:
-    """Return the object that `ask` prints.
-
-    Args:
-        result: The answer.
-        command: Writes a suggestion as what can be run.
-        loading: Diagnostics of loading the catalogue.
-        milliseconds: How long it took, `None` to leave it out.
-    """
+    """Return the object that `ask` prints."""
     members: dict[str, Any] = {"schema": result.to_dict()["schema"]}
     members |= answer_members(result, command)
     if milliseconds is not None:
@@ -72,12 +65,7 @@ def answer_members(result: AskResult, command: Callable[[Suggestion], JsonValue]
 
 
 class ComparedCatalogue(NamedTuple):
-    """One of the two catalogues.
-
-    Attributes:
-        name: The path as it was given.
-        loading: Diagnostics of loading it.
-    """
+    """One of the two catalogues."""
 
     name: str
     loading: tuple[Diagnostic, ...] = ()

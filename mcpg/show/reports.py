@@ -166,11 +166,9 @@ _CHANGES_SHOWN = 50
 
 
 def explain_page(data: Json, *, shows_times: bool = False) -> str:
-    """Return the report on an explanation as HTML text.
+    """Return the report on *data*, an object of the schema `mcpg/explain/1`, as HTML text.
 
-    Args:
-        data: An object of the schema `mcpg/explain/1`.
-        shows_times: Whether to show how long each stage took, which is never the same twice.
+    How long each stage took, which is never the same twice, is there only where it *shows_times*.
     """
     graph = build_match_graph(data)
     parts = {section.identity: section for section in explain_blocks(data)}
@@ -226,9 +224,6 @@ def _head_explanation(data: Json, query: Section) -> Markup:
         best,
         render_blocks([FactList((*rows, *counts))]),
     )
-
-
-# Evaluations
 
 
 def eval_page(data: Json) -> str:
@@ -323,7 +318,6 @@ _ABOUT_CURVE = (
     "the curve, are fewer, and more of them are right. The large mark is "
     f"{LOW_CONFIDENCE:g}, below which a search warns."
 )
-
 
 # The table of all queries, which a script sorts, filters and turns over. A report may hold
 # thousands of queries: they go into the page as data, tools named by number.

@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 from traces import START, calls_of, lines_of, observed_of
 
 from mcpg.errors import SourceError
-from mcpg.relations import call_traces
-from mcpg.relations.call_traces import CallReader, Tally, decompress_stream, parse_seconds
-from mcpg.relations.learn import Learner, learn
+from mcpg.relations.learn import CallReader, Learner, Tally, decompress_stream, learn, parse_seconds
 from mcpg.relations.observed_calls import (
     NOTHING,
     ObservedCalls,
@@ -204,7 +202,7 @@ def test_lines_that_cannot_be_used_are_counted() -> None:
 
 def test_a_line_without_an_end_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines beyond a bound are not held, and what follows them counts."""
-    monkeypatch.setattr(call_traces, "LONGEST_LINE", 1000)
+    monkeypatch.setattr("mcpg.relations.learn.LONGEST_LINE", 1000)
     long = b'{"tool":"' + b"x" * 5000 + b'"}\n'
     observed, tally = read(long + lines_of(calls_of(AB)) + b"y" * 3000)
     assert (tally.too_long, tally.calls) == (2, 2)

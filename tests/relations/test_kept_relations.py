@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mcpg.caching.build_cache import BuildCache, StoredBuildCache
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.model import Hints
-from mcpg.relations.infer import relate
+from mcpg.relations.infer import infer
 from mcpg.text import lexicon
 from mcpg.text.json_values import WrittenNumber
 
@@ -62,9 +62,9 @@ def test_what_is_kept_of_other_catalogues_changes_no_relation(
     """Whatever was related before, tools are related as if nothing were kept."""
     memo = StoredBuildCache()
     for catalog in catalogues:
-        assert relate(catalog, memo) == relate(catalog)
+        assert infer(catalog, memo) == infer(catalog)
         memo = memo.make_next()
-        assert relate(catalog, memo) == relate(catalog)
+        assert infer(catalog, memo) == infer(catalog)
 
 
 class Counting(BuildCache):
@@ -105,10 +105,10 @@ def test_a_change_is_related_anew_where_it_is() -> None:
     """Of 200 servers, only the one that has another description is weighed again."""
     before = shop(200)
     memo = StoredBuildCache()
-    relate(build_catalog(before), memo)
+    infer(build_catalog(before), memo)
     after = [replace(before[0], description="Shows what was ordered."), *before[1:]]
     counting = Counting(memo.make_next())
-    relate(build_catalog(after), counting)
+    infer(build_catalog(after), counting)
 
     assert counting.computed == {"steps": 1, "terms": 1, "languages": 1}
 
@@ -118,10 +118,10 @@ def test_a_schema_with_a_number_as_it_was_written_is_known_again() -> None:
     schema = {"type": "object", "properties": {"price": {"minimum": WrittenNumber("1.10")}}}
     catalog = build_catalog([replace(one, input_schema=schema) for one in shop(1)])
     memo = StoredBuildCache()
-    relate(catalog, memo)
+    infer(catalog, memo)
     counting = Counting(memo.make_next())
 
-    assert relate(catalog, counting) == relate(catalog)
+    assert infer(catalog, counting) == infer(catalog)
     assert not counting.computed
 
 
@@ -131,9 +131,9 @@ def test_what_was_weighed_without_a_word_table_is_not_kept(
     """A fault of the table of operations does not outlive its repair."""
     catalog, memo = build_catalog(shop(1)), StoredBuildCache()
     monkeypatch.setattr(lexicon, "faults", {"english.operations": "gone"})
-    relate(catalog, memo)
+    infer(catalog, memo)
     monkeypatch.undo()
     counting = Counting(memo.make_next())
-    relate(catalog, counting)
+    infer(catalog, counting)
 
     assert counting.computed["steps"] == 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
 from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, Relations
-from mcpg.relations.infer import STATED, AffinityIndex, affordable, relate
+from mcpg.relations.infer import STATED, AffinityIndex, affordable, infer
 from mcpg.relations.server_sequences import reason_alone
 from mcpg.relations.vocabulary import build_vocabulary
 
@@ -36,7 +36,7 @@ def schema(*names: str, **kinds: str) -> dict[str, Any]:
 def related(*tools: Tool, assertions: tuple[Assertion, ...] = ()) -> Relations:
     """Relate *tools*, whose ids stand as they are."""
     ordered = tuple(sorted(tools, key=lambda tool: tool.id))
-    return relate(Catalog(ordered, assertions))
+    return infer(Catalog(ordered, assertions)).relations
 
 
 def targets(edges: tuple[Edge, ...]) -> list[str]:
@@ -500,7 +500,7 @@ def test_relations_do_not_depend_on_order(tools: list[Tool], shuffler: random.Ra
     """The same tools in any order have the same relations, and every edge keeps the contract."""
     shuffled = list(tools)
     shuffler.shuffle(shuffled)
-    first, second = relate(build_catalog(tools)), relate(build_catalog(shuffled))
+    first, second = (infer(build_catalog(one)).relations for one in (tools, shuffled))
     assert first == second
     ids = set(first.by_tool)
     for tool_id, found in first.by_tool.items():
@@ -524,10 +524,10 @@ def test_hash_seed_does_not_show() -> None:
     program = (
         "from builders import make_tool\n"
         "from mcpg.catalog.catalog import build_catalog\n"
-        "from mcpg.relations.infer import relate\n"
+        "from mcpg.relations.infer import infer\n"
         "words = 'order refund user mail ant bee'.split()\n"
         "tools = [make_tool(f'{a}_{b}', keywords=(a, b)) for a in words for b in words]\n"
-        "print(sorted(relate(build_catalog(tools)).by_tool.items()))\n"
+        "print(sorted(infer(build_catalog(tools)).relations.by_tool.items()))\n"
     )
     path = os.pathsep.join(sys.path)
     outputs = {
@@ -565,10 +565,10 @@ def test_work_is_linear() -> None:
 def test_what_is_known_from_an_earlier_run_changes_nothing() -> None:
     """Relations are the same with and without a cache, be it new, full or damaged."""
     catalog = Catalog(tuple(sorted(SHOP, key=lambda tool: tool.id)))
-    expected, made = relate(catalog), StoredBuildCache()
-    assert relate(catalog, made) == expected
-    assert relate(catalog, made.make_next()) == expected
-    assert relate(catalog, Damaged()) == expected
+    expected, made = infer(catalog), StoredBuildCache()
+    assert infer(catalog, made) == expected
+    assert infer(catalog, made.make_next()) == expected
+    assert infer(catalog, Damaged()) == expected
 
 
 class Damaged(StoredBuildCache):

@@ -9,8 +9,8 @@ from builders import make_tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpg.relations.server_sequences import STEP_FEATURES, StepScorer, step_features, step_weights
-from mcpg.relations.works import describe_works
+from benchmarks.step_features import STEP_FEATURES, step_features
+from mcpg.relations.server_sequences import StepScorer, describe_works, step_weights
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool

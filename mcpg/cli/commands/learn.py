@@ -23,9 +23,8 @@ from mcpg.cli.settings import Settings
 from mcpg.errors import Code as DiagnosticCode
 from mcpg.errors import Diagnostic, NotFoundError, OutputError, UsageError, info, warning
 from mcpg.files import MAX_BYTES, atomic_write, exists, is_file, locked_folder, read_bytes
-from mcpg.relations.call_traces import Tally
 from mcpg.relations.edges import EdgeKind
-from mcpg.relations.learn import Learner, Lesson
+from mcpg.relations.learn import Learner, Lesson, Tally
 from mcpg.relations.observed_calls import (
     NOTHING,
     SCHEMA,

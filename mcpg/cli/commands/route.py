@@ -23,8 +23,15 @@ from mcpg.cli.render import write_listing
 from mcpg.cli.terminal import cut, one_line
 from mcpg.engine import Engine
 from mcpg.errors import UsageError
-from mcpg.route.preference import NONE, Preference, WordLeaning
-from mcpg.route.route import RoutedCategory, RoutedMatch, RouteResult, route
+from mcpg.route.route import (
+    NONE,
+    Preference,
+    RoutedCategory,
+    RoutedMatch,
+    RouteResult,
+    WordLeaning,
+    route,
+)
 from mcpg.search.results import RankingMode
 from mcpg.show.blocks import (
     Block,

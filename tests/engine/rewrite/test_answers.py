@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.rewrite.validation import LONGEST, RewriteVerdict, judge, select_literals
+from mcpg.rewrite import LONGEST, RewriteVerdict, judge, select_literals
 from mcpg.text.safeyaml import UNSAFE
 
 QUERY = "trouver un hôtel avec petit déjeuner près du centre"

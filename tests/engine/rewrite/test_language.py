@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpg.rewrite.validation import MOST_FOREIGN, read_language
+from mcpg.rewrite import MOST_FOREIGN, read_language
 
 
 @pytest.mark.parametrize(

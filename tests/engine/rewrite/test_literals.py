@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.rewrite.validation import append_literals, find_lost_literals, select_literals, without
+from mcpg.rewrite import append_literals, find_lost_literals, select_literals, without
 from mcpg.text.literals import MOST, TextLiteral
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.evaluation.samples import assign_folds, number_groups
+from mcpg.evaluation.fit import assign_folds, number_groups
 
 KEYS = st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=20)
 

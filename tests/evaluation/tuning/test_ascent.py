@@ -9,8 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcpg.engine.loading import FITTED, MOST_WEIGHT, merge_fitted_weights, shipped_ranking
-from mcpg.evaluation.fit import GRID, ascend, ranked_figures, rate_contests
-from mcpg.evaluation.samples import DISCOUNTS, RankingPair, build_ranking_pairs
+from mcpg.evaluation.fit import (
+    DISCOUNTS,
+    GRID,
+    RankingPair,
+    ascend,
+    build_ranking_pairs,
+    ranked_figures,
+    rate_contests,
+)
 from mcpg.search.model import Model
 
 if TYPE_CHECKING:
