@@ -106,9 +106,6 @@ def assemble_sources(
         last: What is to be replaced.
         exclude: Files that are no sources.
         guard: Holds what is built to a lock; `None` for none.
-
-    Raises:
-        McpgError: A source cannot be used; or one failed, and the last build cannot be read.
     """
     intake.tell(output)
     with output.counting("reading sources") as tell:
@@ -456,12 +453,7 @@ class BuildSources:
         header: Sequence[str] | None = None,
         seconds: float | None = None,
     ) -> None:
-        """Find out what is read; nothing is opened yet.
-
-        Raises:
-            UsageError: No source is named anywhere, or an option makes no sense.
-            InputError: A configuration file cannot be read.
-        """
+        """Find out what is read; nothing is opened yet."""
         self.source_id = source_id
         self._entries = () if sources else settings.sources() or ()
         self._used = tuple(one for one in self._entries if one.entry.enabled)
@@ -510,11 +502,7 @@ class BuildSources:
         exclude: Collection[str | Path],
         memo: BuildCache = NO_BUILD_CACHE,
     ) -> SourceBatch:
-        """Read all sources; progress with servers goes to *tell*.
-
-        Raises:
-            McpgError: A source cannot be used.
-        """
+        """Read all sources; progress with servers goes to *tell*."""
         live = self.options.live(tell)
         if self._entries:
             return self._read_configured(live, exclude, memo)

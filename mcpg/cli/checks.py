@@ -289,11 +289,7 @@ def check_provider(settings: Settings, factory: ServiceFactory) -> Check:
         if is_wanted or fault.kind != "missing":
             raise
         return Check(name, Status.OFF, fault.message, fault.remedy or install_command("embeddings"))
-    details = {
-        "fingerprint": provider.fingerprint,
-        "dimensions": len(vector),
-        "durationMs": took,
-    }
+    details = {"fingerprint": provider.fingerprint, "dimensions": len(vector), "durationMs": took}
     message = f"{provider.fingerprint!r} embeds: {len(vector)} dimensions, {took:g} ms"
     return Check(name, Status.OK, message, details=details)
 

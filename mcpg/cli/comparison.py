@@ -8,12 +8,7 @@ from typing import Any
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
-from mcpg.cli.query import (
-    DisplayOptions,
-    Question,
-    make_search_arguments,
-    write_blocks,
-)
+from mcpg.cli.query import DisplayOptions, Question, make_search_arguments, write_blocks
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import diagnostic_text
 from mcpg.engine import Engine
@@ -80,11 +75,7 @@ def answer_compare(
 
 
 def _load_catalogue(path: str, settings: Settings, output: Output) -> Engine:
-    """Load one of the two catalogues.
-
-    Raises:
-        McpgError: There is none at *path*, or it cannot be used.
-    """
+    """Load one of the two catalogues."""
     try:
         flags = {**settings.flags, "bundle": [path]}
         return open_engine(Settings(settings.folder, settings.environment, flags), output)
@@ -112,11 +103,7 @@ _SHOWN = 6
 _NAMED = 8
 _NEGLIGIBLE = 5e-7
 _WITH_SUMS = ("fused now", "fused then", "change")
-_NOT_RANKED = {
-    UNRANKED: "not found",
-    DISABLED: "disabled",
-    ABSENT: "not there",
-}
+_NOT_RANKED = {UNRANKED: "not found", DISABLED: "disabled", ABSENT: "not there"}
 
 
 def compare_blocks(data: Json, *, is_whole: bool = True) -> list[Block]:

@@ -38,11 +38,7 @@ _NAMED, _SHOWN = 3, 20
 
 
 def lock_path(settings: Settings) -> str:
-    """Return the lock file that *settings* name, or the default one beside the configuration.
-
-    Raises:
-        McpgError: See `Settings.find`.
-    """
+    """Return the lock file that *settings* name, or the default one beside the configuration."""
     found = settings.find("lock.file")
     if found is not None:
         return str(found.value)
@@ -52,21 +48,13 @@ def lock_path(settings: Settings) -> str:
 
 
 def is_locked(settings: Settings) -> bool:
-    """Return whether an option or a setting holds builds to the lock.
-
-    Raises:
-        McpgError: See `Settings.find`.
-    """
+    """Return whether an option or a setting holds builds to the lock."""
     found = settings.find("lock.enforce")
     return found is not None and bool(found.value)
 
 
 def open_lock(path: str) -> ApprovedTools:
-    """Read the lock file at *path*.
-
-    Raises:
-        McpgError: See `read_lock`.
-    """
+    """Read the lock file at *path*."""
     try:
         return read_lock(path)
     except NotFoundError as fault:
@@ -95,11 +83,7 @@ class LockGuard:
 
     @classmethod
     def by(cls, settings: Settings, reaction: str | None) -> LockGuard | None:
-        """Return the guard that *settings* ask for, `None` for none.
-
-        Raises:
-            McpgError: A setting is invalid, or the lock cannot be read.
-        """
+        """Return the guard that *settings* ask for, `None` for none."""
         if not is_locked(settings):
             return None
         found = settings.find("lock.on_change")

@@ -207,9 +207,6 @@ def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -
         settings: The settings.
         output: Where progress is shown.
         is_cached: Whether searches may be answered from a cache.
-
-    Raises:
-        McpgError: Nothing is named or found, or what is there cannot be used.
     """
     from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - lists of tools need none
     from mcpg.engine.loading import load  # noqa: PLC0415 - as above
@@ -236,9 +233,6 @@ def open_catalog(
         settings: The settings.
         output: Where progress is shown.
         texts: Whether the texts of documents are needed, which an index lacks.
-
-    Raises:
-        McpgError: Nothing is named or found, or what is there holds no tool that can be used.
     """
     paths = find_bundle_paths(settings, output)
     if not texts and (opened := from_index(paths, _list_indexed)) is not None:
@@ -281,11 +275,7 @@ def _list_indexed(bundle: IndexedBundle) -> OpenedBundle:
 
 
 def open_sources(settings: Settings, output: Output) -> SourceBatch:
-    """Read the sources that the settings name, as they stand.
-
-    Raises:
-        McpgError: Nothing is named or found, or a file cannot be used.
-    """
+    """Read the sources that the settings name, as they stand."""
     return _read(find_bundle_paths(settings, output))
 
 
@@ -312,11 +302,7 @@ def _tools_alone(batch: SourceBatch, fault: McpgError) -> OpenedBundle:
 
 
 def find_bundle_paths(settings: Settings, output: Output) -> list[str]:
-    """Return the bundles, folders and manifests that the settings name.
-
-    Raises:
-        McpgError: Nothing is named or found.
-    """
+    """Return the bundles, folders and manifests that the settings name."""
     found = settings.bundles()
     for one in found:
         output.detail(f"loading {one.value} ({one.origin})")
@@ -327,11 +313,7 @@ STDIN = "-"
 
 
 def load_judgements(path: str) -> Judgements:
-    """Read the judged queries at *path*; `-` is standard input.
-
-    Raises:
-        McpgError: There is no such file, or no query in it can be used.
-    """
+    """Read the judged queries at *path*; `-` is standard input."""
     from mcpg.evaluation.judged import parse_judged, read_judged  # noqa: PLC0415 - as above
 
     if path == STDIN:

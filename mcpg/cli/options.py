@@ -321,17 +321,23 @@ COMPLETIONS: Mapping[str, Callable[..., Any]] = {
 """What a shell completes values from."""
 
 
+def option(flags: str, text: str, metavar: str | None = None, **more: Any) -> Any:
+    """Return what annotates an option with the names *flags*, which blanks separate."""
+    return typer.Option(*flags.split(), help=text, metavar=metavar, show_default=False, **more)
+
+
+def argument(metavar: str, text: str, **more: Any) -> Any:
+    """Return what annotates an argument."""
+    return typer.Argument(help=text, metavar=metavar, show_default=False, **more)
+
+
 def make_annotation(parameter: CommandParameter) -> Any:
     """Return what stands for *parameter* in the annotation of a function that Typer calls."""
-    shared: Any = {
-        "metavar": parameter.metavar or None,
-        "help": parameter.help,
-        "min": parameter.least,
-        "max": parameter.most,
-        "autocompletion": COMPLETIONS.get(parameter.completion),
-        "show_default": False,
-    }
-    return typer.Option(*parameter.flags, **shared) if parameter.flags else typer.Argument(**shared)
+    complete: Any = COMPLETIONS.get(parameter.completion)
+    more = {"min": parameter.least, "max": parameter.most, "autocompletion": complete}
+    if not parameter.flags:
+        return argument(parameter.metavar, parameter.help, **more)
+    return option(" ".join(parameter.flags), parameter.help, parameter.metavar or None, **more)
 
 
 BundlePaths = Annotated[list[str] | None, make_annotation(parameters.BUNDLE)]
@@ -352,94 +358,79 @@ Lexicon = Annotated[bool | None, make_annotation(parameters.LEXICON)]
 IncludeDisabled = Annotated[bool, make_annotation(parameters.INCLUDE_DISABLED)]
 BaseIri = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--base-iri",
-        metavar="IRI",
-        show_default=False,
-        help="What the IRIs of tools, groups, sources and labels begin with. [default: urn:mcpg:]",
+        "What the IRIs of tools, groups, sources and labels begin with. [default: urn:mcpg:]",
+        "IRI",
     ),
 ]
 Sources = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A file or folder, a client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
+    argument(
+        "SOURCE",
+        "A file or folder, a client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
         "python:MODULE, code:PATH, or - for standard input. [default: the sources in mcpg.toml]",
     ),
 ]
 Header = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--header",
-        metavar="'NAME: VALUE'",
-        help="A header for servers named by https://HOST/PATH; ${VARIABLE} in it is filled in "
+        "A header for servers named by https://HOST/PATH; ${VARIABLE} in it is filled in "
         "from the environment. Repeatable.",
+        "'NAME: VALUE'",
     ),
 ]
 CallHeader = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--header",
-        metavar="'NAME: VALUE'",
-        help="A header for servers named by https://HOST/PATH, or for the server that the one "
+        "A header for servers named by https://HOST/PATH, or for the server that the one "
         "OpenAPI document names; ${VARIABLE} in it is filled in from the environment. Repeatable.",
+        "'NAME: VALUE'",
     ),
 ]
 AllowPrivate = Annotated[
     bool,
-    typer.Option(
+    option(
         "--allow-private",
-        help="Call loopback, private and link-local addresses that OpenAPI documents name.",
+        "Call loopback, private and link-local addresses that OpenAPI documents name.",
     ),
 ]
 ServerTimeout = Annotated[
     float | None,
-    typer.Option(
-        "--server-timeout", metavar="SECONDS", help="Per-server timeout in seconds. [default: 30]"
-    ),
+    option("--server-timeout", "Per-server timeout in seconds. [default: 30]", "SECONDS"),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        "--jobs",
-        "-j",
-        metavar="N",
+    option(
+        "--jobs -j",
+        "Number of processes. [default: one per processor; 1 below 3,000 tools]",
+        "N",
         min=1,
-        help="Number of processes. [default: one per processor; 1 below 3,000 tools]",
     ),
 ]
 SourceId = Annotated[
-    str | None,
-    typer.Option(
-        "--source-id", metavar="NAME", help="Source id of all tools, in place of their own."
-    ),
+    str | None, option("--source-id", "Source id of all tools, in place of their own.", "NAME")
 ]
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Write nothing and exit 1 on a warning or an error.")
-]
+Strict = Annotated[bool, option("--strict", "Write nothing and exit 1 on a warning or an error.")]
 AllowMissing = Annotated[
     bool,
-    typer.Option(
+    option(
         "--allow-missing",
-        help="Leave out the tools of sources that fail, in place of keeping those of the last "
-        "build.",
+        "Leave out the tools of sources that fail, in place of keeping those of the last build.",
     ),
 ]
 Locked = Annotated[
     bool | None,
-    typer.Option(
-        "--locked/--no-locked", help="Hold the tools to the lock file, which `mcpg lock` writes."
-    ),
+    option("--locked/--no-locked", "Hold the tools to the lock file, which `mcpg lock` writes."),
 ]
-Check = Annotated[
-    bool, typer.Option("--check", help="Write nothing; exit 1 when the output is out of date.")
-]
+Check = Annotated[bool, option("--check", "Write nothing; exit 1 when the output is out of date.")]
 Diff = Annotated[
-    bool,
-    typer.Option("--diff", help="Write nothing; print the changes, and exit 1 when there are any."),
+    bool, option("--diff", "Write nothing; print the changes, and exit 1 when there are any.")
 ]
 Watch = Annotated[bool, make_annotation(parameters.WATCH)]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that mcpg did not write.")]
+Force = Annotated[bool, option("--force", "Replace files that mcpg did not write.")]
 
 
 class _ShowsHelp:

@@ -232,11 +232,7 @@ class ServiceFactory:
         return (warning(Code.TELEMETRY_MISSING, message),)
 
     def make(self, role: str, name: str, **options: Any) -> Any:
-        """Return the service of a *role* that a plugin registers under *name*.
-
-        Raises:
-            McpgError: Something that it needs is not set or not installed.
-        """
+        """Return the service of a *role* that a plugin registers under *name*."""
         return load_reference(_find_service(role, name).make)(self.request, **options)
 
     def _endpoint_embedder(self, model: str, found: Setting | None) -> EmbeddingProvider:
@@ -262,9 +258,6 @@ class ServiceFactory:
 
         The key that is meant for others as well goes only where the environment says, lest a
         configuration file that came with somebody's repository sends it elsewhere.
-
-        Raises:
-            UsageError: There is neither an address nor a key.
         """
         environment, variable = self._settings.environment, KEYS[name].variable
         own, foreign = environment.get(KEY_VARIABLE), environment.get(FOREIGN_KEY_VARIABLE)

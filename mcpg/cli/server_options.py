@@ -39,9 +39,6 @@ class ServerOptions:
             headers: Headers, as `NAME: VALUE`.
             seconds: Timeout of each server.
             takes_document: Whether headers may be for a source without an address.
-
-        Raises:
-            UsageError: One is invalid.
         """
         self.asked = False
         self.hosts = frozenset(one.split("/")[2] for one in sources if _ADDRESS.match(one))

@@ -141,9 +141,6 @@ class Settings:
         """Return the bundle to write where nothing names one: that of the project's file, if any.
 
         `MCPG_BUNDLE`, which may name a bundle of another project, says what to read alone.
-
-        Raises:
-            McpgError: See `find`.
         """
         values = (file.values["bundle"] for file in self._files() if "bundle" in file.values)
         named = next(values, None)
@@ -155,21 +152,12 @@ class Settings:
         return str(Path(path).relative_to(folder)) if is_below else path
 
     def watched_paths(self) -> tuple[str, ...]:
-        """Return what is looked at for changes: configuration files, and what is worked on.
-
-        Raises:
-            McpgError: See `bundles`.
-        """
+        """Return what is looked at for changes: configuration files, and what is worked on."""
         files = (file.path for file in self._files())
         return (*files, *(str(one.value) for one in self.bundles()))
 
     def sources(self) -> tuple[ConfiguredSource, ...] | None:
-        """Return the sources that a configuration file names, `None` where none names any.
-
-        Raises:
-            UsageError: See `find`; or the file belongs to another user.
-            InputError: See `find`.
-        """
+        """Return the sources that a configuration file names, `None` where none names any."""
         for file in self._files():
             if file.sources is None:
                 continue

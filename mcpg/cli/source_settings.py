@@ -431,11 +431,7 @@ class ConfiguredSource:
         return replace(server, cwd=_below(self.file.parent.absolute(), server.cwd or "."))
 
     def addressing(self, environ: Mapping[str, str]) -> Addressing | None:
-        """Return where the operations of a document are called, with variables expanded.
-
-        Raises:
-            McpgError: A variable is not set, or the expanded entry is invalid.
-        """
+        """Return where the operations of a document are called, with variables expanded."""
         own = self._own
         if "base_url" not in own and not own.get("allow_private"):
             return None

@@ -56,12 +56,7 @@ class Watcher:
         self._poll = POLL_SECONDS
 
     def run(self, command: Callable[[], int]) -> int:
-        """Run *command* until somebody interrupts it; return the exit code.
-
-        Raises:
-            McpgError: An option or a setting makes no sense, or a file is missing, at the first
-                run.
-        """
+        """Run *command* until somebody interrupts it; return the exit code."""
         try:
             files = self._look()
             self._attempt(command, is_first=True)

@@ -203,12 +203,7 @@ def _tool_json(tool: Tool, change: str) -> JsonObject:
 
 
 def _identity(tool: Tool, change: str) -> JsonObject:
-    return {
-        "toolId": tool.id,
-        "sourceId": tool.source_id,
-        "toolName": tool.name,
-        "change": change,
-    }
+    return {"toolId": tool.id, "sourceId": tool.source_id, "toolName": tool.name, "change": change}
 
 
 def _difference_json(one: ToolDifference) -> JsonObject:

@@ -210,10 +210,7 @@ def field_text(value: object) -> str:
 
 
 def _difference(
-    old: ToolDocument,
-    new: ToolDocument,
-    pairs: Mapping[str, str],
-    names: Mapping[str, str],
+    old: ToolDocument, new: ToolDocument, pairs: Mapping[str, str], names: Mapping[str, str]
 ) -> ToolDifference | None:
     """Return how a tool changed, `None` where it did not."""
     if old == new:

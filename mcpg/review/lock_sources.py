@@ -102,11 +102,7 @@ def assembly_changes(lock: ApprovedTools, assembly: Assembly) -> tuple[LockChang
 
 
 def leave_out_unapproved(
-    batch: SourceBatch,
-    read: Sequence[ReadDocument],
-    changes: Iterable[LockChange],
-    *,
-    hides: bool,
+    batch: SourceBatch, read: Sequence[ReadDocument], changes: Iterable[LockChange], *, hides: bool
 ) -> SourceBatch:
     """Return *batch* without what a lock does not approve.
 

@@ -138,11 +138,7 @@ def _format_answer(data: JsonObject, form: str, output: Output) -> str:
 
 
 def _within(result: AskResult, written: Any, most: int) -> AskResult:
-    """Return what of *result* takes at most so many bytes.
-
-    Raises:
-        UsageError: Not even an answer without results does.
-    """
+    """Return what of *result* takes at most so many bytes."""
     found = fit_budget(
         result, lambda one: len(f"{written(one)}\n".encode("utf-8", "replace")), most
     )
@@ -153,11 +149,7 @@ def _within(result: AskResult, written: Any, most: int) -> AskResult:
 
 
 def _pattern(text: str) -> IntentPattern:
-    """Read `INTENT=TEMPLATE`.
-
-    Raises:
-        UsageError: It is nothing of the kind.
-    """
+    """Read `INTENT=TEMPLATE`."""
     intent, sign, template = text.partition("=")
     if not sign:
         message = f"{text[:80]!r} is no pattern of a question"

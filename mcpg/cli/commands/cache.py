@@ -15,6 +15,7 @@ from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, write_listing
@@ -97,11 +98,7 @@ def kept_files(settings: Settings) -> list[CacheFile]:
 
 
 def remove(files: Sequence[CacheFile]) -> None:
-    """Remove *files*, and what killed processes left beside them.
-
-    Raises:
-        OutputError: One cannot be removed.
-    """
+    """Remove *files*, and what killed processes left beside them."""
     for kept in files:
         if kept.kind is CacheKind.TRIPLES:
             for one in own_items(Cache):
@@ -211,12 +208,7 @@ class CacheAction(StrEnum):
 
 What = Annotated[
     list[CacheKind] | None,
-    typer.Option(
-        "--what",
-        metavar="|".join(CacheKind),
-        show_default=False,
-        help="Only caches of this kind. Repeatable.",
-    ),
+    option("--what", "Only caches of this kind. Repeatable.", "|".join(CacheKind)),
 ]
 
 
@@ -229,10 +221,10 @@ def cache(
     output: Output,
     *,
     action: Annotated[
-        CacheAction, typer.Argument(metavar="show|clear", help="List the files, or remove them.")
+        CacheAction, argument("show|clear", "List the files, or remove them.")
     ] = CacheAction.SHOW,
     what: What = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove without confirmation.")] = False,
+    yes: Annotated[bool, option("--yes", "Remove without confirmation.")] = False,
     bundle: options.BundlePaths = None,
     form: options.ListFormat = "text",
 ) -> int:
@@ -271,11 +263,7 @@ def _counted_files(files: Sequence[CacheFile]) -> str:
 
 
 def _agrees(files: Sequence[CacheFile]) -> bool:
-    """Ask the person at the terminal.
-
-    Raises:
-        UsageError: Standard input is not a terminal.
-    """
+    """Ask the person at the terminal."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         raise UsageError(
             "there is no terminal to confirm on", place="clear", remedy="add --yes to remove"

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from mcpg.cli import options
 from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.render import RecordListing, markdown, text, write_listing
@@ -64,61 +63,49 @@ class DiffOptions:
 
     before: Annotated[
         str | None,
-        typer.Argument(
-            metavar="BEFORE",
-            help="The old catalogue: a bundle, folder or manifest. With --base it is left out.",
-            show_default=False,
+        argument(
+            "BEFORE", "The old catalogue: a bundle, folder or manifest. With --base it is left out."
         ),
     ] = None
     after: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="AFTER", help="The new catalogue. [default: the bundle that searches use]"
-        ),
+        str | None, argument("AFTER", "The new catalogue. [default: the bundle that searches use]")
     ] = None
     base: Annotated[
         str | None,
-        typer.Option(
-            "--base",
-            metavar="REVISION",
-            help="Compare with AFTER as it was at this revision of git.",
-        ),
+        option("--base", "Compare with AFTER as it was at this revision of git.", "REVISION"),
     ] = None
     queries: Annotated[
         str | None,
-        typer.Option(
-            "--queries",
-            metavar="FILE",
-            help="File of judged queries to search in both; - reads standard input.",
+        option(
+            "--queries", "File of judged queries to search in both; - reads standard input.", "FILE"
         ),
     ] = None
     sample: Annotated[
         int,
-        typer.Option(
+        option(
             "--sample",
-            metavar="N",
+            "Maximum number of queries made of the texts of the tools; 0 for none.",
+            "N",
             min=0,
-            help="Maximum number of queries made of the texts of the tools; 0 for none.",
         ),
     ] = DEFAULT_SAMPLE
     margin: Annotated[
         float,
-        typer.Option(
+        option(
             "--margin",
-            metavar="SCORE",
+            "Report a score that falls by more, though it stays on one side of 0.35.",
+            "SCORE",
             min=0.0,
             max=1.0,
-            help="Report a score that falls by more, though it stays on one side of 0.35.",
         ),
     ] = DEFAULT_MARGIN
     fail_on: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--fail-on",
-            metavar="KIND[=N]",
-            show_default=False,
-            help=f"Exit 1 on more than N findings, 0 by default, of a kind: {', '.join(GATES)}. "
+            f"Exit 1 on more than N findings, 0 by default, of a kind: {', '.join(GATES)}. "
             "Repeatable, or separated by commas.",
+            "KIND[=N]",
         ),
     ] = None
     strategy: options.StrategyName = None
@@ -127,9 +114,9 @@ class DiffOptions:
     lexicon: options.Lexicon = None
     include_disabled: options.IncludeDisabled = False
     form: options.ListFormat = "text"
-    every: Annotated[
-        bool, typer.Option("--all", help="Show every finding, not the first 20 of a kind.")
-    ] = False
+    every: Annotated[bool, option("--all", "Show every finding, not the first 20 of a kind.")] = (
+        False
+    )
 
 
 def run(output: Output, chosen: DiffOptions) -> int:
@@ -154,10 +141,7 @@ def run(output: Output, chosen: DiffOptions) -> int:
 
 
 def _compare(
-    chosen: DiffOptions,
-    judgements: Judgements | None,
-    limits: Sequence[Limit],
-    output: Output,
+    chosen: DiffOptions, judgements: Judgements | None, limits: Sequence[Limit], output: Output
 ) -> ChangeReport:
     """Load the two catalogues, and search in both."""
     settings = read_settings(
@@ -193,11 +177,7 @@ def _compare(
 
 
 def _name_catalogues(chosen: DiffOptions, settings: Settings) -> tuple[str, str]:
-    """Return what the two catalogues are called; with `--base`, the only one named is the new one.
-
-    Raises:
-        UsageError: Too few or too many are named.
-    """
+    """Return what the catalogues are called; with `--base`, the only one named is the new one."""
     if chosen.base is not None and chosen.after is not None:
         raise UsageError(
             "with a revision the old catalogue is the new one as it was then",
@@ -224,11 +204,7 @@ def _name_catalogues(chosen: DiffOptions, settings: Settings) -> tuple[str, str]
 
 
 def _load_catalogue(path: str, name: str, settings: Settings, output: Output) -> Engine:
-    """Load the catalogue at *path*, that of the argument *name*.
-
-    Raises:
-        McpgError: There is none, or it cannot be used.
-    """
+    """Load the catalogue at *path*, that of the argument *name*."""
     flags = {**settings.flags, "bundle": [path]}
     named = Settings(settings.folder, settings.environment, flags)
     try:
@@ -281,10 +257,6 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
     """Yield the path of a copy of the file or folder at *path* as it was at *revision*.
 
     The copy is in a temporary folder and is removed afterwards.
-
-    Raises:
-        NotFoundError: There is no git, no repository, no such revision, or nothing at *path* then.
-        InputError: What was there is too large, or no plain files.
     """
     place = Path(path).resolve()
     folder = next(one for one in (place, *place.parents) if one.is_dir())
@@ -351,11 +323,7 @@ def _keep_within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
-    """Return what git writes to standard output.
-
-    Raises:
-        NotFoundError: It fails, takes too long, or is not there.
-    """
+    """Return what git writes to standard output."""
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the program is git
             ["git", "-C", str(folder), *arguments],  # noqa: S607 - as the user's path has it

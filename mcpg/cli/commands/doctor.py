@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
-import typer
-
 from mcpg.bundle import assemble
 from mcpg.catalog.catalog import build_catalog
 from mcpg.cli import checks as trials
@@ -18,6 +16,7 @@ from mcpg.cli.checks import Check, Status, check_lock, check_review, failure, ru
 from mcpg.cli.environment import SOURCES
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.options import option
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, write_listing
@@ -75,9 +74,7 @@ class DoctorOptions:
     strategy: options.StrategyName = None
     embed_with: options.EmbedWith = None
     normalize: options.Normalize = None
-    no_sources: Annotated[
-        bool, typer.Option("--no-sources", help="Skip the sources in mcpg.toml.")
-    ] = False
+    no_sources: Annotated[bool, option("--no-sources", "Skip the sources in mcpg.toml.")] = False
     form: options.ListFormat = "text"
 
 

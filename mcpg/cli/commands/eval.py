@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Color, Output, check_place, check_replaceable, write_report
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
@@ -64,9 +63,8 @@ class EvalOptions:
 
     queries: Annotated[
         str,
-        typer.Argument(
-            metavar="QUERIES",
-            help="File of judged queries, as JSON lines or YAML; - reads standard input.",
+        argument(
+            "QUERIES", "File of judged queries, as JSON lines or YAML; - reads standard input."
         ),
     ]
     bundle: options.BundlePaths = None
@@ -78,67 +76,45 @@ class EvalOptions:
     lexicon: options.Lexicon = None
     limit: Annotated[
         int,
-        typer.Option(
-            *("--limit", "-n"),
-            metavar="N",
-            min=1,
-            max=50,
-            help="Maximum number of matches per query, 10 to 50.",
-        ),
+        option("--limit -n", "Maximum number of matches per query, 10 to 50.", "N", min=1, max=50),
     ] = 10
     include_disabled: options.IncludeDisabled = False
     form: options.ListFormat = "text"
     target: Annotated[
-        str,
-        typer.Option(
-            *("--output", "-o"), metavar="FILE", help="The file to write; - is standard output."
-        ),
+        str, option("--output -o", "The file to write; - is standard output.", "FILE")
     ] = STDOUT
     baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline", metavar="FILE", help="JSON report of an earlier run to compare with."
-        ),
+        str | None, option("--baseline", "JSON report of an earlier run to compare with.", "FILE")
     ] = None
     minimum: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--min",
-            metavar="METRIC=VALUE",
-            show_default=False,
-            help="Exit 1 when a metric is below a value, such as ndcg@5=0.8. Repeatable.",
+            "Exit 1 when a metric is below a value, such as ndcg@5=0.8. Repeatable.",
+            "METRIC=VALUE",
         ),
     ] = None
     maximum: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--max",
-            metavar="METRIC=VALUE",
-            show_default=False,
-            help="Exit 1 when a metric is above a value, such as ece=0.1. Repeatable.",
+            "Exit 1 when a metric is above a value, such as ece=0.1. Repeatable.",
+            "METRIC=VALUE",
         ),
     ] = None
     drop: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--max-drop",
-            metavar="[METRIC=]VALUE",
-            show_default=False,
-            help="Exit 1 when a metric, or any ranking metric, drops by more since --baseline. "
+            "Exit 1 when a metric, or any ranking metric, drops by more since --baseline. "
             "Repeatable.",
+            "[METRIC=]VALUE",
         ),
     ] = None
-    worst: Annotated[
-        int,
-        typer.Option("--worst", metavar="N", min=0, help="Number of worst answers to show."),
-    ] = 5
-    every: Annotated[
-        bool, typer.Option("--all", help="Show every query, in the order of the file.")
-    ] = False
-    timings: Annotated[bool, typer.Option("--timings", help="Report search times.")] = False
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 1 on a warning about the queries.")
-    ] = False
+    worst: Annotated[int, option("--worst", "Number of worst answers to show.", "N", min=0)] = 5
+    every: Annotated[bool, option("--all", "Show every query, in the order of the file.")] = False
+    timings: Annotated[bool, option("--timings", "Report search times.")] = False
+    strict: Annotated[bool, option("--strict", "Exit 1 on a warning about the queries.")] = False
     html: options.Html = None
     force: options.Force = False
 
@@ -176,11 +152,7 @@ def run(output: Output, chosen: EvalOptions) -> int:
 
 
 def _read_bounds(chosen: EvalOptions) -> tuple[Bound, ...]:
-    """Read the thresholds.
-
-    Raises:
-        UsageError: A figure is unknown, a value is none, or a drop has nothing to fall from.
-    """
+    """Read the thresholds."""
     if chosen.drop and chosen.baseline is None:
         raise UsageError(
             "there is nothing to have fallen from",
@@ -222,12 +194,7 @@ def _measure(
 
 
 def _check_targets(chosen: EvalOptions) -> None:
-    """Refuse to replace what is no report of `mcpg eval`, and what the run itself needs.
-
-    Raises:
-        OutputError: A file holds something else.
-        UsageError: Two options name one file.
-    """
+    """Refuse to replace what is no report of `mcpg eval`, and what the run itself needs."""
     if chosen.html is not None:
         check_place(chosen.html, force=chosen.force)
         if chosen.target != STDOUT and _is_one_file(chosen.html, chosen.target):
@@ -236,7 +203,7 @@ def _check_targets(chosen: EvalOptions) -> None:
                 place="--html",
                 remedy="name another file",
             )
-    for option, path in (("--output", chosen.target), ("--html", chosen.html)):
+    for name, path in (("--output", chosen.target), ("--html", chosen.html)):
         if (
             chosen.baseline
             and path not in {None, STDOUT}
@@ -245,7 +212,7 @@ def _check_targets(chosen: EvalOptions) -> None:
             raise UsageError(
                 "the baseline cannot be replaced by what is compared with it: the next run would"
                 " find no drop",
-                place=option,
+                place=name,
                 remedy="name another file",
             )
     if chosen.target != STDOUT and not chosen.force:

@@ -10,23 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from mcpg.bundle import (
-    Assembly,
-    Bundle,
-    FolderPlan,
-    apply_plan,
-    generated_documents,
-    plan_folder,
-)
+from mcpg.bundle import Assembly, Bundle, FolderPlan, apply_plan, generated_documents, plan_folder
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli import build, options
 from mcpg.cli.build import BuildCacheSession, BuildSources, PreviousBuild
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import LockGuard
 from mcpg.cli.open_bundle import read_settings
-from mcpg.cli.options import OutputFormat
+from mcpg.cli.options import OutputFormat, option
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import lines_kept
 from mcpg.review.diff import unified_text
@@ -47,15 +38,10 @@ class GenerateOptions:
     """What is written of which sources, and where."""
 
     sources: options.Sources = None
-    target: Annotated[
-        str,
-        typer.Option(*("--output", "-o"), metavar="DIR", help="The folder for the documents."),
-    ]
+    target: Annotated[str, option("--output -o", "The folder for the documents.", "DIR")]
     check: options.Check = False
     diff: options.Diff = False
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove documents of tools that are gone.")
-    ] = False
+    prune: Annotated[bool, option("--prune", "Remove documents of tools that are gone.")] = False
     force: options.Force = False
     strict: options.Strict = False
     allow_missing: options.AllowMissing = False

@@ -11,11 +11,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpg.cli import build, options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_catalog, read_settings
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output, check_replaceable
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.render import text as text_of
@@ -69,47 +68,32 @@ class LearnOptions:
 
     traces: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="TRACES",
-            show_default=False,
-            help="Files of recorded calls or OpenTelemetry spans, one JSON object a line, or files "
+        argument(
+            "TRACES",
+            "Files of recorded calls or OpenTelemetry spans, one JSON object a line, or files "
             "that `mcpg learn` wrote; - reads standard input.",
         ),
     ] = None
     bundle: options.BundlePaths = None
     target: Annotated[
         str | None,
-        typer.Option(
-            *("--output", "-o"),
-            metavar="FILE",
-            show_default=False,
-            help=f"The file to add to. [default: {DEFAULT_OUTPUT}]",
-        ),
+        option("--output -o", f"The file to add to. [default: {DEFAULT_OUTPUT}]", "FILE"),
     ] = None
-    fresh: Annotated[bool, typer.Option("--fresh", help="Replace what was learned before.")] = False
+    fresh: Annotated[bool, option("--fresh", "Replace what was learned before.")] = False
     forget: Annotated[
         list[str] | None,
-        typer.Option(
-            "--forget",
-            metavar="TOOL",
-            help="Remove everything about this tool id. Repeatable.",
-        ),
+        option("--forget", "Remove everything about this tool id. Repeatable.", "TOOL"),
     ] = None
     forget_before: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--forget-before",
-            metavar="DATE",
-            help="Remove sessions that ended before this day, such as 2026-01-31.",
+            "Remove sessions that ended before this day, such as 2026-01-31.",
+            "DATE",
         ),
     ] = None
-    forget_all: Annotated[bool, typer.Option("--forget-all", help="Remove everything.")] = False
-    limit: Annotated[
-        int,
-        typer.Option(
-            *("--limit", "-n"), metavar="N", min=0, help="Maximum number of edges to show."
-        ),
-    ] = 20
+    forget_all: Annotated[bool, option("--forget-all", "Remove everything.")] = False
+    limit: Annotated[int, option("--limit -n", "Maximum number of edges to show.", "N", min=0)] = 20
     check: options.Check = False
     force: options.Force = False
     form: options.ListFormat = "text"
@@ -222,11 +206,7 @@ def _read_traces(
 
 
 def _sum_observed(paths: Sequence[str]) -> tuple[ObservedCalls, list[Diagnostic]]:
-    """Return the sum of the observed files at *paths*, each counted once.
-
-    Raises:
-        SourceError: One is damaged.
-    """
+    """Return the sum of the observed files at *paths*, each counted once."""
     total = NOTHING
     noticed: list[Diagnostic] = []
     seen: set[str] = set()
@@ -259,11 +239,7 @@ def _is_observed(path: str) -> bool:
 def _drop_forgotten(
     observed: ObservedCalls, tools: Iterable[str], known: ToolNames | None
 ) -> ObservedCalls:
-    """Return *observed* without what it has of the *tools*.
-
-    Raises:
-        NotFoundError: A tool is not in it.
-    """
+    """Return *observed* without what it has of the *tools*."""
     names = list_tool_names(observed)
     gone: set[str] = set()
     for tool in tools:

@@ -12,8 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
-
 from mcpg import __version__
 from mcpg.bundle import Assembly, assemble
 from mcpg.cli import options
@@ -21,6 +19,7 @@ from mcpg.cli.build import BuildSources, reduced_gc
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.options import option
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.settings import Settings
@@ -78,38 +77,30 @@ class LintOptions:
     sources: options.Sources = None
     select: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--select",
-            metavar="CODE",
-            help="Check these rules only: codes, their beginnings, or ALL. Repeatable, or with "
-            "commas.",
+            "Check these rules only: codes, their beginnings, or ALL. Repeatable, or with commas.",
+            "CODE",
         ),
     ] = None
     ignore: Annotated[
         list[str] | None,
-        typer.Option(
-            "--ignore",
-            metavar="CODE",
-            help="Do not check these rules. Repeatable, or with commas.",
-        ),
+        option("--ignore", "Do not check these rules. Repeatable, or with commas.", "CODE"),
     ] = None
     fix: Annotated[
-        bool,
-        typer.Option("--fix", help="Fix in the files what can be fixed safely; report the rest."),
+        bool, option("--fix", "Fix in the files what can be fixed safely; report the rest.")
     ] = False
-    diff: Annotated[
-        bool, typer.Option("--diff", help="Write nothing; print what --fix would change.")
-    ] = False
+    diff: Annotated[bool, option("--diff", "Write nothing; print what --fix would change.")] = False
     exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit 0 whatever is found, as before an upload.")
+        bool, option("--exit-zero", "Exit 0 whatever is found, as before an upload.")
     ] = False
     limit: Annotated[
         int,
-        typer.Option(
-            *("--limit", "-n"),
-            metavar="N",
+        option(
+            "--limit -n",
+            "Maximum number of findings in text, markdown and github; 0 for all.",
+            "N",
             min=0,
-            help="Maximum number of findings in text, markdown and github; 0 for all.",
         ),
     ] = 100
     source_id: options.SourceId = None
@@ -118,10 +109,10 @@ class LintOptions:
     watch: options.Watch = False
     form: Annotated[
         Literal["text", "json", "jsonl", "csv", "ids", "markdown", "md", "sarif", "github"],
-        typer.Option(
+        option(
             "--format",
-            metavar="text|json|jsonl|csv|ids|markdown|sarif|github",
-            help="Output format; sarif is SARIF 2.1.0, github annotates files in GitHub Actions.",
+            "Output format; sarif is SARIF 2.1.0, github annotates files in GitHub Actions.",
+            "text|json|jsonl|csv|ids|markdown|sarif|github",
         ),
     ] = "text"
 

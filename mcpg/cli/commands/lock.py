@@ -18,6 +18,7 @@ from mcpg.cli.build import BuildSources, note_failures
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import change_json, lock_path, shown_changes
 from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.options import option
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.terminal import is_terminal
@@ -66,31 +67,24 @@ class LockOptions:
     sources: options.Sources = None
     target: Annotated[
         str | None,
-        typer.Option(
-            *("--output", "-o"),
-            metavar="FILE",
-            show_default=False,
-            help="The lock file. [default: lock.file in mcpg.toml, or mcpg.lock]",
+        option(
+            "--output -o", "The lock file. [default: lock.file in mcpg.toml, or mcpg.lock]", "FILE"
         ),
     ] = None
     check: Annotated[
-        bool,
-        typer.Option("--check", help="Write nothing; exit 1 when a tool is not as approved."),
+        bool, option("--check", "Write nothing; exit 1 when a tool is not as approved.")
     ] = False
     approve: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--approve",
-            metavar="TOOL[@DIGEST]",
-            show_default=False,
-            help="Approve this tool as it is now, or that it is gone; its name, or SOURCE::NAME. "
+            "Approve this tool as it is now, or that it is gone; its name, or SOURCE::NAME. "
             "With a digest, only if it is as an earlier run showed. Repeatable.",
+            "TOOL[@DIGEST]",
         ),
     ] = None
-    approve_all: Annotated[bool, typer.Option("--approve-all", help="Approve every change.")] = (
-        False
-    )
-    yes: Annotated[bool, typer.Option("--yes", help="Approve without confirmation.")] = False
+    approve_all: Annotated[bool, option("--approve-all", "Approve every change.")] = False
+    yes: Annotated[bool, option("--yes", "Approve without confirmation.")] = False
     source_id: options.SourceId = None
     header: options.Header = None
     server_timeout: options.ServerTimeout = None
@@ -285,11 +279,7 @@ def _find_unreviewed(changes: Sequence[LockChange], approved: Iterable[str]) -> 
 
 
 def _parse_approval(argument: str) -> tuple[str, str]:
-    """Return the name and the digest that an *argument* of `--approve` states, "" for none.
-
-    Raises:
-        UsageError: The digest is too short to tell texts apart that a server could choose.
-    """
+    """Return the name and the digest that an *argument* of `--approve` states, "" for none."""
     found = _DIGEST.fullmatch(argument)
     if found is None:
         return argument, ""
@@ -322,11 +312,7 @@ def _format_names(names: Sequence[str]) -> str:
 
 
 def _agrees(changes: Sequence[LockChange]) -> bool:
-    """Ask the person at the terminal.
-
-    Raises:
-        UsageError: Standard input is not a terminal.
-    """
+    """Ask the person at the terminal."""
     if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         raise UsageError(
             "there is no terminal to confirm on",

@@ -11,11 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpg.cli.environment import LOGIN_VARIABLE, login_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, SourceError, UsageError
@@ -40,19 +39,10 @@ mcpg login tracker --no-browser --port 8765       # over ssh -L 8765:127.0.0.1:8
 MORE = "docs/how-to/live-servers.md"
 
 ServerName = Annotated[
-    str,
-    typer.Argument(
-        metavar="SERVER",
-        help="Address of the server, or its name in CONFIG or mcpg.toml.",
-    ),
+    str, argument("SERVER", "Address of the server, or its name in CONFIG or mcpg.toml.")
 ]
 Configuration = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="CONFIG",
-        show_default=False,
-        help="Client configuration that names the server.",
-    ),
+    str | None, argument("CONFIG", "Client configuration that names the server.")
 ]
 
 _LONGEST = 86_400
@@ -65,23 +55,18 @@ def run(
     server: ServerName,
     configuration: Configuration = None,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, in place of opening a browser.")
+        bool, option("--no-browser", "Print the address, in place of opening a browser.")
     ] = False,
-    port: Annotated[
-        int,
-        typer.Option("--port", metavar="N", help="Port of the redirect URI; 0 for any."),
-    ] = 0,
+    port: Annotated[int, option("--port", "Port of the redirect URI; 0 for any.", "N")] = 0,
     timeout: Annotated[
-        float,
-        typer.Option("--timeout", metavar="SECONDS", help="Timeout of the login in seconds."),
+        float, option("--timeout", "Timeout of the login in seconds.", "SECONDS")
     ] = 300.0,
     scope: Annotated[
         str,
-        typer.Option(
+        option(
             "--scope",
-            metavar="SCOPE",
-            show_default=False,
-            help="Scopes to request, with spaces between, in place of those configured.",
+            "Scopes to request, with spaces between, in place of those configured.",
+            "SCOPE",
         ),
     ] = "",
 ) -> int:
@@ -129,11 +114,6 @@ def find_server(name: str, configuration: str | None) -> HttpServer:
         name: Its address, or what it is called.
         configuration: The configuration of a client that names it; `None` for the `[[sources]]` of
             mcpg.toml.
-
-    Raises:
-        NotFoundError: There is none of that name, or no such file.
-        SourceError: It cannot be used, or the file is no configuration.
-        UsageError: It is a program.
     """
     settings = read_settings()
     if configuration is not None:
@@ -179,11 +159,7 @@ def _make_unknown_error(name: str, known: Collection[str], place: str | None) ->
 
 
 def need_login_folder() -> str:
-    """Return the folder of logins.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return the folder of logins."""
     folder = login_folder()
     if folder is None:
         message = "there is no folder for logins"

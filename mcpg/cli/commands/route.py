@@ -283,11 +283,7 @@ def answer_explain(
 
 
 def refuse(given: Mapping[str, object]) -> None:
-    """Refuse what was *given*, by flag, of options that have nothing to do with routing.
-
-    Raises:
-        UsageError: One was given.
-    """
+    """Refuse what was *given*, by flag, of options that have nothing to do with routing."""
     for flag in filter(given.get, given):
         remedy = f"leave {flag} out, or --route"
         raise UsageError("it says nothing about routing", place=flag, remedy=remedy)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.options import argument
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.errors import UsageError
@@ -34,11 +33,8 @@ def run(
     *,
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="CODE",
-            help="A rule by its code or name. [default: list all]",
-            autocompletion=complete_code,
-            show_default=False,
+        argument(
+            "CODE", "A rule by its code or name. [default: list all]", autocompletion=complete_code
         ),
     ] = None,
     form: options.ListFormat = "text",

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Annotated, Any
 
-import typer
-
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.source_settings import settings_schema
@@ -51,10 +50,6 @@ def json_schema(name: str, *, line: bool = False) -> JsonObject:
     Args:
         name: One of `schema_names()`, or the name of its format, such as `mcpg/search/1`.
         line: Whether to return the schema of one line of JSON Lines instead.
-
-    Raises:
-        NotFoundError: No schema has that name.
-        UsageError: The format has no lines.
     """
     schema = _read(_find_stem(name))
     own = schema.pop("$defs", {})
@@ -260,17 +255,14 @@ def run(
     *,
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="A schema by its name or by that of its format, such as mcpg/search/1. [default: "
+        argument(
+            "NAME",
+            "A schema by its name or by that of its format, such as mcpg/search/1. [default: "
             "list them]",
             autocompletion=complete_name,
-            show_default=False,
         ),
     ] = None,
-    line: Annotated[
-        bool, typer.Option("--line", help="Print the schema of one line of JSON Lines.")
-    ] = False,
+    line: Annotated[bool, option("--line", "Print the schema of one line of JSON Lines.")] = False,
     form: options.ListFormat = "text",
 ) -> int:
     """Print the JSON Schema of the output of a command, or of a file.

@@ -119,11 +119,7 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
 
 
 def _read_indexed_card(bundle: IndexedBundle, name: str) -> ToolDetails:
-    """Return the card of the tool called *name* from the index of a bundle.
-
-    Raises:
-        NotFoundError: No tool is called so, or several are.
-    """
+    """Return the card of the tool called *name* from the index of a bundle."""
     number = bundle.find_number(name)
     document = bundle.document(number)
     targets = bundle.target_ids(number)
@@ -137,11 +133,7 @@ def _read_indexed_card(bundle: IndexedBundle, name: str) -> ToolDetails:
 
 
 def _make_card(opened: OpenedBundle, name: str) -> ToolDetails:
-    """Return the card of the tool called *name*: an id, `source::name` or a raw name.
-
-    Raises:
-        NotFoundError: No tool is called so, or several are.
-    """
+    """Return the card of the tool called *name*: an id, `source::name` or a raw name."""
     tool = opened.catalog.find_named(name)
     document = opened.documents.get(tool.id)
     if document is None:

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import typer
-
 from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, read_settings
-from mcpg.cli.options import OutputFormat
+from mcpg.cli.options import OutputFormat, argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.query import uses_lexicon
 from mcpg.cli.render import text as text_of
@@ -46,37 +44,23 @@ class TuneOptions:
 
     queries: Annotated[
         str,
-        typer.Argument(
-            metavar="QUERIES",
-            help="File of judged queries, of which at least 50 have an answer; "
-            "- reads standard input.",
+        argument(
+            "QUERIES",
+            "File of judged queries, of which at least 50 have an answer; - reads standard input.",
         ),
     ]
     bundle: options.BundlePaths = None
     folds: Annotated[
         int,
-        typer.Option(
-            "--folds",
-            metavar="N",
-            min=2,
-            max=20,
-            help="Number of folds of the cross-validation, 2 to 20.",
-        ),
+        option("--folds", "Number of folds of the cross-validation, 2 to 20.", "N", min=2, max=20),
     ] = 5
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the folds.")] = 0
+    seed: Annotated[int, option("--seed", "Seed of the folds.", "N", min=0)] = 0
     lexicon: options.Lexicon = None
     include_disabled: options.IncludeDisabled = False
-    is_dry: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; exit as a real run would.")
-    ] = False
+    is_dry: Annotated[bool, option("--dry-run", "Write nothing; exit as a real run would.")] = False
     target: Annotated[
         str | None,
-        typer.Option(
-            *("--output", "-o"),
-            metavar="FILE",
-            show_default=False,
-            help="The bundle to write. [default: the one that is read]",
-        ),
+        option("--output -o", "The bundle to write. [default: the one that is read]", "FILE"),
     ] = None
     form: options.Format = OutputFormat.TEXT
     force: options.Force = False
@@ -149,11 +133,7 @@ def _find_bundle(settings: Settings, target: str | None) -> str:
 
 
 def _read(path: str) -> Bundle:
-    """Read the bundle that is to carry what is fitted.
-
-    Raises:
-        McpgError: It is none, or damaged.
-    """
+    """Read the bundle that is to carry what is fitted."""
     advice = f"bundle it first: `mcpg bundle {path} -o graph.mdld`"
     if is_folder(path):
         raise InputError("a folder cannot carry a ranking", place=path, remedy=advice)
@@ -166,11 +146,7 @@ def _read(path: str) -> Bundle:
 
 
 def _read_judgements(chosen: TuneOptions, output: Output) -> Judgements:
-    """Read the judged queries, and draw some where there are too many.
-
-    Raises:
-        InputError: One cannot be read.
-    """
+    """Read the judged queries, and draw some where there are too many."""
     given = load_judgements(chosen.queries)
     broken = [one for one in given.diagnostics if one.code == Code.JUDGED_INVALID]
     if broken:
