@@ -56,8 +56,6 @@ class Check:
     """The result of one check.
 
     Attributes:
-        name: What was checked.
-        status: The result.
         message: What was found, in one sentence without a secret.
         remedy: What to do about it, `None` where nothing is to be done.
         details: Values by name in camelCase.

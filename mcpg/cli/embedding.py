@@ -32,10 +32,7 @@ class EmbeddingSetup:
     """How vectors are to be made.
 
     Attributes:
-        provider: Who makes them.
         store: Keeps them between runs, `None` when nothing does.
-        kind: How their numbers are kept in the file.
-        observer: Is told when some are made.
     """
 
     provider: EmbeddingProvider
@@ -61,9 +58,7 @@ class VectorTarget:
     """A bundle whose vectors are wanted.
 
     Attributes:
-        path: Its file.
         key: SHA-256 of its bytes.
-        tools: How many tools it has.
     """
 
     path: str
@@ -89,9 +84,7 @@ class EmbeddingOutcome:
     """What came of it.
 
     Attributes:
-        facts: Members of a report.
         missing: How many tools have no vector.
-        diagnostics: Problems that were survived.
     """
 
     facts: Mapping[str, Any]
@@ -108,12 +101,7 @@ class EmbeddingOutcome:
 
 
 def embedding_by(settings: Settings, kind: str) -> EmbeddingSetup:
-    """Return how vectors are made by the provider that *settings* name, and where they are kept.
-
-    Raises:
-        McpgError: What the provider or the store needs is not there.
-        UsageError: There is no such provider, or none is wanted.
-    """
+    """Return how vectors are made by the provider that *settings* name, and where they are kept."""
     factory = ServiceFactory(settings)
     provider = factory.provider()
     if provider is None:
@@ -129,17 +117,7 @@ def embed(
     embedding: EmbeddingSetup,
     output: Output,
 ) -> EmbeddingOutcome:
-    """Bring the vectors of the bundle *target* up to date, embedding no text that has one already.
-
-    Args:
-        target: The bundle.
-        documents: Gives its documents; asked only when its vectors are not fresh.
-        embedding: How vectors are made.
-        output: Where progress is shown.
-
-    Raises:
-        OutputError: The file of vectors can be written neither beside the bundle nor elsewhere.
-    """
+    """Bring the vectors of the bundle *target* up to date, embedding no text that has one."""
     found = find_vectors(target.places, target.key, target.tools, embedding.provider)
     if found.file and not _faults(found, target, embedding.kind):
         _make_clusters(target, found.file.vectors, output)

@@ -58,11 +58,9 @@ def open_lock(path: str) -> ApprovedTools:
     try:
         return read_lock(path)
     except NotFoundError as fault:
-        raise NotFoundError(
-            "there is no such lock file",
-            place=fault.place,
-            remedy="review the tools, and write it with `mcpg lock`",
-        ) from None
+        message = "there is no such lock file"
+        remedy = "review the tools, and write it with `mcpg lock`"
+        raise NotFoundError(message, place=fault.place, remedy=remedy) from None
 
 
 @dataclass(slots=True)
@@ -70,8 +68,6 @@ class LockGuard:
     """Holds a build to a lock.
 
     Attributes:
-        path: The lock file.
-        lock: What it holds.
         reaction: One of `REACTIONS`.
         changes: The tools that differ, once the sources are read.
     """
@@ -122,10 +118,7 @@ class LockGuard:
     def refuses(self, assembly: Assembly, output: Output, *, allows_missing: bool) -> bool:
         """Show how *assembly* differs from the lock; return whether it must not be used.
 
-        Args:
-            assembly: What was built.
-            output: Where differences are shown.
-            allows_missing: Whether tools may be missing whose sources failed.
+        With *allows_missing*, tools may be missing whose sources failed.
         """
         has_failed = allows_missing and any(map(is_failure, assembly.diagnostics))
         is_refusing = self.reaction == REFUSE

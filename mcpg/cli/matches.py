@@ -57,13 +57,7 @@ def nothing_found_text(min_score: float | None, *, abstain: bool, is_filtered: b
 
 
 class MatchRows:
-    """Lays out lines about matches in the same columns.
-
-    Args:
-        matches: All matches that are to be shown.
-        output: What they are laid out for.
-        shows_score: Whether ranked matches have scores.
-    """
+    """Lays out lines about matches in the same columns."""
 
     def __init__(
         self, matches: Sequence[Match], output: Screen, *, shows_score: bool = True
@@ -161,12 +155,7 @@ def result_text(
 ) -> str:
     """Return *result* in a *form*, a choice of `LIST_FORMAT`.
 
-    Args:
-        result: What was found.
-        form: The form.
-        output: What text is laid out for.
-        loading: Diagnostics of loading, which JSON begins with.
-        schemas: Whether it has input schemas, in the forms `json` and `jsonl`.
+    JSON begins with the diagnostics of *loading*; it and its lines may have input *schemas*.
     """
     if form == "text":
         return search_text(result, output)

@@ -14,7 +14,7 @@ from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
-from mcpg.errors import Code, Diagnostic, McpgError, error
+from mcpg.errors import Code, Diagnostic, McpgError, NotFoundError, error
 from mcpg.files import MAX_BYTES, present_paths
 from mcpg.index.file import add_section, fresh_index
 from mcpg.index.layout import ABSENT, SUMMARY_LENGTH, StaleIndexError
@@ -38,13 +38,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class IndexedBundle:
-    """The index of a bundle.
-
-    Attributes:
-        index: The index.
-        path: The bundle.
-        diagnostics: What reading the bundle noticed.
-    """
+    """The index of a bundle."""
 
     index: Index
     path: str
@@ -75,11 +69,7 @@ class IndexedBundle:
         ]
 
     def find_number(self, name: str) -> int:
-        """Return the number of the one tool that *name* means, as `Catalog.named` finds it.
-
-        Raises:
-            NotFoundError: No tool is called so, or several are.
-        """
+        """Return the number of the one tool that *name* means, as `Catalog.named` finds it."""
         number = self.index.find_tool(name.strip().casefold())
         if number != ABSENT:
             return number
@@ -163,10 +153,6 @@ class OpenedBundle:
     """The tools, and of the graph as much as could be had.
 
     Attributes:
-        catalog: The tools.
-        documents: Documents by tool id.
-        texts: Text of each document by path.
-        diagnostics: What loading noticed.
         bundled: Paths of the documents that were read from bundles.
     """
 
@@ -201,13 +187,7 @@ def read_settings(**flags: Any) -> Settings:
 
 
 def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -> Engine:
-    """Load what the settings name.
-
-    Args:
-        settings: The settings.
-        output: Where progress is shown.
-        is_cached: Whether searches may be answered from a cache.
-    """
+    """Load what the settings name."""
     from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - lists of tools need none
     from mcpg.engine.loading import load  # noqa: PLC0415 - as above
 
@@ -220,6 +200,17 @@ def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -
     return engine
 
 
+def open_other(
+    path: str, place: str, settings: Settings, output: Output, *, is_cached: bool = True
+) -> Engine:
+    """Load the catalogue at *path*, which the option or argument *place* names."""
+    other = Settings(settings.folder, settings.environment, {**settings.flags, "bundle": [path]})
+    try:
+        return open_engine(other, output, is_cached=is_cached)
+    except NotFoundError as fault:
+        raise NotFoundError(fault.message, place=place, remedy=fault.remedy) from fault
+
+
 def open_catalog(
     settings: Settings, output: Output = Output(quiet=True), *, texts: bool = False
 ) -> OpenedBundle:
@@ -227,12 +218,7 @@ def open_catalog(
 
     The fresh index of a bundle is read in place of the bundle, once it is known what there is to
     report about the bundle. Where the graph cannot be made, the tools of manifests are returned
-    alone, with a diagnostic.
-
-    Args:
-        settings: The settings.
-        output: Where progress is shown.
-        texts: Whether the texts of documents are needed, which an index lacks.
+    alone, with a diagnostic. An index lacks the *texts* of documents.
     """
     paths = find_bundle_paths(settings, output)
     if not texts and (opened := from_index(paths, _list_indexed)) is not None:

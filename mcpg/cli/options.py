@@ -21,6 +21,7 @@ from mcpg.cli import parameters
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import COMMON, LIST_FORMAT, CommandParameter, make_output
 from mcpg.cli.terminal import Screen, cut, either, is_terminal, one_line
+from mcpg.errors import UsageError
 from mcpg.search.results import FUSIONS
 from mcpg.text.library_errors import pydantic_expected
 from mcpg.text.suggestions import suggest
@@ -207,11 +208,7 @@ def command_path(fault: Any) -> str:
 
 
 def usage_words(fault: Any) -> tuple[str, str]:
-    """Return what is wrong with a command line, and the remedy.
-
-    Args:
-        fault: A usage error of Typer.
-    """
+    """Return what is wrong with a command line, and the remedy."""
     see_help = f"see `{command_path(fault)} --help`"
     if hasattr(fault, "possibilities"):
         known = [one for it in fault.ctx.command.params for one in (*it.opts, *it.secondary_opts)]
@@ -481,14 +478,9 @@ def command(
     """Register a function as the command *name* and add the common options.
 
     The function takes an `Output` first and returns an exit code; its docstring is the help. Where
-    it takes a dataclass besides, the fields of that are the options.
-
-    Args:
-        app: Where it is registered.
-        name: Name of the command.
-        examples: Calls of it, one a line.
-        more: The page of the documentation that has more about it.
-        table: What it takes, in the order of help; without it, what its annotations declare.
+    it takes a dataclass besides, the fields of that are the options. *examples* are calls of it,
+    one a line, *more* is the page of the documentation that has more about it, and *table* what it
+    takes in the order of help; without that, what its annotations declare.
     """
 
     def register(function: Callable[..., int]) -> Callable[..., int]:
@@ -546,6 +538,13 @@ def keyword(parameter: CommandParameter) -> inspect.Parameter:
         default=inspect.Parameter.empty if parameter.is_required else parameter.default,
         annotation=Annotated[kind, make_annotation(parameter)],
     )
+
+
+def confirm(question: str, place: str, remedy: str) -> bool:
+    """Ask the person at the terminal; where there is none, *remedy* says what to do instead."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        raise UsageError("there is no terminal to confirm on", place=place, remedy=remedy)
+    return typer.confirm(question, err=True)
 
 
 class HelpfulGroup(_ShowsHelp, TyperGroup):

@@ -107,12 +107,7 @@ class ServiceFactory:
         return bool(self._value("telemetry.enabled", default=False))
 
     def arguments(self) -> dict[str, Any]:
-        """Return what `mcpg.load` is to be given, by name of the argument.
-
-        Raises:
-            UsageError: A setting makes no sense, or something it needs is not set.
-            McpgError: Something that is set cannot be had.
-        """
+        """Return what `mcpg.load` is to be given, by name of the argument."""
         given: dict[str, Any] = {"embeddings": None}
         if self.needs_vectors:
             given |= {"embeddings": self.embedder(), "store": self.store()}
@@ -128,11 +123,7 @@ class ServiceFactory:
         return given
 
     def embedder(self) -> EmbeddingProvider | str | None:
-        """Return the embedding provider, or the name of one that is made when it is needed.
-
-        Raises:
-            UsageError: An endpoint is asked for, and something it needs is not set.
-        """
+        """Return the embedding provider, or the name of one that is made when it is needed."""
         found = self._settings.find("embeddings.with")
         spec = str(found.value).strip() if found else LOCAL
         kind, _, model = spec.partition(":")
@@ -141,12 +132,7 @@ class ServiceFactory:
         return self._endpoint_embedder(model, found) if kind == _ENDPOINT else spec
 
     def provider(self) -> EmbeddingProvider | None:
-        """Return the embedding provider, made.
-
-        Raises:
-            UsageError: There is no such provider, or something it needs is not set.
-            EmbeddingError: A package that the provider needs is not installed.
-        """
+        """Return the embedding provider, made."""
         embedder = self.embedder()
         if embedder is None:
             return None
@@ -160,11 +146,7 @@ class ServiceFactory:
         return provider_of(embedder)
 
     def store(self) -> EmbeddingStore | None:
-        """Return the vector store: a file in the cache folder, unless set otherwise.
-
-        Raises:
-            UsageError: There is no database.
-        """
+        """Return the vector store: a file in the cache folder, unless set otherwise."""
         kind = self._value("store.kind", default="sqlite")
         if kind == "memory":
             from mcpg.embeddings.provider import MemoryStore  # noqa: PLC0415 - as above
@@ -183,11 +165,7 @@ class ServiceFactory:
         return named or (os.path.join(folder, STORE_FILE) if folder else None)  # noqa: PTH118
 
     def cache(self) -> SearchCache | None:
-        """Return the search cache: nothing, unless set otherwise.
-
-        Raises:
-            UsageError: A bound makes no sense, or there is no database.
-        """
+        """Return the search cache: nothing, unless set otherwise."""
         kind = self._value("cache.kind", default=NONE)
         if kind == NONE:
             return None
@@ -201,11 +179,7 @@ class ServiceFactory:
         return MemoryCache(**given)
 
     def normalizer(self) -> Normalizer | None:
-        """Return the query rewriter, `None` where no model is set.
-
-        Raises:
-            UsageError: A model is set, and something it needs is not.
-        """
+        """Return the query rewriter, `None` where no model is set."""
         model = self._value("normalization.model")
         if model is None:
             return None
@@ -237,11 +211,9 @@ class ServiceFactory:
 
     def _endpoint_embedder(self, model: str, found: Setting | None) -> EmbeddingProvider:
         if not model:
-            raise UsageError(
-                f"{_ENDPOINT!r} names no model",
-                place=found.origin if found else None,
-                remedy=f"say which, as in {_ENDPOINT}:text-embedding-3-small",
-            )
+            message = f"{_ENDPOINT!r} names no model"
+            remedy = f"say which, as in {_ENDPOINT}:text-embedding-3-small"
+            raise UsageError(message, place=found.origin if found else None, remedy=remedy)
         from mcpg.embeddings.http import BUDGET, HttpEmbeddings  # noqa: PLC0415 - as above
 
         url, key = self._address("embeddings.url")

@@ -437,7 +437,6 @@ class RecordListing:
         records: The members of the list in the JSON of the command, in order.
         members: Names of the members of a record that are columns of CSV; a dotted name leads
             into an object.
-        identity: Name of the member that identifies a record.
         table: The list for people, or what makes it.
     """
 

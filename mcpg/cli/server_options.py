@@ -19,9 +19,7 @@ class ServerOptions:
     """The options that concern servers.
 
     Attributes:
-        hosts: The servers that the command line names by an address.
         asked: Whether a server was queried, so that the sources may differ at the next run.
-        seconds: Timeout of each server in seconds, `None` for the default.
     """
 
     def __init__(
@@ -32,29 +30,18 @@ class ServerOptions:
         *,
         takes_document: bool = False,
     ) -> None:
-        """Check the options.
-
-        Args:
-            sources: The sources that the command line names.
-            headers: Headers, as `NAME: VALUE`.
-            seconds: Timeout of each server.
-            takes_document: Whether headers may be for a source without an address.
-        """
+        """Check the options."""
         self.asked = False
         self.hosts = frozenset(one.split("/")[2] for one in sources if _ADDRESS.match(one))
         if headers and len(self.hosts) != 1 and (self.hosts or not takes_document):
-            raise UsageError(
-                "headers need exactly one server that they are sent to",
-                place="--header",
-                remedy="name one https://HOST/PATH, or write several servers into a configuration",
-            )
+            message = "headers need exactly one server that they are sent to"
+            remedy = "name one https://HOST/PATH, or write several servers into a configuration"
+            raise UsageError(message, place="--header", remedy=remedy)
         self._headers = _headers(headers or ())
         if seconds is not None and not 0 < seconds <= MAX_TIMEOUT:
-            raise UsageError(
-                f"{seconds:g} is not a valid timeout",
-                place="--server-timeout",
-                remedy=f"use seconds above 0, up to {MAX_TIMEOUT}",
-            )
+            message = f"{seconds:g} is not a valid timeout"
+            remedy = f"use seconds above 0, up to {MAX_TIMEOUT}"
+            raise UsageError(message, place="--server-timeout", remedy=remedy)
         self.seconds = seconds
 
     def live(self, tell: Callable[[int, int], None] | None = None) -> Live:
@@ -72,9 +59,6 @@ class ServerOptions:
 def _headers(headers: Sequence[str]) -> dict[str, str]:
     found = [_HEADER.fullmatch(header) for header in headers]
     if None in found:
-        raise UsageError(
-            "invalid header",
-            place="--header",
-            remedy="write 'Name: value'; its value is not shown here",
-        )
+        remedy = "write 'Name: value'; its value is not shown here"
+        raise UsageError("invalid header", place="--header", remedy=remedy)
     return {one[1]: one[2].strip() for one in found if one is not None}

@@ -67,8 +67,6 @@ class Settings:
     """All settings; precedence: option, environment, `mcpg.toml`, `pyproject.toml`.
 
     Attributes:
-        folder: The working folder.
-        environment: Environment variables.
         flags: Values of the options that were given, by parameter.
     """
 
@@ -105,11 +103,6 @@ class Settings:
         """Return the bundles, folders or manifests to work on; an option may name several.
 
         Of several, some may be missing.
-
-        Raises:
-            NotFoundError: None is named and none is found, or none of those named exists.
-            UsageError: See `find`.
-            InputError: See `find`.
         """
         named = self.find("bundle")
         if named is None:
@@ -124,11 +117,9 @@ class Settings:
         paths = [named.value] if isinstance(named.value, str) else named.value
         if not any(map(exists, paths)):
             names = either([repr(path) for path in paths])
-            raise NotFoundError(
-                f"there is no bundle, folder or manifest called {names}",
-                place=named.origin,
-                remedy="check the path, or make the bundle with `mcpg bundle SOURCE... -o FILE`",
-            )
+            message = f"there is no bundle, folder or manifest called {names}"
+            remedy = "check the path, or make the bundle with `mcpg bundle SOURCE... -o FILE`"
+            raise NotFoundError(message, place=named.origin, remedy=remedy)
         return tuple(Setting(path, named.origin) for path in paths)
 
     @property
@@ -166,11 +157,9 @@ class Settings:
             if hasattr(os, "geteuid"):
                 trusted = {0, os.geteuid(), Path(self.folder).stat().st_uid}
                 if Path(file.path).stat().st_uid not in trusted:
-                    raise UsageError(
-                        "belongs to another user, and its sources may start programs",
-                        place=f"{file.path}: {SOURCES}",
-                        remedy="name the sources on the command line, or copy the file",
-                    )
+                    message = "belongs to another user, and its sources may start programs"
+                    remedy = "name the sources on the command line, or copy the file"
+                    raise UsageError(message, place=f"{file.path}: {SOURCES}", remedy=remedy)
             from mcpg.cli.source_settings import read_entries  # noqa: PLC0415 - pydantic
 
             fail = partial(file.error, at=(SOURCES,))
@@ -216,8 +205,6 @@ class ConfigFile:
     """A configuration file that was read.
 
     Attributes:
-        path: The file.
-        text: Its content.
         above: The keys of the table that holds the settings, none for the whole file.
         values: Settings by name; paths begin with the file's folder.
         sources: Value of `sources`, not yet checked, so that a mistake in it only stops what uses
@@ -243,12 +230,7 @@ class ConfigFile:
 
 
 def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
-    """Return the settings in the table *above* of a file, `None` where it has no such table.
-
-    Raises:
-        InputError: The file is not TOML.
-        UsageError: A key is unknown, or its value is invalid.
-    """
+    """Return the settings in the table *above* of a file, `None` where it has no such table."""
     try:
         text = read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as fault:

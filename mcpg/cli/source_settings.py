@@ -308,12 +308,7 @@ _HEADING = f"write [[{SOURCES}]] before each source, and its keys below"
 
 
 def check_sources(values: Any, fail: Callable[..., McpgError]) -> tuple[SourceTable, ...]:
-    """Return the entries of `[[sources]]`.
-
-    Args:
-        values: What the file holds under that key.
-        fail: As for `check_settings`.
-    """
+    """Return the entries of `[[sources]]`."""
     if not isinstance(values, list):
         raise fail(f"{SOURCES!r} is {type_name(values)}", _HEADING)
     entries: list[SourceTable] = []
@@ -379,8 +374,6 @@ class ConfiguredSource:
 
     Attributes:
         name: Its id, or a name derived from what it is; unique among the entries.
-        entry: What the file says.
-        file: The file.
     """
 
     name: str
@@ -412,11 +405,7 @@ class ConfiguredSource:
         return self.entry.model_dump(exclude_unset=True, exclude={*SourceTable.model_fields})
 
     def server(self, environ: Mapping[str, str]) -> Server:
-        """Return the server, with variables expanded from *environ*.
-
-        Raises:
-            SourceError: A variable is not set, or the expanded entry is invalid.
-        """
+        """Return the server, with variables expanded from *environ*."""
         kind = "http" if isinstance(self.entry, UrlSource) else "stdio"
         members: dict[str, Any] = {"transport": kind, **self._own}
         oauth = members.get("oauth", {})
@@ -484,15 +473,7 @@ def open_entries(
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Return the sources of *entries*, and diagnostics of those that are disabled or unusable.
 
-    Args:
-        entries: The entries.
-        live: The environment from which variables are expanded.
-        source_id: Source id of all tools; takes precedence over that of the entries.
-        timeout: Timeout of each server in seconds; takes precedence over that of the entries.
-
-    Raises:
-        NotFoundError: A path does not exist.
-        SourceError: A file does not contain tools.
+    *source_id* and *timeout*, in seconds, take precedence over those of the entries.
     """
     opening = SourceCollector(live)
     for one in entries:

@@ -29,11 +29,7 @@ _SEVERITY_STYLES = {"info": "cyan", "warning": "yellow", "error": "red"}
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """Formats text for the streams of this process.
-
-    Attributes:
-        color: When to colour.
-    """
+    """Formats text for the streams of this process."""
 
     color: str = AUTO
 

@@ -39,12 +39,7 @@ GATES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many findings of a kind are accepted.
-
-    Attributes:
-        kind: A key of `GATES`.
-        most: The most that pass.
-    """
+    """How many findings of a kind are accepted."""
 
     kind: str
     most: int = 0
@@ -62,12 +57,7 @@ class LimitGate:
 
 @dataclass(frozen=True, slots=True)
 class CatalogSide:
-    """One of the two catalogues.
-
-    Attributes:
-        path: Where it was read from.
-        tools: How many tools it has.
-    """
+    """One of the two catalogues."""
 
     path: str
     tools: int
@@ -78,10 +68,6 @@ class ChangeReport:
     """A change of a catalogue.
 
     Attributes:
-        before: The old catalogue.
-        after: The new one.
-        diff: What changed.
-        impact: What it means to searches.
         gates: The limits that were asked for.
         diagnostics: What reading and searching noticed.
     """
@@ -175,17 +161,11 @@ def _parse_limit(text: str) -> Limit:
     if name not in GATES:
         near = suggest(name, GATES)
         advice = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(
-            f"no kind of finding is called {kind.strip()[:40]!r}",
-            place="--fail-on",
-            remedy=f"{advice}known: {', '.join(GATES)}",
-        )
+        message = f"no kind of finding is called {kind.strip()[:40]!r}"
+        raise UsageError(message, place="--fail-on", remedy=f"{advice}known: {', '.join(GATES)}")
     if sign and not (number.strip().isascii() and number.strip().isdecimal()):
-        raise UsageError(
-            f"{number.strip()[:40]!r} is not a number of findings",
-            place="--fail-on",
-            remedy=f"write it as {name}=3",
-        )
+        message = f"{number.strip()[:40]!r} is not a number of findings"
+        raise UsageError(message, place="--fail-on", remedy=f"write it as {name}=3")
     return Limit(name, int(number) if sign else 0)
 
 

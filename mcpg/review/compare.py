@@ -53,9 +53,7 @@ class ToolChange:
     Attributes:
         tool_id: Its id in the second catalogue, or in the first where the second has it not.
         status_then: How it stands in the first: `RANKED`, `UNRANKED`, `DISABLED` or `ABSENT`.
-        status_now: How it stands in the second.
         then: Why it stands there in the first, `None` unless ranked.
-        now: Why it stands there in the second, `None` unless ranked.
         features: What moved its fused score, the greatest change first; of tools ranked in both.
         terms: What moved its lexical part, the greatest change first; of tools ranked in both.
     """
@@ -89,11 +87,8 @@ class RankingComparison:
 
     Attributes:
         then: The explanation from the first catalogue, with all that is ranked.
-        now: The explanation from the second.
         tools: The tools among the first few of either, in the second's order, then the first's.
         words: The words that became something else, or are found in another number of tools.
-        only_then: Ids of the tools that are in the first alone.
-        only_now: Ids of the tools that are in the second alone.
     """
 
     then: Explanation
@@ -113,9 +108,6 @@ def compare(
 
     Tools among the first *limit* of either are compared; *asked* is what else `Engine.explain`
     takes.
-
-    Raises:
-        UsageError: See `Engine.explain`.
     """
     before = then.explain(query, limit=MAX_LIMIT, **asked)
     after = now.explain(query, limit=MAX_LIMIT, **asked)

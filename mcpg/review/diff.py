@@ -40,7 +40,6 @@ class FieldDifference:
     Attributes:
         name: The field, such as `description` or `hints.keywords`.
         before: What it was, "" or `()` for nothing.
-        after: What it is.
         is_riskier: Whether a client may have to ask before calls that it did not ask for before.
     """
 
@@ -87,11 +86,7 @@ class ToolDifference:
     """A tool of both catalogues that is not the same in them.
 
     Attributes:
-        before: The tool as it was.
-        after: The tool as it is.
         fields: The fields that differ, schemas aside.
-        input: Changes of the schema of its arguments.
-        output: Changes of the schema of its results.
         relations: Relations that it gained or lost.
     """
 
@@ -329,8 +324,6 @@ class BundleDiff:
 
     Attributes:
         added: Tools of the new one only, as `source::name`, sorted.
-        removed: Tools of the old one only.
-        changed: Tools of both that differ.
         extension: Names of members under `mcpg` that differ, such as a calibration.
     """
 
@@ -355,12 +348,7 @@ class _ComparedDocument:
 
 
 def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
-    """Compare two bundles tool by tool; those with one URI are the same tool.
-
-    Args:
-        old: The former bundle.
-        new: The present one.
-    """
+    """Compare two bundles tool by tool; those with one URI are the same tool."""
     before, after = (
         {source.canonical_uri or source.path: _read_entry(source) for source in bundle.documents}
         for bundle in (old, new)
@@ -384,12 +372,8 @@ def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
 def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
     """Show the changed lines of every document, as `git diff` does; "" when none changed.
 
-    A schema of a generated section that a bundle has on one line is shown indented.
-
-    Args:
-        old: The former documents.
-        new: The present ones.
-        are_folders: Whether both are of folders, which have no such schemas.
+    A schema of a generated section that a bundle has on one line is shown indented; folders have
+    no such schemas.
     """
     before = {document.path: document.content for document in old.documents}
     after = {document.path: document.content for document in new.documents}

@@ -48,10 +48,7 @@ class ImpactQuery:
     """A query for both catalogues: a judged one, or a text that a tool should be found by.
 
     Attributes:
-        text: The query, on one line.
-        origin: Where it comes from.
         tools: Ids of the tools that should be found, as in `QueryImpact`.
-        id: Its id in the judged file.
         is_former: See `QueryImpact`.
         context: Ids of the tools in use, in the old catalogue and in the new one.
     """
@@ -129,12 +126,6 @@ def sample_wordings(
     Half of them are texts of changed tools, as far as there are so many. The others follow by how
     much of what they say changed tools say now and did not say before, and those with nothing of it
     in an order that depends on their text alone: a uniform sample, and the same one every time.
-
-    Args:
-        wordings: All of them.
-        most: The most that are returned.
-        changed: Ids of the tools that changed.
-        words: The stems that changed tools gained, with their weights.
     """
     if len(wordings) <= most:
         return tuple(wordings)
@@ -156,12 +147,7 @@ def sample_wordings(
 def gained_words(
     pairs: Iterable[tuple[Tool | None, Tool]], tools: Sequence[Tool]
 ) -> dict[str, float]:
-    """Return the stems that tools say now and did not say before, with their idf in *tools*.
-
-    Args:
-        pairs: Changed tools as they were, `None` for new ones, and as they are.
-        tools: All tools of the catalogue.
-    """
+    """Return the stems that tools say now and did not say before, with their idf in *tools*."""
     gained = {
         word
         for before, after in pairs
@@ -230,11 +216,8 @@ class RankChange:
     """Why a tool moved for a query.
 
     Attributes:
-        tool: Its id.
         rank_before: Its rank before, `None` where it is not among the first ten.
-        rank_after: Its rank now.
         words: Words of the query by which its score changed, the greatest change first.
-        features: Features of the ranking by which it changed, likewise.
     """
 
     tool: str
@@ -251,20 +234,14 @@ class QueryImpact:
     Tools are named by their ids in the new catalogue, or the old one where they are gone.
 
     Attributes:
-        query: The query.
-        origin: Where it comes from.
         id: Its id in the judged file, "" for a derived query.
         tools: The tools that should be found; none where nothing should be.
         is_former: Whether only the old catalogue has it, of a tool that was reworded.
         effects: What became of it.
         first_before: The first match before, "" for none.
-        first_after: The first match now.
         rank_before: The best rank of the tools that should be found, `None` beyond the first ten.
-        rank_after: The same now.
         score_before: The score of that tool, or of the first match where no tool should be found.
-        score_after: The same now.
         lost: The tool that lost its rank, and why; `None` where none did.
-        won: The tool that took it.
     """
 
     query: str
@@ -350,6 +327,8 @@ class _FirstMatches:
 class ImpactStudy:
     """Compares what two catalogues find.
 
+    A score counts that falls by more than *margin*; *searching* is what else `Engine.search` takes.
+
     Attributes:
         diff: What changed between them.
         diagnostics: What reading the judged queries noticed.
@@ -364,15 +343,6 @@ class ImpactStudy:
         strategy: str = Strategy.GRAPH,
         **searching: Any,
     ) -> None:
-        """Compare the two catalogues, without a search yet.
-
-        Args:
-            before: Searches the old one.
-            after: Searches the new one.
-            margin: The least fall of a score that counts.
-            strategy: How to rank.
-            searching: What else `Engine.search` takes, for every search.
-        """
         self._before, self._after = before, after
         self._then, self._now = before.documents, after.documents
         self._margin = margin
@@ -393,11 +363,6 @@ class ImpactStudy:
         tell: Callable[[int, int], None] = lambda *_: None,
     ) -> Impact:
         """Search both catalogues and return what changed.
-
-        Args:
-            judgements: Judged queries, if there are any.
-            sample: The most queries that are derived from the catalogues.
-            tell: Is told how many searches of how many are done.
 
         Raises:
             InputError: The judged queries name tools, and none that a catalogue has.

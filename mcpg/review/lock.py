@@ -111,11 +111,7 @@ class ToolStatement:
 
 @dataclass(frozen=True, slots=True)
 class ApprovedTools:
-    """Tools that people have approved.
-
-    Attributes:
-        statements: What was approved of each tool, sorted by source and name.
-    """
+    """Tools that people have approved."""
 
     statements: tuple[ToolStatement, ...] = ()
 
@@ -141,7 +137,6 @@ class LockChange:
     """A tool that differs from a lock.
 
     Attributes:
-        kind: How it differs.
         before: What was approved; `None` for a new tool.
         after: What its source states now; `None` for a missing one.
         parts: The parts that differ, of a changed tool.
@@ -528,11 +523,9 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
         one = _read_statement(entry, f"{place}: tools[{number}]")
         first = numbered.setdefault(one.key, number)
         if first != number:
-            raise InputError(
-                f"{one.name[:_SHOWN]!r} stands in tools[{first}] and in tools[{number}]",
-                place=place,
-                remedy="keep one of them, and run `mcpg lock --check`",
-            )
+            message = f"{one.name[:_SHOWN]!r} stands in tools[{first}] and in tools[{number}]"
+            remedy = "keep one of them, and run `mcpg lock --check`"
+            raise InputError(message, place=place, remedy=remedy)
         statements.append(one)
     return ApprovedTools(tuple(sorted(statements, key=lambda one: one.key)))
 

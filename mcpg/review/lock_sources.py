@@ -104,13 +104,10 @@ def assembly_changes(lock: ApprovedTools, assembly: Assembly) -> tuple[LockChang
 def leave_out_unapproved(
     batch: SourceBatch, read: Sequence[ReadDocument], changes: Iterable[LockChange], *, hides: bool
 ) -> SourceBatch:
-    """Return *batch* without what a lock does not approve.
+    """Return *batch* without what a lock does not approve: new tools, by its *changes*.
 
-    Args:
-        batch: What the sources hold.
-        read: The documents of tools that were read from it.
-        changes: How its tools differ from the lock; new ones are left out.
-        hides: Whether changed tools are left out as well, rather than described as approved.
+    Changed ones are left out as well if it *hides*, rather than described as approved. *read* are
+    the documents of tools that were read from the batch.
     """
     changes = tuple(changes)
     approved: dict[Key, ToolStatement] = {}
@@ -223,22 +220,14 @@ class ToolLock:
 
     def __post_init__(self) -> None:
         if self.on_change not in (OnChange.WARN, OnChange.HIDE):
-            raise UsageError(
-                f"unknown value {self.on_change!r}",
-                remedy="use 'warn' or 'hide': a lock approves what is to be accepted",
-            )
+            remedy = "use 'warn' or 'hide': a lock approves what is to be accepted"
+            raise UsageError(f"unknown value {self.on_change!r}", remedy=remedy)
 
     @classmethod
     def read(
         cls, path: str | PathLike[str], on_change: OnChange | Literal["warn", "hide"] = "warn"
     ) -> ToolLock:
-        """Read the lock file at *path*.
-
-        Raises:
-            NotFoundError: There is no such file.
-            InputError: It is no valid lock.
-            UsageError: See `ToolLock`.
-        """
+        """Read the lock file at *path*."""
         return cls(read_lock(path), text_of_path(fspath(path)), on_change)
 
 
@@ -304,14 +293,7 @@ class _ChangedTool:
 def review_tools(
     reviewed: ReviewedGraph, live: Sequence[Tool], on_change: OnChange, place: str
 ) -> ReviewOutcome:
-    """Compare *live* tools with the reviewed ones.
-
-    Args:
-        reviewed: The reviewed graph alone.
-        live: The tools as their sources define them now.
-        on_change: What becomes of those that differ.
-        place: Where the graph is, for messages.
-    """
+    """Compare *live* tools with the reviewed ones."""
     unknown = {tool.key: tool for tool in live if not reviewed.definitions.get(tool.key)}
     changed = _find_changed(reviewed.definitions, live)
     report = [_report(one, on_change, place) for one in changed.values()]
@@ -366,10 +348,7 @@ def review_locked_tools(
 ) -> ReviewOutcome:
     """Return what becomes of tools that differ from *lock*.
 
-    Args:
-        changes: How they differ.
-        lock: The lock.
-        responding: Ids of the sources that have tools now; what others have is not known.
+    What sources have that are not *responding* is not known.
     """
     hides = lock.on_change == OnChange.HIDE
     changes = [

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
-from mcpg.cli.options import argument, option
+from mcpg.cli.options import argument, confirm, option
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import is_terminal
-from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
+from mcpg.errors import NotFoundError, OutputError, os_reason
 from mcpg.files import remove_leftovers
 from mcpg.plugins.hooks import Cache
 from mcpg.plugins.registry import load_reference, own_items
@@ -76,8 +72,6 @@ class CacheFile:
     """One file, or the folder of a graph.
 
     Attributes:
-        kind: What it is for.
-        path: Where it lies.
         size: How many bytes it takes, with what belongs to it.
     """
 
@@ -212,12 +206,10 @@ What = Annotated[
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "cache", examples=EXAMPLES, more="docs/reference/index-file.md")(cache)
+MORE = "docs/reference/index-file.md"
 
 
-def cache(
+def run(
     output: Output,
     *,
     action: Annotated[
@@ -242,30 +234,19 @@ def cache(
         )
         columns = (Column("kind"), Column("size", is_number=True), Column("path"))
         table = Table("Files", columns, rows, has_heads=True, wraps=True)
-        files = [_file_json(one) for one in chosen]
-        listing = RecordListing(files, ("kind", "path", "bytes"), "path", table)
+        records = [_file_json(one) for one in chosen]
+        listing = RecordListing(records, ("kind", "path", "bytes"), "path", table)
         write_listing(listing, form, output)
         if not chosen:
             output.note("there are no caches")
-    if is_clearing and (yes or _agrees(chosen)):
+    size = shown_size(sum(one.size for one in chosen))
+    files = f"{format_count(len(chosen), 'file')}, {size}"
+    if is_clearing and (yes or confirm(f"Remove {files}?", "clear", "add --yes to remove")):
         remove(chosen)
-        output.note(f"removed {_counted_files(chosen)}")
+        output.note(f"removed {files}")
     elif is_clearing:
         is_clearing = False
         output.note("nothing is removed")
     if form == "json":
         output.json(cache_json(chosen, removed=is_clearing))
     return ExitCode.DONE
-
-
-def _counted_files(files: Sequence[CacheFile]) -> str:
-    return f"{format_count(len(files), 'file')}, {shown_size(sum(kept.size for kept in files))}"
-
-
-def _agrees(files: Sequence[CacheFile]) -> bool:
-    """Ask the person at the terminal."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise UsageError(
-            "there is no terminal to confirm on", place="clear", remedy="add --yes to remove"
-        )
-    return typer.confirm(f"Remove {_counted_files(files)}?", err=True)

@@ -16,13 +16,12 @@ from typing import Annotated, Any
 from mcpg.cli import options
 from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
+from mcpg.cli.open_bundle import load_judgements, open_other, read_settings
 from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.render import RecordListing, markdown, text, write_listing
 from mcpg.cli.settings import Settings
-from mcpg.engine import Engine
 from mcpg.errors import InputError, NotFoundError, UsageError
 from mcpg.evaluation.judged import Judgements
 from mcpg.files import MAX_BYTES
@@ -133,10 +132,8 @@ def run(output: Output, chosen: DiffOptions) -> int:
     _write(change_report_json(report), chosen, output)
     failed = [gate for gate in report.gates if not gate.passed]
     for gate in failed:
-        output.error(
-            f"{gate.found:,} found, at most {gate.most:,} accepted: {GATES[gate.kind]}",
-            place=f"--fail-on {gate.kind}",
-        )
+        message = f"{gate.found:,} found, at most {gate.most:,} accepted: {GATES[gate.kind]}"
+        output.error(message, place=f"--fail-on {gate.kind}")
     return ExitCode.FINDINGS if failed else ExitCode.DONE
 
 
@@ -152,8 +149,8 @@ def _compare(
     )
     old, new = _name_catalogues(chosen, settings)
     with nullcontext(old) if chosen.base is None else at_revision(new, chosen.base) as place:
-        then = _load_catalogue(place, "BEFORE", settings, output)
-        now = _load_catalogue(new, "AFTER", settings, output)
+        then = open_other(place, "BEFORE", settings, output, is_cached=False)
+        now = open_other(new, "AFTER", settings, output, is_cached=False)
         strategy = find_strategy(settings)
         study = ImpactStudy(
             then,
@@ -179,11 +176,9 @@ def _compare(
 def _name_catalogues(chosen: DiffOptions, settings: Settings) -> tuple[str, str]:
     """Return what the catalogues are called; with `--base`, the only one named is the new one."""
     if chosen.base is not None and chosen.after is not None:
-        raise UsageError(
-            "with a revision the old catalogue is the new one as it was then",
-            place="--base",
-            remedy="name the new catalogue alone, or leave out --base",
-        )
+        message = "with a revision the old catalogue is the new one as it was then"
+        remedy = "name the new catalogue alone, or leave out --base"
+        raise UsageError(message, place="--base", remedy=remedy)
     new = chosen.before if chosen.base is not None else chosen.after
     if new is None:
         found = settings.bundles()
@@ -195,22 +190,9 @@ def _name_catalogues(chosen: DiffOptions, settings: Settings) -> tuple[str, str]
     if chosen.base is not None:
         return f"{chosen.base}:{new}", new
     if chosen.before is None:
-        raise UsageError(
-            "no old catalogue is named",
-            place="BEFORE",
-            remedy="name a bundle, a folder or a manifest, or a revision of git with --base",
-        )
+        remedy = "name a bundle, a folder or a manifest, or a revision of git with --base"
+        raise UsageError("no old catalogue is named", place="BEFORE", remedy=remedy)
     return chosen.before, new
-
-
-def _load_catalogue(path: str, name: str, settings: Settings, output: Output) -> Engine:
-    """Load the catalogue at *path*, that of the argument *name*."""
-    flags = {**settings.flags, "bundle": [path]}
-    named = Settings(settings.folder, settings.environment, flags)
-    try:
-        return open_engine(named, output, is_cached=False)
-    except NotFoundError as fault:
-        raise NotFoundError(fault.message, place=name, remedy=fault.remedy) from fault
 
 
 def _write(data: dict[str, Any], chosen: DiffOptions, output: Output) -> None:
@@ -341,9 +323,6 @@ def _git(folder: Path, *arguments: str) -> bytes:
         raise NotFoundError(f"git did not answer in {_SECONDS} s", place="--base") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()[:_TOLD]
-        raise NotFoundError(
-            f"git: {said}",
-            place="--base",
-            remedy="name a revision of this repository that has the file; in CI, fetch it first",
-        )
+        remedy = "name a revision of this repository that has the file; in CI, fetch it first"
+        raise NotFoundError(f"git: {said}", place="--base", remedy=remedy)
     return done.stdout

@@ -118,10 +118,6 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
     """Check every part that *settings* configure, one after the other.
 
     Invalid settings end it, because they no longer name the parts.
-
-    Args:
-        settings: What is configured.
-        starts_sources: Whether the sources of the configuration file are started and read.
     """
     read = run_check("settings", lambda: trials.check_settings(settings))
     yield read

@@ -154,11 +154,8 @@ def run(output: Output, chosen: EvalOptions) -> int:
 def _read_bounds(chosen: EvalOptions) -> tuple[Bound, ...]:
     """Read the thresholds."""
     if chosen.drop and chosen.baseline is None:
-        raise UsageError(
-            "there is nothing to have fallen from",
-            place="--max-drop",
-            remedy="name an earlier report with --baseline",
-        )
+        remedy = "name an earlier report with --baseline"
+        raise UsageError("there is nothing to have fallen from", place="--max-drop", remedy=remedy)
     given = ((MIN, chosen.minimum), (MAX, chosen.maximum), (MAX_DROP, chosen.drop))
     return tuple(
         bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)
@@ -198,11 +195,8 @@ def _check_targets(chosen: EvalOptions) -> None:
     if chosen.html is not None:
         check_place(chosen.html, force=chosen.force)
         if chosen.target != STDOUT and _is_one_file(chosen.html, chosen.target):
-            raise UsageError(
-                "the report and the page cannot both be written to one file",
-                place="--html",
-                remedy="name another file",
-            )
+            message = "the report and the page cannot both be written to one file"
+            raise UsageError(message, place="--html", remedy="name another file")
     for name, path in (("--output", chosen.target), ("--html", chosen.html)):
         if (
             chosen.baseline

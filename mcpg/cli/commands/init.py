@@ -175,11 +175,8 @@ def _write_configuration(used: Sequence[FoundClient], output: Output, *, force: 
     """
     for name in (CONFIG_FILE, DEFAULT_BUNDLE):
         if not force and exists(name):
-            raise OutputError(
-                "exists already, and is not overwritten",
-                place=name,
-                remedy="use `mcpg bundle` and `mcpg search`, another folder, or --force",
-            )
+            remedy = "use `mcpg bundle` and `mcpg search`, another folder, or --force"
+            raise OutputError("exists already, and is not overwritten", place=name, remedy=remedy)
     parts = [f"bundle = {_quote_toml(DEFAULT_BUNDLE)}\n"]
     for one in used:
         file = one.file

@@ -106,8 +106,20 @@ def run(output: Output, chosen: LearnOptions) -> int:
     or session ids. Calls that were counted before are not counted again.
     """
     settings = read_settings(bundle=chosen.bundle)
-    target = _find_target(chosen.target, settings)
-    day = _read_day(chosen.forget_before)
+    target = chosen.target
+    if target is None:
+        found = settings.find("learn.output")
+        target = str(found.value) if found else DEFAULT_OUTPUT
+    elif target == STDIN:
+        message = "standard output takes the report"
+        raise UsageError(message, place="--output", remedy="name a file")
+    day = chosen.forget_before or ""
+    try:
+        day = day if chosen.forget_before is None else date.fromisoformat(day).isoformat()
+    except ValueError:
+        message = f"{day!r} is not a date"
+        remedy = "write it as 2026-01-31"
+        raise UsageError(message, place="--forget-before", remedy=remedy) from None
     if not (chosen.traces or chosen.forget or day or chosen.forget_all):
         raise UsageError(
             "no traces are named", place="TRACES", remedy="name files of recorded calls, or -"
@@ -119,31 +131,18 @@ def run(output: Output, chosen: LearnOptions) -> int:
         return _learn(chosen, target, day, settings, output)
 
 
-def _find_target(target: str | None, settings: Settings) -> str:
-    if target is None:
-        found = settings.find("learn.output")
-        return str(found.value) if found else DEFAULT_OUTPUT
-    if target == STDIN:
-        raise UsageError("standard output takes the report", place="--output", remedy="name a file")
-    return target
-
-
-def _read_day(text: str | None) -> str:
-    if text is None:
-        return ""
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise UsageError(
-            f"{text!r} is not a date", place="--forget-before", remedy="write it as 2026-01-31"
-        ) from None
-
-
 def _learn(chosen: LearnOptions, target: str, day: str, settings: Settings, output: Output) -> int:
     """Learn, forget what ended before the *day* or is named, write, and return the exit code."""
     if not chosen.force:
         check_replaceable(target, (_MARK,), "file of observed calls")
-    known = _read_tool_names(settings, output)
+    known: ToolNames | None = None
+    try:
+        settings.bundles()
+        known = ToolNames(open_catalog(settings, output).tools)
+    except NotFoundError:
+        if settings.find("bundle") is not None:
+            raise
+        output.note("there is no bundle: tools are named as the traces do")
     lesson = _read_traces(chosen, target, known, output)
     observed = _drop_forgotten(lesson.observed, chosen.forget or (), known)
     observed = since(observed, day) if day else observed
@@ -173,18 +172,6 @@ def _learn(chosen: LearnOptions, target: str, day: str, settings: Settings, outp
         return build.report_freshness(target, reasons, ", ".join(facts), output)
     output.note(f"{'wrote' if is_stale else 'up to date:'} {target}: {', '.join(facts)}")
     return ExitCode.DONE
-
-
-def _read_tool_names(settings: Settings, output: Output) -> ToolNames | None:
-    """Return the tools of the bundle, `None` where none is named or found."""
-    try:
-        settings.bundles()
-    except NotFoundError:
-        if settings.find("bundle") is not None:
-            raise
-        output.note("there is no bundle: tools are named as the traces do")
-        return None
-    return ToolNames(open_catalog(settings, output).tools)
 
 
 def _read_traces(
@@ -249,11 +236,8 @@ def _drop_forgotten(
             found |= {name for name in names if known(name) == meant}
         if not found:
             close = suggest(tool, names)
-            raise NotFoundError(
-                f"nothing is known of {tool!r}",
-                place="--forget",
-                remedy=f"did you mean {close[0]!r}?" if close else "use the id of a tool",
-            )
+            remedy = f"did you mean {close[0]!r}?" if close else "use the id of a tool"
+            raise NotFoundError(f"nothing is known of {tool!r}", place="--forget", remedy=remedy)
         gone |= found
     return without_tools(observed, gone) if gone else observed
 

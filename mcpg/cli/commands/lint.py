@@ -141,11 +141,8 @@ def run(output: Output, chosen: LintOptions) -> int:
     if not chosen.watch:
         return _answer(check, chosen, output)
     if chosen.fix or "-" in (chosen.sources or ()):
-        raise UsageError(
-            "only files that this command does not write can be watched",
-            place="--watch",
-            remedy="omit --fix and -",
-        )
+        message = "only files that this command does not write can be watched"
+        raise UsageError(message, place="--watch", remedy="omit --fix and -")
     watcher = Watcher(lambda: BuildSources(chosen.sources, settings).watched_paths, output)
     return watcher.run(lambda: _answer(check, chosen, output))
 
@@ -414,22 +411,18 @@ def summary(report: Report) -> str:
 def make_indexer(
     paths: Sequence[str], batch: SourceBatch, source_id: str | None
 ) -> Callable[[Assembly], Index]:
-    """Return what makes the index of the catalogue that was read from *paths*.
+    """Return what makes the index of the catalogue that was read from *paths* as *batch*.
 
-    Args:
-        paths: The sources.
-        batch: What they hold.
-        source_id: The source of all tools, where that was stated.
+    The index of a bundle serves where nothing else was read, and *source_id* renames nothing.
     """
     others = batch.tools or batch.documents or batch.rules or source_id
-    if len(paths) == 1 and batch.bundles and not others:
+    is_bundle = len(paths) == 1 and batch.bundles and not others
 
-        def open_index_of_bundle(assembly: Assembly) -> Index:
-            index = fresh_index(paths[0], recipe(), cache_folder())
-            return index if index and _is_sound(index) else _open_or_compile(assembly)
+    def make_index(assembly: Assembly) -> Index:
+        index = fresh_index(paths[0], recipe(), cache_folder()) if is_bundle else None
+        return index if index and _is_sound(index) else _open_or_compile(assembly)
 
-        return open_index_of_bundle
-    return _open_or_compile
+    return make_index
 
 
 def _is_sound(index: Index) -> bool:
@@ -449,23 +442,16 @@ def _open_or_compile(assembly: Assembly) -> Index:
     ranking = json.dumps(assembly.ranking, sort_keys=True).encode()
     key = digest_contents([ranking, *map(encode_content, documents)])
     path = Path(folder, f"{key.hex()[:32]}{_ENDING}")
-    index = _open_cached(path, key)
-    if index is None:
-        data = compile_reach_index(assembly, key)
-        with suppress(OutputError, OSError):
-            write_index(str(path), data)
-            kept = sorted(path.parent.glob(f"*{_ENDING}"), key=lambda one: one.stat().st_mtime_ns)
-            for file in kept[:-_MOST_FILES]:
-                file.unlink(missing_ok=True)
-        index = Index(data)
-    return index
-
-
-def _open_cached(path: Path, key: bytes) -> Index | None:
     with suppress(StaleIndexError, OSError):
         index = open_index(str(path))
         header = index.header
         if header.key == key and header.recipe == hash_recipe(recipe()) and _is_sound(index):
             os.utime(path)
             return index
-    return None
+    data = compile_reach_index(assembly, key)
+    with suppress(OutputError, OSError):
+        write_index(str(path), data)
+        kept = sorted(path.parent.glob(f"*{_ENDING}"), key=lambda one: one.stat().st_mtime_ns)
+        for file in kept[:-_MOST_FILES]:
+            file.unlink(missing_ok=True)
+    return Index(data)

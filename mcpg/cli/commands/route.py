@@ -11,19 +11,10 @@ from mcpg.cli.matches import MatchRows, matches_listing
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import ABSTAIN, LIMIT, LIST_FORMAT, PREFER, QUESTION, CommandParameter
-from mcpg.cli.query import (
-    DisplayOptions,
-    Question,
-    exit_code,
-    explanation_blocks,
-    make_search_arguments,
-    nothing_found,
-    write_blocks,
-)
+from mcpg.cli.query import Question, make_search_arguments, nothing_found
 from mcpg.cli.render import write_listing
 from mcpg.cli.terminal import cut, one_line
 from mcpg.engine import Engine
-from mcpg.errors import UsageError
 from mcpg.route.preference import NONE, Preference, WordLeaning
 from mcpg.route.route import RoutedCategory, RoutedMatch, RouteResult, route
 from mcpg.search.results import RankingMode
@@ -41,6 +32,7 @@ from mcpg.show.blocks import (
     join_inlines,
 )
 from mcpg.show.json import result_json
+from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count, score_text
 
 EXAMPLES = """\
@@ -257,36 +249,13 @@ def _describe_word(word: WordLeaning, preference: Preference) -> str:
 _READ_ONLY = {"read-only": True, "write": False}
 
 
-def answer_explain(
-    question: Question, prefer: str | None, shown: DisplayOptions, output: Output
-) -> int:
-    """Search, route, and print everything that led to both."""
-    arguments = make_search_arguments(question)
-    engine = open_engine(question.settings, output)
-    explanation = engine.explain(**arguments)
+def add_routing(
+    engine: Engine, arguments: Mapping[str, Any], prefer: str | None, *, is_whole: bool
+) -> tuple[JsonObject, list[Block]]:
+    """Return what an explanation of routing says in addition, as JSON and as blocks."""
     result = _run_route(engine, arguments, prefer)
-    if shown.form == "json":
-        members = result_json(explanation, engine.diagnostics)
-        output.json({**members, "routing": result.to_exact_dict()})
-        return exit_code(explanation.result)
-    output.note_opening(engine.diagnostics)
-    if not shown.is_whole(output):  # which shows them in its place
-        output.diagnostics(explanation.result.diagnostics)
-    blocks = [
-        *explanation_blocks(explanation.to_dict(), shown, output),
-        *(routing_blocks(result) if shown.is_whole(output) else routing_summary(result)),
-    ]
-    write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
-    if not explanation.result.matches:
-        output.note(nothing_found(question))
-    return exit_code(explanation.result)
-
-
-def refuse(given: Mapping[str, object]) -> None:
-    """Refuse what was *given*, by flag, of options that have nothing to do with routing."""
-    for flag in filter(given.get, given):
-        remedy = f"leave {flag} out, or --route"
-        raise UsageError("it says nothing about routing", place=flag, remedy=remedy)
+    blocks = routing_blocks(result) if is_whole else routing_summary(result)
+    return {"routing": result.to_exact_dict()}, blocks
 
 
 def _run_route(

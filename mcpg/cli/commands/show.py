@@ -51,12 +51,9 @@ class Neighbour:
     """A tool at the other end of an edge.
 
     Attributes:
-        kind: What the edge says.
         tool_id: Id of the tool, `None` where no tool of the catalogue has the URI.
-        uri: URI of its document.
         weight: Strength of the edge in (0, 1].
         reason: Why, for people; "" when nobody says.
-        origin: Where the edge comes from.
         fields: The output fields of the tool that fill arguments of the other one.
         coverage: How much of what the other takes these are; `None` when nobody says.
     """
@@ -76,10 +73,8 @@ class ToolDetails:
     """One tool and its place in the graph.
 
     Attributes:
-        tool: The tool.
         document: Its document, `None` where there is no graph.
         text: The document as it stands in a bundle, "" where there is none.
-        neighbours: The tools that its edges lead to, in the document's order.
         alone: Why no edge leaves or reaches it; "" where one does.
     """
 
@@ -105,10 +100,8 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
     card, noticed = found
     if document:
         if card.document is None:
-            raise NotFoundError(
-                f"{card.tool.id!r} has no document, because the graph cannot be made",
-                remedy="see what `mcpg show` says about the graph",
-            )
+            message = f"{card.tool.id!r} has no document, because the graph cannot be made"
+            raise NotFoundError(message, remedy="see what `mcpg show` says about the graph")
         output.document(card.text)
     elif form == "json":
         output.json(_make_json(card, noticed))

@@ -89,11 +89,8 @@ def run(output: Output, chosen: TuneOptions) -> int:
     is_written = False
     if report.ranking and not chosen.is_dry:
         if _read(path) != bundle:  # what another process wrote is not put back
-            raise OutputError(
-                "the bundle was changed while it was being tuned, so nothing is written",
-                place=path,
-                remedy="run `mcpg tune` again",
-            )
+            message = "the bundle was changed while it was being tuned, so nothing is written"
+            raise OutputError(message, place=path, remedy="run `mcpg tune` again")
         extension = bundle.extension | {RANKING: ranking_json(report.ranking)}
         tuned = Bundle(bundle.documents, extension)
         is_written = write_bundle(target, tuned, force=chosen.force)
@@ -117,18 +114,13 @@ def run(output: Output, chosen: TuneOptions) -> int:
 
 def _find_bundle(settings: Settings, target: str | None) -> str:
     if target == STDOUT:
-        raise UsageError(
-            "standard output takes the figures, not a bundle",
-            place="--output",
-            remedy="name a file",
-        )
+        message = "standard output takes the figures, not a bundle"
+        raise UsageError(message, place="--output", remedy="name a file")
     found = settings.bundles()
     if len(found) > 1:
-        raise UsageError(
-            "several bundles were named, and one is tuned at a time",
-            place=found[0].origin,
-            remedy="name one, or join them with `mcpg bundle` first",
-        )
+        message = "several bundles were named, and one is tuned at a time"
+        remedy = "name one, or join them with `mcpg bundle` first"
+        raise UsageError(message, place=found[0].origin, remedy=remedy)
     return str(found[0].value)
 
 
@@ -151,11 +143,9 @@ def _read_judgements(chosen: TuneOptions, output: Output) -> Judgements:
     broken = [one for one in given.diagnostics if one.code == Code.JUDGED_INVALID]
     if broken:
         more = f" (and {len(broken) - 1} more like it)" if len(broken) > 1 else ""
-        raise InputError(
-            f"a judged query cannot be read: {broken[0].message}{more}",
-            place=broken[0].place,
-            remedy="correct it: what is learned from half a file is half learned",
-        )
+        message = f"a judged query cannot be read: {broken[0].message}{more}"
+        remedy = "correct it: what is learned from half a file is half learned"
+        raise InputError(message, place=broken[0].place, remedy=remedy)
     judgements = draw_judgements(given, chosen.seed)
     if judgements is not given:
         used, all_of_them = len(judgements.queries), len(given.queries)
