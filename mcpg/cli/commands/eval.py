@@ -125,7 +125,13 @@ def run(output: Output, chosen: EvalOptions) -> int:
     Metrics of which more is better: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc,
     abstention. Less is better: ece, brier, and the milliseconds p50 and p95.
     """
-    bounds = _read_bounds(chosen)
+    if chosen.drop and chosen.baseline is None:
+        remedy = "name an earlier report with --baseline"
+        raise UsageError("there is nothing to have fallen from", place="--max-drop", remedy=remedy)
+    given = ((MIN, chosen.minimum), (MAX, chosen.maximum), (MAX_DROP, chosen.drop))
+    bounds = tuple(
+        bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)
+    )
     settings = read_settings(
         bundle=chosen.bundle,
         strategy=chosen.strategy,
@@ -149,17 +155,6 @@ def run(output: Output, chosen: EvalOptions) -> int:
         atomic_write(chosen.target, f"{text}\n".encode("utf-8", "backslashreplace"))
         output.note(f"wrote {chosen.target}: {headline(report_json(report))}")
     return _report_failures(report, chosen, output)
-
-
-def _read_bounds(chosen: EvalOptions) -> tuple[Bound, ...]:
-    """Read the thresholds."""
-    if chosen.drop and chosen.baseline is None:
-        remedy = "name an earlier report with --baseline"
-        raise UsageError("there is nothing to have fallen from", place="--max-drop", remedy=remedy)
-    given = ((MIN, chosen.minimum), (MAX, chosen.maximum), (MAX_DROP, chosen.drop))
-    return tuple(
-        bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)
-    )
 
 
 def _measure(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -69,7 +68,10 @@ def run(output: Output, chosen: GenerateOptions) -> int:
     )
     last = PreviousBuild(partial(generated_documents, chosen.target), chosen.allow_missing)
     with BuildCacheSession(chosen.target, chosen.jobs) as memory:
-        own = _list_own_files(chosen.target, intake.paths)
+        # The files of an output folder that lies within a source are no sources.
+        folder = Path(os.path.realpath(chosen.target))
+        is_within = any(Path(os.path.realpath(one)) in folder.parents for one in intake.paths)
+        own = [path for path in folder.rglob("*") if path.is_file()] if is_within else []
         assembly = build.assemble_sources(intake, output, memory, last, own, guard)
         plan = plan_folder(chosen.target, assembly.texts)
         is_refused = guard is not None and guard.refuses(
@@ -87,14 +89,6 @@ def run(output: Output, chosen: GenerateOptions) -> int:
         output.json(_make_report(plan, assembly, written=not plan.is_current))
     _note_outcome(plan, assembly, output, prunes=chosen.prune)
     return ExitCode.DONE
-
-
-def _list_own_files(target: str, sources: Iterable[str]) -> list[Path]:
-    """Return the files of an output folder that lies within a source: they are no sources."""
-    folder = Path(os.path.realpath(target))
-    if any(Path(os.path.realpath(source)) in folder.parents for source in sources):
-        return [path for path in folder.rglob("*") if path.is_file()]
-    return []
 
 
 def _compare(plan: FolderPlan, assembly: Assembly, chosen: GenerateOptions, output: Output) -> int:

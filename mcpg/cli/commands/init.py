@@ -88,20 +88,18 @@ def run(
     require_sdk(used[0].file.shown)
     _write_configuration(used, output, force=force)
     made = BundleOptions(target=DEFAULT_BUNDLE, force=force, server_timeout=server_timeout)
-    code = bundle.run(output, made)
-    if code:
+    if code := bundle.run(output, made):
         return code
-    settings = read_settings(bundle=[DEFAULT_BUNDLE])
-    words = " ".join(query or ())
+    settings, words = read_settings(bundle=[DEFAULT_BUNDLE]), tuple(query or ())
     if is_json:
         engine = open_engine(settings, output)
-        result = engine.search(words or None)
+        result = engine.search(" ".join(words) or None)
         members = result_json(result, engine.diagnostics)
         output.json(_make_report(found, used, (CONFIG_FILE, DEFAULT_BUNDLE), members))
         return exit_code(result)
-    code = answer_search(Question(settings, tuple(query or ())), "text", output)
-    shown = json.dumps(words, ensure_ascii=False) if query else '"what you want to do"'
-    output.note(f"next: mcpg search {shown}, mcpg explain {shown}, or mcpg bundle to refresh")
+    code = answer_search(Question(settings, words), "text", output)
+    asked = json.dumps(" ".join(words), ensure_ascii=False) if words else '"what you want to do"'
+    output.note(f"next: mcpg search {asked}, mcpg explain {asked}, or mcpg bundle to refresh")
     return code
 
 

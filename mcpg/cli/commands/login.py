@@ -86,11 +86,8 @@ def run(
     found = find_server(server, configuration)
     chosen = LoginOptions(show, port, timeout, scope=scope.strip())
     login = servers.log_in(found, need_login_folder(), chosen)
-    tools = format_count(login.tools, "tool")
-    if login.is_new:
-        output.note(f"logged in to {found.place}: {tools}")
-    else:
-        output.note(f"{found.place} requires no login: {tools}")
+    told = f"logged in to {found.place}" if login.is_new else f"{found.place} requires no login"
+    output.note(f"{told}: {format_count(login.tools, 'tool')}")
     return ExitCode.DONE
 
 
@@ -108,24 +105,30 @@ def _show_address(address: str, *, output: Output, opens: bool) -> None:
 
 
 def find_server(name: str, configuration: str | None) -> HttpServer:
-    """Return the server at an address that a person means.
+    """Return the server with an address that is at or called *name*.
 
-    Args:
-        name: Its address, or what it is called.
-        configuration: The configuration of a client that names it; `None` for the `[[sources]]` of
-            mcpg.toml.
+    The *configuration* of a client names it, or else `[[sources]]` of mcpg.toml.
     """
     settings = read_settings()
+    server: Server | None
     if configuration is not None:
-        server = _find_configured_server(name, configuration)
+        text = read_text(Path(configuration), configuration)
+        found, diagnostics = read_client_configuration(text, configuration, os.environ)
+        server = next((one for one in found if one.name == name), None)
+        if server is None:
+            place = f"{configuration}: {name}"
+            fault = next((one for one in diagnostics if one.place == place), None)
+            if fault is not None:
+                raise SourceError(fault.message, place=place, remedy="see to its entry")
+            raise _make_unknown_error(name, [one.name or "" for one in found], configuration)
     elif is_address(name):
         server = server_at(name, Live(os.environ))
     else:
         entries = [one for one in settings.sources() or () if one.is_server]
         entry = next((one for one in entries if name in {one.entry.id, one.name}), None)
         if entry is None:
-            place = "mcpg.toml" if entries else None
-            raise _make_unknown_error(name, [one.name for one in entries], place)
+            place = "mcpg.toml" if entries else ""
+            raise _make_unknown_error(name, [one.name for one in entries], place or None)
         server = entry.server(os.environ)
     if not isinstance(server, HttpServer):
         message = "it is a program, which needs no login"
@@ -133,29 +136,13 @@ def find_server(name: str, configuration: str | None) -> HttpServer:
     return server
 
 
-def _find_configured_server(name: str, configuration: str) -> Server:
-    text = read_text(Path(configuration), configuration)
-    found, diagnostics = read_client_configuration(text, configuration, os.environ)
-    server = next((one for one in found if one.name == name), None)
-    if server is not None:
-        return server
-    place = f"{configuration}: {name}"
-    fault = next((one for one in diagnostics if one.place == place), None)
-    if fault is not None:
-        raise SourceError(fault.message, place=place, remedy="see to its entry")
-    raise _make_unknown_error(name, [one.name or "" for one in found], configuration)
-
-
 def _make_unknown_error(name: str, known: Collection[str], place: str | None) -> NotFoundError:
-    near = suggest(name, known)
     remedy = "name an address, or the file that names the server"
-    if known:
+    if near := suggest(name, known):
+        remedy = f"did you mean {near[0]!r}?"
+    elif known:
         remedy = f"it names {', '.join(sorted(known)[:10])}"
-    return NotFoundError(
-        f"there is no server {name!r}",
-        place=place,
-        remedy=f"did you mean {near[0]!r}?" if near else remedy,
-    )
+    return NotFoundError(f"there is no server {name!r}", place=place, remedy=remedy)
 
 
 def need_login_folder() -> str:

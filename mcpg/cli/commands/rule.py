@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from mcpg.cli import options
@@ -44,34 +43,27 @@ def run(
     if form == "json":
         output.json({"schema": "mcpg/rule/1", "rules": [rule.to_dict() for rule in rules]})
     elif name is None:
-        write_listing(_list_rules(rules), form, output)
+        rows = tuple(
+            (
+                Styled(CodeSpan(rule.code), "cyan"),
+                CodeSpan(rule.name),
+                CodeSpan(rule.severity if rule.is_default else f"{rule.severity}, off"),
+                CodeSpan(rule.summary),
+            )
+            for rule in rules
+        )
+        heads = (Column("rule", is_whole=True), Column("name", is_whole=True))
+        columns = (*heads, Column("severity"), Column("finds"))
+        members = ("code", "name", "subject", "severity", "isDefault", "isFixable", "summary")
+        table = Table("Rules", columns, rows, has_heads=True)
+        records = [rule.to_dict() for rule in rules]
+        write_listing(RecordListing(records, members, "code", table), form, output)
     elif form in ("text", "markdown"):
         output.text(rule_page(rules[0]))
     else:
         remedy = "use text, markdown or json"
         raise UsageError("one rule is no list", place="--format", remedy=remedy)
     return ExitCode.DONE
-
-
-def _list_rules(rules: Sequence[Rule]) -> RecordListing:
-    rows = tuple(
-        (
-            Styled(CodeSpan(rule.code), "cyan"),
-            CodeSpan(rule.name),
-            CodeSpan(rule.severity if rule.is_default else f"{rule.severity}, off"),
-            CodeSpan(rule.summary),
-        )
-        for rule in rules
-    )
-    columns = (
-        Column("rule", is_whole=True),
-        Column("name", is_whole=True),
-        Column("severity"),
-        Column("finds"),
-    )
-    members = ("code", "name", "subject", "severity", "isDefault", "isFixable", "summary")
-    records = [rule.to_dict() for rule in rules]
-    return RecordListing(records, members, "code", Table("Rules", columns, rows, has_heads=True))
 
 
 def rule_page(rule: Rule, heading: str = "#") -> str:

@@ -78,12 +78,7 @@ def run(output: Output, chosen: TuneOptions) -> int:
     judgements = _read_judgements(chosen, output)
     engine = load(path, cache_dir=cache_folder())
     with output.progress("searching"):
-        cases, diagnostics = _search_cases(
-            engine,
-            judgements,
-            uses_lexicon=uses_lexicon(settings),
-            includes_all=chosen.include_disabled,
-        )
+        cases, diagnostics = _search_cases(engine, judgements, settings, chosen)
     report = _fit_ranking(cases, judgements, chosen, output)
     target = chosen.target or path
     is_written = False
@@ -154,13 +149,16 @@ def _read_judgements(chosen: TuneOptions, output: Output) -> Judgements:
 
 
 def _search_cases(
-    engine: Engine, judgements: Judgements, *, uses_lexicon: bool, includes_all: bool
+    engine: Engine, judgements: Judgements, settings: Settings, chosen: TuneOptions
 ) -> tuple[list[Case], list[Diagnostic]]:
     """Search for the queries; return what is fitted to, and what was noticed."""
-    resolved = resolve(judgements, engine.catalog)
-    off = [] if includes_all else disabled_tools(judgements, resolved, engine.catalog)
-    disabled = frozenset() if includes_all else frozenset(engine.index.iter_disabled_tools())
-    cases = build_cases(resolved, engine.index, disabled=disabled, uses_lexicon=uses_lexicon)
+    resolved, off, disabled = resolve(judgements, engine.catalog), [], frozenset[int]()
+    if not chosen.include_disabled:
+        off = disabled_tools(judgements, resolved, engine.catalog)
+        disabled = frozenset(engine.index.iter_disabled_tools())
+    cases = build_cases(
+        resolved, engine.index, disabled=disabled, uses_lexicon=uses_lexicon(settings)
+    )
     found = (*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics, *off)
     return cases, [one for one in found if one.code != Code.RANKING_IGNORED]
 
