@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,13 +39,6 @@ class EmbeddingSetup:
     store: EmbeddingStore | None
     kind: str
     observer: Observer | None = None
-
-    def observe(self, make: Callable[[], BuiltVectors]) -> BuiltVectors:
-        """Return what *make* builds, reporting it to the observer."""
-        if self.observer is None:
-            return make()
-
-        return observe_vectors(self.observer, make)
 
     def close(self) -> None:
         """Close the store."""
@@ -122,18 +115,25 @@ def embed(
     if found.file and not _faults(found, target, embedding.kind):
         _make_clusters(target, found.file.vectors, output)
         return _result(embedding, 0, target.tools)
+    known = found.file
+    if known and known.vectors.stored.kind not in {embedding.kind, FLOAT32}:
+        known = None  # it is less precise than what is wanted
     with output.counting("embedding") as tell, closing(embedding):
-        built = embedding.observe(
-            lambda: vectors_for(
-                documents(),
-                embedding.provider,
-                store=embedding.store,
-                known=found.file if _is_precise(found, embedding.kind) else None,
-                on_progress=tell,
+
+        def build() -> BuiltVectors:
+            store = embedding.store
+            given = documents()
+            return vectors_for(
+                given, embedding.provider, store=store, known=known, on_progress=tell
             )
-        )
+
+        observer = embedding.observer
+        built = observe_vectors(observer, build) if observer else build()
     output.diagnostics(built.diagnostics)
-    is_written = _write_vector_file(target, built, embedding.kind)
+    is_written = False
+    if not built.vectors.missing == len(built.vectors) > 0:
+        data = pack_vectors(built.vectors, built.hashes, target.key, embedding.kind)
+        is_written = _write_vector_file(target.places, data)
     _make_clusters(target, built.vectors, output)
     return _result(embedding, built.embedded, built.reused, is_written, built)
 
@@ -184,20 +184,9 @@ def _result(
     return EmbeddingOutcome(facts, built.vectors.missing, built.diagnostics)
 
 
-def _is_precise(found: VectorFiles, kind: str) -> bool:
-    """Return whether the vectors that were *found* are as precise as the wanted *kind*."""
-    return found.file is not None and found.file.vectors.stored.kind in {kind, FLOAT32}
-
-
-def _write_vector_file(target: VectorTarget, built: BuiltVectors, kind: str) -> bool:
+def _write_vector_file(places: list[str], data: bytes) -> bool:
     """Write the file of vectors, to the first place where that can be done."""
-    if built.vectors.missing == len(built.vectors) > 0:
-        return False
-    data = pack_vectors(built.vectors, built.hashes, target.key, kind)
-    *others, last = target.places
-    for path in others:
-        try:
+    for path in places[:-1]:
+        with suppress(OutputError):
             return write_vectors(path, data)
-        except OutputError:
-            continue
-    return write_vectors(last, data)
+    return write_vectors(places[-1], data)

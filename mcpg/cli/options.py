@@ -271,11 +271,8 @@ CONTEXT = inspect.Parameter("ctx", _KEYWORD, annotation=typer.Context)
 """The parameter by which Typer hands over its context."""
 
 
-def _complete_from(*known: str) -> Callable[[str], list[str]]:
-    def complete(incomplete: str) -> list[str]:
-        return [name for name in known if name.startswith(incomplete)]
-
-    return complete
+def _complete_from(known: Sequence[str]) -> Callable[[str], list[str]]:
+    return lambda incomplete: [name for name in known if name.startswith(incomplete)]
 
 
 def _complete_from_tools(
@@ -304,13 +301,15 @@ def _tools(ctx: Any) -> Sequence[Tool]:
         return ()
 
 
+PROVIDERS = (
+    *("local", "local:english", "local:multilingual"),
+    *("fastembed:", "sentence-transformers:", "openai:", "none"),
+)
+
 COMPLETIONS: Mapping[str, Callable[..., Any]] = {
-    "strategy": _complete_from("graph", "embeddings", "auto"),
-    "fusion": _complete_from(*FUSIONS),
-    "provider": _complete_from(
-        *("local", "local:english", "local:multilingual"),
-        *("fastembed:", "sentence-transformers:", "openai:", "none"),
-    ),
+    "strategy": _complete_from(("graph", "embeddings", "auto")),
+    "fusion": _complete_from(tuple(FUSIONS)),
+    "provider": _complete_from(PROVIDERS),
     "tool": complete_tool,
     "source": _complete_from_tools(lambda tool: (tool.source_id,)),
     "category": _complete_from_tools(lambda tool: tool.hints.categories),

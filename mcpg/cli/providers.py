@@ -17,7 +17,7 @@ from mcpg.cli.environment import (
     KEYS,
     cache_folder,
 )
-from mcpg.cli.settings import Setting, Settings
+from mcpg.cli.settings import Settings
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 from mcpg.plugins.hooks import Service, ServiceRequest
 from mcpg.plugins.registry import load_reference, own_items
@@ -129,7 +129,22 @@ class ServiceFactory:
         kind, _, model = spec.partition(":")
         if spec == NONE:
             return None
-        return self._endpoint_embedder(model, found) if kind == _ENDPOINT else spec
+        if kind != _ENDPOINT:
+            return spec
+        if not model:
+            message = f"{_ENDPOINT!r} names no model"
+            remedy = f"say which, as in {_ENDPOINT}:text-embedding-3-small"
+            raise UsageError(message, place=found.origin if found else None, remedy=remedy)
+        from mcpg.embeddings.http import BUDGET, HttpEmbeddings  # noqa: PLC0415 - as above
+
+        url, key = self._address("embeddings.url")
+        return HttpEmbeddings(
+            url,
+            model,
+            key=key,
+            dimensions=self._value("embeddings.dimensions"),
+            budget=self._budget("embeddings.timeout", BUDGET),
+        )
 
     def provider(self) -> EmbeddingProvider | None:
         """Return the embedding provider, made."""
@@ -156,7 +171,15 @@ class ServiceFactory:
             made: EmbeddingStore = self.make("store", kind)
             return made
         path = self.store_path() if kind == "sqlite" else None
-        return LazyStore(lambda: _sqlite(path)) if path else None
+        if not path:
+            return None
+
+        def open_store() -> EmbeddingStore:
+            from mcpg.embeddings.sqlite_store import SqliteStore  # noqa: PLC0415 - as above
+
+            return SqliteStore(path)
+
+        return LazyStore(open_store)
 
     def store_path(self) -> str | None:
         """Return the path of the vector store's file, `None` where there is no folder for it."""
@@ -209,22 +232,6 @@ class ServiceFactory:
         """Return the service of a *role* that a plugin registers under *name*."""
         return load_reference(_find_service(role, name).make)(self.request, **options)
 
-    def _endpoint_embedder(self, model: str, found: Setting | None) -> EmbeddingProvider:
-        if not model:
-            message = f"{_ENDPOINT!r} names no model"
-            remedy = f"say which, as in {_ENDPOINT}:text-embedding-3-small"
-            raise UsageError(message, place=found.origin if found else None, remedy=remedy)
-        from mcpg.embeddings.http import BUDGET, HttpEmbeddings  # noqa: PLC0415 - as above
-
-        url, key = self._address("embeddings.url")
-        return HttpEmbeddings(
-            url,
-            model,
-            key=key,
-            dimensions=self._value("embeddings.dimensions"),
-            budget=self._budget("embeddings.timeout", BUDGET),
-        )
-
     def _address(self, name: str) -> tuple[str, str | None]:
         """Return the address that the setting *name* holds, and the key for it.
 
@@ -235,7 +242,12 @@ class ServiceFactory:
         own, foreign = environment.get(KEY_VARIABLE), environment.get(FOREIGN_KEY_VARIABLE)
         found = self._settings.find(name)
         if found is not None:
-            _check_address(found)
+            from mcpg.net.addresses import parse_address  # noqa: PLC0415 - as above
+
+            try:
+                parse_address(str(found.value))
+            except UsageError as fault:
+                raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from None
             key = own or (foreign if found.origin == variable else None)
             return str(found.value), key or None
         url, key = environment.get(FOREIGN_URL_VARIABLE), own or foreign
@@ -264,18 +276,3 @@ class ServiceFactory:
 
 def _find_service(role: str, name: str) -> Service:
     return next(one for one in own_items(Service) if (one.role, one.name) == (role, name))
-
-
-def _sqlite(path: str) -> EmbeddingStore:
-    from mcpg.embeddings.sqlite_store import SqliteStore  # noqa: PLC0415 - as above
-
-    return SqliteStore(path)
-
-
-def _check_address(found: Setting) -> None:
-    from mcpg.net.addresses import parse_address  # noqa: PLC0415 - as above
-
-    try:
-        parse_address(str(found.value))
-    except UsageError as fault:
-        raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from None

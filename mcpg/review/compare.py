@@ -112,11 +112,23 @@ def compare(
     before = then.explain(query, limit=MAX_LIMIT, **asked)
     after = now.explain(query, limit=MAX_LIMIT, **asked)
     enabled_then, enabled_now = then.enabled_by_id, now.enabled_by_id
+    ranked_then = {match.tool_id: match for match in before.matches}
+    ranked_now = {match.tool_id: match for match in after.matches}
+    tools = []
+    first = (match.tool_id for match in (*after.matches[:limit], *before.matches[:limit]))
+    for tool_id in dict.fromkeys(first):
+        old, new = ranked_then.get(tool_id), ranked_now.get(tool_id)
+        statuses = (
+            _find_status(tool_id, old, enabled_then),
+            _find_status(tool_id, new, enabled_now),
+        )
+        moved = (feature_changes(old, new), term_changes(old, new)) if old and new else ()
+        tools.append(ToolChange(tool_id, *statuses, old, new, *moved))
     return RankingComparison(
         before,
         after,
-        tuple(_tools(before, after, limit, enabled_then, enabled_now)),
-        tuple(_words(before.words, after.words)),
+        tuple(tools),
+        tuple(_changed_words(before.words, after.words)),
         len(enabled_then),
         len(enabled_now),
         tuple(tool_id for tool_id in enabled_then if tool_id not in enabled_now),
@@ -132,29 +144,6 @@ def _find_status(
     if tool_id not in enabled_by_id:
         return ABSENT
     return UNRANKED if enabled_by_id[tool_id] else DISABLED
-
-
-def _tools(
-    before: Explanation,
-    after: Explanation,
-    limit: int,
-    enabled_then: Mapping[str, bool],
-    enabled_now: Mapping[str, bool],
-) -> Iterator[ToolChange]:
-    then = {match.tool_id: match for match in before.matches}
-    now = {match.tool_id: match for match in after.matches}
-    first = (match.tool_id for match in (*after.matches[:limit], *before.matches[:limit]))
-    for tool_id in dict.fromkeys(first):
-        old, new = then.get(tool_id), now.get(tool_id)
-        yield ToolChange(
-            tool_id,
-            _find_status(tool_id, old, enabled_then),
-            _find_status(tool_id, new, enabled_now),
-            old,
-            new,
-            feature_changes(old, new) if old and new else (),
-            term_changes(old, new) if old and new else (),
-        )
 
 
 def feature_changes(
@@ -178,12 +167,8 @@ def term_changes(
 ) -> tuple[TermChange, ...]:
     """Return what words of the query moved the lexical part of a tool, the greatest first."""
     old, new = _by_word(then), _by_word(now)
-    changes = [
-        TermChange(
-            word, old.get(word, 0.0), new.get(word, 0.0), new.get(word, 0.0) - old.get(word, 0.0)
-        )
-        for word in {**new, **old}
-    ]
+    sides = {word: (old.get(word, 0.0), new.get(word, 0.0)) for word in {**new, **old}}
+    changes = [TermChange(word, was, is_now, is_now - was) for word, (was, is_now) in sides.items()]
     return tuple(sorted(changes, key=lambda change: (-abs(change.delta), change.query)))
 
 
@@ -194,7 +179,7 @@ def _by_word(match: MatchExplanation | None) -> dict[str, float]:
     return sums
 
 
-def _words(then: Iterable[QueryWord], now: Iterable[QueryWord]) -> Iterator[WordChange]:
+def _changed_words(then: Iterable[QueryWord], now: Iterable[QueryWord]) -> Iterator[WordChange]:
     old = {(word.origin, word.text): word for word in then}
     new = {(word.origin, word.text): word for word in now}
     for key in {**new, **old}:

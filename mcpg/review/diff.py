@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import chain
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -14,7 +15,7 @@ from mcpg.bundle.codec import Bundle
 from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.model import Hints, SourceDocument, Tool, ToolExample
 from mcpg.catalog.schema_changes import Compatibility, SchemaChange, input_changes, output_changes
-from mcpg.documents.model import Link, ToolDocument
+from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
@@ -211,29 +212,30 @@ def _difference(
     if old == new:
         return None
     before, after = old.tool, new.tool
-    found = ToolDifference(
-        before,
-        after,
-        tuple(_fields(old, new)),
-        input_changes(before.input_schema, after.input_schema),
-        output_changes(before.output_schema, after.output_schema),
-        tuple(_relations(old, new, pairs, names)),
-    )
-    return found if found.is_itself_changed or found.relations else None
-
-
-def _fields(old: ToolDocument, new: ToolDocument) -> Iterator[FieldDifference]:
-    before, after = field_values(old), field_values(new)
-    flags, now = _effective_flags(old.tool.hints), _effective_flags(new.tool.hints)
+    flags, now = _effective_flags(before.hints), _effective_flags(after.hints)
     risks = {
         f"hints.{name}"
         for name, risky in _RISKY.items()
         if flags[name] is not risky and now[name] is risky
     }
-    for name in dict.fromkeys((*before, *after)):
-        one, other = before.get(name, ""), after.get(name, "")
-        if _normal(one) != _normal(other):
-            yield FieldDifference(name, one, other, name in risks)
+    values, others = field_values(old), field_values(new)
+    sides = {
+        name: (values.get(name, ""), others.get(name, ""))
+        for name in dict.fromkeys((*values, *others))
+    }
+    found = ToolDifference(
+        before,
+        after,
+        tuple(
+            FieldDifference(name, one, other, name in risks)
+            for name, (one, other) in sides.items()
+            if _normal(one) != _normal(other)
+        ),
+        input_changes(before.input_schema, after.input_schema),
+        output_changes(before.output_schema, after.output_schema),
+        tuple(_relations(old, new, pairs, names)),
+    )
+    return found if found.is_itself_changed or found.relations else None
 
 
 def _effective_flags(hints: Hints) -> dict[str, bool]:
@@ -252,14 +254,13 @@ def _relations(
         for link in (link for key, link in side.items() if key not in other):
             target = names.get(link.target, link.target)
             yield RelationDifference(link.kind.value, target, is_added, link.origin.value)
-    yield from (
-        RelationDifference(GROUP, one, is_added=True) for one in new.groups if one not in old.groups
-    )
-    yield from (
-        RelationDifference(GROUP, one, is_added=False)
-        for one in old.groups
-        if one not in new.groups
-    )
+    for groups, others, is_added in (
+        (new.groups, old.groups, True),
+        (old.groups, new.groups, False),
+    ):
+        for one in groups:
+            if one not in others:
+                yield RelationDifference(GROUP, one, is_added)
 
 
 def _pair_renamed_tools(
@@ -278,19 +279,15 @@ def _pair_renamed_tools(
                 sides[text][side].append(document)
     found: dict[str, str] = {}
     for olds, news in sides.values():
-        found |= _pair_documents(olds, news)
+        # By their name at another source, or the only ones left.
+        by_name = {one.tool.name: one.uri for one in news}
+        pairs = {one.uri: by_name[one.tool.name] for one in olds if one.tool.name in by_name}
+        if len(set(pairs.values())) < len(pairs):
+            continue
+        left = [one.uri for one in olds if one.uri not in pairs]
+        free = [one.uri for one in news if one.uri not in pairs.values()]
+        found |= pairs | (dict(zip(left, free, strict=True)) if len(left) == len(free) == 1 else {})
     return found
-
-
-def _pair_documents(olds: Sequence[ToolDocument], news: Sequence[ToolDocument]) -> dict[str, str]:
-    """Pair tools of one definition: by their name at another source, or the only ones left."""
-    by_name = {one.tool.name: one.uri for one in news}
-    found = {one.uri: by_name[one.tool.name] for one in olds if one.tool.name in by_name}
-    if len(set(found.values())) < len(found):
-        return {}
-    left = [one.uri for one in olds if one.uri not in found]
-    free = [one.uri for one in news if one.uri not in found.values()]
-    return found | (dict(zip(left, free, strict=True)) if len(left) == len(free) == 1 else {})
 
 
 def _normal(value: FieldValue) -> FieldValue:
@@ -387,19 +384,15 @@ def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
             }
             for texts in (before, after)
         )
-    return "".join(
-        _document_diff(path, before.get(path), after.get(path))
+    lines = chain.from_iterable(
+        unified_diff(
+            _lines(before.get(path)),
+            _lines(after.get(path)),
+            f"a/{path}" if path in before else "/dev/null",
+            f"b/{path}" if path in after else "/dev/null",
+        )
         for path in changed
         if before.get(path) != after.get(path)
-    )
-
-
-def _document_diff(path: str, before: str | None, after: str | None) -> str:
-    lines = unified_diff(
-        _lines(before),
-        _lines(after),
-        "/dev/null" if before is None else f"a/{path}",
-        "/dev/null" if after is None else f"b/{path}",
     )
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
@@ -443,20 +436,15 @@ def _values(entry: _ComparedDocument) -> dict[str, str]:
     values |= {name: field_text(value) for name, value in field_values(document).items()}
     values |= {"groups": field_text(document.groups)}
     for link in document.links:
+        pairs = (
+            f"{one.given} to {one.argument}{'' if one.required else ' (optional)'}"
+            for one in link.fields
+        )
+        parts = (link.origin, link.reason, ", ".join(pairs), link.coverage)
+        text = f"{link.target} ({link.weight:g}, {'; '.join(filter(None, parts))})"
         name = f"relations.{link.kind.value}"
-        text = f"{link.target} ({link.weight:g}, {_evidence(link)})"
         values[name] = f"{values[name]}; {text}" if name in values else text
     return values
-
-
-def _evidence(link: Link) -> str:
-    """Return origin and reason of a link, which fields fill which arguments, and the coverage."""
-    pairs = (
-        f"{one.given} to {one.argument}{'' if one.required else ' (optional)'}"
-        for one in link.fields
-    )
-    parts = (link.origin, link.reason, ", ".join(pairs), link.coverage)
-    return "; ".join(filter(None, parts))
 
 
 def _short(text: str) -> str:

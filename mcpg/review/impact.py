@@ -17,7 +17,7 @@ from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
 from mcpg.errors import Code, Diagnostic, InputError, warning
-from mcpg.evaluation.judged import Judgements, ResolvedQuery, resolve
+from mcpg.evaluation.judged import Judgements, resolve
 from mcpg.review.compare import FeatureChange, TermChange, feature_changes, term_changes
 from mcpg.review.diff import CatalogueDiff, compare_catalogues
 from mcpg.search.confidence import LOW_CONFIDENCE
@@ -369,7 +369,13 @@ class ImpactStudy:
         """
         judged = self._resolve_judgements(judgements) if judgements else ()
         wordings = self._wordings() if sample else ()
-        chosen = self._sample_queries(wordings, sample)
+        changed = [one for one in self.diff.changed if one.is_itself_changed]
+        moved: list[tuple[Tool | None, Tool]] = [(one.before, one.after) for one in changed]
+        moved += [(None, tool) for tool in self.diff.added]
+        words: Mapping[str, float] = {}
+        if len(wordings) > sample:
+            words = gained_words(moved, [one.tool for one in self._now.values()])
+        chosen = sample_wordings(wordings, sample, {tool.id for _, tool in moved}, words)
         counts = len(judged), len(chosen), len(wordings)
         if self._is_same:
             return Impact(*counts)
@@ -383,7 +389,7 @@ class ImpactStudy:
             impact = self._impact(one)
             if impact.effects:
                 found.append((impact, one.context))
-        found.sort(key=lambda pair: _badness(pair[0]))
+        found.sort(key=lambda pair: _rank_badness(pair[0]))
         explained = (
             self._explain_movers(impact, context) if number < _EXPLAINED and impact.lost else impact
             for number, (impact, context) in enumerate(found)
@@ -411,13 +417,14 @@ class ImpactStudy:
             message = f"neither catalogue has one tool called {name[:80]!r}"
             place = f"{judgements.place}:{line}"
             self.diagnostics += (warning(Code.JUDGED_TOOL_UNKNOWN, message, place),)
-        return tuple(self._make_query(before, after) for before, after in pairs)
-
-    def _make_query(self, before: ResolvedQuery, after: ResolvedQuery) -> ImpactQuery:
-        found = dict.fromkeys((*after.relevant, *map(self._now_id, before.relevant)))
-        asked, tools = before.judged, tuple(found) or before.unknown
-        context = before.context_tools, after.context_tools
-        return ImpactQuery(asked.query, QueryOrigin.JUDGED, tools, asked.id, context=context)
+        queries = []
+        for before, after in pairs:
+            found = dict.fromkeys((*after.relevant, *map(self._now_id, before.relevant)))
+            asked, tools = before.judged, tuple(found) or before.unknown
+            context = before.context_tools, after.context_tools
+            query = ImpactQuery(asked.query, QueryOrigin.JUDGED, tools, asked.id, context=context)
+            queries.append(query)
+        return tuple(queries)
 
     def _wordings(self) -> tuple[ImpactQuery, ...]:
         """Return the texts of the new catalogue, and those that tools no longer have.
@@ -441,35 +448,24 @@ class ImpactStudy:
         every = self._searching.get("include_disabled")
         return {name: one for name, one in self._now.items() if every or one.tool.enabled}
 
-    def _sample_queries(
-        self, wordings: Sequence[ImpactQuery], most: int
-    ) -> tuple[ImpactQuery, ...]:
-        changed = [one for one in self.diff.changed if one.is_itself_changed]
-        pairs: list[tuple[Tool | None, Tool]] = [(one.before, one.after) for one in changed]
-        pairs += [(None, tool) for tool in self.diff.added]
-        words: Mapping[str, float] = {}
-        if len(wordings) > most:
-            words = gained_words(pairs, [one.tool for one in self._now.values()])
-        return sample_wordings(wordings, most, {tool.id for _, tool in pairs}, words)
-
     def _search(self, asked: ImpactQuery) -> tuple[_FirstMatches, _FirstMatches]:
         """Return what both catalogues find, by ids of the new one."""
         key = asked.text, asked.context
         if key not in self._found:
             before, after = (
-                _FirstMatches(
-                    tuple(match.tool_id for match in found.matches),
-                    tuple(round(match.score, SHOWN_DECIMALS) for match in found.matches),
-                )
-                for found in (
-                    engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
-                    for engine, tools in zip(
-                        (self._before, self._after), asked.context, strict=True
-                    )
-                )
+                engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
+                for engine, tools in zip((self._before, self._after), asked.context, strict=True)
             )
-            before = replace(before, ids=tuple(map(self._now_id, before.ids)))
-            self._found[key] = before, after
+            scores = [
+                tuple(round(match.score, SHOWN_DECIMALS) for match in found.matches)
+                for found in (before, after)
+            ]
+            self._found[key] = (
+                _FirstMatches(
+                    tuple(self._now_id(one.tool_id) for one in before.matches), scores[0]
+                ),
+                _FirstMatches(tuple(one.tool_id for one in after.matches), scores[1]),
+            )
         return self._found[key]
 
     def _now_id(self, tool_id: str) -> str:
@@ -515,20 +511,16 @@ class ImpactStudy:
             yield QueryEffect.GAINED_FIRST
         if new <= TOP < old:
             yield QueryEffect.GAINED_TOP
-        yield from self._confidence(scores, is_wanted=bool(asked.tools))
+        was, now = (score or 0.0 for score in scores)
+        is_above = now >= LOW_CONFIDENCE
+        has_crossed = is_above is not (was >= LOW_CONFIDENCE)
+        if not asked.tools:
+            if has_crossed:
+                yield QueryEffect.ANSWERED if is_above else QueryEffect.SURER
+        elif None not in scores and (has_crossed or was - now > self._margin):
+            yield QueryEffect.SURER if now > was else QueryEffect.LESS_SURE
         if before.ids[:TOP] != after.ids[:TOP]:
             yield QueryEffect.REORDERED
-
-    def _confidence(
-        self, scores: tuple[float | None, float | None], *, is_wanted: bool
-    ) -> Iterator[QueryEffect]:
-        old, new = (score or 0.0 for score in scores)
-        is_above = new >= LOW_CONFIDENCE
-        has_crossed = is_above is not (old >= LOW_CONFIDENCE)
-        if is_wanted and None not in scores and (has_crossed or old - new > self._margin):
-            yield QueryEffect.SURER if new > old else QueryEffect.LESS_SURE
-        if not is_wanted and has_crossed:
-            yield QueryEffect.ANSWERED if is_above else QueryEffect.SURER
 
     def _with_movers(
         self, found: QueryImpact, before: _FirstMatches, after: _FirstMatches
@@ -540,11 +532,11 @@ class ImpactStudy:
         won = after.first
         if QueryEffect.LOST_FIRST not in found.effects:
             won = next((one for one in after.ids[:TOP] if one not in before.ids[:TOP]), won)
-        movers = [
-            RankChange(one, before.best([one]), after.best([one])) if one else None
-            for one in (lost, won)
-        ]
-        return replace(found, lost=movers[0], won=movers[1])
+        return replace(
+            found,
+            lost=RankChange(lost, before.best([lost]), after.best([lost])),
+            won=RankChange(won, before.best([won]), after.best([won])) if won else None,
+        )
 
     def _explain_movers(self, found: QueryImpact, context: _Context) -> QueryImpact:
         """Add the words and features that moved the tools of *found*."""
@@ -608,7 +600,7 @@ def _with_reasons(
     )
 
 
-def _badness(found: QueryImpact) -> tuple[object, ...]:
+def _rank_badness(found: QueryImpact) -> tuple[object, ...]:
     """Return the key by which the worst comes first, and judged queries among equals."""
     order = tuple(QueryEffect)
     worst = min(map(order.index, found.effects))

@@ -196,7 +196,14 @@ def lock_changes(lock: ApprovedTools, stated: Iterable[ToolStatement]) -> tuple[
         seen.add(one.key)
         if known is None:
             found.append(LockChange(LockChangeKind.NEW, None, one))
-        elif parts := _changed_parts(known, one):
+            continue
+        parts = definition_changes(known.tool, one.tool)
+        if one.has_hints and _adds_hints(known.hints, one.tool.hints, one.added):
+            hinted = replace(one.tool, hints=known.hints)
+            parts += definition_changes(hinted, one.tool, hints=True)
+        if one.document is not None:
+            parts += _changed_document(known, one, one.document)
+        if parts:
             found.append(LockChange(LockChangeKind.CHANGED, known, one, parts))
     missing = (one for key, one in approved.items() if key not in seen)
     found += [LockChange(LockChangeKind.MISSING, one, None) for one in missing]
@@ -230,16 +237,6 @@ def as_approved(tool: Tool, approved: ToolStatement) -> Tool:
         hints=hints,
         listed={},
     )
-
-
-def _changed_parts(before: ToolStatement, after: ToolStatement) -> tuple[PartChange, ...]:
-    changes = definition_changes(before.tool, after.tool)
-    if after.has_hints and _adds_hints(before.hints, after.tool.hints, after.added):
-        approved = replace(after.tool, hints=before.hints)
-        changes += definition_changes(approved, after.tool, hints=True)
-    if after.document is not None:
-        changes += _changed_document(before, after, after.document)
-    return changes
 
 
 def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
@@ -383,13 +380,19 @@ def change_diff(change: LockChange) -> str:
 
     Texts are shown as they are, with escapes for characters that no reader sees.
     """
-    sides = [list(_lines(one)) if one else [] for one in _comparable_sides(change)]
-    before, after = sides
+    before, after = change.before, change.after
+    if before is not None and after is not None:  # as far as they are compared
+        if not any(one.part is DefinitionPart.HINTS for one in change.parts):
+            before, after = (replace(one, has_hints=False) for one in (before, after))
+        elif not before.has_hints:
+            before = replace(before, tool=replace(before.tool, hints=before.hints), has_hints=True)
+        if after.document is None:
+            before = replace(before, document=None)
     lines = unified_diff(
-        before,
-        after,
-        f"a/{change.name}" if change.before else "/dev/null",
-        f"b/{change.name}" if change.after else "/dev/null",
+        list(_lines(before)) if before else [],
+        list(_lines(after)) if after else [],
+        f"a/{change.name}" if before else "/dev/null",
+        f"b/{change.name}" if after else "/dev/null",
         "",
     )
     return "".join(f"{visible(line)}\n" for line in lines)
@@ -398,20 +401,6 @@ def change_diff(change: LockChange) -> str:
 def visible(line: str) -> str:
     """Return *line* with escapes for line feeds and for characters that no reader sees."""
     return UNSAFE.sub(lambda found: "\t" if found.group() == "\t" else json_form(found), line)
-
-
-def _comparable_sides(change: LockChange) -> tuple[ToolStatement | None, ToolStatement | None]:
-    """Return what was approved and what is stated now, as far as they are compared."""
-    before, after = change.before, change.after
-    if before is None or after is None:
-        return before, after
-    if not any(one.part is DefinitionPart.HINTS for one in change.parts):
-        before, after = (replace(one, has_hints=False) for one in (before, after))
-    elif not before.has_hints:
-        before = replace(before, tool=replace(before.tool, hints=before.hints), has_hints=True)
-    if after.document is None:
-        return replace(before, document=None), after
-    return before, after
 
 
 def _lines(one: ToolStatement) -> Iterator[str]:
@@ -565,7 +554,22 @@ def _read_statement(entry: JsonValue, place: str) -> ToolStatement:
     if stated is not None:
         document = LockedDocument(_read_tool(stated, tool, place), _text(stated, BODY, place) or "")
     one = ToolStatement(tool, has_hints, document)
-    _check_digests(one, entry, place)
+    digests, computed, parts = entry.get("digests"), compute_digests(one), written_parts(one)
+    if not isinstance(digests, dict):
+        raise _damage_error("has no 'digests'", place)
+    wrong = [
+        part.member
+        for part in DefinitionPart
+        if digests.get(part.member) != (f"sha256:{computed[part]}" if part in parts else None)
+    ]
+    if wrong:
+        raise InputError(
+            f"the digest of {' and '.join(wrong)} of {one.name[:_SHOWN]!r} does not match: the "
+            "entry was changed by hand or by a merge",
+            place=place,
+            remedy="restore the file from version control, or remove the entry and approve the tool"
+            " with `mcpg lock --approve`",
+        )
     return one
 
 
@@ -598,27 +602,6 @@ def _members(entry: JsonObject, member: str, place: str) -> JsonObject | None:
     if stated is not None and not isinstance(stated, dict):
         raise _damage_error(f"{member!r} is no object", place)
     return stated
-
-
-def _check_digests(one: ToolStatement, entry: JsonObject, place: str) -> None:
-    """Check that the parts of an entry are those that its digests were made of."""
-    stated, computed = entry.get("digests"), compute_digests(one)
-    if not isinstance(stated, dict):
-        raise _damage_error("has no 'digests'", place)
-    parts = written_parts(one)
-    wrong = [
-        part.member
-        for part in DefinitionPart
-        if stated.get(part.member) != (f"sha256:{computed[part]}" if part in parts else None)
-    ]
-    if wrong:
-        raise InputError(
-            f"the digest of {' and '.join(wrong)} of {one.name[:_SHOWN]!r} does not match: the "
-            "entry was changed by hand or by a merge",
-            place=place,
-            remedy="restore the file from version control, or remove the entry and approve the tool"
-            " with `mcpg lock --approve`",
-        )
 
 
 def _damage_error(message: str, place: str | None) -> InputError:

@@ -50,7 +50,10 @@ def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
     documents of people where there is nothing else.
     """
     given = {tool.key for tool in assembly.given}
-    added = _added_by_rules(assembly)
+    # What hints files state of tools that have documents, which may repeat it.
+    read = {item.document.tool.key for item in assembly.read} if assembly.rules else ()
+    bare = [replace(one, hints=_NO_HINTS) for one in assembly.catalog.tools if one.key in read]
+    added = {one.key: one.hints for one in apply_rules(bare, assembly.rules)[0]}
     # What people added to a tool of the last build is no statement of its source.
     kept = {tool.key for tool in assembly.catalog.tools if tool.id in assembly.kept}
     bundled: dict[Key, LockedDocument] = {}
@@ -73,14 +76,6 @@ def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
             own = added.get(one.key, _NO_HINTS)
             stated[number] = replace(one, document=bundled[one.key], added=own)
     return (*stated, *found)
-
-
-def _added_by_rules(assembly: Assembly) -> dict[Key, Hints]:
-    """Return what hints files state of tools that have documents, which may repeat it."""
-    read = {item.document.tool.key for item in assembly.read} if assembly.rules else ()
-    bare = [replace(one, hints=_NO_HINTS) for one in assembly.catalog.tools if one.key in read]
-    hinted, _, _ = apply_rules(bare, assembly.rules)
-    return {one.key: one.hints for one in hinted}
 
 
 def stated_in(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -82,13 +83,21 @@ class CacheFile:
 
 def kept_files(settings: Settings) -> list[CacheFile]:
     """Find what is kept for the bundle that *settings* name, and in the cache folder."""
-    found = {kept.path: kept for kept in (*_in_folder(), *_beside(settings))}
+    places: list[tuple[Path, CacheKind]] = []
+    with suppress(NotFoundError):
+        places = [
+            (Path(f"{bundle.value}{MARKS[kind].suffix}"), kind)
+            for bundle in settings.bundles()
+            for kind in (CacheKind.INDEXES, CacheKind.VECTORS)
+        ]
     store = ServiceFactory(settings).store_path()
     if store is not None:
-        found |= {kept.path: kept for kept in _recognize_file(Path(store), CacheKind.STORE)}
-    return sorted(
-        found.values(), key=lambda kept: (list(CacheKind).index(kept.kind), str(kept.path))
-    )
+        places.append((Path(store), CacheKind.STORE))
+    found = {kept.path: kept for kept in _in_folder()}
+    for path, kind in places:
+        found |= {kept.path: kept for kept in _recognize_file(path, kind)}
+    kinds = list(CacheKind)
+    return sorted(found.values(), key=lambda kept: (kinds.index(kept.kind), str(kept.path)))
 
 
 def remove(files: Sequence[CacheFile]) -> None:
@@ -108,21 +117,6 @@ def remove(files: Sequence[CacheFile]) -> None:
                 raise OutputError(message, place=str(path)) from fault
     for folder in {kept.path.parent for kept in files}:
         remove_leftovers(folder)
-
-
-def cache_json(files: Sequence[CacheFile], *, removed: bool) -> JsonObject:
-    """Return the object that `cache` prints."""
-    return {
-        "schema": "mcpg/cache/1",
-        "folder": cache_folder(),
-        "files": [_file_json(kept) for kept in files],
-        "bytes": sum(kept.size for kept in files),
-        "removed": removed,
-    }
-
-
-def _file_json(kept: CacheFile) -> JsonObject:
-    return {"kind": kept.kind.value, "path": str(kept.path), "bytes": kept.size}
 
 
 def shown_size(size: int) -> str:
@@ -154,16 +148,6 @@ def _in_folder() -> Iterator[CacheFile]:
         for kind, mark in MARKS.items():
             if path.name.endswith(mark.suffix):
                 yield from _recognize_file(path, kind)
-
-
-def _beside(settings: Settings) -> Iterator[CacheFile]:
-    try:
-        bundles = [str(one.value) for one in settings.bundles()]
-    except NotFoundError:
-        return
-    for bundle in bundles:
-        for kind in (CacheKind.INDEXES, CacheKind.VECTORS):
-            yield from _recognize_file(Path(bundle + MARKS[kind].suffix), kind)
 
 
 def _recognize_file(path: Path, kind: CacheKind) -> Iterator[CacheFile]:
@@ -228,13 +212,15 @@ def run(
     found = kept_files(read_settings(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]
     is_clearing = action is CacheAction.CLEAR and bool(chosen)
+    records: list[JsonObject] = [
+        {"kind": one.kind.value, "path": str(one.path), "bytes": one.size} for one in chosen
+    ]
     if form != "json":
         rows = tuple(
             (one.kind.value, shown_size(one.size), CodeSpan(str(one.path))) for one in chosen
         )
         columns = (Column("kind"), Column("size", is_number=True), Column("path"))
         table = Table("Files", columns, rows, has_heads=True, wraps=True)
-        records = [_file_json(one) for one in chosen]
         listing = RecordListing(records, ("kind", "path", "bytes"), "path", table)
         write_listing(listing, form, output)
         if not chosen:
@@ -248,5 +234,13 @@ def run(
         is_clearing = False
         output.note("nothing is removed")
     if form == "json":
-        output.json(cache_json(chosen, removed=is_clearing))
+        output.json(
+            {
+                "schema": "mcpg/cache/1",
+                "folder": cache_folder(),
+                "files": records,
+                "bytes": sum(kept.size for kept in chosen),
+                "removed": is_clearing,
+            }
+        )
     return ExitCode.DONE
