@@ -265,7 +265,6 @@ class BuildCacheSession:
         self.makes_index = makes_index
 
     def __enter__(self) -> Self:
-        """Return this memory, which is to be closed."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -447,7 +446,6 @@ class BuildSources:
 
     @property
     def watched_paths(self) -> tuple[str, ...]:
-        """What is looked at for changes: the sources, and the file that names them."""
         files = dict.fromkeys(str(one.file) for one in self._entries)
         return (*files, *self.paths)
 

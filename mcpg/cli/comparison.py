@@ -187,7 +187,6 @@ def _list_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
 
 
 def _list_main_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
-    """Return in words what lifted or lowered the tools whose rank or score is another."""
     for change in tools:
         then, now = change["then"], change["now"]
         if change["fusedDelta"] is None:

@@ -41,7 +41,6 @@ class EmbeddingSetup:
     observer: Observer | None = None
 
     def close(self) -> None:
-        """Close the store."""
         if self.store is not None:
             self.store.close()
 
@@ -86,7 +85,6 @@ class EmbeddingOutcome:
 
     @property
     def facts_text(self) -> str:
-        """The facts as the end of a sentence."""
         texts, vectors = self.facts["embedded"], self.facts["reused"]
         written = "; wrote its vectors" if self.facts["vectorsWritten"] else ""
         embedded, reused = format_count(texts, "tool"), format_count(vectors, "vector")
@@ -158,7 +156,6 @@ def _faults(found: VectorFiles, target: VectorTarget, kind: str) -> list[str]:
 
 
 def _make_clusters(target: VectorTarget, vectors: ToolVectors, output: Output) -> None:
-    """Put *vectors* into clusters if they are many, unless that was done before."""
     folder = cache_folder()
     if folder and len(vectors) >= FEWEST:
         with output.progress("putting vectors into clusters"):

@@ -79,7 +79,6 @@ class LockGuard:
 
     @classmethod
     def by(cls, settings: Settings, reaction: str | None) -> LockGuard | None:
-        """Return the guard that *settings* ask for, `None` for none."""
         if not is_locked(settings):
             return None
         found = settings.find("lock.on_change")
@@ -122,12 +121,12 @@ class LockGuard:
         """
         has_failed = allows_missing and any(map(is_failure, assembly.diagnostics))
         is_refusing = self.reaction == REFUSE
-        found = tuple(
-            one
-            for one in assembly_changes(self.lock, assembly)
-            if (is_refusing or not _is_of_hints(one))
-            and (one.kind is not LockChangeKind.MISSING or (is_refusing and not has_failed))
-        )
+        found = assembly_changes(self.lock, assembly)
+        if not is_refusing or has_failed:
+            found = tuple(one for one in found if one.kind is not LockChangeKind.MISSING)
+        if not is_refusing:  # of the hints of tools in quarantine, some may be left
+            hints = {DefinitionPart.HINTS}
+            found = tuple(one for one in found if {part.part for part in one.parts} != hints)
         self.changes = (
             found if is_refusing else tuple(sorted((*self.changes, *found), key=attrgetter("key")))
         )
@@ -147,11 +146,6 @@ class LockGuard:
             remedy="review them with `mcpg lock`, and approve with `mcpg lock --approve TOOL`",
         )
         return True
-
-
-def _is_of_hints(change: LockChange) -> bool:
-    """Return whether hints alone differ: of those in quarantine, some may be left."""
-    return bool(change.parts) and all(one.part is DefinitionPart.HINTS for one in change.parts)
 
 
 def shown_changes(

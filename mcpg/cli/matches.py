@@ -72,7 +72,6 @@ class MatchRows:
         self._sources = min(_SOURCE_LIMIT, max(len("source"), widest)) if has_room else 0
 
     def head(self) -> str:
-        """Return the heading of ranked matches."""
         names = [" #", *(["score "] if self._shows_score else []), pad("tool", self._ids)]
         if self._sources:
             names.append(pad("source", self._sources))
@@ -82,7 +81,6 @@ class MatchRows:
         return self._output.paint(line, "dim")
 
     def draw_ranked(self, matches: Iterable[tuple[Match, float]]) -> Iterator[str]:
-        """Return the lines about *matches*, each with the score to show."""
         for rank, (match, score) in enumerate(matches, start=1):
             yield from self._lines(f"{rank:>2}", score if self._shows_score else None, match)
 
@@ -171,7 +169,6 @@ def result_text(
 
 
 def _with_schemas(result: SearchResult) -> dict[str, list[JsonObject]]:
-    """Return the lists of *result* as JSON, each tool with its input schema."""
     lists = {
         "matches": result.matches,
         "relatedMatches": result.related_matches,

@@ -46,7 +46,6 @@ class IndexedBundle:
 
     @property
     def size(self) -> int:
-        """The number of all tools."""
         return len(self.index)
 
     def list_filtered(
@@ -131,7 +130,6 @@ class IndexedTool:
 
     @property
     def description(self) -> str:
-        """The description on one line."""
         # The rest stands in the record, which takes longer.
         return self.summary if len(self.summary) < SUMMARY_LENGTH else self.view().description
 
@@ -168,7 +166,6 @@ class OpenedBundle:
 
     @property
     def size(self) -> int:
-        """The number of all tools."""
         return len(self.tools)
 
     def list_filtered(
@@ -327,7 +324,6 @@ class BuildStamp:
     report: Mapping[str, Any]
 
     def section(self) -> Section:
-        """Return the section of an index that holds this stamp."""
         return Section(_SECTION, "B", json.dumps(to_json(self)).encode())
 
 

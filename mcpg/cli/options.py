@@ -130,7 +130,6 @@ def _option_sections(options: list[Any], columns: int) -> Iterable[str]:
 
 
 def _describe_option(option: Any) -> tuple[str, str]:
-    """Return an option's names, short first, with the name of its value; and its text."""
     names = ", ".join(sorted(option.opts, key=len))
     if option.is_flag:
         names = "/".join([names, *option.secondary_opts])
@@ -550,7 +549,6 @@ class HelpfulGroup(_ShowsHelp, TyperGroup):
     """A group of commands whose help is plain text."""
 
     def summary(self, name: str) -> str:
-        """Return the first line of the help of the command *name*."""
         return (self.commands[name].help or "").partition("\n")[0]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -43,7 +43,6 @@ class LazyStore:
     """
 
     def __init__(self, make: Callable[[], EmbeddingStore]) -> None:
-        """Stand for the store that *make* opens."""
         from threading import Lock  # noqa: PLC0415 - most runs have no store
 
         self._make = make
@@ -57,7 +56,6 @@ class LazyStore:
         self._store().put(entries)
 
     def close(self) -> None:
-        """Close the store if it was opened."""
         with self._lock:
             made, self._made = self._made, None
         if made is not None:
@@ -86,24 +84,20 @@ class ServiceFactory:
     """Makes what the settings ask for, each thing once and only when it is asked for."""
 
     def __init__(self, settings: Settings) -> None:
-        """Prepare to make what *settings* ask for."""
         self._settings = settings
         self.request = ServiceRequest(settings.environment, self._value)
 
     @property
     def needs_vectors(self) -> bool:
-        """Whether the strategy that is set looks at vectors."""
         found = self._settings.find("strategy")
         return found is not None and found.value not in _GRAPH
 
     @property
     def is_normalizing(self) -> bool:
-        """Whether queries are to be rewritten."""
         return bool(self._value("normalization.enabled", default=False))
 
     @property
     def is_telling(self) -> bool:
-        """Whether OpenTelemetry is to be told of what happens."""
         return bool(self._value("telemetry.enabled", default=False))
 
     def arguments(self) -> dict[str, Any]:
@@ -147,7 +141,6 @@ class ServiceFactory:
         )
 
     def provider(self) -> EmbeddingProvider | None:
-        """Return the embedding provider, made."""
         embedder = self.embedder()
         if embedder is None:
             return None
@@ -182,7 +175,6 @@ class ServiceFactory:
         return LazyStore(open_store)
 
     def store_path(self) -> str | None:
-        """Return the path of the vector store's file, `None` where there is no folder for it."""
         named = self._value("store.path")
         folder = cache_folder()
         return named or (os.path.join(folder, STORE_FILE) if folder else None)  # noqa: PTH118
@@ -229,7 +221,6 @@ class ServiceFactory:
         return (warning(Code.TELEMETRY_MISSING, message),)
 
     def make(self, role: str, name: str, **options: Any) -> Any:
-        """Return the service of a *role* that a plugin registers under *name*."""
         return load_reference(_find_service(role, name).make)(self.request, **options)
 
     def _address(self, name: str) -> tuple[str, str | None]:

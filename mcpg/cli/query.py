@@ -101,7 +101,6 @@ class DisplayOptions:
         return self.form == "markdown" or (output.verbose and self.form == "text")
 
     def check_report(self) -> None:
-        """Check that a form is given that an explanation of no plain list has."""
         if self.form in LIST_FORMS:
             message = f"{self.form} is for the matches of a search alone"
             raise UsageError(message, place="--format", remedy="use text, json or markdown")
@@ -278,7 +277,6 @@ class ToolList:
 
     @classmethod
     def of(cls, api: str | None, *, deferred: bool, related: bool, strict: bool) -> ToolList:
-        """Return what the options ask for."""
         if api is None:
             place = "--deferred" if deferred else "--strict-schemas"
             other = "anthropic" if deferred else "openai"
@@ -288,7 +286,6 @@ class ToolList:
         return cls(known, deferred, related, strict)
 
     def check(self, form: str, *, explain: bool, input_schema: bool) -> None:
-        """Check that no option asks for other output."""
         others = {
             f"--format {form}": form not in {"text", "json"},
             "--explain": explain,
@@ -300,7 +297,6 @@ class ToolList:
             raise UsageError(f"a list of functions has no {option}", place="--as", remedy=remedy)
 
     def answer(self, question: Question, output: Output) -> int:
-        """Search and print the list; return the exit code."""
         engine = open_engine(question.settings, output)
         result = engine.search(**make_search_arguments(question))
         output.note_opening(engine.diagnostics)

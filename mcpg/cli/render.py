@@ -156,7 +156,6 @@ def inline(content: model.Inline) -> str:
 
 
 def _summary(content: model.Inline) -> str:
-    """Return *content* for an HTML element, in which no Markdown is read."""
     if isinstance(content, tuple):
         return "".join(map(_summary, content))
     return element(content.text) if isinstance(content, model.CodeSpan) else inline(content)
@@ -267,7 +266,6 @@ class TextLayout:
         return self._fitting(table, columns, places, indent)
 
     def _whole(self, table: model.Table, places: list[int], indent: str) -> Iterator[str]:
-        """Return the lines of *table*, none of whose cells is cut or wrapped."""
         drawn = []
         for place in places:
             column, cells = table.columns[place], list[Any](row[place] for row in table.rows)

@@ -30,7 +30,6 @@ class ServerOptions:
         *,
         takes_document: bool = False,
     ) -> None:
-        """Check the options."""
         self.asked = False
         self.hosts = frozenset(one.split("/")[2] for one in sources if _ADDRESS.match(one))
         if headers and len(self.hosts) != 1 and (self.hosts or not takes_document):
@@ -45,8 +44,6 @@ class ServerOptions:
         self.seconds = seconds
 
     def live(self, tell: Callable[[int, int], None] | None = None) -> Live:
-        """Return how servers are queried; progress goes to *tell*."""
-
         def note_progress(done: int, of: int) -> None:
             self.asked = True
             if tell is not None:

@@ -6,7 +6,8 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -124,7 +125,6 @@ class Settings:
 
     @property
     def project(self) -> Path:
-        """The folder of the nearest configuration file, or the working folder."""
         file = next(self._files(), None)
         return Path(file.path).parent if file else Path(self.folder)
 
@@ -167,7 +167,6 @@ class Settings:
         return None
 
     def _files(self) -> Iterator[ConfigFile]:
-        """Yield the configuration files, highest precedence first."""
         for name, above in _TABLES.items():
             if name not in self._read:
                 paths = (folder / name for folder in self._folders())
@@ -177,13 +176,11 @@ class Settings:
                 yield file
 
     def _folders(self) -> Sequence[Path]:
-        """Return the working folder and those above it."""
         folder = Path(self.folder).absolute()
         return (folder, *folder.parents)
 
 
 def _parse_value(key: SettingKey, text: str) -> Any:
-    """Return the value that *text* of the environment means."""
     if key.plain is str:
         return text
     if key.plain is int and text.isdecimal():
@@ -260,7 +257,6 @@ def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
 
 
 def _check_values(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
-    """Return the valid settings of a *table* by name."""
     values = flatten_sections(table)
     for name, held in values.items():
         texts = held if isinstance(held, list) else [held]
@@ -288,14 +284,16 @@ def find_line(text: str, path: Sequence[str | int]) -> int | None:
     # The lines of TOML end with a line feed; other signs that end lines may stand in comments.
     lines = text.split("\n")
     low, high, begin = 0, len(lines), 0
+    table: Any
     while low < high:
         middle = (low + high) // 2
         end, table = _read_from(lines, middle)
         if table is None:
             return None
-        if _has(table, path):
+        try:
+            reduce(getitem, path, table)
             high = middle
-        else:
+        except (KeyError, IndexError, TypeError):
             low, begin = end + 1, end
     # What precedes the statement may be blank, or a comment.
     filled = (n for n in range(begin, len(lines)) if lines[n].strip()[:1] not in ("", "#"))
@@ -310,12 +308,3 @@ def _read_from(lines: list[str], end: int) -> tuple[int, dict[str, Any] | None]:
         except ValueError:
             continue
     return end, None
-
-
-def _has(table: Any, path: Sequence[str | int]) -> bool:
-    try:
-        for part in path:
-            table = table[part]
-    except (KeyError, IndexError, TypeError):
-        return False
-    return True

@@ -221,7 +221,6 @@ class SourceTable(SettingsTable):
 
     @classmethod
     def related_keys(cls) -> tuple[str, ...]:
-        """Return the keys that go with this kind."""
         others = {*SourceTable.model_fields, cls.kind}
         return tuple(key for key in cls.model_fields if key not in others)
 
@@ -347,7 +346,6 @@ def _check_entry(value: Any, number: int, fail: Callable[..., McpgError]) -> Sou
 
 
 def _source_error(fault: ErrorDetails, kind: str) -> tuple[str, str]:
-    """Return what is wrong with a value, which may be secret, and what to do about it."""
     if fault["type"] == "mcpg":
         return fault["ctx"]["problem"], fault["ctx"]["remedy"]
     value, key = fault["input"], str(fault["loc"][-1])
@@ -401,7 +399,6 @@ class ConfiguredSource:
 
     @property
     def _own(self) -> dict[str, Any]:
-        """The keys that are set of those that go with its kind."""
         return self.entry.model_dump(exclude_unset=True, exclude={*SourceTable.model_fields})
 
     def server(self, environ: Mapping[str, str]) -> Server:

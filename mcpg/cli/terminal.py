@@ -34,7 +34,6 @@ class Screen:
     color: str = AUTO
 
     def is_colored(self, stream: TextIO | None) -> bool:
-        """Return whether text on *stream* is coloured."""
         if self.color != AUTO:
             return self.color == ALWAYS
         if os.environ.get("NO_COLOR"):
@@ -44,12 +43,10 @@ class Screen:
         return is_terminal(stream) and os.environ.get("TERM") != "dumb"
 
     def paint(self, text: str, style: str) -> str:
-        """Colour *text* for standard output where colour is wanted."""
         return paint(text, style, on=self.is_colored(sys.stdout))
 
     @property
     def columns(self) -> int:
-        """Columns to wrap text at."""
         return _terminal_columns() if is_terminal(sys.stdout) else PIPE_WIDTH
 
     @property

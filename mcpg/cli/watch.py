@@ -56,7 +56,6 @@ class Watcher:
         self._poll = POLL_SECONDS
 
     def run(self, command: Callable[[], int]) -> int:
-        """Run *command* until somebody interrupts it; return the exit code."""
         try:
             files = self._look()
             self._attempt(command, is_first=True)

@@ -200,7 +200,6 @@ def _difference_json(one: ToolDifference) -> JsonObject:
 
 
 def _field_json(field: FieldDifference) -> JsonObject:
-    """Return a field as JSON: a list by its items, a text with its changed words."""
     shared: JsonObject = {"field": field.name, "isRiskier": field.is_riskier}
     if field.is_list:
         before, after = list(field.before or ()), list(field.after or ())

@@ -51,17 +51,14 @@ class FieldDifference:
 
     @property
     def added(self) -> tuple[str, ...]:
-        """Items of the list that are new."""
         return tuple(one for one in _items(self.after) if one not in _items(self.before))
 
     @property
     def removed(self) -> tuple[str, ...]:
-        """Items of the list that are gone."""
         return tuple(one for one in _items(self.before) if one not in _items(self.after))
 
     @property
     def is_list(self) -> bool:
-        """Whether the field is a list."""
         return isinstance(self.before, tuple) or isinstance(self.after, tuple)
 
 
@@ -100,7 +97,6 @@ class ToolDifference:
 
     @property
     def is_renamed(self) -> bool:
-        """Whether the tool has another name or another source."""
         return self.before.key != self.after.key
 
     @property
@@ -114,7 +110,6 @@ class ToolDifference:
         return any(field.is_riskier for field in self.fields)
 
     def with_verdict(self, verdict: Compatibility) -> tuple[SchemaChange, ...]:
-        """Return the changes of its schemas that have *verdict*."""
         return tuple(one for one in (*self.input, *self.output) if one.verdict is verdict)
 
 
@@ -136,7 +131,6 @@ class CatalogueDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changed."""
         return not (self.added or self.removed or self.changed)
 
 
@@ -266,7 +260,6 @@ def _relations(
 def _pair_renamed_tools(
     gone: Iterable[ToolDocument], come: Iterable[ToolDocument]
 ) -> dict[str, str]:
-    """Return the URIs of tools under another name, by their former URIs."""
     sides: defaultdict[str, tuple[list[ToolDocument], list[ToolDocument]]] = defaultdict(
         lambda: ([], [])
     )
@@ -331,7 +324,6 @@ class BundleDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changed."""
         return self == BundleDiff()
 
 

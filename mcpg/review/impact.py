@@ -260,7 +260,6 @@ class QueryImpact:
     won: RankChange | None = None
 
     def has(self, effects: Iterable[QueryEffect]) -> bool:
-        """Return whether it has one of *effects*."""
         return not set(effects).isdisjoint(self.effects)
 
 
@@ -313,7 +312,6 @@ class _FirstMatches:
     scores: tuple[float, ...]
 
     def best(self, tools: Iterable[str]) -> int | None:
-        """Return the best rank of *tools*."""
         return min((self.ids.index(one) + 1 for one in tools if one in self.ids), default=None)
 
     def score(self, rank: int | None) -> float | None:
@@ -539,7 +537,6 @@ class ImpactStudy:
         )
 
     def _explain_movers(self, found: QueryImpact, context: _Context) -> QueryImpact:
-        """Add the words and features that moved the tools of *found*."""
         then, now = (
             engine.explain(
                 found.query, limit=_EXPLAINED_DEPTH, context_tools=tools, **self._searching
@@ -576,7 +573,6 @@ class ImpactStudy:
                 yield UnreachableTool(tool_id, texts[0], first, former is None)
 
     def _find_first(self, tool_id: str, text: str, side: int) -> str:
-        """Return the first match of a text of a tool, in the old catalogue or the new one."""
         return self._search(ImpactQuery(text, QueryOrigin.DESCRIPTION, (tool_id,)))[side].first
 
 
@@ -601,7 +597,6 @@ def _with_reasons(
 
 
 def _rank_badness(found: QueryImpact) -> tuple[object, ...]:
-    """Return the key by which the worst comes first, and judged queries among equals."""
     order = tuple(QueryEffect)
     worst = min(map(order.index, found.effects))
     lost = (found.score_before or 0.0) - (found.score_after or 0.0)

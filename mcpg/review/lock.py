@@ -94,12 +94,10 @@ class ToolStatement:
 
     @property
     def key(self) -> Key:
-        """The identity of the tool."""
         return self.tool.key
 
     @property
     def name(self) -> str:
-        """The tool as `source::name`."""
         return "::".join(self.key)
 
     @property
@@ -117,7 +115,6 @@ class ApprovedTools:
 
     @property
     def by_key(self) -> dict[Key, ToolStatement]:
-        """The statements by identity of the tool."""
         return {one.key: one for one in self.statements}
 
 
@@ -156,12 +153,10 @@ class LockChange:
 
     @property
     def key(self) -> Key:
-        """The identity of the tool."""
         return self.statement.key
 
     @property
     def name(self) -> str:
-        """The tool as `source::name`."""
         return self.statement.name
 
     @property
@@ -345,7 +340,6 @@ def _as_lines(text: str) -> JsonValue:
 
 
 def _written_document(one: ToolStatement) -> JsonObject:
-    """Return what a document states otherwise than the definition, and its hints and body."""
     if one.document is None:
         return {}
     tool, body = one.document.tool, one.document.body
@@ -541,7 +535,6 @@ def _no_lock(place: str) -> InputError:
 
 
 def _read_statement(entry: JsonValue, place: str) -> ToolStatement:
-    """Read an entry, and check its digests."""
     if not isinstance(entry, dict):
         raise _damage_error("is no object", place)
     source_id, name = entry.get("source"), entry.get("name")
@@ -574,7 +567,6 @@ def _read_statement(entry: JsonValue, place: str) -> ToolStatement:
 
 
 def _read_tool(entry: JsonObject, base: Tool, place: str) -> Tool:
-    """Return *base* with those parts of a definition that *entry* has."""
     found: dict[str, Any] = {
         "title": _text(entry, DefinitionPart.TITLE.member, place),
         "description": _text(entry, DefinitionPart.DESCRIPTION.member, place) or "",

@@ -141,7 +141,6 @@ def leave_out_unapproved(
 
 
 def _find_texts(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator[SourceDocument]:
-    """Yield the documents of tools, and those that are about them."""
     for item in read if keys else ():
         if item.document.tool.key in keys:
             yield item.source
@@ -222,7 +221,6 @@ class ToolLock:
     def read(
         cls, path: str | PathLike[str], on_change: OnChange | Literal["warn", "hide"] = "warn"
     ) -> ToolLock:
-        """Read the lock file at *path*."""
         return cls(read_lock(path), text_of_path(fspath(path)), on_change)
 
 
@@ -305,7 +303,6 @@ def review_tools(
 
 
 def _describe_as_reviewed(changed: Mapping[Key, _ChangedTool]) -> ReviewOutcome:
-    """Return the review that describes *changed* tools as reviewed."""
     flags = {key: _stricter_flags(one) for key, one in changed.items()}
     return ReviewOutcome(
         shown={key: _with_reviewed_definition(one, flags[key]) for key, one in changed.items()},
@@ -411,7 +408,6 @@ def _stricter_flags(one: _ChangedTool) -> dict[str, bool]:
 
 
 def _with_reviewed_definition(one: _ChangedTool, flags: Mapping[str, bool]) -> Tool:
-    """Return the live tool with its reviewed definition."""
     reviewed = one.reviewed
     # Clients refuse results that violate an output schema: the reviewed one may hold no longer.
     has_output = all(change.part is not DefinitionPart.OUTPUT_SCHEMA for change in one.changes)

@@ -112,7 +112,6 @@ def run(
 
 
 def _format_answer(data: JsonObject, form: str, output: Output) -> str:
-    """Return *data* in *form*."""
     if form == "json":
         return json.dumps(data, ensure_ascii=False, indent=2)
     if form == "text":
@@ -124,7 +123,6 @@ def _format_answer(data: JsonObject, form: str, output: Output) -> str:
 
 
 def _fit_bytes(result: AskResult, write: Callable[[AskResult], str], most: int) -> AskResult:
-    """Return what of *result* takes at most so many bytes."""
     found = fit_budget(result, lambda one: len(f"{write(one)}\n".encode("utf-8", "replace")), most)
     if found is None:  # not even an answer without results
         message = f"no answer fits {most:,} bytes"
@@ -133,7 +131,6 @@ def _fit_bytes(result: AskResult, write: Callable[[AskResult], str], most: int) 
 
 
 def _read_pattern(text: str) -> IntentPattern:
-    """Read `INTENT=TEMPLATE`."""
     intent, sign, template = text.partition("=")
     if not sign:
         message = f"{text[:80]!r} is no pattern of a question"

@@ -140,7 +140,6 @@ def run(output: Output, chosen: DiffOptions) -> int:
 def _compare(
     chosen: DiffOptions, judgements: Judgements | None, limits: Sequence[Limit], output: Output
 ) -> ChangeReport:
-    """Load the two catalogues, and search in both."""
     settings = read_settings(
         strategy=chosen.strategy,
         fusion=chosen.fusion,
@@ -305,7 +304,6 @@ def _keep_within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
-    """Return what git writes to standard output."""
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the program is git
             ["git", "-C", str(folder), *arguments],  # noqa: S607 - as the user's path has it

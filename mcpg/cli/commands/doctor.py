@@ -283,7 +283,6 @@ def _check_server(
 
 
 def _assemble(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:
-    """Return the number of tools of *batch*, and the diagnostics about them."""
     if batch.documents or batch.bundles:
         assembly = assemble(batch)
         return len(assembly.catalog.tools), assembly.diagnostics
@@ -308,7 +307,6 @@ def _check_read_source(
     count: int,
     details: Mapping[str, object],
 ) -> Check:
-    """Return the check of a source that was read, by the *diagnostics* about it."""
     serious = [one for one in diagnostics if one.severity != Severity.INFO]
     found = {"tools": count, **details, "warnings": warnings_json(serious)}
     if not serious:

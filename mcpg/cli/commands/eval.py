@@ -160,7 +160,6 @@ def run(output: Output, chosen: EvalOptions) -> int:
 def _measure(
     chosen: EvalOptions, bounds: tuple[Bound, ...], settings: Settings, output: Output
 ) -> EvaluationReport:
-    """Search for the queries, compare with the baseline, and judge by the *bounds*."""
     judgements = load_judgements(chosen.queries)
     before = read_baseline(chosen.baseline) if chosen.baseline else None
     strategy = find_strategy(settings)
@@ -235,7 +234,6 @@ def _render_report(report: EvaluationReport, chosen: EvalOptions, output: Output
 
 
 def _report_failures(report: EvaluationReport, chosen: EvalOptions, output: Output) -> int:
-    """Report what does not pass, and return the exit code."""
     for gate in report.gates:
         if not gate.passed:
             output.error(gate_sentence(gate.json()), place=f"--{gate.bound.kind}")

@@ -109,7 +109,6 @@ def _make_report(
     written: Sequence[str],
     search: JsonObject | None,
 ) -> JsonObject:
-    """Return what the command writes as JSON."""
     clients: list[JsonValue] = [
         {
             "client": one.file.client,
@@ -145,7 +144,6 @@ def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundCli
 def _select_clients(
     found: Iterable[FoundClient], output: Output, *, with_project: bool
 ) -> tuple[FoundClient, ...]:
-    """Report what was *found*, and return what is used of it."""
     used: list[FoundClient] = []
     for one in found:
         names = f": {', '.join(one.servers)}" if one.servers else ""

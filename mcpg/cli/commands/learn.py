@@ -132,7 +132,6 @@ def run(output: Output, chosen: LearnOptions) -> int:
 
 
 def _learn(chosen: LearnOptions, target: str, day: str, settings: Settings, output: Output) -> int:
-    """Learn, forget what ended before the *day* or is named, write, and return the exit code."""
     if not chosen.force:
         check_replaceable(target, (_MARK,), "file of observed calls")
     known: ToolNames | None = None
@@ -226,7 +225,6 @@ def _is_observed(path: str) -> bool:
 def _drop_forgotten(
     observed: ObservedCalls, tools: Iterable[str], known: ToolNames | None
 ) -> ObservedCalls:
-    """Return *observed* without what it has of the *tools*."""
     names = list_tool_names(observed)
     gone: set[str] = set()
     for tool in tools:
@@ -251,7 +249,6 @@ def _report(
     *,
     is_stale: bool,
 ) -> None:
-    """Write what was learned to standard output."""
     edges = learned_edges(observed)
     if chosen.form == "json":
         output.json(

@@ -127,7 +127,13 @@ def run(output: Output, chosen: LintOptions) -> int:
     settings = read_settings()
     if not (chosen.sources or settings.sources()):  # the bundle is checked
         chosen = replace(chosen, sources=[str(one.value) for one in settings.bundles()])
-    selection = _select_rules(settings, chosen)
+    texts: dict[str, Sequence[str]] = {}
+    origins: dict[str, str] = {}
+    for name, given in (("select", chosen.select), ("ignore", chosen.ignore)):
+        stated = settings.find(f"lint.{name}")
+        texts[name] = tuple(given or (stated.value if stated else ()))
+        origins[name] = f"--{name}" if given else stated.origin if stated else ""
+    selection = Selection.of(texts["select"], texts["ignore"], origins=origins)
     found = settings.find("lint.tools")
     suppressed = []
     if found is not None:
@@ -147,16 +153,6 @@ def run(output: Output, chosen: LintOptions) -> int:
     return watcher.run(lambda: _answer(check, chosen, output))
 
 
-def _select_rules(settings: Settings, chosen: LintOptions) -> Selection:
-    texts: dict[str, Sequence[str]] = {}
-    origins: dict[str, str] = {}
-    for name, given in (("select", chosen.select), ("ignore", chosen.ignore)):
-        stated = settings.find(f"lint.{name}")
-        texts[name] = tuple(given or (stated.value if stated else ()))
-        origins[name] = f"--{name}" if given else stated.origin if stated else ""
-    return Selection.of(texts["select"], texts["ignore"], origins=origins)
-
-
 @reduced_gc()
 def _check(
     chosen: LintOptions,
@@ -165,7 +161,6 @@ def _check(
     suppressed: Sequence[Suppression],
     output: Output,
 ) -> Report:
-    """Read the sources and check the rules, showing progress."""
     intake = BuildSources(
         chosen.sources,
         settings,
@@ -191,7 +186,6 @@ def _check(
 
 
 def _answer(check: Callable[[], Report], chosen: LintOptions, output: Output) -> int:
-    """Check, fix where asked, write what was found, and return the exit code."""
     report = check()
     fixed = fixes(report.findings, report.locator) if chosen.diff or chosen.fix else []
     count, files = sum(one.count for one in fixed), format_count(len(fixed), "file")

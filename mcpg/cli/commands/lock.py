@@ -120,7 +120,6 @@ def run(output: Output, chosen: LockOptions) -> int:
 
 
 def _read_present(path: str) -> ApprovedTools | None:
-    """Read the lock at *path*, `None` where there is none."""
     try:
         return read_lock(path)
     except NotFoundError:
@@ -140,7 +139,6 @@ class _StatedTools:
 def _read_stated_tools(
     intake: BuildSources, excluded: Sequence[str], output: Output
 ) -> _StatedTools:
-    """Read the sources of *intake*, showing progress; problems are reported."""
     found: list[Diagnostic] = []
 
     def assemble_noting(batch: SourceBatch) -> Assembly:
@@ -185,7 +183,6 @@ def _compare_with_lock(
     chosen: LockOptions,
     output: Output,
 ) -> int:
-    """Compare the tools with the lock, and write what is approved."""
     changes: Sequence[LockChange] = lock_changes(present or ApprovedTools(), stated.statements)
     if not stated.is_whole:  # what failed sources have is not known
         known = {one.key[0] for one in stated.statements} - {*stated.failed}
@@ -245,7 +242,6 @@ def _select_approved(
     changes: Sequence[LockChange],
     approvals: Iterable[tuple[str, list[LockChange], list[LockChange]]],
 ) -> list[LockChange]:
-    """Return those of *changes* that are approved by name."""
     found: dict[int, LockChange] = {}
     for named, _, meant in approvals:
         if not meant:

@@ -92,7 +92,6 @@ def run(
 
 
 def _show_address(address: str, *, output: Output, opens: bool) -> None:
-    """Open the page of the login in a browser, or print its address."""
     if opens:
         output.note("a browser is opened: log in there")
         with suppress(webbrowser.Error, OSError):

@@ -199,7 +199,6 @@ def routing_summary(result: RouteResult) -> list[Block]:
 
 
 def _add_up(one: RoutedMatch) -> Inline:
-    """Return what the score of a tool is the sum of."""
     parts: list[Inline] = [("= ", Figure(one.match.score), " calibrated")]
     parts += [
         (Figure(part.value, "+.6f"), f" {part.name} ({part.weight:+g})") for part in one.adjustments
@@ -219,7 +218,6 @@ def _draw_heading(category: RoutedCategory, output: Output, *, shows_score: bool
 
 
 def _explain_preference(preference: Preference) -> str:
-    """Return on one safe line why *preference* is what it is."""
     if preference.is_asked:
         return "as asked"
     if not (preference.read_only and preference.writing):

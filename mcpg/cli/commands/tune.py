@@ -73,7 +73,15 @@ def run(output: Output, chosen: TuneOptions) -> int:
     otherwise nothing is written and the exit code is 1.
     """
     settings = read_settings(bundle=chosen.bundle, lexicon=chosen.lexicon)
-    path = _find_bundle(settings, chosen.target)
+    if chosen.target == STDOUT:
+        message = "standard output takes the figures, not a bundle"
+        raise UsageError(message, place="--output", remedy="name a file")
+    found, *others = settings.bundles()
+    if others:
+        message = "several bundles were named, and one is tuned at a time"
+        remedy = "name one, or join them with `mcpg bundle` first"
+        raise UsageError(message, place=found.origin, remedy=remedy)
+    path = str(found.value)
     bundle = _read(path)
     judgements = _read_judgements(chosen, output)
     engine = load(path, cache_dir=cache_folder())
@@ -107,18 +115,6 @@ def run(output: Output, chosen: TuneOptions) -> int:
     return ExitCode.DONE
 
 
-def _find_bundle(settings: Settings, target: str | None) -> str:
-    if target == STDOUT:
-        message = "standard output takes the figures, not a bundle"
-        raise UsageError(message, place="--output", remedy="name a file")
-    found = settings.bundles()
-    if len(found) > 1:
-        message = "several bundles were named, and one is tuned at a time"
-        remedy = "name one, or join them with `mcpg bundle` first"
-        raise UsageError(message, place=found[0].origin, remedy=remedy)
-    return str(found[0].value)
-
-
 def _read(path: str) -> Bundle:
     """Read the bundle that is to carry what is fitted."""
     advice = f"bundle it first: `mcpg bundle {path} -o graph.mdld`"
@@ -133,7 +129,6 @@ def _read(path: str) -> Bundle:
 
 
 def _read_judgements(chosen: TuneOptions, output: Output) -> Judgements:
-    """Read the judged queries, and draw some where there are too many."""
     given = load_judgements(chosen.queries)
     broken = [one for one in given.diagnostics if one.code == Code.JUDGED_INVALID]
     if broken:
@@ -151,7 +146,6 @@ def _read_judgements(chosen: TuneOptions, output: Output) -> Judgements:
 def _search_cases(
     engine: Engine, judgements: Judgements, settings: Settings, chosen: TuneOptions
 ) -> tuple[list[Case], list[Diagnostic]]:
-    """Search for the queries; return what is fitted to, and what was noticed."""
     resolved, off, disabled = resolve(judgements, engine.catalog), [], frozenset[int]()
     if not chosen.include_disabled:
         off = disabled_tools(judgements, resolved, engine.catalog)
@@ -213,7 +207,6 @@ def tune_blocks(report: TuneReport) -> Iterator[Block]:
 
 
 def _parameters(tuning: Tuning, shipped: Model, tuned: Model) -> Iterator[tuple[str, str, str]]:
-    """Return the parameters that were fitted, before and after."""
     if tuning.weights.is_kept:
         for name, before, now in zip(FEATURES, shipped.weights, tuned.weights, strict=True):
             if name in FITTED or (name in CONTEXTUAL and now != before):
