@@ -28,9 +28,8 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import LockGuard
 from mcpg.cli.open_bundle import BuildStamp, build_stamp
 from mcpg.cli.output import Output
-from mcpg.cli.server_options import ServerOptions
 from mcpg.cli.settings import Settings
-from mcpg.cli.source_settings import open_entries
+from mcpg.cli.source_settings import ServerOptions, open_entries
 from mcpg.cli.terminal import standard_input
 from mcpg.documents.model import ToolDocument, encode_content
 from mcpg.documents.writer import DRAFTED

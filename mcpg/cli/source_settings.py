@@ -1,4 +1,6 @@
-"""The `[[sources]]` of a configuration file: their models, their names, and how they are opened.
+"""The `[[sources]]` of a configuration file, and options that concern servers.
+
+The sources: their models, their names, and how they are opened.
 
 The models check what can be checked before variables are expanded. Their docstrings and fields are
 the tables of the reference page (`mcpg.cli.reference`).
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Any, ClassVar, Literal
@@ -25,7 +27,7 @@ from pydantic import (
 from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from mcpg.cli.environment import SOURCES, relative_path
+from mcpg.cli.environment import SOURCES, login_folder, relative_path
 from mcpg.cli.setting_models import (
     UNSET,
     Configuration,
@@ -37,8 +39,8 @@ from mcpg.cli.setting_models import (
     type_name,
     unset,
 )
-from mcpg.errors import Code, Diagnostic, McpgError, error, info
-from mcpg.net.addresses import is_header_name
+from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error, info
+from mcpg.net.addresses import TCHAR, is_header_name
 from mcpg.sources.arguments import SourceCollector, free_name
 from mcpg.sources.client_config import (
     DEFAULT_TIMEOUT,
@@ -594,3 +596,49 @@ def _describe_schema(part: Any) -> Any:
     described = {"description": f"{text[0].upper()}{text[1:]}."} if text else {}
     has_default = UNSET not in part and isinstance(part.get("default"), str | int | float)
     return described | kept | ({"default": part["default"]} if has_default else {})
+
+
+_HEADER = re.compile(rf"({TCHAR}+):[ \t]*([^\r\n\0]*)")
+_HTTP_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+
+
+class ServerOptions:
+    """The options that concern servers.
+
+    Attributes:
+        asked: Whether a server was queried, so that the sources may differ at the next run.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        headers: Sequence[str] | None = None,
+        seconds: float | None = None,
+        *,
+        takes_document: bool = False,
+    ) -> None:
+        self.asked = False
+        self.hosts = frozenset(one.split("/")[2] for one in sources if _HTTP_ADDRESS.match(one))
+        if headers and len(self.hosts) != 1 and (self.hosts or not takes_document):
+            message = "headers need exactly one server that they are sent to"
+            remedy = "name one https://HOST/PATH, or write several servers into a configuration"
+            raise UsageError(message, place="--header", remedy=remedy)
+        matches = [_HEADER.fullmatch(header) for header in headers or ()]
+        if None in matches:
+            remedy = "write 'Name: value'; its value is not shown here"
+            raise UsageError("invalid header", place="--header", remedy=remedy)
+        self._headers = {one[1]: one[2].strip() for one in matches if one is not None}
+        if seconds is not None and not 0 < seconds <= MAX_TIMEOUT:
+            message = f"{seconds:g} is not a valid timeout"
+            remedy = f"use seconds above 0, up to {MAX_TIMEOUT}"
+            raise UsageError(message, place="--server-timeout", remedy=remedy)
+        self.seconds = seconds
+
+    def live(self, tell: Callable[[int, int], None] | None = None) -> Live:
+        def note_progress(done: int, of: int) -> None:
+            self.asked = True
+            if tell is not None:
+                tell(done, of)
+
+        seconds = self.seconds or DEFAULT_TIMEOUT
+        return Live(os.environ, self._headers, seconds, note_progress, login_folder())

@@ -303,7 +303,16 @@ def review_tools(
 
 
 def _describe_as_reviewed(changed: Mapping[Key, _ChangedTool]) -> ReviewOutcome:
-    flags = {key: _stricter_flags(one) for key, one in changed.items()}
+    # Annotations that were reviewed as safe and are not so any more: a client that asks before it
+    # changes things must not be told that a tool only reads.
+    flags: dict[Key, dict[str, bool]] = {}
+    for key, one in changed.items():
+        before, now = one.reviewed.annotations, one.live.annotations
+        flags[key] = {
+            name: unsafe
+            for name, unsafe in _UNSAFE.items()
+            if before.get(name, unsafe) != unsafe == now.get(name, unsafe)
+        }
     return ReviewOutcome(
         shown={key: _with_reviewed_definition(one, flags[key]) for key, one in changed.items()},
         flags={
@@ -392,19 +401,6 @@ def _report_unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic
         more = f" and {len(some) - _NAMED:,} more" if len(some) > _NAMED else ""
         message = f"tools of {source_id[:_SHOWN]!r} are hidden until reviewed: {shown}{more}"
         yield warning(Code.TOOL_UNREVIEWED, message, place)
-
-
-def _stricter_flags(one: _ChangedTool) -> dict[str, bool]:
-    """Return annotations that were reviewed as safe and are not so any more.
-
-    A client that asks before it changes things must not be told that a tool only reads.
-    """
-    before, now = one.reviewed.annotations, one.live.annotations
-    return {
-        name: unsafe
-        for name, unsafe in _UNSAFE.items()
-        if before.get(name, unsafe) != unsafe == now.get(name, unsafe)
-    }
 
 
 def _with_reviewed_definition(one: _ChangedTool, flags: Mapping[str, bool]) -> Tool:

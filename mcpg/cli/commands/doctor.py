@@ -29,9 +29,8 @@ from mcpg.cli.options import option
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, write_listing
-from mcpg.cli.server_options import ServerOptions
 from mcpg.cli.settings import Settings
-from mcpg.cli.source_settings import ConfiguredSource, open_entry
+from mcpg.cli.source_settings import ConfiguredSource, ServerOptions, open_entry
 from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Diagnostic, McpgError, Severity, find_remedy
 from mcpg.plugins.hooks import DoctorCheck
