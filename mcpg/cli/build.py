@@ -431,6 +431,17 @@ class BuildSources:
         self.options = ServerOptions(sources or (), header, seconds)
         self.paths = tuple(sources or (one.argument for one in self._used if not one.is_server))
 
+    @classmethod
+    def of(cls, chosen: Any, settings: Settings) -> Self:
+        """Return the sources that the options of a command name, or else the *settings*."""
+        return cls(
+            chosen.sources,
+            settings,
+            source_id=chosen.source_id,
+            header=chosen.header,
+            seconds=chosen.server_timeout,
+        )
+
     def sign(self, target: str) -> str:
         """Sign the sources of the bundle *target*, "" when they cannot be signed."""
         if any(one.is_server for one in self._used):

@@ -23,6 +23,7 @@ from mcpg.cli.locks import REFUSE, change_json, is_locked, lock_path, open_lock
 from mcpg.cli.providers import NONE, ServiceFactory
 from mcpg.cli.query import find_strategy
 from mcpg.cli.settings import Settings
+from mcpg.cli.terminal import name_some
 from mcpg.embeddings.provider import EmbeddingError, EmbeddingKey, embed_query
 from mcpg.engine import Engine, load
 from mcpg.errors import Diagnostic, McpgError, NotFoundError, find_remedy
@@ -395,10 +396,9 @@ def check_review(settings: Settings, tools: Sequence[Tool]) -> Iterator[Check]:
                 yield run_check(_NAME, partial(_compare_reviewed, reviewed, live, path))
     new = [] if bundled is None else [one for one in tools if one.key not in bundled]
     if new:
-        names = ", ".join("::".join(one.key) for one in new[:_SHOWN])
-        more = f" and {len(new) - _SHOWN:,} more" if len(new) > _SHOWN else ""
+        names = name_some(["::".join(one.key) for one in new], _SHOWN)
         share = f"{len(new):,} of {format_count(len(tools), 'tool')}"
-        message = f"the bundle does not have {share}: {names}{more}"
+        message = f"the bundle does not have {share}: {names}"
         details = {"tools": len(tools), "new": len(new)}
         yield Check(_NEW, Status.NOTE, message, "run `mcpg bundle` again", details)
 
@@ -409,10 +409,9 @@ def _compare_reviewed(reviewed: ReviewedGraph, live: Sequence[Tool], path: str) 
     if not found:
         message = f"{format_count(len(live), 'tool')} as reviewed in {path}"
         return Check(_NAME, Status.OK, message, details=details)
-    messages = "; ".join(one.message for one in found[:_SHOWN])
-    more = f"; and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
+    messages = name_some([one.message for one in found], _SHOWN, "; ", "; and ")
     remedy = find_remedy(found[0].code)
-    return Check(_NAME, Status.NOTE, f"{path}: {messages}{more}", remedy, details)
+    return Check(_NAME, Status.NOTE, f"{path}: {messages}", remedy, details)
 
 
 def warnings_json(found: Sequence[Diagnostic]) -> list[dict[str, Any]]:
@@ -448,11 +447,10 @@ def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[C
             return Check(_LOCK, Status.OK, message, details=details)
         told = [
             f"{one.kind} {one.name}" + (f": {'; '.join(map(str, one.parts))}" if one.parts else "")
-            for one in changes[:_SHOWN]
+            for one in changes
         ]
-        more = f"; and {len(changes) - _SHOWN:,} more" if len(changes) > _SHOWN else ""
         status = Status.FAILED if is_refused else Status.NOTE
-        message = f"{path}: {'; '.join(told)}{more}"
+        message = f"{path}: {name_some(told, _SHOWN, '; ', '; and ')}"
         return Check(_LOCK, status, message, _REVIEW, details)
 
     yield run_check(_LOCK, compare)

@@ -13,7 +13,7 @@ from mcpg.bundle import Assembly
 from mcpg.catalog.definitions import DefinitionPart
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import lines_kept, paint
+from mcpg.cli.terminal import lines_kept, name_some, paint
 from mcpg.errors import NotFoundError
 from mcpg.review.lock import (
     DEFAULT_LOCK,
@@ -137,11 +137,9 @@ class LockGuard:
                 output.note(f"... and {more}; `mcpg lock` shows all")
         if not found:
             return False
-        names = [one.name for one in found[:_NAMED]]
-        more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+        names = name_some([one.name for one in found], _NAMED)
         output.error(
-            f"{format_count(len(found), 'tool')} not as approved: {', '.join(names)}{more}; nothing"
-            " was written",
+            f"{format_count(len(found), 'tool')} not as approved: {names}; nothing was written",
             place=self.path,
             remedy="review them with `mcpg lock`, and approve with `mcpg lock --approve TOOL`",
         )

@@ -190,6 +190,12 @@ def pad(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
+def name_some(names: Sequence[str], most: int, gap: str = ", ", last: str = " and ") -> str:
+    """Join the first *names*, and say how many more there are than *most*."""
+    more = len(names) - most
+    return gap.join(names[:most]) + (f"{last}{more:,} more" if more > 0 else "")
+
+
 def either(names: Sequence[str]) -> str:
     """Join *names*, at least one, as alternatives: `a, b or c`."""
     *head, last = names

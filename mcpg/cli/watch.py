@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode, report_error
 from mcpg.cli.output import Output
+from mcpg.cli.terminal import name_some
 from mcpg.errors import McpgError, NotFoundError, UsageError
 from mcpg.sources.file_changes import Stamp, changed_files, forget_modules, watched_files
 from mcpg.values import format_count
@@ -99,7 +100,6 @@ class Watcher:
                 break
         changed = changed_files(before, files)
         forget_modules(changed)
-        names = [relative_path(path) for path in changed[:_MOST_NAMED]]
-        more = len(changed) - len(names)
-        self._output.note(f"changed: {', '.join(names)}{f' and {more:,} more' if more else ''}")
+        names = name_some([relative_path(path) for path in changed], _MOST_NAMED)
+        self._output.note(f"changed: {names}")
         return files

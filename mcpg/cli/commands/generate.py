@@ -59,13 +59,7 @@ def run(output: Output, chosen: GenerateOptions) -> int:
     """
     settings = read_settings(locked=chosen.locked)
     guard = LockGuard.by(settings, None)
-    intake = BuildSources(
-        chosen.sources,
-        settings,
-        source_id=chosen.source_id,
-        header=chosen.header,
-        seconds=chosen.server_timeout,
-    )
+    intake = BuildSources.of(chosen, settings)
     last = PreviousBuild(partial(generated_documents, chosen.target), chosen.allow_missing)
     with BuildCacheSession(chosen.target, chosen.jobs) as memory:
         # The files of an output folder that lies within a source are no sources.

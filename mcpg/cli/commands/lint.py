@@ -161,13 +161,7 @@ def _check(
     suppressed: Sequence[Suppression],
     output: Output,
 ) -> Report:
-    intake = BuildSources(
-        chosen.sources,
-        settings,
-        source_id=chosen.source_id,
-        header=chosen.header,
-        seconds=chosen.server_timeout,
-    )
+    intake = BuildSources.of(chosen, settings)
     intake.tell(output)
     with output.counting("reading sources") as tell:
         batch = with_graphs_read(intake.read(tell, ()))

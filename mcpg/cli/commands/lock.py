@@ -8,7 +8,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from mcpg.bundle import Assembly, assemble
 from mcpg.cli import options
@@ -19,6 +19,7 @@ from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import confirm, option
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
+from mcpg.cli.terminal import name_some
 from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
 from mcpg.files import atomic_write, locked_folder
@@ -37,7 +38,6 @@ from mcpg.review.lock_sources import stated_in
 from mcpg.show.blocks import CodeSpan, Column, Styled, Table
 from mcpg.show.json import diagnostics_json
 from mcpg.sources import SourceBatch, is_failure
-from mcpg.text.json_values import JsonObject
 from mcpg.text.suggestions import suggest
 from mcpg.values import format_count
 
@@ -104,13 +104,7 @@ def run(output: Output, chosen: LockOptions) -> int:
     path = chosen.target or lock_path(settings)
     # A lock that cannot be used is reported before servers are queried.
     present = _read_present(path)
-    intake = BuildSources(
-        chosen.sources,
-        settings,
-        source_id=chosen.source_id,
-        header=chosen.header,
-        seconds=chosen.server_timeout,
-    )
+    intake = BuildSources.of(chosen, settings)
     stated = _read_stated_tools(intake, [path, settings.target()], output)
     if chosen.check:
         return _compare_with_lock(path, present, stated, chosen, output)
@@ -191,7 +185,7 @@ def _compare_with_lock(
     approvals = [_read_approval(one, changes) for one in chosen.approve or ()]
     if differing := [one for _, meant, exact in approvals if not exact for one in meant]:
         _show(differing, output)
-        names = _format_names([one.name for one in differing])
+        names = name_some([one.name for one in differing], _NAMED)
         output.error(
             f"not as reviewed: {names}; nothing was approved",
             place="--approve",
@@ -252,7 +246,7 @@ def _select_approved(
             )
         if len({one.key for one in meant}) > 1:
             message = f"{named[:_SHOWN]!r} is the name of {format_count(len(meant), 'tool')}"
-            remedy = f"use one of {_format_names([one.label for one in meant])}"
+            remedy = f"use one of {name_some([one.label for one in meant], _NAMED)}"
             raise InputError(message, place="--approve", remedy=remedy)
         found |= {id(one): one for one in meant}
     return [*found.values()]
@@ -263,12 +257,7 @@ def _advise_name(named: str, names: Sequence[str]) -> str:
     near = suggest(named, [*names, *bare])
     if near:
         return f"did you mean {bare.get(near[0], near[0])!r}?"
-    return f"use one of {_format_names(names)}" if names else "every tool is as approved"
-
-
-def _format_names(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return f"use one of {name_some(names, _NAMED)}" if names else "every tool is as approved"
 
 
 def _show(changes: Iterable[LockChange], output: Output) -> None:
@@ -298,7 +287,18 @@ def _report(outcome: _Outcome, stated: _StatedTools, chosen: LockOptions, output
         shown = "".join(shown_changes(changes, output, sys.stdout))
         output.text(shown.rstrip("\n"))
     else:
-        write_listing(_list_changes(records), chosen.form, output)
+        columns = (Column("kind"), Column("tool", is_whole=True), Column("parts"))
+        rows = tuple(
+            (
+                Styled(one.kind.value, _STYLES[one.kind]),
+                CodeSpan(one.name),
+                CodeSpan(", ".join(part.part.member for part in one.parts)),
+            )
+            for one in outcome.changes
+        )
+        table = Table("Tools that differ from the lock", columns, rows, has_heads=True)
+        members = ("kind", "tool", "source", "name", "approved", "diff")
+        write_listing(RecordListing(records, members, "tool", table), chosen.form, output)
     _note_outcome(outcome, output, is_whole=stated.is_whole)
 
 
@@ -313,23 +313,8 @@ def _note_outcome(outcome: _Outcome, output: Output, *, is_whole: bool) -> None:
         output.error(message, place=outcome.path, remedy="write it with `mcpg lock`")
     elif left:
         named = shlex.quote(left[0].label)
-        output.error(
-            f"{format_count(len(left), 'tool')} not as approved",
-            place=outcome.path,
-            remedy=f"review the changes, and approve with `mcpg lock --approve {named}`",
-        )
+        message = f"{format_count(len(left), 'tool')} not as approved"
+        remedy = f"review the changes, and approve with `mcpg lock --approve {named}`"
+        output.error(message, place=outcome.path, remedy=remedy)
     elif not outcome.written and is_whole:
         output.note(f"as approved: {outcome.path}: {tools}")
-
-
-def _list_changes(records: Sequence[JsonObject]) -> RecordListing:
-    columns = (Column("kind"), Column("tool", is_whole=True), Column("parts"))
-    rows = []
-    for one in records:
-        parts: Any = one["parts"]
-        names = ", ".join(str(part["part"]) for part in parts) if isinstance(parts, list) else ""
-        kind = str(one["kind"])
-        rows.append((Styled(kind, _STYLES[kind]), CodeSpan(str(one["tool"])), CodeSpan(names)))
-    table = Table("Tools that differ from the lock", columns, tuple(rows), has_heads=True)
-    members = ("kind", "tool", "source", "name", "approved", "diff")
-    return RecordListing(records, members, "tool", table)
