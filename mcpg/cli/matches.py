@@ -28,21 +28,6 @@ WITH_SOURCE = 80
 """Columns from which lists of tools name their sources."""
 
 
-def search_text(result: SearchResult, output: Screen) -> str:
-    """Return the matches, then what must run before them, what is related, and what comes next."""
-    expanded = (*result.prerequisites, *result.related_matches, *result.next_step_matches)
-    browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
-    rows = MatchRows((*result.matches, *expanded), output, shows_score=not browsing)
-    matches = list(rows.draw_ranked((match, match.score) for match in result.matches))
-    blocks = [
-        [rows.head(), *matches] if matches else [],
-        rows.draw_reached("prerequisites", result.prerequisites),
-        rows.draw_reached("related", result.related_matches),
-        rows.draw_reached("next steps", result.next_step_matches),
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
-
-
 def nothing_found_text(min_score: float | None, *, abstain: bool, is_filtered: bool) -> str:
     """Return that no tool was found, and what to try."""
     if min_score:
@@ -156,7 +141,17 @@ def result_text(
     JSON begins with the diagnostics of *loading*; it and its lines may have input *schemas*.
     """
     if form == "text":
-        return search_text(result, output)
+        expanded = (*result.prerequisites, *result.related_matches, *result.next_step_matches)
+        browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
+        rows = MatchRows((*result.matches, *expanded), output, shows_score=not browsing)
+        matches = list(rows.draw_ranked((match, match.score) for match in result.matches))
+        blocks = [
+            [rows.head(), *matches] if matches else [],
+            rows.draw_reached("prerequisites", result.prerequisites),
+            rows.draw_reached("related", result.related_matches),
+            rows.draw_reached("next steps", result.next_step_matches),
+        ]
+        return "\n\n".join("\n".join(block) for block in blocks if block)
     if form == "json":
         from mcpg.show.json import result_json  # noqa: PLC0415 - text does without
 

@@ -123,26 +123,23 @@ def _option_sections(options: list[Any], columns: int) -> Iterable[str]:
     rows: dict[str, list[tuple[str, str]]] = {_OTHERS: [], **{name: [] for name in HEADINGS}}
     for option in options:
         heading = next((_HEADING_OF[name] for name in option.opts if name in _HEADING_OF), _OTHERS)
-        rows[heading].append(_describe_option(option))
+        # Its names, short first, with the name of its value; and its text.
+        names = ", ".join(sorted(option.opts, key=len))
+        if option.is_flag:
+            names = "/".join([names, *option.secondary_opts])
+        else:
+            names = f"{names} {option.metavar}"
+        default = option.default.value if isinstance(option.default, Enum) else option.default
+        text = _TYPERS_OWN.get(option.name, option.help or "")
+        if option.required:
+            text += " [required]"
+        elif default not in (None, False, "") and not option.is_flag:
+            shown = f"{default:g}" if isinstance(default, float) else default
+            text += f" [default: {shown}]"
+        rows[heading].append((names, text))
     # Typer adds the help option by itself when it parses.
     rows[_HEADING_OF["--help"]].append(("-h, --help", "Show this help."))
     return [_section(heading, ours, columns) for heading, ours in rows.items()]
-
-
-def _describe_option(option: Any) -> tuple[str, str]:
-    names = ", ".join(sorted(option.opts, key=len))
-    if option.is_flag:
-        names = "/".join([names, *option.secondary_opts])
-    else:
-        names = f"{names} {option.metavar}"
-    default = option.default.value if isinstance(option.default, Enum) else option.default
-    text = _TYPERS_OWN.get(option.name, option.help or "")
-    if option.required:
-        text += " [required]"
-    elif default not in (None, False, "") and not option.is_flag:
-        shown = f"{default:g}" if isinstance(default, float) else default
-        text += f" [default: {shown}]"
-    return names, text
 
 
 def _section(heading: str, rows: list[tuple[str, str]], columns: int, indent: int = _INDENT) -> str:

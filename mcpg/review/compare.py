@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,11 +124,18 @@ def compare(
         )
         moved = (feature_changes(old, new), term_changes(old, new)) if old and new else ()
         tools.append(ToolChange(tool_id, *statuses, old, new, *moved))
+    old_words = {(word.origin, word.text): word for word in before.words}
+    new_words = {(word.origin, word.text): word for word in after.words}
+    words = []
+    for key in {**new_words, **old_words}:
+        was, is_now = old_words.get(key), new_words.get(key)
+        if was is None or is_now is None or _meaning(was) != _meaning(is_now):
+            words.append(WordChange(key[1], was, is_now))
     return RankingComparison(
         before,
         after,
         tuple(tools),
-        tuple(_changed_words(before.words, after.words)),
+        tuple(words),
         len(enabled_then),
         len(enabled_now),
         tuple(tool_id for tool_id in enabled_then if tool_id not in enabled_now),
@@ -177,15 +184,6 @@ def _by_word(match: MatchExplanation | None) -> dict[str, float]:
     for term in match.terms if match else ():
         sums[term.query] = sums.get(term.query, 0.0) + term.contribution
     return sums
-
-
-def _changed_words(then: Iterable[QueryWord], now: Iterable[QueryWord]) -> Iterator[WordChange]:
-    old = {(word.origin, word.text): word for word in then}
-    new = {(word.origin, word.text): word for word in now}
-    for key in {**new, **old}:
-        one, other = old.get(key), new.get(key)
-        if one is None or other is None or _meaning(one) != _meaning(other):
-            yield WordChange(key[1], one, other)
 
 
 def _meaning(word: QueryWord) -> tuple[object, ...]:

@@ -23,7 +23,6 @@ from mcpg.review.diff import CatalogueDiff, compare_catalogues
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.search.model import read_model
 from mcpg.search.results import Strategy
-from mcpg.search.trace import MatchExplanation
 from mcpg.text import split_words, stem
 from mcpg.values import SHOWN_DECIMALS
 
@@ -490,7 +489,17 @@ class ImpactStudy:
             *ranks,
             *scores,
         )
-        return self._with_movers(found, before, after)
+        if not found.has(RANK_LOSSES):
+            return found
+        # The tool that lost its rank and the one that took it, without their reasons.
+        lost, won = next(one for one in before.ids if one in found.tools), after.first
+        if QueryEffect.LOST_FIRST not in found.effects:
+            won = next((one for one in after.ids[:TOP] if one not in before.ids[:TOP]), won)
+        return replace(
+            found,
+            lost=RankChange(lost, before.best([lost]), after.best([lost])),
+            won=RankChange(won, before.best([won]), after.best([won])) if won else None,
+        )
 
     def _effects(
         self,
@@ -520,22 +529,6 @@ class ImpactStudy:
         if before.ids[:TOP] != after.ids[:TOP]:
             yield QueryEffect.REORDERED
 
-    def _with_movers(
-        self, found: QueryImpact, before: _FirstMatches, after: _FirstMatches
-    ) -> QueryImpact:
-        """Name the tool that lost its rank and the one that took it, without their reasons."""
-        if not found.has(RANK_LOSSES):
-            return found
-        lost = next(one for one in before.ids if one in found.tools)
-        won = after.first
-        if QueryEffect.LOST_FIRST not in found.effects:
-            won = next((one for one in after.ids[:TOP] if one not in before.ids[:TOP]), won)
-        return replace(
-            found,
-            lost=RankChange(lost, before.best([lost]), after.best([lost])),
-            won=RankChange(won, before.best([won]), after.best([won])) if won else None,
-        )
-
     def _explain_movers(self, found: QueryImpact, context: _Context) -> QueryImpact:
         then, now = (
             engine.explain(
@@ -545,11 +538,15 @@ class ImpactStudy:
         )
         before = {self._now_id(match.tool_id): match for match in then.matches}
         after = {match.tool_id: match for match in now.matches}
-        lost, won = (
-            one and _with_reasons(one, before.get(one.tool), after.get(one.tool))
-            for one in (found.lost, found.won)
-        )
-        return replace(found, lost=lost, won=won)
+        named: dict[str, Any] = {}
+        for side, mover in (("lost", found.lost), ("won", found.won)):
+            if mover is not None:
+                pair = before.get(mover.tool), after.get(mover.tool)
+                words = (one for one in term_changes(*pair) if abs(one.delta) > _NEGLIGIBLE)
+                features = (one for one in feature_changes(*pair) if abs(one.delta) > _NEGLIGIBLE)
+                reasons = tuple(islice(words, _REASONS)), tuple(islice(features, _REASONS))
+                named[side] = replace(mover, words=reasons[0], features=reasons[1])
+        return replace(found, **named)
 
     def _unreachable(self, chosen: Iterable[ImpactQuery]) -> Iterator[UnreachableTool]:
         """Yield the tools that became unreachable, among those of which a text was searched."""
@@ -584,16 +581,6 @@ def own_texts(tool: Tool) -> tuple[str, ...]:
     found = tuple(iter_wordings(tool))
     own = tuple(text for text, origin in found if origin in _OWN_WORDS)
     return own or tuple(text for text, _ in found)
-
-
-def _with_reasons(
-    mover: RankChange, before: MatchExplanation | None, after: MatchExplanation | None
-) -> RankChange:
-    words = (one for one in term_changes(before, after) if abs(one.delta) > _NEGLIGIBLE)
-    features = (one for one in feature_changes(before, after) if abs(one.delta) > _NEGLIGIBLE)
-    return replace(
-        mover, words=tuple(islice(words, _REASONS)), features=tuple(islice(features, _REASONS))
-    )
 
 
 def _rank_badness(found: QueryImpact) -> tuple[object, ...]:

@@ -95,20 +95,17 @@ def _compare(plan: FolderPlan, assembly: Assembly, chosen: GenerateOptions, outp
     if chosen.form is OutputFormat.JSON:
         output.json(_make_report(plan, assembly, stale=bool(reasons)))
     elif chosen.diff:
-        output.text(lines_kept(_diff_documents(plan, prunes=chosen.prune)).rstrip("\n"))
+        old: list[SourceDocument] = []
+        for path in (*plan.update, *plan.conflicts, *(plan.obsolete if chosen.prune else ())):
+            file, text = plan.root / path, ""
+            with suppress(OSError):  # as empty as a folder or a pipe
+                text = file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
+            old.append(SourceDocument(path, text))
+        written = (*plan.create, *plan.update, *plan.conflicts)
+        new = tuple(SourceDocument(path, plan.documents[path]) for path in written)
+        changes = unified_text(Bundle(tuple(old)), Bundle(new), are_folders=True)
+        output.text(lines_kept(changes).rstrip("\n"))
     return build.report_freshness(str(plan.root), reasons, build.summary(assembly), output)
-
-
-def _diff_documents(plan: FolderPlan, *, prunes: bool) -> str:
-    old: list[SourceDocument] = []
-    for path in (*plan.update, *plan.conflicts, *(plan.obsolete if prunes else ())):
-        file, text = plan.root / path, ""
-        with suppress(OSError):  # as empty as a folder or a pipe
-            text = file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
-        old.append(SourceDocument(path, text))
-    written = (*plan.create, *plan.update, *plan.conflicts)
-    new = [SourceDocument(path, plan.documents[path]) for path in written]
-    return unified_text(Bundle(tuple(old)), Bundle(tuple(new)), are_folders=True)
 
 
 def _note_outcome(plan: FolderPlan, assembly: Assembly, output: Output, *, prunes: bool) -> None:

@@ -186,14 +186,8 @@ def routing_summary(result: RouteResult) -> list[Block]:
         for category in result.categories
     )
     columns = (Column("category", most=_NAME_LIMIT), Column("score"), Column("tools"))
-    facts = FactList(
-        (
-            (
-                "preference",
-                CodeSpan(f"{result.preference.name}: {_explain_preference(result.preference)}"),
-            ),
-        )
-    )
+    preference = f"{result.preference.name}: {_explain_preference(result.preference)}"
+    facts = FactList((("preference", CodeSpan(preference)),))
     tables = [Table("Categories", columns, rows, has_heads=True, wraps=True)] if rows else []
     return [Section("routing", "Routing", (facts, *tables))]
 

@@ -21,19 +21,19 @@ mcpg rule --format ids"""
 MORE = "docs/reference/rules.md"
 
 
-def complete_code(incomplete: str) -> list[tuple[str, str]]:
-    """Return the codes that begin with *incomplete*, with what the rules find."""
-    found = (rule for code, rule in RULES.items() if code.startswith(incomplete.upper()))
-    return [(rule.code, rule.summary) for rule in found]
-
-
 def run(
     output: Output,
     *,
     name: Annotated[
         str | None,
         argument(
-            "CODE", "A rule by its code or name. [default: list all]", autocompletion=complete_code
+            "CODE",
+            "A rule by its code or name. [default: list all]",
+            autocompletion=lambda incomplete: [
+                (rule.code, rule.summary)
+                for code, rule in RULES.items()
+                if code.startswith(incomplete.upper())
+            ],
         ),
     ] = None,
     form: options.ListFormat = "text",

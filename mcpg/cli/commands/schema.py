@@ -236,11 +236,6 @@ mcpg schema --format ids"""
 MORE = "docs/reference/json-formats.md"
 
 
-def complete_name(incomplete: str) -> list[str]:
-    """Return the schemas whose names begin with *incomplete*."""
-    return [name for name in schema_names() if name.startswith(incomplete)]
-
-
 def run(
     output: Output,
     *,
@@ -250,7 +245,9 @@ def run(
             "NAME",
             "A schema by its name or by that of its format, such as mcpg/search/1. [default: "
             "list them]",
-            autocompletion=complete_name,
+            autocompletion=lambda incomplete: [
+                n for n in schema_names() if n.startswith(incomplete)
+            ],
         ),
     ] = None,
     line: Annotated[bool, option("--line", "Print the schema of one line of JSON Lines.")] = False,
