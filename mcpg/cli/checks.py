@@ -91,9 +91,6 @@ def time_call(work: Callable[[], Any]) -> tuple[Any, float]:
     return done, round((time.perf_counter() - start) * 1000, 1)
 
 
-# The settings, the folder for caches, the bundle, its index and its vectors
-
-
 _EMBED = "make them with `mcpg bundle SOURCE... -o FILE --embed`"
 _REBUILD = "make it anew with `mcpg bundle SOURCE... -o FILE`"
 
@@ -210,9 +207,6 @@ def check_vectors(engine: Engine, factory: ServiceFactory) -> Check:
     return Check(name, Status.OK, message, details=details)
 
 
-# Extras
-
-
 EXTRAS = {
     "code": (
         "tree_sitter",
@@ -253,9 +247,6 @@ def check_extra(extra: str) -> Check:
             found[module] = "of unknown version"
     versions = ", ".join(f"{module} {number}" for module, number in found.items())
     return Check(name, Status.OK, f"installed: {versions}", details=found)
-
-
-# The embedding provider and the language model
 
 
 TEXT = "track a shipment"
@@ -300,9 +291,6 @@ def check_normalizer(settings: Settings, factory: ServiceFactory) -> Check:
         remedy = "ask for it with --normalize or MCPG_NORMALIZE"
         return Check(name, Status.NOTE, f"{message}, but it is not enabled", remedy, details)
     return Check(name, Status.OK, message, details=details)
-
-
-# The store of vectors, the search cache, PostgreSQL
 
 
 _MARK = "mcpg doctor"
@@ -363,9 +351,6 @@ def check_cache(settings: Settings, factory: ServiceFactory) -> Check:
         message = f"{message}; it ends with the process, so it serves hosts, not single runs"
         return Check(name, Status.NOTE, message, details=details)
     return Check(name, Status.OK, message, details=details)
-
-
-# The tools of sources against the bundle and the lock
 
 
 _NAME, _NEW, _LOCK = "review", "new tools", "lock"

@@ -73,10 +73,10 @@ def _report_foreign(fault: Exception, output: Output) -> int:
         message, remedy = usage_words(fault)
         output.error(message, place=command_path(fault), remedy=remedy)
         return ExitCode.FAILED
-    try:
-        Path.cwd()
-    except FileNotFoundError:
-        if isinstance(fault, FileNotFoundError):
+    if isinstance(fault, FileNotFoundError):
+        try:
+            Path.cwd()
+        except FileNotFoundError:
             message = "the folder in which mcpg runs does not exist any more"
             return report_error(NotFoundError(message, remedy="change to one that does"), output)
     _show_traceback(fault, output)

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from mcpg.search.caches import SearchCache
     from mcpg.search.observer import Observer
 
-# A store of vectors that is opened when it is first asked.
-
 
 class LazyStore:
     """Stands for a store that most runs never ask, because vectors lie beside the bundle.

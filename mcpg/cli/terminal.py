@@ -107,9 +107,6 @@ def _terminal_columns() -> int:
         return 80
 
 
-# Text of others, made safe for a terminal and measured as a terminal shows it
-
-
 _ELLIPSIS = "…"
 
 
@@ -208,9 +205,6 @@ def _columns(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-# Wording
-
-
 def and_pages(number: int) -> str:
     """Return *number* of pages as a further part of a list; "" for none."""
     return f", {format_count(number, 'page')}" if number else ""
@@ -222,9 +216,6 @@ def diagnostic_text(item: Mapping[str, Any]) -> str:
     is_known = not remedy or remedy.rstrip(".").casefold() in message.casefold()
     what_to_do = "" if is_known else f". {remedy}"
     return one_line(f"{item['severity']}[{item['code']}]: {message}{what_to_do}")
-
-
-# Standard input
 
 
 _CHUNK = 1024 * 1024

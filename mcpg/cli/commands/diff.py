@@ -224,8 +224,6 @@ def _render_comment(data: dict[str, Any], most: int | None) -> str:
     return f"{title}\n\nThe report is too long for a comment; `mcpg diff` shows all.\n"
 
 
-# The catalogue as it was at a revision of git.
-
 # In a hook, git sets these to its own repository, or relative to another folder.
 _OF_ONE_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 _SUBMODULE = b"160000 "

@@ -153,9 +153,6 @@ def _run_foreign(check: DoctorCheck, settings: Settings, factory: ServiceFactory
     return made
 
 
-# The sources of the configuration file: each is started or read
-
-
 def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
     """Open every source and list its tools, servers side by side, if it *starts* them at all."""
     entries = settings.sources() or ()

@@ -137,11 +137,12 @@ def _learn(chosen: LearnOptions, target: str, day: str, settings: Settings, outp
     known: ToolNames | None = None
     try:
         settings.bundles()
-        known = ToolNames(open_catalog(settings, output).tools)
     except NotFoundError:
         if settings.find("bundle") is not None:
             raise
         output.note("there is no bundle: tools are named as the traces do")
+    else:
+        known = ToolNames(open_catalog(settings, output).tools)
     lesson = _read_traces(chosen, target, known, output)
     observed = _drop_forgotten(lesson.observed, chosen.forget or (), known)
     observed = since(observed, day) if day else observed

@@ -173,9 +173,6 @@ def _fit_ranking(
     return replace(report, tuning=tuning, ranking=ranking)
 
 
-# What `mcpg tune` found, as blocks
-
-
 def tune_blocks(report: TuneReport) -> Iterator[Block]:
     """Return what was fitted, and what came of it; nothing when there was too little to fit."""
     tuning = report.tuning
