@@ -160,7 +160,6 @@ def _show_version(wanted: bool) -> None:
 
 
 def _program(ctx: typer.Context, **common: Any) -> None:
-    """Show the help when no command is named."""
     if ctx.invoked_subcommand is None:
         make_output(common).text(ctx.get_help())
 

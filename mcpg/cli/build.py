@@ -28,9 +28,8 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import LockGuard
 from mcpg.cli.open_bundle import BuildStamp, build_stamp
 from mcpg.cli.output import Output
-from mcpg.cli.server_options import ServerOptions
 from mcpg.cli.settings import Settings
-from mcpg.cli.source_settings import open_entries
+from mcpg.cli.source_settings import ServerOptions, open_entries
 from mcpg.cli.terminal import standard_input
 from mcpg.documents.model import ToolDocument, encode_content
 from mcpg.documents.writer import DRAFTED
@@ -98,17 +97,6 @@ def assemble_sources(
     """Read the sources of *intake* and put them together, showing progress.
 
     Diagnostics are reported. Tools of sources that failed are kept from the last build.
-
-    Args:
-        intake: The sources.
-        output: Where progress is shown.
-        memory: What is remembered of earlier runs.
-        last: What is to be replaced.
-        exclude: Files that are no sources.
-        guard: Holds what is built to a lock; `None` for none.
-
-    Raises:
-        McpgError: A source cannot be used; or one failed, and the last build cannot be read.
     """
     intake.tell(output)
     with output.counting("reading sources") as tell:
@@ -132,10 +120,8 @@ def assemble_sources(
     if not assembly.catalog.tools:
         if any(item.severity == Severity.ERROR for item in assembly.diagnostics):
             # A graph of tools is not replaced by an empty one because all its sources are broken.
-            raise SourceError(
-                "no tool could be read from the sources: nothing was written",
-                remedy="fix the issues above",
-            )
+            message = "no tool could be read from the sources: nothing was written"
+            raise SourceError(message, remedy="fix the issues above")
         if not any(map(is_item, batch.documents)):
             output.note("no tool was found in the sources")
     return assembly
@@ -194,10 +180,8 @@ def is_rejected_by_strict(assembly: Assembly, output: Output) -> bool:
     """Return whether `--strict` refuses a diagnostic, and report that."""
     findings = sum(item.severity != Severity.INFO for item in assembly.diagnostics)
     if findings:
-        output.error(
-            f"{format_count(findings, 'finding')} under --strict: nothing was written",
-            remedy="fix the issues above, or leave out --strict",
-        )
+        message = f"{format_count(findings, 'finding')} under --strict: nothing was written"
+        output.error(message, remedy="fix the issues above, or leave out --strict")
     return bool(findings)
 
 
@@ -257,6 +241,9 @@ _FEWEST_FOR_PROCESSES = 3000
 class BuildCacheSession:
     """What is remembered of the way to one output, a bundle or a folder of documents.
 
+    Where it is not said how many processes may work at once, there are as many as there are
+    processors, where the sources hold enough for that to pay.
+
     Attributes:
         memo: What is known; nothing until `open` has found that it pays, and where there is no
             cache folder.
@@ -266,14 +253,6 @@ class BuildCacheSession:
     def __init__(
         self, target: str | None, jobs: int | None = None, *, makes_index: bool = False
     ) -> None:
-        """Remember for the output at *target*, `None` for one that has no name.
-
-        Args:
-            target: The output.
-            jobs: How many processes may work at once; `None` for as many as there are processors,
-                where the sources hold enough for that to pay.
-            makes_index: Whether the output has an index.
-        """
         folder = cache_folder() if target else None
         self._path = Path(cached_path(target, folder, SUFFIX)) if target and folder else None
         self._words_path = self._path and self._path.with_suffix(WORDS_SUFFIX)
@@ -285,7 +264,6 @@ class BuildCacheSession:
         self.makes_index = makes_index
 
     def __enter__(self) -> Self:
-        """Return this memory, which is to be closed."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -385,18 +363,8 @@ def write_index_and_cache(
 ) -> bool:
     """Write the index of *assembly*, and what the *run* leaves, beside the *bundle*.
 
-    Args:
-        run: What the next run shall find.
-        bundle: The bundle file.
-        key: The SHA-256 of its bytes.
-        assembly: What they were made of.
-        memory: What is known from an earlier run.
-
     Returns:
         Whether the index was written; one that says the same already is not touched.
-
-    Raises:
-        OutputError: It cannot be written.
     """
     if build_stamp(bundle) == run:
         return False
@@ -418,11 +386,6 @@ def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) ->
     """Return *assembly* with the ranking that the bundle at *target* carries, or else its sources.
 
     One that this mcpg cannot use is left out, which is told.
-
-    Args:
-        assembly: What the sources hold.
-        target: The bundle that is to be replaced, `None` for none.
-        output: Where it is told.
     """
     present = None
     # Within a document's text its quotes would be escaped.
@@ -442,8 +405,6 @@ class BuildSources:
     """The sources of one run: those that are named, else those of a configuration file.
 
     Attributes:
-        options: How servers are queried.
-        source_id: Source id of all tools, or `None`.
         paths: The files and folders among the sources, and whatever else is named.
     """
 
@@ -456,29 +417,30 @@ class BuildSources:
         header: Sequence[str] | None = None,
         seconds: float | None = None,
     ) -> None:
-        """Find out what is read; nothing is opened yet.
-
-        Raises:
-            UsageError: No source is named anywhere, or an option makes no sense.
-            InputError: A configuration file cannot be read.
-        """
+        """Find out what is read; nothing is opened yet."""
         self.source_id = source_id
         self._entries = () if sources else settings.sources() or ()
         self._used = tuple(one for one in self._entries if one.entry.enabled)
         if not (sources or self._entries):
-            raise UsageError(
-                "no source is named",
-                place="SOURCE",
-                remedy=f"name a file, a folder or a server, or write [[{SOURCES}]] into mcpg.toml",
-            )
+            remedy = f"name a file, a folder or a server, or write [[{SOURCES}]] into mcpg.toml"
+            raise UsageError("no source is named", place="SOURCE", remedy=remedy)
         if not (sources or self._used):
-            raise UsageError(
-                "every source is disabled",
-                place=f"{self._entries[0].file}: {SOURCES}",
-                remedy="take out 'enabled = false', or name a source on the command line",
-            )
+            message = "every source is disabled"
+            remedy = "take out 'enabled = false', or name a source on the command line"
+            raise UsageError(message, place=f"{self._entries[0].file}: {SOURCES}", remedy=remedy)
         self.options = ServerOptions(sources or (), header, seconds)
         self.paths = tuple(sources or (one.argument for one in self._used if not one.is_server))
+
+    @classmethod
+    def of(cls, chosen: Any, settings: Settings) -> Self:
+        """Return the sources that the options of a command name, or else the *settings*."""
+        return cls(
+            chosen.sources,
+            settings,
+            source_id=chosen.source_id,
+            header=chosen.header,
+            seconds=chosen.server_timeout,
+        )
 
     def sign(self, target: str) -> str:
         """Sign the sources of the bundle *target*, "" when they cannot be signed."""
@@ -494,7 +456,6 @@ class BuildSources:
 
     @property
     def watched_paths(self) -> tuple[str, ...]:
-        """What is looked at for changes: the sources, and the file that names them."""
         files = dict.fromkeys(str(one.file) for one in self._entries)
         return (*files, *self.paths)
 
@@ -510,11 +471,7 @@ class BuildSources:
         exclude: Collection[str | Path],
         memo: BuildCache = NO_BUILD_CACHE,
     ) -> SourceBatch:
-        """Read all sources; progress with servers goes to *tell*.
-
-        Raises:
-            McpgError: A source cannot be used.
-        """
+        """Read all sources; progress with servers goes to *tell*."""
         live = self.options.live(tell)
         if self._entries:
             return self._read_configured(live, exclude, memo)

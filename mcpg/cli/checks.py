@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
-from mcpg.bundle import Bundle, assemble, read_bundle
+from mcpg.bundle import assemble, read_bundle
 from mcpg.bundle.metadata import definitions_in
 from mcpg.catalog.definitions import Key
 from mcpg.catalog.model import Tool
@@ -23,13 +23,13 @@ from mcpg.cli.locks import REFUSE, change_json, is_locked, lock_path, open_lock
 from mcpg.cli.providers import NONE, ServiceFactory
 from mcpg.cli.query import find_strategy
 from mcpg.cli.settings import Settings
-from mcpg.documents.model import ToolDocument
-from mcpg.embeddings.provider import EmbeddingError, EmbeddingKey, EmbeddingProvider, embed_query
+from mcpg.cli.terminal import name_some
+from mcpg.embeddings.provider import EmbeddingError, EmbeddingKey, embed_query
 from mcpg.engine import Engine, load
-from mcpg.errors import McpgError, NotFoundError, find_remedy
+from mcpg.errors import Diagnostic, McpgError, NotFoundError, find_remedy
 from mcpg.files import exists, is_file
 from mcpg.index.file import fresh_index
-from mcpg.review.lock import ApprovedTools, LockChange, LockChangeKind, lock_changes
+from mcpg.review.lock import LockChangeKind, lock_changes
 from mcpg.review.lock_sources import OnChange, ReviewedGraph, review_tools, stated_in
 from mcpg.search.caches import QUERY, make_key
 from mcpg.search.model import recipe
@@ -56,8 +56,6 @@ class Check:
     """The result of one check.
 
     Attributes:
-        name: What was checked.
-        status: The result.
         message: What was found, in one sentence without a secret.
         remedy: What to do about it, `None` where nothing is to be done.
         details: Values by name in camelCase.
@@ -91,9 +89,6 @@ def time_call(work: Callable[[], Any]) -> tuple[Any, float]:
     start = time.perf_counter()
     done = work()
     return done, round((time.perf_counter() - start) * 1000, 1)
-
-
-# The settings, the folder for caches, the bundle, its index and its vectors
 
 
 _EMBED = "make them with `mcpg bundle SOURCE... -o FILE --embed`"
@@ -147,21 +142,15 @@ def check_bundle(settings: Settings) -> tuple[Check, Engine | None]:
     if not count:
         return Check(name, Status.FAILED, f"{names} holds no tool", _REBUILD, details), engine
     message = f"{names} holds {count:,} tools, loaded in {took:g} ms"
-    stale = _stale_tools(paths)
+    stale = 0  # tools that bundles keep from an earlier build
+    for path in paths:
+        with suppress(McpgError):
+            stale += len(read_bundle(path).stale)
     if stale:
         message += f"; {stale:,} stale, because their source failed when it was built"
         remedy = "fix the source, and run `mcpg bundle` again"
         return Check(name, Status.NOTE, message, remedy, details | {"stale": stale}), engine
     return Check(name, Status.OK, message, details=details), engine
-
-
-def _stale_tools(paths: Iterable[str]) -> int:
-    """Return how many tools of the bundles among *paths* are kept from an earlier build."""
-    count = 0
-    for path in paths:
-        with suppress(McpgError):
-            count += len(read_bundle(path).stale)
-    return count
 
 
 def check_index(settings: Settings) -> Check:
@@ -189,7 +178,9 @@ def check_vectors(engine: Engine, factory: ServiceFactory) -> Check:
     if not isinstance(given, str):
         message = "only a bundle has vectors beside it"
         return Check(name, Status.OFF, message, "bundle the sources with `mcpg bundle`")
-    provider = _provider(factory)
+    provider = None
+    with suppress(EmbeddingError):  # a check of its own reports why there is none
+        provider = factory.provider()
     if provider is None:
         return Check(name, Status.OFF, "no embedding provider")
 
@@ -214,17 +205,6 @@ def check_vectors(engine: Engine, factory: ServiceFactory) -> Check:
         return Check(name, Status.NOTE, message, _EMBED, details)
     message = f"{found.path} holds the vectors of {target.tools:,} tools"
     return Check(name, Status.OK, message, details=details)
-
-
-def _provider(factory: ServiceFactory) -> EmbeddingProvider | None:
-    """Return the embedding provider; a check of its own reports why there is none."""
-    try:
-        return factory.provider()
-    except EmbeddingError:
-        return None
-
-
-# Extras
 
 
 EXTRAS = {
@@ -269,9 +249,6 @@ def check_extra(extra: str) -> Check:
     return Check(name, Status.OK, f"installed: {versions}", details=found)
 
 
-# The embedding provider and the language model
-
-
 TEXT = "track a shipment"
 FOREIGN_TEXT = "wo ist meine Sendung"
 
@@ -289,11 +266,7 @@ def check_provider(settings: Settings, factory: ServiceFactory) -> Check:
         if is_wanted or fault.kind != "missing":
             raise
         return Check(name, Status.OFF, fault.message, fault.remedy or install_command("embeddings"))
-    details = {
-        "fingerprint": provider.fingerprint,
-        "dimensions": len(vector),
-        "durationMs": took,
-    }
+    details = {"fingerprint": provider.fingerprint, "dimensions": len(vector), "durationMs": took}
     message = f"{provider.fingerprint!r} embeds: {len(vector)} dimensions, {took:g} ms"
     return Check(name, Status.OK, message, details=details)
 
@@ -318,9 +291,6 @@ def check_normalizer(settings: Settings, factory: ServiceFactory) -> Check:
         remedy = "ask for it with --normalize or MCPG_NORMALIZE"
         return Check(name, Status.NOTE, f"{message}, but it is not enabled", remedy, details)
     return Check(name, Status.OK, message, details=details)
-
-
-# The store of vectors, the search cache, PostgreSQL
 
 
 _MARK = "mcpg doctor"
@@ -383,9 +353,6 @@ def check_cache(settings: Settings, factory: ServiceFactory) -> Check:
     return Check(name, Status.OK, message, details=details)
 
 
-# The tools of sources against the bundle and the lock
-
-
 _NAME, _NEW, _LOCK = "review", "new tools", "lock"
 _REVIEW = "review the changes with `mcpg lock`, and approve with `mcpg lock --approve TOOL`"
 _SHOWN = 10
@@ -406,46 +373,35 @@ def check_review(settings: Settings, tools: Sequence[Tool]) -> Iterator[Check]:
         with suppress(McpgError):  # as above; other sources are searched as they are
             bundle = read_bundle(path)
             documents = [*load(path, cache_dir=cache_folder()).documents.values()]
-            keys = {(one.tool.source_id, one.tool.name) for one in documents}
-            bundled = (bundled or set()) | keys
-            yield from _of_bundle(path, bundle, documents, tools)
-    if bundled is not None:
-        yield from _check_new(tools, bundled)
-
-
-def _check_new(tools: Sequence[Tool], bundled: Collection[Key]) -> Iterator[Check]:
-    """Yield a check that names those of *tools* that no bundle has, if there are any."""
-    new = [one for one in tools if (one.source_id, one.name) not in bundled]
+            bundled = (bundled or set()) | {one.tool.key for one in documents}
+            definitions = definitions_in(bundle, documents)
+            reviewed = ReviewedGraph(tuple(one.tool for one in documents), definitions)
+            live = [tool for tool in tools if definitions.get(tool.key)]
+            if live:
+                yield run_check(_NAME, partial(_compare_reviewed, reviewed, live, path))
+    new = [] if bundled is None else [one for one in tools if one.key not in bundled]
     if new:
-        names = ", ".join(f"{one.source_id}::{one.name}" for one in new[:_SHOWN])
-        more = f" and {len(new) - _SHOWN:,} more" if len(new) > _SHOWN else ""
+        names = name_some(["::".join(one.key) for one in new], _SHOWN)
         share = f"{len(new):,} of {format_count(len(tools), 'tool')}"
-        message = f"the bundle does not have {share}: {names}{more}"
+        message = f"the bundle does not have {share}: {names}"
         details = {"tools": len(tools), "new": len(new)}
         yield Check(_NEW, Status.NOTE, message, "run `mcpg bundle` again", details)
 
 
-def _of_bundle(
-    path: str, bundle: Bundle, documents: Sequence[ToolDocument], tools: Sequence[Tool]
-) -> Iterator[Check]:
-    definitions = definitions_in(bundle, documents)
-    live = [tool for tool in tools if definitions.get((tool.source_id, tool.name))]
+def _compare_reviewed(reviewed: ReviewedGraph, live: Sequence[Tool], path: str) -> Check:
+    found = review_tools(reviewed, live, OnChange.WARN, path).diagnostics
+    details = {"tools": len(live), "changed": len(found), "warnings": warnings_json(found)}
+    if not found:
+        message = f"{format_count(len(live), 'tool')} as reviewed in {path}"
+        return Check(_NAME, Status.OK, message, details=details)
+    messages = name_some([one.message for one in found], _SHOWN, "; ", "; and ")
+    remedy = find_remedy(found[0].code)
+    return Check(_NAME, Status.NOTE, f"{path}: {messages}", remedy, details)
 
-    def compare() -> Check:
-        reviewed = ReviewedGraph(tuple(one.tool for one in documents), definitions)
-        found = review_tools(reviewed, live, OnChange.WARN, path).diagnostics
-        warnings = [{"code": one.code, "message": one.message, "place": one.place} for one in found]
-        details = {"tools": len(live), "changed": len(found), "warnings": warnings[:_SHOWN]}
-        if not found:
-            message = f"{format_count(len(live), 'tool')} as reviewed in {path}"
-            return Check(_NAME, Status.OK, message, details=details)
-        messages = "; ".join(one.message for one in found[:_SHOWN])
-        more = f"; and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
-        remedy = find_remedy(found[0].code)
-        return Check(_NAME, Status.NOTE, f"{path}: {messages}{more}", remedy, details)
 
-    if live:
-        yield run_check(_NAME, compare)
+def warnings_json(found: Sequence[Diagnostic]) -> list[dict[str, Any]]:
+    """Return the first of the diagnostics *found*, as details have them."""
+    return [{"code": x.code, "message": x.message, "place": x.place} for x in found[:_SHOWN]]
 
 
 def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[Check]:
@@ -461,31 +417,25 @@ def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[C
 
     def compare() -> Check:
         lock = open_lock(path)
-        changes = _lock_changes(lock, batches)
+        stated, _ = stated_in(SourceBatch.join(batches), partial(assemble, texts=False))
+        # What sources that failed have is not known.
+        responding = {one.tool.source_id for one in stated}
+        changes = [
+            one
+            for one in lock_changes(lock, stated)
+            if one.kind is not LockChangeKind.MISSING or one.key[0] in responding
+        ]
         details = {"path": path, "tools": len(lock.statements), "locked": is_held}
         details |= {"changes": [change_json(one) for one in changes]}
         if not changes:
             message = f"{format_count(len(lock.statements), 'tool')} as approved in {path}"
             return Check(_LOCK, Status.OK, message, details=details)
-        told = (f"{one.kind} {one.name}{_format_parts(one)}" for one in changes[:_SHOWN])
-        more = f"; and {len(changes) - _SHOWN:,} more" if len(changes) > _SHOWN else ""
+        told = [
+            f"{one.kind} {one.name}" + (f": {'; '.join(map(str, one.parts))}" if one.parts else "")
+            for one in changes
+        ]
         status = Status.FAILED if is_refused else Status.NOTE
-        message = f"{path}: {'; '.join(told)}{more}"
+        message = f"{path}: {name_some(told, _SHOWN, '; ', '; and ')}"
         return Check(_LOCK, status, message, _REVIEW, details)
 
     yield run_check(_LOCK, compare)
-
-
-def _format_parts(change: LockChange) -> str:
-    return f": {'; '.join(map(str, change.parts))}" if change.parts else ""
-
-
-def _lock_changes(lock: ApprovedTools, batches: Sequence[SourceBatch]) -> Sequence[LockChange]:
-    """Return the tools that differ from *lock*; what sources that failed have is not known."""
-    stated, _ = stated_in(SourceBatch.join(batches), partial(assemble, texts=False))
-    responding = {one.tool.source_id for one in stated}
-    return [
-        one
-        for one in lock_changes(lock, stated)
-        if one.kind is not LockChangeKind.MISSING or one.key[0] in responding
-    ]

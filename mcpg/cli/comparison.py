@@ -6,18 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import open_engine
+from mcpg.cli.open_bundle import open_other
 from mcpg.cli.output import Output
-from mcpg.cli.query import (
-    DisplayOptions,
-    Question,
-    make_search_arguments,
-    write_blocks,
-)
-from mcpg.cli.settings import Settings
+from mcpg.cli.query import DisplayOptions, Question, make_search_arguments, refuse, write_blocks
 from mcpg.cli.terminal import diagnostic_text
-from mcpg.engine import Engine
-from mcpg.errors import NotFoundError, Severity, UsageError
+from mcpg.errors import Severity, UsageError
 from mcpg.review.compare import ABSENT, DISABLED, RANKED, UNRANKED, compare
 from mcpg.show.blocks import (
     Block,
@@ -41,30 +34,31 @@ from mcpg.values import format_count, score_text
 
 
 def answer_compare(
-    question: Question, paths: tuple[str, str], shown: DisplayOptions, output: Output
+    question: Question,
+    paths: tuple[str, str],
+    shown: DisplayOptions,
+    output: Output,
+    others: Mapping[str, object],
 ) -> int:
-    """Ask both catalogues and print what moved.
-
-    Raises:
-        UsageError: Nothing is asked, or an option is given that makes no sense for two catalogues.
-    """
+    """Ask both catalogues and print what moved; *others* are options of other explanations."""
     refuse(
         {
+            **others,
             "--bundle": question.settings.flags.get("bundle"),
             "--html": shown.html,
             "--min-score": question.min_score is not None,
             "--abstain": question.abstain,
             "--timings": shown.shows_times,
-        }
+        },
+        "it says nothing about two catalogues",
+        "leave it out: --compare names both and always exits with 0",
     )
     arguments = make_search_arguments(question)
     if not (arguments["query"] or arguments["context"]):
-        raise UsageError(
-            "without a query there are no ranks to compare",
-            place="--compare",
-            remedy="add a query, or use `mcpg bundle --diff` to compare catalogues",
-        )
-    then, now = (_load_catalogue(path, question.settings, output) for path in paths)
+        message = "without a query there are no ranks to compare"
+        remedy = "add a query, or use `mcpg bundle --diff` to compare catalogues"
+        raise UsageError(message, place="--compare", remedy=remedy)
+    then, now = (open_other(path, "--compare", question.settings, output) for path in paths)
     data = compare_json(
         compare(then, now, **arguments),
         ComparedCatalogue(paths[0], then.diagnostics),
@@ -79,44 +73,13 @@ def answer_compare(
     return ExitCode.DONE
 
 
-def _load_catalogue(path: str, settings: Settings, output: Output) -> Engine:
-    """Load one of the two catalogues.
-
-    Raises:
-        McpgError: There is none at *path*, or it cannot be used.
-    """
-    try:
-        flags = {**settings.flags, "bundle": [path]}
-        return open_engine(Settings(settings.folder, settings.environment, flags), output)
-    except NotFoundError as fault:
-        raise NotFoundError(fault.message, place="--compare", remedy=fault.remedy) from fault
-
-
-def refuse(given: Mapping[str, object]) -> None:
-    """Refuse what was *given*, by flag, of options that are about a single catalogue.
-
-    Raises:
-        UsageError: One was given.
-    """
-    for flag in filter(given.get, given):
-        raise UsageError(
-            "it says nothing about two catalogues",
-            place=flag,
-            remedy="leave it out: --compare names both and always exits with 0",
-        )
-
-
 Json = Mapping[str, Any]
 
 _SHOWN = 6
 _NAMED = 8
 _NEGLIGIBLE = 5e-7
 _WITH_SUMS = ("fused now", "fused then", "change")
-_NOT_RANKED = {
-    UNRANKED: "not found",
-    DISABLED: "disabled",
-    ABSENT: "not there",
-}
+_NOT_RANKED = {UNRANKED: "not found", DISABLED: "disabled", ABSENT: "not there"}
 
 
 def compare_blocks(data: Json, *, is_whole: bool = True) -> list[Block]:
@@ -224,7 +187,6 @@ def _list_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
 
 
 def _list_main_reasons(tools: Iterable[Json]) -> Iterator[Inline]:
-    """Return in words what lifted or lowered the tools whose rank or score is another."""
     for change in tools:
         then, now = change["then"], change["now"]
         if change["fusedDelta"] is None:

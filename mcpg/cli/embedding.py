@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,7 @@ class EmbeddingSetup:
     """How vectors are to be made.
 
     Attributes:
-        provider: Who makes them.
         store: Keeps them between runs, `None` when nothing does.
-        kind: How their numbers are kept in the file.
-        observer: Is told when some are made.
     """
 
     provider: EmbeddingProvider
@@ -43,15 +40,7 @@ class EmbeddingSetup:
     kind: str
     observer: Observer | None = None
 
-    def observe(self, make: Callable[[], BuiltVectors]) -> BuiltVectors:
-        """Return what *make* builds, reporting it to the observer."""
-        if self.observer is None:
-            return make()
-
-        return observe_vectors(self.observer, make)
-
     def close(self) -> None:
-        """Close the store."""
         if self.store is not None:
             self.store.close()
 
@@ -61,9 +50,7 @@ class VectorTarget:
     """A bundle whose vectors are wanted.
 
     Attributes:
-        path: Its file.
         key: SHA-256 of its bytes.
-        tools: How many tools it has.
     """
 
     path: str
@@ -89,9 +76,7 @@ class EmbeddingOutcome:
     """What came of it.
 
     Attributes:
-        facts: Members of a report.
         missing: How many tools have no vector.
-        diagnostics: Problems that were survived.
     """
 
     facts: Mapping[str, Any]
@@ -100,7 +85,6 @@ class EmbeddingOutcome:
 
     @property
     def facts_text(self) -> str:
-        """The facts as the end of a sentence."""
         texts, vectors = self.facts["embedded"], self.facts["reused"]
         written = "; wrote its vectors" if self.facts["vectorsWritten"] else ""
         embedded, reused = format_count(texts, "tool"), format_count(vectors, "vector")
@@ -108,12 +92,7 @@ class EmbeddingOutcome:
 
 
 def embedding_by(settings: Settings, kind: str) -> EmbeddingSetup:
-    """Return how vectors are made by the provider that *settings* name, and where they are kept.
-
-    Raises:
-        McpgError: What the provider or the store needs is not there.
-        UsageError: There is no such provider, or none is wanted.
-    """
+    """Return how vectors are made by the provider that *settings* name, and where they are kept."""
     factory = ServiceFactory(settings)
     provider = factory.provider()
     if provider is None:
@@ -129,33 +108,30 @@ def embed(
     embedding: EmbeddingSetup,
     output: Output,
 ) -> EmbeddingOutcome:
-    """Bring the vectors of the bundle *target* up to date, embedding no text that has one already.
-
-    Args:
-        target: The bundle.
-        documents: Gives its documents; asked only when its vectors are not fresh.
-        embedding: How vectors are made.
-        output: Where progress is shown.
-
-    Raises:
-        OutputError: The file of vectors can be written neither beside the bundle nor elsewhere.
-    """
+    """Bring the vectors of the bundle *target* up to date, embedding no text that has one."""
     found = find_vectors(target.places, target.key, target.tools, embedding.provider)
     if found.file and not _faults(found, target, embedding.kind):
         _make_clusters(target, found.file.vectors, output)
         return _result(embedding, 0, target.tools)
+    known = found.file
+    if known and known.vectors.stored.kind not in {embedding.kind, FLOAT32}:
+        known = None  # it is less precise than what is wanted
     with output.counting("embedding") as tell, closing(embedding):
-        built = embedding.observe(
-            lambda: vectors_for(
-                documents(),
-                embedding.provider,
-                store=embedding.store,
-                known=found.file if _is_precise(found, embedding.kind) else None,
-                on_progress=tell,
+
+        def build() -> BuiltVectors:
+            store = embedding.store
+            given = documents()
+            return vectors_for(
+                given, embedding.provider, store=store, known=known, on_progress=tell
             )
-        )
+
+        observer = embedding.observer
+        built = observe_vectors(observer, build) if observer else build()
     output.diagnostics(built.diagnostics)
-    is_written = _write_vector_file(target, built, embedding.kind)
+    is_written = False
+    if not built.vectors.missing == len(built.vectors) > 0:
+        data = pack_vectors(built.vectors, built.hashes, target.key, embedding.kind)
+        is_written = _write_vector_file(target.places, data)
     _make_clusters(target, built.vectors, output)
     return _result(embedding, built.embedded, built.reused, is_written, built)
 
@@ -180,7 +156,6 @@ def _faults(found: VectorFiles, target: VectorTarget, kind: str) -> list[str]:
 
 
 def _make_clusters(target: VectorTarget, vectors: ToolVectors, output: Output) -> None:
-    """Put *vectors* into clusters if they are many, unless that was done before."""
     folder = cache_folder()
     if folder and len(vectors) >= FEWEST:
         with output.progress("putting vectors into clusters"):
@@ -206,20 +181,9 @@ def _result(
     return EmbeddingOutcome(facts, built.vectors.missing, built.diagnostics)
 
 
-def _is_precise(found: VectorFiles, kind: str) -> bool:
-    """Return whether the vectors that were *found* are as precise as the wanted *kind*."""
-    return found.file is not None and found.file.vectors.stored.kind in {kind, FLOAT32}
-
-
-def _write_vector_file(target: VectorTarget, built: BuiltVectors, kind: str) -> bool:
+def _write_vector_file(places: list[str], data: bytes) -> bool:
     """Write the file of vectors, to the first place where that can be done."""
-    if built.vectors.missing == len(built.vectors) > 0:
-        return False
-    data = pack_vectors(built.vectors, built.hashes, target.key, kind)
-    *others, last = target.places
-    for path in others:
-        try:
+    for path in places[:-1]:
+        with suppress(OutputError):
             return write_vectors(path, data)
-        except OutputError:
-            continue
-    return write_vectors(last, data)
+    return write_vectors(places[-1], data)

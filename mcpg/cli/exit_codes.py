@@ -73,18 +73,14 @@ def _report_foreign(fault: Exception, output: Output) -> int:
         message, remedy = usage_words(fault)
         output.error(message, place=command_path(fault), remedy=remedy)
         return ExitCode.FAILED
-    if isinstance(fault, FileNotFoundError) and not _has_folder():
-        message = "the folder in which mcpg runs does not exist any more"
-        return report_error(NotFoundError(message, remedy="change to one that does"), output)
+    if isinstance(fault, FileNotFoundError):
+        try:
+            Path.cwd()
+        except FileNotFoundError:
+            message = "the folder in which mcpg runs does not exist any more"
+            return report_error(NotFoundError(message, remedy="change to one that does"), output)
     _show_traceback(fault, output)
     detail = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
     remedy = "report the traceback above" if output.debug else "run again with --debug"
     output.error(f"mcpg failed unexpectedly: {detail}", remedy=remedy)
     return ExitCode.FAILED
-
-
-def _has_folder() -> bool:
-    try:
-        return bool(Path.cwd())
-    except FileNotFoundError:
-        return False

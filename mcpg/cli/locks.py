@@ -13,7 +13,7 @@ from mcpg.bundle import Assembly
 from mcpg.catalog.definitions import DefinitionPart
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import lines_kept, paint
+from mcpg.cli.terminal import lines_kept, name_some, paint
 from mcpg.errors import NotFoundError
 from mcpg.review.lock import (
     DEFAULT_LOCK,
@@ -38,11 +38,7 @@ _NAMED, _SHOWN = 3, 20
 
 
 def lock_path(settings: Settings) -> str:
-    """Return the lock file that *settings* name, or the default one beside the configuration.
-
-    Raises:
-        McpgError: See `Settings.find`.
-    """
+    """Return the lock file that *settings* name, or the default one beside the configuration."""
     found = settings.find("lock.file")
     if found is not None:
         return str(found.value)
@@ -52,29 +48,19 @@ def lock_path(settings: Settings) -> str:
 
 
 def is_locked(settings: Settings) -> bool:
-    """Return whether an option or a setting holds builds to the lock.
-
-    Raises:
-        McpgError: See `Settings.find`.
-    """
+    """Return whether an option or a setting holds builds to the lock."""
     found = settings.find("lock.enforce")
     return found is not None and bool(found.value)
 
 
 def open_lock(path: str) -> ApprovedTools:
-    """Read the lock file at *path*.
-
-    Raises:
-        McpgError: See `read_lock`.
-    """
+    """Read the lock file at *path*."""
     try:
         return read_lock(path)
     except NotFoundError as fault:
-        raise NotFoundError(
-            "there is no such lock file",
-            place=fault.place,
-            remedy="review the tools, and write it with `mcpg lock`",
-        ) from None
+        message = "there is no such lock file"
+        remedy = "review the tools, and write it with `mcpg lock`"
+        raise NotFoundError(message, place=fault.place, remedy=remedy) from None
 
 
 @dataclass(slots=True)
@@ -82,8 +68,6 @@ class LockGuard:
     """Holds a build to a lock.
 
     Attributes:
-        path: The lock file.
-        lock: What it holds.
         reaction: One of `REACTIONS`.
         changes: The tools that differ, once the sources are read.
     """
@@ -95,11 +79,6 @@ class LockGuard:
 
     @classmethod
     def by(cls, settings: Settings, reaction: str | None) -> LockGuard | None:
-        """Return the guard that *settings* ask for, `None` for none.
-
-        Raises:
-            McpgError: A setting is invalid, or the lock cannot be read.
-        """
         if not is_locked(settings):
             return None
         found = settings.find("lock.on_change")
@@ -138,19 +117,16 @@ class LockGuard:
     def refuses(self, assembly: Assembly, output: Output, *, allows_missing: bool) -> bool:
         """Show how *assembly* differs from the lock; return whether it must not be used.
 
-        Args:
-            assembly: What was built.
-            output: Where differences are shown.
-            allows_missing: Whether tools may be missing whose sources failed.
+        With *allows_missing*, tools may be missing whose sources failed.
         """
         has_failed = allows_missing and any(map(is_failure, assembly.diagnostics))
         is_refusing = self.reaction == REFUSE
-        found = tuple(
-            one
-            for one in assembly_changes(self.lock, assembly)
-            if (is_refusing or not _is_of_hints(one))
-            and (one.kind is not LockChangeKind.MISSING or (is_refusing and not has_failed))
-        )
+        found = assembly_changes(self.lock, assembly)
+        if not is_refusing or has_failed:
+            found = tuple(one for one in found if one.kind is not LockChangeKind.MISSING)
+        if not is_refusing:  # of the hints of tools in quarantine, some may be left
+            hints = {DefinitionPart.HINTS}
+            found = tuple(one for one in found if {part.part for part in one.parts} != hints)
         self.changes = (
             found if is_refusing else tuple(sorted((*self.changes, *found), key=attrgetter("key")))
         )
@@ -161,20 +137,13 @@ class LockGuard:
                 output.note(f"... and {more}; `mcpg lock` shows all")
         if not found:
             return False
-        names = [one.name for one in found[:_NAMED]]
-        more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+        names = name_some([one.name for one in found], _NAMED)
         output.error(
-            f"{format_count(len(found), 'tool')} not as approved: {', '.join(names)}{more}; nothing"
-            " was written",
+            f"{format_count(len(found), 'tool')} not as approved: {names}; nothing was written",
             place=self.path,
             remedy="review them with `mcpg lock`, and approve with `mcpg lock --approve TOOL`",
         )
         return True
-
-
-def _is_of_hints(change: LockChange) -> bool:
-    """Return whether hints alone differ: of those in quarantine, some may be left."""
-    return bool(change.parts) and all(one.part is DefinitionPart.HINTS for one in change.parts)
 
 
 def shown_changes(

@@ -28,21 +28,6 @@ WITH_SOURCE = 80
 """Columns from which lists of tools name their sources."""
 
 
-def search_text(result: SearchResult, output: Screen) -> str:
-    """Return the matches, then what must run before them, what is related, and what comes next."""
-    expanded = (*result.prerequisites, *result.related_matches, *result.next_step_matches)
-    browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
-    rows = MatchRows((*result.matches, *expanded), output, shows_score=not browsing)
-    matches = list(rows.draw_ranked((match, match.score) for match in result.matches))
-    blocks = [
-        [rows.head(), *matches] if matches else [],
-        rows.draw_reached("prerequisites", result.prerequisites),
-        rows.draw_reached("related", result.related_matches),
-        rows.draw_reached("next steps", result.next_step_matches),
-    ]
-    return "\n\n".join("\n".join(block) for block in blocks if block)
-
-
 def nothing_found_text(min_score: float | None, *, abstain: bool, is_filtered: bool) -> str:
     """Return that no tool was found, and what to try."""
     if min_score:
@@ -57,13 +42,7 @@ def nothing_found_text(min_score: float | None, *, abstain: bool, is_filtered: b
 
 
 class MatchRows:
-    """Lays out lines about matches in the same columns.
-
-    Args:
-        matches: All matches that are to be shown.
-        output: What they are laid out for.
-        shows_score: Whether ranked matches have scores.
-    """
+    """Lays out lines about matches in the same columns."""
 
     def __init__(
         self, matches: Sequence[Match], output: Screen, *, shows_score: bool = True
@@ -78,7 +57,6 @@ class MatchRows:
         self._sources = min(_SOURCE_LIMIT, max(len("source"), widest)) if has_room else 0
 
     def head(self) -> str:
-        """Return the heading of ranked matches."""
         names = [" #", *(["score "] if self._shows_score else []), pad("tool", self._ids)]
         if self._sources:
             names.append(pad("source", self._sources))
@@ -88,7 +66,6 @@ class MatchRows:
         return self._output.paint(line, "dim")
 
     def draw_ranked(self, matches: Iterable[tuple[Match, float]]) -> Iterator[str]:
-        """Return the lines about *matches*, each with the score to show."""
         for rank, (match, score) in enumerate(matches, start=1):
             yield from self._lines(f"{rank:>2}", score if self._shows_score else None, match)
 
@@ -161,15 +138,20 @@ def result_text(
 ) -> str:
     """Return *result* in a *form*, a choice of `LIST_FORMAT`.
 
-    Args:
-        result: What was found.
-        form: The form.
-        output: What text is laid out for.
-        loading: Diagnostics of loading, which JSON begins with.
-        schemas: Whether it has input schemas, in the forms `json` and `jsonl`.
+    JSON begins with the diagnostics of *loading*; it and its lines may have input *schemas*.
     """
     if form == "text":
-        return search_text(result, output)
+        expanded = (*result.prerequisites, *result.related_matches, *result.next_step_matches)
+        browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
+        rows = MatchRows((*result.matches, *expanded), output, shows_score=not browsing)
+        matches = list(rows.draw_ranked((match, match.score) for match in result.matches))
+        blocks = [
+            [rows.head(), *matches] if matches else [],
+            rows.draw_reached("prerequisites", result.prerequisites),
+            rows.draw_reached("related", result.related_matches),
+            rows.draw_reached("next steps", result.next_step_matches),
+        ]
+        return "\n\n".join("\n".join(block) for block in blocks if block)
     if form == "json":
         from mcpg.show.json import result_json  # noqa: PLC0415 - text does without
 
@@ -182,7 +164,6 @@ def result_text(
 
 
 def _with_schemas(result: SearchResult) -> dict[str, list[JsonObject]]:
-    """Return the lists of *result* as JSON, each tool with its input schema."""
     lists = {
         "matches": result.matches,
         "relatedMatches": result.related_matches,

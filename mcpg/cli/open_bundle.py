@@ -14,7 +14,7 @@ from mcpg.cli.environment import cache_folder
 from mcpg.cli.output import Output
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
-from mcpg.errors import Code, Diagnostic, McpgError, error
+from mcpg.errors import Code, Diagnostic, McpgError, NotFoundError, error
 from mcpg.files import MAX_BYTES, present_paths
 from mcpg.index.file import add_section, fresh_index
 from mcpg.index.layout import ABSENT, SUMMARY_LENGTH, StaleIndexError
@@ -38,13 +38,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class IndexedBundle:
-    """The index of a bundle.
-
-    Attributes:
-        index: The index.
-        path: The bundle.
-        diagnostics: What reading the bundle noticed.
-    """
+    """The index of a bundle."""
 
     index: Index
     path: str
@@ -52,7 +46,6 @@ class IndexedBundle:
 
     @property
     def size(self) -> int:
-        """The number of all tools."""
         return len(self.index)
 
     def list_filtered(
@@ -75,11 +68,7 @@ class IndexedBundle:
         ]
 
     def find_number(self, name: str) -> int:
-        """Return the number of the one tool that *name* means, as `Catalog.named` finds it.
-
-        Raises:
-            NotFoundError: No tool is called so, or several are.
-        """
+        """Return the number of the one tool that *name* means, as `Catalog.named` finds it."""
         number = self.index.find_tool(name.strip().casefold())
         if number != ABSENT:
             return number
@@ -141,7 +130,6 @@ class IndexedTool:
 
     @property
     def description(self) -> str:
-        """The description on one line."""
         # The rest stands in the record, which takes longer.
         return self.summary if len(self.summary) < SUMMARY_LENGTH else self.view().description
 
@@ -163,10 +151,6 @@ class OpenedBundle:
     """The tools, and of the graph as much as could be had.
 
     Attributes:
-        catalog: The tools.
-        documents: Documents by tool id.
-        texts: Text of each document by path.
-        diagnostics: What loading noticed.
         bundled: Paths of the documents that were read from bundles.
     """
 
@@ -182,7 +166,6 @@ class OpenedBundle:
 
     @property
     def size(self) -> int:
-        """The number of all tools."""
         return len(self.tools)
 
     def list_filtered(
@@ -201,16 +184,7 @@ def read_settings(**flags: Any) -> Settings:
 
 
 def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -> Engine:
-    """Load what the settings name.
-
-    Args:
-        settings: The settings.
-        output: Where progress is shown.
-        is_cached: Whether searches may be answered from a cache.
-
-    Raises:
-        McpgError: Nothing is named or found, or what is there cannot be used.
-    """
+    """Load what the settings name."""
     from mcpg.cli.providers import ServiceFactory  # noqa: PLC0415 - lists of tools need none
     from mcpg.engine.loading import load  # noqa: PLC0415 - as above
 
@@ -223,6 +197,17 @@ def open_engine(settings: Settings, output: Output, *, is_cached: bool = True) -
     return engine
 
 
+def open_other(
+    path: str, place: str, settings: Settings, output: Output, *, is_cached: bool = True
+) -> Engine:
+    """Load the catalogue at *path*, which the option or argument *place* names."""
+    other = Settings(settings.folder, settings.environment, {**settings.flags, "bundle": [path]})
+    try:
+        return open_engine(other, output, is_cached=is_cached)
+    except NotFoundError as fault:
+        raise NotFoundError(fault.message, place=place, remedy=fault.remedy) from fault
+
+
 def open_catalog(
     settings: Settings, output: Output = Output(quiet=True), *, texts: bool = False
 ) -> OpenedBundle:
@@ -230,15 +215,7 @@ def open_catalog(
 
     The fresh index of a bundle is read in place of the bundle, once it is known what there is to
     report about the bundle. Where the graph cannot be made, the tools of manifests are returned
-    alone, with a diagnostic.
-
-    Args:
-        settings: The settings.
-        output: Where progress is shown.
-        texts: Whether the texts of documents are needed, which an index lacks.
-
-    Raises:
-        McpgError: Nothing is named or found, or what is there holds no tool that can be used.
+    alone, with a diagnostic. An index lacks the *texts* of documents.
     """
     paths = find_bundle_paths(settings, output)
     if not texts and (opened := from_index(paths, _list_indexed)) is not None:
@@ -281,11 +258,7 @@ def _list_indexed(bundle: IndexedBundle) -> OpenedBundle:
 
 
 def open_sources(settings: Settings, output: Output) -> SourceBatch:
-    """Read the sources that the settings name, as they stand.
-
-    Raises:
-        McpgError: Nothing is named or found, or a file cannot be used.
-    """
+    """Read the sources that the settings name, as they stand."""
     return _read(find_bundle_paths(settings, output))
 
 
@@ -312,11 +285,7 @@ def _tools_alone(batch: SourceBatch, fault: McpgError) -> OpenedBundle:
 
 
 def find_bundle_paths(settings: Settings, output: Output) -> list[str]:
-    """Return the bundles, folders and manifests that the settings name.
-
-    Raises:
-        McpgError: Nothing is named or found.
-    """
+    """Return the bundles, folders and manifests that the settings name."""
     found = settings.bundles()
     for one in found:
         output.detail(f"loading {one.value} ({one.origin})")
@@ -327,11 +296,7 @@ STDIN = "-"
 
 
 def load_judgements(path: str) -> Judgements:
-    """Read the judged queries at *path*; `-` is standard input.
-
-    Raises:
-        McpgError: There is no such file, or no query in it can be used.
-    """
+    """Read the judged queries at *path*; `-` is standard input."""
     from mcpg.evaluation.judged import parse_judged, read_judged  # noqa: PLC0415 - as above
 
     if path == STDIN:
@@ -359,7 +324,6 @@ class BuildStamp:
     report: Mapping[str, Any]
 
     def section(self) -> Section:
-        """Return the section of an index that holds this stamp."""
         return Section(_SECTION, "B", json.dumps(to_json(self)).encode())
 
 

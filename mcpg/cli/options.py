@@ -21,6 +21,7 @@ from mcpg.cli import parameters
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import COMMON, LIST_FORMAT, CommandParameter, make_output
 from mcpg.cli.terminal import Screen, cut, either, is_terminal, one_line
+from mcpg.errors import UsageError
 from mcpg.search.results import FUSIONS
 from mcpg.text.library_errors import pydantic_expected
 from mcpg.text.suggestions import suggest
@@ -122,27 +123,23 @@ def _option_sections(options: list[Any], columns: int) -> Iterable[str]:
     rows: dict[str, list[tuple[str, str]]] = {_OTHERS: [], **{name: [] for name in HEADINGS}}
     for option in options:
         heading = next((_HEADING_OF[name] for name in option.opts if name in _HEADING_OF), _OTHERS)
-        rows[heading].append(_describe_option(option))
+        # Its names, short first, with the name of its value; and its text.
+        names = ", ".join(sorted(option.opts, key=len))
+        if option.is_flag:
+            names = "/".join([names, *option.secondary_opts])
+        else:
+            names = f"{names} {option.metavar}"
+        default = option.default.value if isinstance(option.default, Enum) else option.default
+        text = _TYPERS_OWN.get(option.name, option.help or "")
+        if option.required:
+            text += " [required]"
+        elif default not in (None, False, "") and not option.is_flag:
+            shown = f"{default:g}" if isinstance(default, float) else default
+            text += f" [default: {shown}]"
+        rows[heading].append((names, text))
     # Typer adds the help option by itself when it parses.
     rows[_HEADING_OF["--help"]].append(("-h, --help", "Show this help."))
     return [_section(heading, ours, columns) for heading, ours in rows.items()]
-
-
-def _describe_option(option: Any) -> tuple[str, str]:
-    """Return an option's names, short first, with the name of its value; and its text."""
-    names = ", ".join(sorted(option.opts, key=len))
-    if option.is_flag:
-        names = "/".join([names, *option.secondary_opts])
-    else:
-        names = f"{names} {option.metavar}"
-    default = option.default.value if isinstance(option.default, Enum) else option.default
-    text = _TYPERS_OWN.get(option.name, option.help or "")
-    if option.required:
-        text += " [required]"
-    elif default not in (None, False, "") and not option.is_flag:
-        shown = f"{default:g}" if isinstance(default, float) else default
-        text += f" [default: {shown}]"
-    return names, text
 
 
 def _section(heading: str, rows: list[tuple[str, str]], columns: int, indent: int = _INDENT) -> str:
@@ -207,11 +204,7 @@ def command_path(fault: Any) -> str:
 
 
 def usage_words(fault: Any) -> tuple[str, str]:
-    """Return what is wrong with a command line, and the remedy.
-
-    Args:
-        fault: A usage error of Typer.
-    """
+    """Return what is wrong with a command line, and the remedy."""
     see_help = f"see `{command_path(fault)} --help`"
     if hasattr(fault, "possibilities"):
         known = [one for it in fault.ctx.command.params for one in (*it.opts, *it.secondary_opts)]
@@ -274,11 +267,8 @@ CONTEXT = inspect.Parameter("ctx", _KEYWORD, annotation=typer.Context)
 """The parameter by which Typer hands over its context."""
 
 
-def _complete_from(*known: str) -> Callable[[str], list[str]]:
-    def complete(incomplete: str) -> list[str]:
-        return [name for name in known if name.startswith(incomplete)]
-
-    return complete
+def _complete_from(known: Sequence[str]) -> Callable[[str], list[str]]:
+    return lambda incomplete: [name for name in known if name.startswith(incomplete)]
 
 
 def _complete_from_tools(
@@ -307,13 +297,15 @@ def _tools(ctx: Any) -> Sequence[Tool]:
         return ()
 
 
+PROVIDERS = (
+    *("local", "local:english", "local:multilingual"),
+    *("fastembed:", "sentence-transformers:", "openai:", "none"),
+)
+
 COMPLETIONS: Mapping[str, Callable[..., Any]] = {
-    "strategy": _complete_from("graph", "embeddings", "auto"),
-    "fusion": _complete_from(*FUSIONS),
-    "provider": _complete_from(
-        *("local", "local:english", "local:multilingual"),
-        *("fastembed:", "sentence-transformers:", "openai:", "none"),
-    ),
+    "strategy": _complete_from(("graph", "embeddings", "auto")),
+    "fusion": _complete_from(tuple(FUSIONS)),
+    "provider": _complete_from(PROVIDERS),
     "tool": complete_tool,
     "source": _complete_from_tools(lambda tool: (tool.source_id,)),
     "category": _complete_from_tools(lambda tool: tool.hints.categories),
@@ -321,17 +313,23 @@ COMPLETIONS: Mapping[str, Callable[..., Any]] = {
 """What a shell completes values from."""
 
 
+def option(flags: str, text: str, metavar: str | None = None, **more: Any) -> Any:
+    """Return what annotates an option with the names *flags*, which blanks separate."""
+    return typer.Option(*flags.split(), help=text, metavar=metavar, show_default=False, **more)
+
+
+def argument(metavar: str, text: str, **more: Any) -> Any:
+    """Return what annotates an argument."""
+    return typer.Argument(help=text, metavar=metavar, show_default=False, **more)
+
+
 def make_annotation(parameter: CommandParameter) -> Any:
     """Return what stands for *parameter* in the annotation of a function that Typer calls."""
-    shared: Any = {
-        "metavar": parameter.metavar or None,
-        "help": parameter.help,
-        "min": parameter.least,
-        "max": parameter.most,
-        "autocompletion": COMPLETIONS.get(parameter.completion),
-        "show_default": False,
-    }
-    return typer.Option(*parameter.flags, **shared) if parameter.flags else typer.Argument(**shared)
+    complete: Any = COMPLETIONS.get(parameter.completion)
+    more = {"min": parameter.least, "max": parameter.most, "autocompletion": complete}
+    if not parameter.flags:
+        return argument(parameter.metavar, parameter.help, **more)
+    return option(" ".join(parameter.flags), parameter.help, parameter.metavar or None, **more)
 
 
 BundlePaths = Annotated[list[str] | None, make_annotation(parameters.BUNDLE)]
@@ -352,94 +350,79 @@ Lexicon = Annotated[bool | None, make_annotation(parameters.LEXICON)]
 IncludeDisabled = Annotated[bool, make_annotation(parameters.INCLUDE_DISABLED)]
 BaseIri = Annotated[
     str | None,
-    typer.Option(
+    option(
         "--base-iri",
-        metavar="IRI",
-        show_default=False,
-        help="What the IRIs of tools, groups, sources and labels begin with. [default: urn:mcpg:]",
+        "What the IRIs of tools, groups, sources and labels begin with. [default: urn:mcpg:]",
+        "IRI",
     ),
 ]
 Sources = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="SOURCE",
-        help="A file or folder, a client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
+    argument(
+        "SOURCE",
+        "A file or folder, a client configuration, 'stdio:COMMAND ...', https://HOST/PATH, "
         "python:MODULE, code:PATH, or - for standard input. [default: the sources in mcpg.toml]",
     ),
 ]
 Header = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--header",
-        metavar="'NAME: VALUE'",
-        help="A header for servers named by https://HOST/PATH; ${VARIABLE} in it is filled in "
+        "A header for servers named by https://HOST/PATH; ${VARIABLE} in it is filled in "
         "from the environment. Repeatable.",
+        "'NAME: VALUE'",
     ),
 ]
 CallHeader = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
         "--header",
-        metavar="'NAME: VALUE'",
-        help="A header for servers named by https://HOST/PATH, or for the server that the one "
+        "A header for servers named by https://HOST/PATH, or for the server that the one "
         "OpenAPI document names; ${VARIABLE} in it is filled in from the environment. Repeatable.",
+        "'NAME: VALUE'",
     ),
 ]
 AllowPrivate = Annotated[
     bool,
-    typer.Option(
+    option(
         "--allow-private",
-        help="Call loopback, private and link-local addresses that OpenAPI documents name.",
+        "Call loopback, private and link-local addresses that OpenAPI documents name.",
     ),
 ]
 ServerTimeout = Annotated[
     float | None,
-    typer.Option(
-        "--server-timeout", metavar="SECONDS", help="Per-server timeout in seconds. [default: 30]"
-    ),
+    option("--server-timeout", "Per-server timeout in seconds. [default: 30]", "SECONDS"),
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        "--jobs",
-        "-j",
-        metavar="N",
+    option(
+        "--jobs -j",
+        "Number of processes. [default: one per processor; 1 below 3,000 tools]",
+        "N",
         min=1,
-        help="Number of processes. [default: one per processor; 1 below 3,000 tools]",
     ),
 ]
 SourceId = Annotated[
-    str | None,
-    typer.Option(
-        "--source-id", metavar="NAME", help="Source id of all tools, in place of their own."
-    ),
+    str | None, option("--source-id", "Source id of all tools, in place of their own.", "NAME")
 ]
-Strict = Annotated[
-    bool, typer.Option("--strict", help="Write nothing and exit 1 on a warning or an error.")
-]
+Strict = Annotated[bool, option("--strict", "Write nothing and exit 1 on a warning or an error.")]
 AllowMissing = Annotated[
     bool,
-    typer.Option(
+    option(
         "--allow-missing",
-        help="Leave out the tools of sources that fail, in place of keeping those of the last "
-        "build.",
+        "Leave out the tools of sources that fail, in place of keeping those of the last build.",
     ),
 ]
 Locked = Annotated[
     bool | None,
-    typer.Option(
-        "--locked/--no-locked", help="Hold the tools to the lock file, which `mcpg lock` writes."
-    ),
+    option("--locked/--no-locked", "Hold the tools to the lock file, which `mcpg lock` writes."),
 ]
-Check = Annotated[
-    bool, typer.Option("--check", help="Write nothing; exit 1 when the output is out of date.")
-]
+Check = Annotated[bool, option("--check", "Write nothing; exit 1 when the output is out of date.")]
 Diff = Annotated[
-    bool,
-    typer.Option("--diff", help="Write nothing; print the changes, and exit 1 when there are any."),
+    bool, option("--diff", "Write nothing; print the changes, and exit 1 when there are any.")
 ]
 Watch = Annotated[bool, make_annotation(parameters.WATCH)]
-Force = Annotated[bool, typer.Option("--force", help="Replace files that mcpg did not write.")]
+Force = Annotated[bool, option("--force", "Replace files that mcpg did not write.")]
 
 
 class _ShowsHelp:
@@ -490,14 +473,9 @@ def command(
     """Register a function as the command *name* and add the common options.
 
     The function takes an `Output` first and returns an exit code; its docstring is the help. Where
-    it takes a dataclass besides, the fields of that are the options.
-
-    Args:
-        app: Where it is registered.
-        name: Name of the command.
-        examples: Calls of it, one a line.
-        more: The page of the documentation that has more about it.
-        table: What it takes, in the order of help; without it, what its annotations declare.
+    it takes a dataclass besides, the fields of that are the options. *examples* are calls of it,
+    one a line, *more* is the page of the documentation that has more about it, and *table* what it
+    takes in the order of help; without that, what its annotations declare.
     """
 
     def register(function: Callable[..., int]) -> Callable[..., int]:
@@ -557,11 +535,17 @@ def keyword(parameter: CommandParameter) -> inspect.Parameter:
     )
 
 
+def confirm(question: str, place: str, remedy: str) -> bool:
+    """Ask the person at the terminal; where there is none, *remedy* says what to do instead."""
+    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        raise UsageError("there is no terminal to confirm on", place=place, remedy=remedy)
+    return typer.confirm(question, err=True)
+
+
 class HelpfulGroup(_ShowsHelp, TyperGroup):
     """A group of commands whose help is plain text."""
 
     def summary(self, name: str) -> str:
-        """Return the first line of the help of the command *name*."""
         return (self.commands[name].help or "").partition("\n")[0]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:

@@ -17,7 +17,7 @@ from mcpg.cli.environment import (
     KEYS,
     cache_folder,
 )
-from mcpg.cli.settings import Setting, Settings
+from mcpg.cli.settings import Settings
 from mcpg.errors import Code, Diagnostic, UsageError, warning
 from mcpg.plugins.hooks import Service, ServiceRequest
 from mcpg.plugins.registry import load_reference, own_items
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from mcpg.search.caches import SearchCache
     from mcpg.search.observer import Observer
 
-# A store of vectors that is opened when it is first asked.
-
 
 class LazyStore:
     """Stands for a store that most runs never ask, because vectors lie beside the bundle.
@@ -43,7 +41,6 @@ class LazyStore:
     """
 
     def __init__(self, make: Callable[[], EmbeddingStore]) -> None:
-        """Stand for the store that *make* opens."""
         from threading import Lock  # noqa: PLC0415 - most runs have no store
 
         self._make = make
@@ -57,7 +54,6 @@ class LazyStore:
         self._store().put(entries)
 
     def close(self) -> None:
-        """Close the store if it was opened."""
         with self._lock:
             made, self._made = self._made, None
         if made is not None:
@@ -86,33 +82,24 @@ class ServiceFactory:
     """Makes what the settings ask for, each thing once and only when it is asked for."""
 
     def __init__(self, settings: Settings) -> None:
-        """Prepare to make what *settings* ask for."""
         self._settings = settings
         self.request = ServiceRequest(settings.environment, self._value)
 
     @property
     def needs_vectors(self) -> bool:
-        """Whether the strategy that is set looks at vectors."""
         found = self._settings.find("strategy")
         return found is not None and found.value not in _GRAPH
 
     @property
     def is_normalizing(self) -> bool:
-        """Whether queries are to be rewritten."""
         return bool(self._value("normalization.enabled", default=False))
 
     @property
     def is_telling(self) -> bool:
-        """Whether OpenTelemetry is to be told of what happens."""
         return bool(self._value("telemetry.enabled", default=False))
 
     def arguments(self) -> dict[str, Any]:
-        """Return what `mcpg.load` is to be given, by name of the argument.
-
-        Raises:
-            UsageError: A setting makes no sense, or something it needs is not set.
-            McpgError: Something that is set cannot be had.
-        """
+        """Return what `mcpg.load` is to be given, by name of the argument."""
         given: dict[str, Any] = {"embeddings": None}
         if self.needs_vectors:
             given |= {"embeddings": self.embedder(), "store": self.store()}
@@ -128,25 +115,30 @@ class ServiceFactory:
         return given
 
     def embedder(self) -> EmbeddingProvider | str | None:
-        """Return the embedding provider, or the name of one that is made when it is needed.
-
-        Raises:
-            UsageError: An endpoint is asked for, and something it needs is not set.
-        """
+        """Return the embedding provider, or the name of one that is made when it is needed."""
         found = self._settings.find("embeddings.with")
         spec = str(found.value).strip() if found else LOCAL
         kind, _, model = spec.partition(":")
         if spec == NONE:
             return None
-        return self._endpoint_embedder(model, found) if kind == _ENDPOINT else spec
+        if kind != _ENDPOINT:
+            return spec
+        if not model:
+            message = f"{_ENDPOINT!r} names no model"
+            remedy = f"say which, as in {_ENDPOINT}:text-embedding-3-small"
+            raise UsageError(message, place=found.origin if found else None, remedy=remedy)
+        from mcpg.embeddings.http import BUDGET, HttpEmbeddings  # noqa: PLC0415 - as above
+
+        url, key = self._address("embeddings.url")
+        return HttpEmbeddings(
+            url,
+            model,
+            key=key,
+            dimensions=self._value("embeddings.dimensions"),
+            budget=self._budget("embeddings.timeout", BUDGET),
+        )
 
     def provider(self) -> EmbeddingProvider | None:
-        """Return the embedding provider, made.
-
-        Raises:
-            UsageError: There is no such provider, or something it needs is not set.
-            EmbeddingError: A package that the provider needs is not installed.
-        """
         embedder = self.embedder()
         if embedder is None:
             return None
@@ -160,11 +152,7 @@ class ServiceFactory:
         return provider_of(embedder)
 
     def store(self) -> EmbeddingStore | None:
-        """Return the vector store: a file in the cache folder, unless set otherwise.
-
-        Raises:
-            UsageError: There is no database.
-        """
+        """Return the vector store: a file in the cache folder, unless set otherwise."""
         kind = self._value("store.kind", default="sqlite")
         if kind == "memory":
             from mcpg.embeddings.provider import MemoryStore  # noqa: PLC0415 - as above
@@ -174,20 +162,23 @@ class ServiceFactory:
             made: EmbeddingStore = self.make("store", kind)
             return made
         path = self.store_path() if kind == "sqlite" else None
-        return LazyStore(lambda: _sqlite(path)) if path else None
+        if not path:
+            return None
+
+        def open_store() -> EmbeddingStore:
+            from mcpg.embeddings.sqlite_store import SqliteStore  # noqa: PLC0415 - as above
+
+            return SqliteStore(path)
+
+        return LazyStore(open_store)
 
     def store_path(self) -> str | None:
-        """Return the path of the vector store's file, `None` where there is no folder for it."""
         named = self._value("store.path")
         folder = cache_folder()
         return named or (os.path.join(folder, STORE_FILE) if folder else None)  # noqa: PTH118
 
     def cache(self) -> SearchCache | None:
-        """Return the search cache: nothing, unless set otherwise.
-
-        Raises:
-            UsageError: A bound makes no sense, or there is no database.
-        """
+        """Return the search cache: nothing, unless set otherwise."""
         kind = self._value("cache.kind", default=NONE)
         if kind == NONE:
             return None
@@ -201,11 +192,7 @@ class ServiceFactory:
         return MemoryCache(**given)
 
     def normalizer(self) -> Normalizer | None:
-        """Return the query rewriter, `None` where no model is set.
-
-        Raises:
-            UsageError: A model is set, and something it needs is not.
-        """
+        """Return the query rewriter, `None` where no model is set."""
         model = self._value("normalization.model")
         if model is None:
             return None
@@ -232,45 +219,24 @@ class ServiceFactory:
         return (warning(Code.TELEMETRY_MISSING, message),)
 
     def make(self, role: str, name: str, **options: Any) -> Any:
-        """Return the service of a *role* that a plugin registers under *name*.
-
-        Raises:
-            McpgError: Something that it needs is not set or not installed.
-        """
         return load_reference(_find_service(role, name).make)(self.request, **options)
-
-    def _endpoint_embedder(self, model: str, found: Setting | None) -> EmbeddingProvider:
-        if not model:
-            raise UsageError(
-                f"{_ENDPOINT!r} names no model",
-                place=found.origin if found else None,
-                remedy=f"say which, as in {_ENDPOINT}:text-embedding-3-small",
-            )
-        from mcpg.embeddings.http import BUDGET, HttpEmbeddings  # noqa: PLC0415 - as above
-
-        url, key = self._address("embeddings.url")
-        return HttpEmbeddings(
-            url,
-            model,
-            key=key,
-            dimensions=self._value("embeddings.dimensions"),
-            budget=self._budget("embeddings.timeout", BUDGET),
-        )
 
     def _address(self, name: str) -> tuple[str, str | None]:
         """Return the address that the setting *name* holds, and the key for it.
 
         The key that is meant for others as well goes only where the environment says, lest a
         configuration file that came with somebody's repository sends it elsewhere.
-
-        Raises:
-            UsageError: There is neither an address nor a key.
         """
         environment, variable = self._settings.environment, KEYS[name].variable
         own, foreign = environment.get(KEY_VARIABLE), environment.get(FOREIGN_KEY_VARIABLE)
         found = self._settings.find(name)
         if found is not None:
-            _check_address(found)
+            from mcpg.net.addresses import parse_address  # noqa: PLC0415 - as above
+
+            try:
+                parse_address(str(found.value))
+            except UsageError as fault:
+                raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from None
             key = own or (foreign if found.origin == variable else None)
             return str(found.value), key or None
         url, key = environment.get(FOREIGN_URL_VARIABLE), own or foreign
@@ -299,18 +265,3 @@ class ServiceFactory:
 
 def _find_service(role: str, name: str) -> Service:
     return next(one for one in own_items(Service) if (one.role, one.name) == (role, name))
-
-
-def _sqlite(path: str) -> EmbeddingStore:
-    from mcpg.embeddings.sqlite_store import SqliteStore  # noqa: PLC0415 - as above
-
-    return SqliteStore(path)
-
-
-def _check_address(found: Setting) -> None:
-    from mcpg.net.addresses import parse_address  # noqa: PLC0415 - as above
-
-    try:
-        parse_address(str(found.value))
-    except UsageError as fault:
-        raise UsageError(fault.message, place=found.origin, remedy=fault.remedy) from None

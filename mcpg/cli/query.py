@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +18,7 @@ from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, markdown, text, write_listing
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
+from mcpg.engine import Engine
 from mcpg.errors import McpgError, UsageError
 from mcpg.search.results import SearchResult, Strategy, check_fusion, check_strategy
 from mcpg.show.blocks import Block, Table
@@ -38,13 +39,8 @@ class Question:
     """A query, and how it is to be answered.
 
     Attributes:
-        settings: What the command line, the environment and configuration files set.
         words: Words of the query as given; a single `-` reads standard input.
-        context: What the conversation is about.
-        include_disabled: Whether tools that are off by default may be offered.
         min_score: The gate: the least score that counts, in [0, 1].
-        abstain: Whether a doubtful answer is none.
-        context_tools: Tools that are already in use.
         filters: The arguments of `Engine.search` that choose among the tools, those that are set.
     """
 
@@ -64,10 +60,14 @@ class Question:
         A command may do without some of the parameters.
         """
         flags = {one.name: given[one.name] for one in SETTINGS if one.name in given}
+        context, summary = given["context"], given["context_summary"]
+        if context and context.lstrip()[:1] in {"{", "["}:
+            with suppress(ValueError, RecursionError):
+                context = json.loads(context)
         return cls(
             read_settings(**flags),
             tuple(given["query"] or ()),
-            join_context(given["context"], given["context_summary"]),
+            [summary, context] if summary else context,
             given["include_disabled"],
             given["min_score"],
             given.get("abstain", False),
@@ -101,40 +101,15 @@ class DisplayOptions:
         return self.form == "markdown" or (output.verbose and self.form == "text")
 
     def check_report(self) -> None:
-        """Check that a form is given that an explanation of no plain list has.
-
-        Raises:
-            UsageError: The form is one of a list.
-        """
         if self.form in LIST_FORMS:
-            raise UsageError(
-                f"{self.form} is for the matches of a search alone",
-                place="--format",
-                remedy="use text, json or markdown",
-            )
-
-
-def join_context(context: str | None, summary: str | None) -> Any:
-    """Join *summary* and *context*, which is read as JSON where it is an object or a list."""
-    known: Any = context
-    if context and context.lstrip()[:1] in {"{", "["}:
-        with suppress(ValueError, RecursionError):
-            known = json.loads(context)
-    return [summary, known] if summary else known
+            message = f"{self.form} is for the matches of a search alone"
+            raise UsageError(message, place="--format", remedy="use text, json or markdown")
 
 
 def answer_search(
     question: Question, form: str, output: Output, *, related: bool = True, schemas: bool = False
 ) -> int:
-    """Search and print the result.
-
-    Args:
-        question: The query.
-        form: What standard output carries, a choice of `LIST_FORMAT`.
-        output: Where it goes.
-        related: Whether it has prerequisites, related tools and next steps.
-        schemas: Whether it has input schemas, in the forms `json` and `jsonl`.
-    """
+    """Search and print the result."""
     arguments = make_search_arguments(question)
     engine = open_engine(question.settings, output)
     result = engine.search(**arguments)
@@ -153,11 +128,7 @@ def answer_search(
 
 
 def check_schemas(form: str, *, is_asked: bool) -> None:
-    """Check that input schemas, if they are *asked* for, can be written in the *form*.
-
-    Raises:
-        UsageError: They cannot.
-    """
+    """Check that input schemas, if they are *asked* for, can be written in the *form*."""
     if is_asked and form not in {"json", "jsonl"}:
         remedy = "use --format json or --format jsonl"
         raise UsageError(f"{form} has no input schemas", place="--input-schema", remedy=remedy)
@@ -169,37 +140,52 @@ def nothing_found(question: Question) -> str:
     return nothing_found_text(question.min_score, abstain=abstain, is_filtered=is_filtered)
 
 
-def answer_explain(question: Question, shown: DisplayOptions, output: Output) -> int:
-    """Search and print everything that led to the result; write a report of it where asked."""
+def answer_explain(
+    question: Question,
+    shown: DisplayOptions,
+    output: Output,
+    add: Callable[[Engine, dict[str, Any]], tuple[JsonObject, list[Block]]] | None = None,
+) -> int:
+    """Search and print everything that led to the result; write a report of it where asked.
+
+    Args:
+        question: The query.
+        shown: How the explanation is shown.
+        output: Where it goes.
+        add: Makes of the engine, and of the arguments of the search, what stands in addition in
+            JSON, and below the explanation.
+    """
     arguments = make_search_arguments(question)
     engine = open_engine(question.settings, output)
     explanation = engine.explain(**arguments)
+    members, below = add(engine, arguments) if add else ({}, [])
     if shown.html is not None:
         report_explain(shown.html, result_json(explanation, engine.diagnostics), shown, output)
     if shown.form == "json":
-        output.json(result_json(explanation, engine.diagnostics))
+        output.json(result_json(explanation, engine.diagnostics) | members)
         return exit_code(explanation.result)
     output.note_opening(engine.diagnostics)
-    if not shown.is_whole(output):  # which tells them in its place
+    is_whole = shown.is_whole(output)
+    if not is_whole:  # which tells them in its place
         output.diagnostics(explanation.result.diagnostics)
     data = explanation.to_dict()
     if shown.form in LIST_FORMS:
-        members = ("rank", "toolId", "sourceId", "score", "fusedScore", "description")
-        listing = RecordListing(data["matches"], members, "toolId", Table("Matches", (), ()))
+        names = ("rank", "toolId", "sourceId", "score", "fusedScore", "description")
+        listing = RecordListing(data["matches"], names, "toolId", Table("Matches", (), ()))
         write_listing(listing, shown.form, output)
     else:
-        blocks = explanation_blocks(data, shown, output)
+        make_blocks = explain_blocks if is_whole else summary_blocks
+        blocks = [*make_blocks(data, shows_times=shown.shows_times), *below]
         write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
     if not explanation.result.matches:
         output.note(nothing_found(question))
     return exit_code(explanation.result)
 
 
-def explanation_blocks(data: JsonObject, shown: DisplayOptions, output: Output) -> list[Block]:
-    """Return what is shown of *data*, the JSON of an explanation: one screen, or all of it."""
-    if shown.is_whole(output):
-        return [*explain_blocks(data, shows_times=shown.shows_times)]
-    return summary_blocks(data, shows_times=shown.shows_times)
+def refuse(given: Mapping[str, object], message: str, remedy: str) -> None:
+    """Refuse what was *given*, by flag, of options that make no sense beside the others."""
+    for flag in filter(given.get, given):
+        raise UsageError(message, place=flag, remedy=remedy.format(flag=flag))
 
 
 def write_blocks(
@@ -218,21 +204,14 @@ def report_explain(path: str, data: JsonObject, shown: DisplayOptions, output: O
 
 
 def make_search_arguments(question: Question) -> dict[str, Any]:
-    """Return the arguments of `Engine.search` for *question*.
-
-    Raises:
-        UsageError: There is a gate and no query, or a setting makes no sense.
-    """
+    """Return the arguments of `Engine.search` for *question*."""
     settings = question.settings
     query, strategy = question.query, find_strategy(settings)
     is_gated = question.abstain or question.min_score is not None
     if is_gated and not query and not question.context:
         option = "--abstain" if question.abstain else "--min-score"
-        raise UsageError(
-            "without a query there are no scores to compare",
-            place=option,
-            remedy=f"add a query, or leave {option} out",
-        )
+        message = "without a query there are no scores to compare"
+        raise UsageError(message, place=option, remedy=f"add a query, or leave {option} out")
     limit = settings.find("limit")
     if limit is not None and limit.value < 1:
         raise UsageError(
@@ -255,11 +234,7 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
 
 
 def find_strategy(settings: Settings) -> str:
-    """Return the strategy that the settings name, or `graph`.
-
-    Raises:
-        UsageError: No strategy is called so.
-    """
+    """Return the strategy that the settings name, or `graph`."""
     found = settings.find("strategy")
     if found is None:
         return Strategy.GRAPH
@@ -270,11 +245,7 @@ def find_strategy(settings: Settings) -> str:
 
 
 def find_fusion(settings: Settings, strategy: str) -> str:
-    """Return the fusion that the settings name, or none; what is no flag counts for `auto` alone.
-
-    Raises:
-        UsageError: No fusion is called so, or *strategy* has nothing to fuse.
-    """
+    """Return the fusion that is set, or none; what is no flag counts for `auto` alone."""
     found = settings.find("fusion")
     if found is None or (strategy != Strategy.AUTO and found.origin != FUSION.flags[0]):
         return ""
@@ -297,14 +268,7 @@ def exit_code(result: SearchResult) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ToolList:
-    """What `--as` asks for: the found tools as the list that an API of language models takes.
-
-    Attributes:
-        api: The API.
-        deferred: Whether all other tools are added as deferred tools.
-        related: Whether prerequisites, related tools and next steps are added.
-        strict: Whether definitions are strict.
-    """
+    """What `--as` asks for: the found tools as the list that an API of language models takes."""
 
     api: ApiName
     deferred: bool
@@ -313,12 +277,6 @@ class ToolList:
 
     @classmethod
     def of(cls, api: str | None, *, deferred: bool, related: bool, strict: bool) -> ToolList:
-        """Return what the options ask for.
-
-        Raises:
-            UsageError: Tools are deferred, or definitions are strict, for no API, or for one that
-                has no tool search, or no strict mode.
-        """
         if api is None:
             place = "--deferred" if deferred else "--strict-schemas"
             other = "anthropic" if deferred else "openai"
@@ -328,11 +286,6 @@ class ToolList:
         return cls(known, deferred, related, strict)
 
     def check(self, form: str, *, explain: bool, input_schema: bool) -> None:
-        """Check that no option asks for other output.
-
-        Raises:
-            UsageError: One does.
-        """
         others = {
             f"--format {form}": form not in {"text", "json"},
             "--explain": explain,
@@ -344,7 +297,6 @@ class ToolList:
             raise UsageError(f"a list of functions has no {option}", place="--as", remedy=remedy)
 
     def answer(self, question: Question, output: Output) -> int:
-        """Search and print the list; return the exit code."""
         engine = open_engine(question.settings, output)
         result = engine.search(**make_search_arguments(question))
         output.note_opening(engine.diagnostics)

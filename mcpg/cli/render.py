@@ -270,7 +270,6 @@ class TextLayout:
         return self._fitting(table, columns, places, indent)
 
     def _whole(self, table: model.Table, places: list[int], indent: str) -> Iterator[str]:
-        """Return the lines of *table*, none of whose cells is cut or wrapped."""
         drawn = []
         for place in places:
             column, cells = table.columns[place], list[Any](row[place] for row in table.rows)
@@ -439,7 +438,6 @@ class RecordListing(NamedTuple):
         records: The members of the list in the JSON of the command, in order.
         members: Names of the members of a record that are columns of CSV; a dotted name leads
             into an object.
-        identity: Name of the member that identifies a record.
         table: The list for people, or what makes it.
     """
 

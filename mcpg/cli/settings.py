@@ -6,7 +6,8 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,8 +68,6 @@ class Settings:
     """All settings; precedence: option, environment, `mcpg.toml`, `pyproject.toml`.
 
     Attributes:
-        folder: The working folder.
-        environment: Environment variables.
         flags: Values of the options that were given, by parameter.
     """
 
@@ -105,11 +104,6 @@ class Settings:
         """Return the bundles, folders or manifests to work on; an option may name several.
 
         Of several, some may be missing.
-
-        Raises:
-            NotFoundError: None is named and none is found, or none of those named exists.
-            UsageError: See `find`.
-            InputError: See `find`.
         """
         named = self.find("bundle")
         if named is None:
@@ -124,16 +118,13 @@ class Settings:
         paths = [named.value] if isinstance(named.value, str) else named.value
         if not any(map(exists, paths)):
             names = either([repr(path) for path in paths])
-            raise NotFoundError(
-                f"there is no bundle, folder or manifest called {names}",
-                place=named.origin,
-                remedy="check the path, or make the bundle with `mcpg bundle SOURCE... -o FILE`",
-            )
+            message = f"there is no bundle, folder or manifest called {names}"
+            remedy = "check the path, or make the bundle with `mcpg bundle SOURCE... -o FILE`"
+            raise NotFoundError(message, place=named.origin, remedy=remedy)
         return tuple(Setting(path, named.origin) for path in paths)
 
     @property
     def project(self) -> Path:
-        """The folder of the nearest configuration file, or the working folder."""
         file = next(self._files(), None)
         return Path(file.path).parent if file else Path(self.folder)
 
@@ -141,9 +132,6 @@ class Settings:
         """Return the bundle to write where nothing names one: that of the project's file, if any.
 
         `MCPG_BUNDLE`, which may name a bundle of another project, says what to read alone.
-
-        Raises:
-            McpgError: See `find`.
         """
         values = (file.values["bundle"] for file in self._files() if "bundle" in file.values)
         named = next(values, None)
@@ -155,21 +143,12 @@ class Settings:
         return str(Path(path).relative_to(folder)) if is_below else path
 
     def watched_paths(self) -> tuple[str, ...]:
-        """Return what is looked at for changes: configuration files, and what is worked on.
-
-        Raises:
-            McpgError: See `bundles`.
-        """
+        """Return what is looked at for changes: configuration files, and what is worked on."""
         files = (file.path for file in self._files())
         return (*files, *(str(one.value) for one in self.bundles()))
 
     def sources(self) -> tuple[ConfiguredSource, ...] | None:
-        """Return the sources that a configuration file names, `None` where none names any.
-
-        Raises:
-            UsageError: See `find`; or the file belongs to another user.
-            InputError: See `find`.
-        """
+        """Return the sources that a configuration file names, `None` where none names any."""
         for file in self._files():
             if file.sources is None:
                 continue
@@ -178,11 +157,9 @@ class Settings:
             if hasattr(os, "geteuid"):
                 trusted = {0, os.geteuid(), Path(self.folder).stat().st_uid}
                 if Path(file.path).stat().st_uid not in trusted:
-                    raise UsageError(
-                        "belongs to another user, and its sources may start programs",
-                        place=f"{file.path}: {SOURCES}",
-                        remedy="name the sources on the command line, or copy the file",
-                    )
+                    message = "belongs to another user, and its sources may start programs"
+                    remedy = "name the sources on the command line, or copy the file"
+                    raise UsageError(message, place=f"{file.path}: {SOURCES}", remedy=remedy)
             from mcpg.cli.source_settings import read_entries  # noqa: PLC0415 - pydantic
 
             fail = partial(file.error, at=(SOURCES,))
@@ -190,7 +167,6 @@ class Settings:
         return None
 
     def _files(self) -> Iterator[ConfigFile]:
-        """Yield the configuration files, highest precedence first."""
         for name, above in _TABLES.items():
             if name not in self._read:
                 paths = (folder / name for folder in self._folders())
@@ -200,13 +176,11 @@ class Settings:
                 yield file
 
     def _folders(self) -> Sequence[Path]:
-        """Return the working folder and those above it."""
         folder = Path(self.folder).absolute()
         return (folder, *folder.parents)
 
 
 def _parse_value(key: SettingKey, text: str) -> Any:
-    """Return the value that *text* of the environment means."""
     if key.plain is str:
         return text
     if key.plain is int and text.isdecimal():
@@ -228,8 +202,6 @@ class ConfigFile:
     """A configuration file that was read.
 
     Attributes:
-        path: The file.
-        text: Its content.
         above: The keys of the table that holds the settings, none for the whole file.
         values: Settings by name; paths begin with the file's folder.
         sources: Value of `sources`, not yet checked, so that a mistake in it only stops what uses
@@ -255,12 +227,7 @@ class ConfigFile:
 
 
 def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
-    """Return the settings in the table *above* of a file, `None` where it has no such table.
-
-    Raises:
-        InputError: The file is not TOML.
-        UsageError: A key is unknown, or its value is invalid.
-    """
+    """Return the settings in the table *above* of a file, `None` where it has no such table."""
     try:
         text = read_bytes(path, _CONFIG_LIMIT).decode("utf-8-sig")
     except UnicodeDecodeError as fault:
@@ -290,7 +257,6 @@ def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
 
 
 def _check_values(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
-    """Return the valid settings of a *table* by name."""
     values = flatten_sections(table)
     for name, held in values.items():
         texts = held if isinstance(held, list) else [held]
@@ -318,14 +284,16 @@ def find_line(text: str, path: Sequence[str | int]) -> int | None:
     # The lines of TOML end with a line feed; other signs that end lines may stand in comments.
     lines = text.split("\n")
     low, high, begin = 0, len(lines), 0
+    table: Any
     while low < high:
         middle = (low + high) // 2
         end, table = _read_from(lines, middle)
         if table is None:
             return None
-        if _has(table, path):
+        try:
+            reduce(getitem, path, table)
             high = middle
-        else:
+        except (KeyError, IndexError, TypeError):
             low, begin = end + 1, end
     # What precedes the statement may be blank, or a comment.
     filled = (n for n in range(begin, len(lines)) if lines[n].strip()[:1] not in ("", "#"))
@@ -340,12 +308,3 @@ def _read_from(lines: list[str], end: int) -> tuple[int, dict[str, Any] | None]:
         except ValueError:
             continue
     return end, None
-
-
-def _has(table: Any, path: Sequence[str | int]) -> bool:
-    try:
-        for part in path:
-            table = table[part]
-    except (KeyError, IndexError, TypeError):
-        return False
-    return True

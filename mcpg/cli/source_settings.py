@@ -1,4 +1,6 @@
-"""The `[[sources]]` of a configuration file: their models, their names, and how they are opened.
+"""The `[[sources]]` of a configuration file, and options that concern servers.
+
+The sources: their models, their names, and how they are opened.
 
 The models check what can be checked before variables are expanded. Their docstrings and fields are
 the tables of the reference page (`mcpg.cli.reference`).
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Any, ClassVar, Literal
@@ -25,7 +27,7 @@ from pydantic import (
 from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from mcpg.cli.environment import SOURCES, relative_path
+from mcpg.cli.environment import SOURCES, login_folder, relative_path
 from mcpg.cli.setting_models import (
     UNSET,
     Configuration,
@@ -37,8 +39,8 @@ from mcpg.cli.setting_models import (
     type_name,
     unset,
 )
-from mcpg.errors import Code, Diagnostic, McpgError, error, info
-from mcpg.net.addresses import is_header_name
+from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error, info
+from mcpg.net.addresses import TCHAR, is_header_name
 from mcpg.sources.client_config import (
     DEFAULT_TIMEOUT,
     MAX_TIMEOUT,
@@ -220,7 +222,6 @@ class SourceTable(SettingsTable):
 
     @classmethod
     def related_keys(cls) -> tuple[str, ...]:
-        """Return the keys that go with this kind."""
         others = {*SourceTable.model_fields, cls.kind}
         return tuple(key for key in cls.model_fields if key not in others)
 
@@ -307,12 +308,7 @@ _HEADING = f"write [[{SOURCES}]] before each source, and its keys below"
 
 
 def check_sources(values: Any, fail: Callable[..., McpgError]) -> tuple[SourceTable, ...]:
-    """Return the entries of `[[sources]]`.
-
-    Args:
-        values: What the file holds under that key.
-        fail: As for `check_settings`.
-    """
+    """Return the entries of `[[sources]]`."""
     if not isinstance(values, list):
         raise fail(f"{SOURCES!r} is {type_name(values)}", _HEADING)
     entries: list[SourceTable] = []
@@ -351,7 +347,6 @@ def _check_entry(value: Any, number: int, fail: Callable[..., McpgError]) -> Sou
 
 
 def _source_error(fault: ErrorDetails, kind: str) -> tuple[str, str]:
-    """Return what is wrong with a value, which may be secret, and what to do about it."""
     if fault["type"] == "mcpg":
         return fault["ctx"]["problem"], fault["ctx"]["remedy"]
     value, key = fault["input"], str(fault["loc"][-1])
@@ -378,8 +373,6 @@ class ConfiguredSource:
 
     Attributes:
         name: Its id, or a name derived from what it is; unique among the entries.
-        entry: What the file says.
-        file: The file.
     """
 
     name: str
@@ -407,15 +400,10 @@ class ConfiguredSource:
 
     @property
     def _own(self) -> dict[str, Any]:
-        """The keys that are set of those that go with its kind."""
         return self.entry.model_dump(exclude_unset=True, exclude={*SourceTable.model_fields})
 
     def server(self, environ: Mapping[str, str]) -> Server:
-        """Return the server, with variables expanded from *environ*.
-
-        Raises:
-            SourceError: A variable is not set, or the expanded entry is invalid.
-        """
+        """Return the server, with variables expanded from *environ*."""
         kind = "http" if isinstance(self.entry, UrlSource) else "stdio"
         members: dict[str, Any] = {"transport": kind, **self._own}
         oauth = members.get("oauth", {})
@@ -430,11 +418,7 @@ class ConfiguredSource:
         return replace(server, cwd=_below(self.file.parent.absolute(), server.cwd or "."))
 
     def addressing(self, environ: Mapping[str, str]) -> Addressing | None:
-        """Return where the operations of a document are called, with variables expanded.
-
-        Raises:
-            McpgError: A variable is not set, or the expanded entry is invalid.
-        """
+        """Return where the operations of a document are called, with variables expanded."""
         own = self._own
         if "base_url" not in own and not own.get("allow_private"):
             return None
@@ -487,15 +471,7 @@ def open_entries(
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
     """Return the sources of *entries*, and diagnostics of those that are disabled or unusable.
 
-    Args:
-        entries: The entries.
-        live: The environment from which variables are expanded.
-        source_id: Source id of all tools; takes precedence over that of the entries.
-        timeout: Timeout of each server in seconds; takes precedence over that of the entries.
-
-    Raises:
-        NotFoundError: A path does not exist.
-        SourceError: A file does not contain tools.
+    *source_id* and *timeout*, in seconds, take precedence over those of the entries.
     """
     opening = SourceCollector(live)
     for one in entries:
@@ -619,3 +595,49 @@ def _describe_schema(part: Any) -> Any:
     described = {"description": f"{text[0].upper()}{text[1:]}."} if text else {}
     has_default = UNSET not in part and isinstance(part.get("default"), str | int | float)
     return described | kept | ({"default": part["default"]} if has_default else {})
+
+
+_HEADER = re.compile(rf"({TCHAR}+):[ \t]*([^\r\n\0]*)")
+_HTTP_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
+
+
+class ServerOptions:
+    """The options that concern servers.
+
+    Attributes:
+        asked: Whether a server was queried, so that the sources may differ at the next run.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        headers: Sequence[str] | None = None,
+        seconds: float | None = None,
+        *,
+        takes_document: bool = False,
+    ) -> None:
+        self.asked = False
+        self.hosts = frozenset(one.split("/")[2] for one in sources if _HTTP_ADDRESS.match(one))
+        if headers and len(self.hosts) != 1 and (self.hosts or not takes_document):
+            message = "headers need exactly one server that they are sent to"
+            remedy = "name one https://HOST/PATH, or write several servers into a configuration"
+            raise UsageError(message, place="--header", remedy=remedy)
+        matches = [_HEADER.fullmatch(header) for header in headers or ()]
+        if None in matches:
+            remedy = "write 'Name: value'; its value is not shown here"
+            raise UsageError("invalid header", place="--header", remedy=remedy)
+        self._headers = {one[1]: one[2].strip() for one in matches if one is not None}
+        if seconds is not None and not 0 < seconds <= MAX_TIMEOUT:
+            message = f"{seconds:g} is not a valid timeout"
+            remedy = f"use seconds above 0, up to {MAX_TIMEOUT}"
+            raise UsageError(message, place="--server-timeout", remedy=remedy)
+        self.seconds = seconds
+
+    def live(self, tell: Callable[[int, int], None] | None = None) -> Live:
+        def note_progress(done: int, of: int) -> None:
+            self.asked = True
+            if tell is not None:
+                tell(done, of)
+
+        seconds = self.seconds or DEFAULT_TIMEOUT
+        return Live(os.environ, self._headers, seconds, note_progress, login_folder())

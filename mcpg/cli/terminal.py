@@ -27,17 +27,12 @@ _SEVERITY_STYLES = {"info": "cyan", "warning": "yellow", "error": "red"}
 
 
 class Screen:
-    """Formats text for the streams of this process.
-
-    Attributes:
-        color: When to colour.
-    """
+    """Formats text for the streams of this process."""
 
     def __init__(self, color: str = AUTO) -> None:
         self.color = color
 
     def is_colored(self, stream: TextIO | None) -> bool:
-        """Return whether text on *stream* is coloured."""
         if self.color != AUTO:
             return self.color == ALWAYS
         if os.environ.get("NO_COLOR"):
@@ -47,12 +42,10 @@ class Screen:
         return is_terminal(stream) and os.environ.get("TERM") != "dumb"
 
     def paint(self, text: str, style: str) -> str:
-        """Colour *text* for standard output where colour is wanted."""
         return paint(text, style, on=self.is_colored(sys.stdout))
 
     @property
     def columns(self) -> int:
-        """Columns to wrap text at."""
         return _terminal_columns() if is_terminal(sys.stdout) else PIPE_WIDTH
 
     @property
@@ -111,9 +104,6 @@ def _terminal_columns() -> int:
         return os.get_terminal_size(sys.stdout.fileno()).columns or PIPE_WIDTH
     except (OSError, ValueError, AttributeError):
         return 80
-
-
-# Text of others, made safe for a terminal and measured as a terminal shows it
 
 
 _ELLIPSIS = "…"
@@ -196,6 +186,12 @@ def pad(text: str, columns: int) -> str:
     return text + " " * (columns - width(text))
 
 
+def name_some(names: Sequence[str], most: int, gap: str = ", ", last: str = " and ") -> str:
+    """Join the first *names*, and say how many more there are than *most*."""
+    more = len(names) - most
+    return gap.join(names[:most]) + (f"{last}{more:,} more" if more > 0 else "")
+
+
 def either(names: Sequence[str]) -> str:
     """Join *names*, at least one, as alternatives: `a, b or c`."""
     *head, last = names
@@ -206,9 +202,6 @@ def _columns(character: str) -> int:
     if unicodedata.combining(character) or character in "\u200c\u200d\ufe0f":
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-# Wording
 
 
 def and_pages(number: int) -> str:
@@ -222,9 +215,6 @@ def diagnostic_text(item: Mapping[str, Any]) -> str:
     is_known = not remedy or remedy.rstrip(".").casefold() in message.casefold()
     what_to_do = "" if is_known else f". {remedy}"
     return one_line(f"{item['severity']}[{item['code']}]: {message}{what_to_do}")
-
-
-# Standard input
 
 
 _CHUNK = 1024 * 1024

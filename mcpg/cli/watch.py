@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode, report_error
 from mcpg.cli.output import Output
+from mcpg.cli.terminal import name_some
 from mcpg.errors import McpgError, NotFoundError, UsageError
 from mcpg.sources.read import Stamp, changed_files, forget_modules, watched_files
 from mcpg.values import format_count
@@ -56,12 +57,6 @@ class Watcher:
         self._poll = POLL_SECONDS
 
     def run(self, command: Callable[[], int]) -> int:
-        """Run *command* until somebody interrupts it; return the exit code.
-
-        Raises:
-            McpgError: An option or a setting makes no sense, or a file is missing, at the first
-                run.
-        """
         try:
             files = self._look()
             self._attempt(command, is_first=True)
@@ -105,7 +100,6 @@ class Watcher:
                 break
         changed = changed_files(before, files)
         forget_modules(changed)
-        names = [relative_path(path) for path in changed[:_MOST_NAMED]]
-        more = len(changed) - len(names)
-        self._output.note(f"changed: {', '.join(names)}{f' and {more:,} more' if more else ''}")
+        names = name_some([relative_path(path) for path in changed], _MOST_NAMED)
+        self._output.note(f"changed: {names}")
         return files

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from mcpg.cli.environment import SOURCES, cache_folder
 from mcpg.cli.locks import is_locked, lock_path, open_lock
 from mcpg.cli.providers import ServiceFactory
-from mcpg.cli.server_options import ServerOptions
 from mcpg.cli.settings import Settings
-from mcpg.cli.source_settings import open_entries
+from mcpg.cli.source_settings import ServerOptions, open_entries
 from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.files import present_paths
 from mcpg.gateway.calls import Limits

@@ -39,12 +39,7 @@ GATES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many findings of a kind are accepted.
-
-    Attributes:
-        kind: A key of `GATES`.
-        most: The most that pass.
-    """
+    """How many findings of a kind are accepted."""
 
     kind: str
     most: int = 0
@@ -62,12 +57,7 @@ class LimitGate:
 
 @dataclass(frozen=True, slots=True)
 class CatalogSide:
-    """One of the two catalogues.
-
-    Attributes:
-        path: Where it was read from.
-        tools: How many tools it has.
-    """
+    """One of the two catalogues."""
 
     path: str
     tools: int
@@ -78,10 +68,6 @@ class ChangeReport:
     """A change of a catalogue.
 
     Attributes:
-        before: The old catalogue.
-        after: The new one.
-        diff: What changed.
-        impact: What it means to searches.
         gates: The limits that were asked for.
         diagnostics: What reading and searching noticed.
     """
@@ -100,8 +86,21 @@ def parse_limits(texts: Sequence[str]) -> tuple[Limit, ...]:
     Raises:
         UsageError: A kind is unknown, or a number is none.
     """
-    parts = (part.strip() for text in texts for part in text.split(","))
-    return tuple(_parse_limit(part) for part in parts if part)
+    limits = []
+    for part in filter(str.strip, ",".join(texts).split(",")):
+        kind, sign, number = (piece.strip() for piece in part.partition("="))
+        name = kind.casefold()
+        if name not in GATES:
+            near = suggest(name, GATES)
+            advice = f"did you mean {near[0]}? " if near else ""
+            message = f"no kind of finding is called {kind[:40]!r}"
+            remedy = f"{advice}known: {', '.join(GATES)}"
+            raise UsageError(message, place="--fail-on", remedy=remedy)
+        if sign and not (number.isascii() and number.isdecimal()):
+            message = f"{number[:40]!r} is not a number of findings"
+            raise UsageError(message, place="--fail-on", remedy=f"write it as {name}=3")
+        limits.append(Limit(name, int(number) if sign else 0))
+    return tuple(limits)
 
 
 def judge_change(
@@ -169,29 +168,10 @@ def change_report_json(report: ChangeReport) -> JsonObject:
     }
 
 
-def _parse_limit(text: str) -> Limit:
-    kind, sign, number = text.partition("=")
-    name = kind.strip().casefold()
-    if name not in GATES:
-        near = suggest(name, GATES)
-        advice = f"did you mean {near[0]}? " if near else ""
-        raise UsageError(
-            f"no kind of finding is called {kind.strip()[:40]!r}",
-            place="--fail-on",
-            remedy=f"{advice}known: {', '.join(GATES)}",
-        )
-    if sign and not (number.strip().isascii() and number.strip().isdecimal()):
-        raise UsageError(
-            f"{number.strip()[:40]!r} is not a number of findings",
-            place="--fail-on",
-            remedy=f"write it as {name}=3",
-        )
-    return Limit(name, int(number) if sign else 0)
-
-
 def _tool_json(tool: Tool, change: str) -> JsonObject:
     return {
-        **_identity(tool, change),
+        **_identity(tool),
+        "change": change,
         "description": tool.description,
         "renamedFrom": None,
         "fields": [],
@@ -202,26 +182,15 @@ def _tool_json(tool: Tool, change: str) -> JsonObject:
     }
 
 
-def _identity(tool: Tool, change: str) -> JsonObject:
-    return {
-        "toolId": tool.id,
-        "sourceId": tool.source_id,
-        "toolName": tool.name,
-        "change": change,
-    }
+def _identity(tool: Tool) -> JsonObject:
+    return {"toolId": tool.id, "sourceId": tool.source_id, "toolName": tool.name}
 
 
 def _difference_json(one: ToolDifference) -> JsonObject:
-    before: JsonObject = {
-        "toolId": one.before.id,
-        "sourceId": one.before.source_id,
-        "toolName": one.before.name,
-    }
     change = "renamed" if one.is_renamed else "changed" if one.is_itself_changed else "relations"
     return {
-        **_identity(one.after, change),
-        "description": one.after.description,
-        "renamedFrom": before if one.is_renamed else None,
+        **_tool_json(one.after, change),
+        "renamedFrom": _identity(one.before) if one.is_renamed else None,
         "fields": [_field_json(field) for field in one.fields],
         "input": [to_json(change) for change in one.input],
         "output": [to_json(change) for change in one.output],
@@ -231,24 +200,14 @@ def _difference_json(one: ToolDifference) -> JsonObject:
 
 
 def _field_json(field: FieldDifference) -> JsonObject:
-    """Return a field as JSON: a list by its items, a text with its changed words."""
     shared: JsonObject = {"field": field.name, "isRiskier": field.is_riskier}
     if field.is_list:
-        return shared | {
-            "before": list(field.before) if field.before else [],
-            "after": list(field.after) if field.after else [],
-            "added": list(field.added),
-            "removed": list(field.removed),
-            "diff": None,
-        }
-    before, after = str(field.before or ""), str(field.after or "")
-    return shared | {
-        "before": before,
-        "after": after,
-        "added": [],
-        "removed": [],
-        "diff": diff_text(before, after),
-    }
+        before, after = list(field.before or ()), list(field.after or ())
+        shared |= {"before": [*before], "after": [*after]}
+        return shared | {"added": [*field.added], "removed": [*field.removed], "diff": None}
+    old, new = str(field.before or ""), str(field.after or "")
+    shared |= {"before": old, "after": new}
+    return shared | {"added": [], "removed": [], "diff": diff_text(old, new)}
 
 
 def _query_json(one: QueryImpact) -> JsonObject:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,9 +53,7 @@ class ToolChange:
     Attributes:
         tool_id: Its id in the second catalogue, or in the first where the second has it not.
         status_then: How it stands in the first: `RANKED`, `UNRANKED`, `DISABLED` or `ABSENT`.
-        status_now: How it stands in the second.
         then: Why it stands there in the first, `None` unless ranked.
-        now: Why it stands there in the second, `None` unless ranked.
         features: What moved its fused score, the greatest change first; of tools ranked in both.
         terms: What moved its lexical part, the greatest change first; of tools ranked in both.
     """
@@ -89,11 +87,8 @@ class RankingComparison:
 
     Attributes:
         then: The explanation from the first catalogue, with all that is ranked.
-        now: The explanation from the second.
         tools: The tools among the first few of either, in the second's order, then the first's.
         words: The words that became something else, or are found in another number of tools.
-        only_then: Ids of the tools that are in the first alone.
-        only_now: Ids of the tools that are in the second alone.
     """
 
     then: Explanation
@@ -113,18 +108,34 @@ def compare(
 
     Tools among the first *limit* of either are compared; *asked* is what else `Engine.explain`
     takes.
-
-    Raises:
-        UsageError: See `Engine.explain`.
     """
     before = then.explain(query, limit=MAX_LIMIT, **asked)
     after = now.explain(query, limit=MAX_LIMIT, **asked)
     enabled_then, enabled_now = then.enabled_by_id, now.enabled_by_id
+    ranked_then = {match.tool_id: match for match in before.matches}
+    ranked_now = {match.tool_id: match for match in after.matches}
+    tools = []
+    first = (match.tool_id for match in (*after.matches[:limit], *before.matches[:limit]))
+    for tool_id in dict.fromkeys(first):
+        old, new = ranked_then.get(tool_id), ranked_now.get(tool_id)
+        statuses = (
+            _find_status(tool_id, old, enabled_then),
+            _find_status(tool_id, new, enabled_now),
+        )
+        moved = (feature_changes(old, new), term_changes(old, new)) if old and new else ()
+        tools.append(ToolChange(tool_id, *statuses, old, new, *moved))
+    old_words = {(word.origin, word.text): word for word in before.words}
+    new_words = {(word.origin, word.text): word for word in after.words}
+    words = []
+    for key in {**new_words, **old_words}:
+        was, is_now = old_words.get(key), new_words.get(key)
+        if was is None or is_now is None or _meaning(was) != _meaning(is_now):
+            words.append(WordChange(key[1], was, is_now))
     return RankingComparison(
         before,
         after,
-        tuple(_tools(before, after, limit, enabled_then, enabled_now)),
-        tuple(_words(before.words, after.words)),
+        tuple(tools),
+        tuple(words),
         len(enabled_then),
         len(enabled_now),
         tuple(tool_id for tool_id in enabled_then if tool_id not in enabled_now),
@@ -140,29 +151,6 @@ def _find_status(
     if tool_id not in enabled_by_id:
         return ABSENT
     return UNRANKED if enabled_by_id[tool_id] else DISABLED
-
-
-def _tools(
-    before: Explanation,
-    after: Explanation,
-    limit: int,
-    enabled_then: Mapping[str, bool],
-    enabled_now: Mapping[str, bool],
-) -> Iterator[ToolChange]:
-    then = {match.tool_id: match for match in before.matches}
-    now = {match.tool_id: match for match in after.matches}
-    first = (match.tool_id for match in (*after.matches[:limit], *before.matches[:limit]))
-    for tool_id in dict.fromkeys(first):
-        old, new = then.get(tool_id), now.get(tool_id)
-        yield ToolChange(
-            tool_id,
-            _find_status(tool_id, old, enabled_then),
-            _find_status(tool_id, new, enabled_now),
-            old,
-            new,
-            feature_changes(old, new) if old and new else (),
-            term_changes(old, new) if old and new else (),
-        )
 
 
 def feature_changes(
@@ -186,12 +174,8 @@ def term_changes(
 ) -> tuple[TermChange, ...]:
     """Return what words of the query moved the lexical part of a tool, the greatest first."""
     old, new = _by_word(then), _by_word(now)
-    changes = [
-        TermChange(
-            word, old.get(word, 0.0), new.get(word, 0.0), new.get(word, 0.0) - old.get(word, 0.0)
-        )
-        for word in {**new, **old}
-    ]
+    sides = {word: (old.get(word, 0.0), new.get(word, 0.0)) for word in {**new, **old}}
+    changes = [TermChange(word, was, is_now, is_now - was) for word, (was, is_now) in sides.items()]
     return tuple(sorted(changes, key=lambda change: (-abs(change.delta), change.query)))
 
 
@@ -200,15 +184,6 @@ def _by_word(match: MatchExplanation | None) -> dict[str, float]:
     for term in match.terms if match else ():
         sums[term.query] = sums.get(term.query, 0.0) + term.contribution
     return sums
-
-
-def _words(then: Iterable[QueryWord], now: Iterable[QueryWord]) -> Iterator[WordChange]:
-    old = {(word.origin, word.text): word for word in then}
-    new = {(word.origin, word.text): word for word in now}
-    for key in {**new, **old}:
-        one, other = old.get(key), new.get(key)
-        if one is None or other is None or _meaning(one) != _meaning(other):
-            yield WordChange(key[1], one, other)
 
 
 def _meaning(word: QueryWord) -> tuple[object, ...]:

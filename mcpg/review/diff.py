@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from itertools import chain
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -14,7 +15,7 @@ from mcpg.bundle.codec import Bundle
 from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.model import Hints, SourceDocument, Tool, ToolExample
 from mcpg.catalog.schema_changes import Compatibility, SchemaChange, input_changes, output_changes
-from mcpg.documents.model import Link, ToolDocument
+from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
@@ -40,7 +41,6 @@ class FieldDifference:
     Attributes:
         name: The field, such as `description` or `hints.keywords`.
         before: What it was, "" or `()` for nothing.
-        after: What it is.
         is_riskier: Whether a client may have to ask before calls that it did not ask for before.
     """
 
@@ -51,17 +51,14 @@ class FieldDifference:
 
     @property
     def added(self) -> tuple[str, ...]:
-        """Items of the list that are new."""
         return tuple(one for one in _items(self.after) if one not in _items(self.before))
 
     @property
     def removed(self) -> tuple[str, ...]:
-        """Items of the list that are gone."""
         return tuple(one for one in _items(self.before) if one not in _items(self.after))
 
     @property
     def is_list(self) -> bool:
-        """Whether the field is a list."""
         return isinstance(self.before, tuple) or isinstance(self.after, tuple)
 
 
@@ -87,11 +84,7 @@ class ToolDifference:
     """A tool of both catalogues that is not the same in them.
 
     Attributes:
-        before: The tool as it was.
-        after: The tool as it is.
         fields: The fields that differ, schemas aside.
-        input: Changes of the schema of its arguments.
-        output: Changes of the schema of its results.
         relations: Relations that it gained or lost.
     """
 
@@ -104,7 +97,6 @@ class ToolDifference:
 
     @property
     def is_renamed(self) -> bool:
-        """Whether the tool has another name or another source."""
         return self.before.key != self.after.key
 
     @property
@@ -118,7 +110,6 @@ class ToolDifference:
         return any(field.is_riskier for field in self.fields)
 
     def with_verdict(self, verdict: Compatibility) -> tuple[SchemaChange, ...]:
-        """Return the changes of its schemas that have *verdict*."""
         return tuple(one for one in (*self.input, *self.output) if one.verdict is verdict)
 
 
@@ -140,7 +131,6 @@ class CatalogueDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changed."""
         return not (self.added or self.removed or self.changed)
 
 
@@ -210,38 +200,36 @@ def field_text(value: object) -> str:
 
 
 def _difference(
-    old: ToolDocument,
-    new: ToolDocument,
-    pairs: Mapping[str, str],
-    names: Mapping[str, str],
+    old: ToolDocument, new: ToolDocument, pairs: Mapping[str, str], names: Mapping[str, str]
 ) -> ToolDifference | None:
     """Return how a tool changed, `None` where it did not."""
     if old == new:
         return None
     before, after = old.tool, new.tool
-    found = ToolDifference(
-        before,
-        after,
-        tuple(_fields(old, new)),
-        input_changes(before.input_schema, after.input_schema),
-        output_changes(before.output_schema, after.output_schema),
-        tuple(_relations(old, new, pairs, names)),
-    )
-    return found if found.is_itself_changed or found.relations else None
-
-
-def _fields(old: ToolDocument, new: ToolDocument) -> Iterator[FieldDifference]:
-    before, after = field_values(old), field_values(new)
-    flags, now = _effective_flags(old.tool.hints), _effective_flags(new.tool.hints)
+    flags, now = _effective_flags(before.hints), _effective_flags(after.hints)
     risks = {
         f"hints.{name}"
         for name, risky in _RISKY.items()
         if flags[name] is not risky and now[name] is risky
     }
-    for name in dict.fromkeys((*before, *after)):
-        one, other = before.get(name, ""), after.get(name, "")
-        if _normal(one) != _normal(other):
-            yield FieldDifference(name, one, other, name in risks)
+    values, others = field_values(old), field_values(new)
+    sides = {
+        name: (values.get(name, ""), others.get(name, ""))
+        for name in dict.fromkeys((*values, *others))
+    }
+    found = ToolDifference(
+        before,
+        after,
+        tuple(
+            FieldDifference(name, one, other, name in risks)
+            for name, (one, other) in sides.items()
+            if _normal(one) != _normal(other)
+        ),
+        input_changes(before.input_schema, after.input_schema),
+        output_changes(before.output_schema, after.output_schema),
+        tuple(_relations(old, new, pairs, names)),
+    )
+    return found if found.is_itself_changed or found.relations else None
 
 
 def _effective_flags(hints: Hints) -> dict[str, bool]:
@@ -260,20 +248,18 @@ def _relations(
         for link in (link for key, link in side.items() if key not in other):
             target = names.get(link.target, link.target)
             yield RelationDifference(link.kind.value, target, is_added, link.origin.value)
-    yield from (
-        RelationDifference(GROUP, one, is_added=True) for one in new.groups if one not in old.groups
-    )
-    yield from (
-        RelationDifference(GROUP, one, is_added=False)
-        for one in old.groups
-        if one not in new.groups
-    )
+    for groups, others, is_added in (
+        (new.groups, old.groups, True),
+        (old.groups, new.groups, False),
+    ):
+        for one in groups:
+            if one not in others:
+                yield RelationDifference(GROUP, one, is_added)
 
 
 def _pair_renamed_tools(
     gone: Iterable[ToolDocument], come: Iterable[ToolDocument]
 ) -> dict[str, str]:
-    """Return the URIs of tools under another name, by their former URIs."""
     sides: defaultdict[str, tuple[list[ToolDocument], list[ToolDocument]]] = defaultdict(
         lambda: ([], [])
     )
@@ -286,19 +272,15 @@ def _pair_renamed_tools(
                 sides[text][side].append(document)
     found: dict[str, str] = {}
     for olds, news in sides.values():
-        found |= _pair_documents(olds, news)
+        # By their name at another source, or the only ones left.
+        by_name = {one.tool.name: one.uri for one in news}
+        pairs = {one.uri: by_name[one.tool.name] for one in olds if one.tool.name in by_name}
+        if len(set(pairs.values())) < len(pairs):
+            continue
+        left = [one.uri for one in olds if one.uri not in pairs]
+        free = [one.uri for one in news if one.uri not in pairs.values()]
+        found |= pairs | (dict(zip(left, free, strict=True)) if len(left) == len(free) == 1 else {})
     return found
-
-
-def _pair_documents(olds: Sequence[ToolDocument], news: Sequence[ToolDocument]) -> dict[str, str]:
-    """Pair tools of one definition: by their name at another source, or the only ones left."""
-    by_name = {one.tool.name: one.uri for one in news}
-    found = {one.uri: by_name[one.tool.name] for one in olds if one.tool.name in by_name}
-    if len(set(found.values())) < len(found):
-        return {}
-    left = [one.uri for one in olds if one.uri not in found]
-    free = [one.uri for one in news if one.uri not in found.values()]
-    return found | (dict(zip(left, free, strict=True)) if len(left) == len(free) == 1 else {})
 
 
 def _normal(value: FieldValue) -> FieldValue:
@@ -332,8 +314,6 @@ class BundleDiff:
 
     Attributes:
         added: Tools of the new one only, as `source::name`, sorted.
-        removed: Tools of the old one only.
-        changed: Tools of both that differ.
         extension: Names of members under `mcpg` that differ, such as a calibration.
     """
 
@@ -344,7 +324,6 @@ class BundleDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changed."""
         return self == BundleDiff()
 
 
@@ -358,12 +337,7 @@ class _ComparedDocument:
 
 
 def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
-    """Compare two bundles tool by tool; those with one URI are the same tool.
-
-    Args:
-        old: The former bundle.
-        new: The present one.
-    """
+    """Compare two bundles tool by tool; those with one URI are the same tool."""
     before, after = (
         {source.canonical_uri or source.path: _read_entry(source) for source in bundle.documents}
         for bundle in (old, new)
@@ -387,12 +361,8 @@ def diff_bundles(old: Bundle, new: Bundle) -> BundleDiff:
 def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
     """Show the changed lines of every document, as `git diff` does; "" when none changed.
 
-    A schema of a generated section that a bundle has on one line is shown indented.
-
-    Args:
-        old: The former documents.
-        new: The present ones.
-        are_folders: Whether both are of folders, which have no such schemas.
+    A schema of a generated section that a bundle has on one line is shown indented; folders have
+    no such schemas.
     """
     before = {document.path: document.content for document in old.documents}
     after = {document.path: document.content for document in new.documents}
@@ -406,19 +376,15 @@ def unified_text(old: Bundle, new: Bundle, *, are_folders: bool = False) -> str:
             }
             for texts in (before, after)
         )
-    return "".join(
-        _document_diff(path, before.get(path), after.get(path))
+    lines = chain.from_iterable(
+        unified_diff(
+            _lines(before.get(path)),
+            _lines(after.get(path)),
+            f"a/{path}" if path in before else "/dev/null",
+            f"b/{path}" if path in after else "/dev/null",
+        )
         for path in changed
         if before.get(path) != after.get(path)
-    )
-
-
-def _document_diff(path: str, before: str | None, after: str | None) -> str:
-    lines = unified_diff(
-        _lines(before),
-        _lines(after),
-        "/dev/null" if before is None else f"a/{path}",
-        "/dev/null" if after is None else f"b/{path}",
     )
     return "".join(
         line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
@@ -462,20 +428,15 @@ def _values(entry: _ComparedDocument) -> dict[str, str]:
     values |= {name: field_text(value) for name, value in field_values(document).items()}
     values |= {"groups": field_text(document.groups)}
     for link in document.links:
+        pairs = (
+            f"{one.given} to {one.argument}{'' if one.required else ' (optional)'}"
+            for one in link.fields
+        )
+        parts = (link.origin, link.reason, ", ".join(pairs), link.coverage)
+        text = f"{link.target} ({link.weight:g}, {'; '.join(filter(None, parts))})"
         name = f"relations.{link.kind.value}"
-        text = f"{link.target} ({link.weight:g}, {_evidence(link)})"
         values[name] = f"{values[name]}; {text}" if name in values else text
     return values
-
-
-def _evidence(link: Link) -> str:
-    """Return origin and reason of a link, which fields fill which arguments, and the coverage."""
-    pairs = (
-        f"{one.given} to {one.argument}{'' if one.required else ' (optional)'}"
-        for one in link.fields
-    )
-    parts = (link.origin, link.reason, ", ".join(pairs), link.coverage)
-    return "; ".join(filter(None, parts))
 
 
 def _short(text: str) -> str:

@@ -17,13 +17,12 @@ from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
 from mcpg.errors import Code, Diagnostic, InputError, warning
-from mcpg.evaluation.judged import Judgements, ResolvedQuery, resolve
+from mcpg.evaluation.judged import Judgements, resolve
 from mcpg.review.compare import FeatureChange, TermChange, feature_changes, term_changes
 from mcpg.review.diff import CatalogueDiff, compare_catalogues
 from mcpg.search.confidence import LOW_CONFIDENCE
 from mcpg.search.model import read_model
 from mcpg.search.results import Strategy
-from mcpg.search.trace import MatchExplanation
 from mcpg.text import split_words, stem
 from mcpg.values import SHOWN_DECIMALS
 
@@ -48,10 +47,7 @@ class ImpactQuery:
     """A query for both catalogues: a judged one, or a text that a tool should be found by.
 
     Attributes:
-        text: The query, on one line.
-        origin: Where it comes from.
         tools: Ids of the tools that should be found, as in `QueryImpact`.
-        id: Its id in the judged file.
         is_former: See `QueryImpact`.
         context: Ids of the tools in use, in the old catalogue and in the new one.
     """
@@ -129,12 +125,6 @@ def sample_wordings(
     Half of them are texts of changed tools, as far as there are so many. The others follow by how
     much of what they say changed tools say now and did not say before, and those with nothing of it
     in an order that depends on their text alone: a uniform sample, and the same one every time.
-
-    Args:
-        wordings: All of them.
-        most: The most that are returned.
-        changed: Ids of the tools that changed.
-        words: The stems that changed tools gained, with their weights.
     """
     if len(wordings) <= most:
         return tuple(wordings)
@@ -156,12 +146,7 @@ def sample_wordings(
 def gained_words(
     pairs: Iterable[tuple[Tool | None, Tool]], tools: Sequence[Tool]
 ) -> dict[str, float]:
-    """Return the stems that tools say now and did not say before, with their idf in *tools*.
-
-    Args:
-        pairs: Changed tools as they were, `None` for new ones, and as they are.
-        tools: All tools of the catalogue.
-    """
+    """Return the stems that tools say now and did not say before, with their idf in *tools*."""
     gained = {
         word
         for before, after in pairs
@@ -230,11 +215,8 @@ class RankChange:
     """Why a tool moved for a query.
 
     Attributes:
-        tool: Its id.
         rank_before: Its rank before, `None` where it is not among the first ten.
-        rank_after: Its rank now.
         words: Words of the query by which its score changed, the greatest change first.
-        features: Features of the ranking by which it changed, likewise.
     """
 
     tool: str
@@ -251,20 +233,14 @@ class QueryImpact:
     Tools are named by their ids in the new catalogue, or the old one where they are gone.
 
     Attributes:
-        query: The query.
-        origin: Where it comes from.
         id: Its id in the judged file, "" for a derived query.
         tools: The tools that should be found; none where nothing should be.
         is_former: Whether only the old catalogue has it, of a tool that was reworded.
         effects: What became of it.
         first_before: The first match before, "" for none.
-        first_after: The first match now.
         rank_before: The best rank of the tools that should be found, `None` beyond the first ten.
-        rank_after: The same now.
         score_before: The score of that tool, or of the first match where no tool should be found.
-        score_after: The same now.
         lost: The tool that lost its rank, and why; `None` where none did.
-        won: The tool that took it.
     """
 
     query: str
@@ -283,7 +259,6 @@ class QueryImpact:
     won: RankChange | None = None
 
     def has(self, effects: Iterable[QueryEffect]) -> bool:
-        """Return whether it has one of *effects*."""
         return not set(effects).isdisjoint(self.effects)
 
 
@@ -336,7 +311,6 @@ class _FirstMatches:
     scores: tuple[float, ...]
 
     def best(self, tools: Iterable[str]) -> int | None:
-        """Return the best rank of *tools*."""
         return min((self.ids.index(one) + 1 for one in tools if one in self.ids), default=None)
 
     def score(self, rank: int | None) -> float | None:
@@ -349,6 +323,8 @@ class _FirstMatches:
 
 class ImpactStudy:
     """Compares what two catalogues find.
+
+    A score counts that falls by more than *margin*; *searching* is what else `Engine.search` takes.
 
     Attributes:
         diff: What changed between them.
@@ -364,15 +340,6 @@ class ImpactStudy:
         strategy: str = Strategy.GRAPH,
         **searching: Any,
     ) -> None:
-        """Compare the two catalogues, without a search yet.
-
-        Args:
-            before: Searches the old one.
-            after: Searches the new one.
-            margin: The least fall of a score that counts.
-            strategy: How to rank.
-            searching: What else `Engine.search` takes, for every search.
-        """
         self._before, self._after = before, after
         self._then, self._now = before.documents, after.documents
         self._margin = margin
@@ -394,17 +361,18 @@ class ImpactStudy:
     ) -> Impact:
         """Search both catalogues and return what changed.
 
-        Args:
-            judgements: Judged queries, if there are any.
-            sample: The most queries that are derived from the catalogues.
-            tell: Is told how many searches of how many are done.
-
         Raises:
             InputError: The judged queries name tools, and none that a catalogue has.
         """
         judged = self._resolve_judgements(judgements) if judgements else ()
         wordings = self._wordings() if sample else ()
-        chosen = self._sample_queries(wordings, sample)
+        changed = [one for one in self.diff.changed if one.is_itself_changed]
+        moved: list[tuple[Tool | None, Tool]] = [(one.before, one.after) for one in changed]
+        moved += [(None, tool) for tool in self.diff.added]
+        words: Mapping[str, float] = {}
+        if len(wordings) > sample:
+            words = gained_words(moved, [one.tool for one in self._now.values()])
+        chosen = sample_wordings(wordings, sample, {tool.id for _, tool in moved}, words)
         counts = len(judged), len(chosen), len(wordings)
         if self._is_same:
             return Impact(*counts)
@@ -418,7 +386,7 @@ class ImpactStudy:
             impact = self._impact(one)
             if impact.effects:
                 found.append((impact, one.context))
-        found.sort(key=lambda pair: _badness(pair[0]))
+        found.sort(key=lambda pair: _rank_badness(pair[0]))
         explained = (
             self._explain_movers(impact, context) if number < _EXPLAINED and impact.lost else impact
             for number, (impact, context) in enumerate(found)
@@ -446,13 +414,14 @@ class ImpactStudy:
             message = f"neither catalogue has one tool called {name[:80]!r}"
             place = f"{judgements.place}:{line}"
             self.diagnostics += (warning(Code.JUDGED_TOOL_UNKNOWN, message, place),)
-        return tuple(self._make_query(before, after) for before, after in pairs)
-
-    def _make_query(self, before: ResolvedQuery, after: ResolvedQuery) -> ImpactQuery:
-        found = dict.fromkeys((*after.relevant, *map(self._now_id, before.relevant)))
-        asked, tools = before.judged, tuple(found) or before.unknown
-        context = before.context_tools, after.context_tools
-        return ImpactQuery(asked.query, QueryOrigin.JUDGED, tools, asked.id, context=context)
+        queries = []
+        for before, after in pairs:
+            found = dict.fromkeys((*after.relevant, *map(self._now_id, before.relevant)))
+            asked, tools = before.judged, tuple(found) or before.unknown
+            context = before.context_tools, after.context_tools
+            query = ImpactQuery(asked.query, QueryOrigin.JUDGED, tools, asked.id, context=context)
+            queries.append(query)
+        return tuple(queries)
 
     def _wordings(self) -> tuple[ImpactQuery, ...]:
         """Return the texts of the new catalogue, and those that tools no longer have.
@@ -476,35 +445,24 @@ class ImpactStudy:
         every = self._searching.get("include_disabled")
         return {name: one for name, one in self._now.items() if every or one.tool.enabled}
 
-    def _sample_queries(
-        self, wordings: Sequence[ImpactQuery], most: int
-    ) -> tuple[ImpactQuery, ...]:
-        changed = [one for one in self.diff.changed if one.is_itself_changed]
-        pairs: list[tuple[Tool | None, Tool]] = [(one.before, one.after) for one in changed]
-        pairs += [(None, tool) for tool in self.diff.added]
-        words: Mapping[str, float] = {}
-        if len(wordings) > most:
-            words = gained_words(pairs, [one.tool for one in self._now.values()])
-        return sample_wordings(wordings, most, {tool.id for _, tool in pairs}, words)
-
     def _search(self, asked: ImpactQuery) -> tuple[_FirstMatches, _FirstMatches]:
         """Return what both catalogues find, by ids of the new one."""
         key = asked.text, asked.context
         if key not in self._found:
             before, after = (
-                _FirstMatches(
-                    tuple(match.tool_id for match in found.matches),
-                    tuple(round(match.score, SHOWN_DECIMALS) for match in found.matches),
-                )
-                for found in (
-                    engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
-                    for engine, tools in zip(
-                        (self._before, self._after), asked.context, strict=True
-                    )
-                )
+                engine.search(asked.text, limit=_DEPTH, context_tools=tools, **self._searching)
+                for engine, tools in zip((self._before, self._after), asked.context, strict=True)
             )
-            before = replace(before, ids=tuple(map(self._now_id, before.ids)))
-            self._found[key] = before, after
+            scores = [
+                tuple(round(match.score, SHOWN_DECIMALS) for match in found.matches)
+                for found in (before, after)
+            ]
+            self._found[key] = (
+                _FirstMatches(
+                    tuple(self._now_id(one.tool_id) for one in before.matches), scores[0]
+                ),
+                _FirstMatches(tuple(one.tool_id for one in after.matches), scores[1]),
+            )
         return self._found[key]
 
     def _now_id(self, tool_id: str) -> str:
@@ -531,7 +489,17 @@ class ImpactStudy:
             *ranks,
             *scores,
         )
-        return self._with_movers(found, before, after)
+        if not found.has(RANK_LOSSES):
+            return found
+        # The tool that lost its rank and the one that took it, without their reasons.
+        lost, won = next(one for one in before.ids if one in found.tools), after.first
+        if QueryEffect.LOST_FIRST not in found.effects:
+            won = next((one for one in after.ids[:TOP] if one not in before.ids[:TOP]), won)
+        return replace(
+            found,
+            lost=RankChange(lost, before.best([lost]), after.best([lost])),
+            won=RankChange(won, before.best([won]), after.best([won])) if won else None,
+        )
 
     def _effects(
         self,
@@ -550,39 +518,18 @@ class ImpactStudy:
             yield QueryEffect.GAINED_FIRST
         if new <= TOP < old:
             yield QueryEffect.GAINED_TOP
-        yield from self._confidence(scores, is_wanted=bool(asked.tools))
+        was, now = (score or 0.0 for score in scores)
+        is_above = now >= LOW_CONFIDENCE
+        has_crossed = is_above is not (was >= LOW_CONFIDENCE)
+        if not asked.tools:
+            if has_crossed:
+                yield QueryEffect.ANSWERED if is_above else QueryEffect.SURER
+        elif None not in scores and (has_crossed or was - now > self._margin):
+            yield QueryEffect.SURER if now > was else QueryEffect.LESS_SURE
         if before.ids[:TOP] != after.ids[:TOP]:
             yield QueryEffect.REORDERED
 
-    def _confidence(
-        self, scores: tuple[float | None, float | None], *, is_wanted: bool
-    ) -> Iterator[QueryEffect]:
-        old, new = (score or 0.0 for score in scores)
-        is_above = new >= LOW_CONFIDENCE
-        has_crossed = is_above is not (old >= LOW_CONFIDENCE)
-        if is_wanted and None not in scores and (has_crossed or old - new > self._margin):
-            yield QueryEffect.SURER if new > old else QueryEffect.LESS_SURE
-        if not is_wanted and has_crossed:
-            yield QueryEffect.ANSWERED if is_above else QueryEffect.SURER
-
-    def _with_movers(
-        self, found: QueryImpact, before: _FirstMatches, after: _FirstMatches
-    ) -> QueryImpact:
-        """Name the tool that lost its rank and the one that took it, without their reasons."""
-        if not found.has(RANK_LOSSES):
-            return found
-        lost = next(one for one in before.ids if one in found.tools)
-        won = after.first
-        if QueryEffect.LOST_FIRST not in found.effects:
-            won = next((one for one in after.ids[:TOP] if one not in before.ids[:TOP]), won)
-        movers = [
-            RankChange(one, before.best([one]), after.best([one])) if one else None
-            for one in (lost, won)
-        ]
-        return replace(found, lost=movers[0], won=movers[1])
-
     def _explain_movers(self, found: QueryImpact, context: _Context) -> QueryImpact:
-        """Add the words and features that moved the tools of *found*."""
         then, now = (
             engine.explain(
                 found.query, limit=_EXPLAINED_DEPTH, context_tools=tools, **self._searching
@@ -591,11 +538,15 @@ class ImpactStudy:
         )
         before = {self._now_id(match.tool_id): match for match in then.matches}
         after = {match.tool_id: match for match in now.matches}
-        lost, won = (
-            one and _with_reasons(one, before.get(one.tool), after.get(one.tool))
-            for one in (found.lost, found.won)
-        )
-        return replace(found, lost=lost, won=won)
+        named: dict[str, Any] = {}
+        for side, mover in (("lost", found.lost), ("won", found.won)):
+            if mover is not None:
+                pair = before.get(mover.tool), after.get(mover.tool)
+                words = (one for one in term_changes(*pair) if abs(one.delta) > _NEGLIGIBLE)
+                features = (one for one in feature_changes(*pair) if abs(one.delta) > _NEGLIGIBLE)
+                reasons = tuple(islice(words, _REASONS)), tuple(islice(features, _REASONS))
+                named[side] = replace(mover, words=reasons[0], features=reasons[1])
+        return replace(found, **named)
 
     def _unreachable(self, chosen: Iterable[ImpactQuery]) -> Iterator[UnreachableTool]:
         """Yield the tools that became unreachable, among those of which a text was searched."""
@@ -619,7 +570,6 @@ class ImpactStudy:
                 yield UnreachableTool(tool_id, texts[0], first, former is None)
 
     def _find_first(self, tool_id: str, text: str, side: int) -> str:
-        """Return the first match of a text of a tool, in the old catalogue or the new one."""
         return self._search(ImpactQuery(text, QueryOrigin.DESCRIPTION, (tool_id,)))[side].first
 
 
@@ -633,18 +583,7 @@ def own_texts(tool: Tool) -> tuple[str, ...]:
     return own or tuple(text for text, _ in found)
 
 
-def _with_reasons(
-    mover: RankChange, before: MatchExplanation | None, after: MatchExplanation | None
-) -> RankChange:
-    words = (one for one in term_changes(before, after) if abs(one.delta) > _NEGLIGIBLE)
-    features = (one for one in feature_changes(before, after) if abs(one.delta) > _NEGLIGIBLE)
-    return replace(
-        mover, words=tuple(islice(words, _REASONS)), features=tuple(islice(features, _REASONS))
-    )
-
-
-def _badness(found: QueryImpact) -> tuple[object, ...]:
-    """Return the key by which the worst comes first, and judged queries among equals."""
+def _rank_badness(found: QueryImpact) -> tuple[object, ...]:
     order = tuple(QueryEffect)
     worst = min(map(order.index, found.effects))
     lost = (found.score_before or 0.0) - (found.score_after or 0.0)

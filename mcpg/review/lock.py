@@ -94,12 +94,10 @@ class ToolStatement:
 
     @property
     def key(self) -> Key:
-        """The identity of the tool."""
         return self.tool.key
 
     @property
     def name(self) -> str:
-        """The tool as `source::name`."""
         return "::".join(self.key)
 
     @property
@@ -111,17 +109,12 @@ class ToolStatement:
 
 @dataclass(frozen=True, slots=True)
 class ApprovedTools:
-    """Tools that people have approved.
-
-    Attributes:
-        statements: What was approved of each tool, sorted by source and name.
-    """
+    """Tools that people have approved."""
 
     statements: tuple[ToolStatement, ...] = ()
 
     @property
     def by_key(self) -> dict[Key, ToolStatement]:
-        """The statements by identity of the tool."""
         return {one.key: one for one in self.statements}
 
 
@@ -141,7 +134,6 @@ class LockChange:
     """A tool that differs from a lock.
 
     Attributes:
-        kind: How it differs.
         before: What was approved; `None` for a new tool.
         after: What its source states now; `None` for a missing one.
         parts: The parts that differ, of a changed tool.
@@ -161,12 +153,10 @@ class LockChange:
 
     @property
     def key(self) -> Key:
-        """The identity of the tool."""
         return self.statement.key
 
     @property
     def name(self) -> str:
-        """The tool as `source::name`."""
         return self.statement.name
 
     @property
@@ -201,7 +191,14 @@ def lock_changes(lock: ApprovedTools, stated: Iterable[ToolStatement]) -> tuple[
         seen.add(one.key)
         if known is None:
             found.append(LockChange(LockChangeKind.NEW, None, one))
-        elif parts := _changed_parts(known, one):
+            continue
+        parts = definition_changes(known.tool, one.tool)
+        if one.has_hints and _adds_hints(known.hints, one.tool.hints, one.added):
+            hinted = replace(one.tool, hints=known.hints)
+            parts += definition_changes(hinted, one.tool, hints=True)
+        if one.document is not None:
+            parts += _changed_document(known, one, one.document)
+        if parts:
             found.append(LockChange(LockChangeKind.CHANGED, known, one, parts))
     missing = (one for key, one in approved.items() if key not in seen)
     found += [LockChange(LockChangeKind.MISSING, one, None) for one in missing]
@@ -235,16 +232,6 @@ def as_approved(tool: Tool, approved: ToolStatement) -> Tool:
         hints=hints,
         listed={},
     )
-
-
-def _changed_parts(before: ToolStatement, after: ToolStatement) -> tuple[PartChange, ...]:
-    changes = definition_changes(before.tool, after.tool)
-    if after.has_hints and _adds_hints(before.hints, after.tool.hints, after.added):
-        approved = replace(after.tool, hints=before.hints)
-        changes += definition_changes(approved, after.tool, hints=True)
-    if after.document is not None:
-        changes += _changed_document(before, after, after.document)
-    return changes
 
 
 def _adds_hints(approved: Hints, now: Hints, added: Hints) -> bool:
@@ -353,7 +340,6 @@ def _as_lines(text: str) -> JsonValue:
 
 
 def _written_document(one: ToolStatement) -> JsonObject:
-    """Return what a document states otherwise than the definition, and its hints and body."""
     if one.document is None:
         return {}
     tool, body = one.document.tool, one.document.body
@@ -388,13 +374,19 @@ def change_diff(change: LockChange) -> str:
 
     Texts are shown as they are, with escapes for characters that no reader sees.
     """
-    sides = [list(_lines(one)) if one else [] for one in _comparable_sides(change)]
-    before, after = sides
+    before, after = change.before, change.after
+    if before is not None and after is not None:  # as far as they are compared
+        if not any(one.part is DefinitionPart.HINTS for one in change.parts):
+            before, after = (replace(one, has_hints=False) for one in (before, after))
+        elif not before.has_hints:
+            before = replace(before, tool=replace(before.tool, hints=before.hints), has_hints=True)
+        if after.document is None:
+            before = replace(before, document=None)
     lines = unified_diff(
-        before,
-        after,
-        f"a/{change.name}" if change.before else "/dev/null",
-        f"b/{change.name}" if change.after else "/dev/null",
+        list(_lines(before)) if before else [],
+        list(_lines(after)) if after else [],
+        f"a/{change.name}" if before else "/dev/null",
+        f"b/{change.name}" if after else "/dev/null",
         "",
     )
     return "".join(f"{visible(line)}\n" for line in lines)
@@ -403,20 +395,6 @@ def change_diff(change: LockChange) -> str:
 def visible(line: str) -> str:
     """Return *line* with escapes for line feeds and for characters that no reader sees."""
     return UNSAFE.sub(lambda found: "\t" if found.group() == "\t" else json_form(found), line)
-
-
-def _comparable_sides(change: LockChange) -> tuple[ToolStatement | None, ToolStatement | None]:
-    """Return what was approved and what is stated now, as far as they are compared."""
-    before, after = change.before, change.after
-    if before is None or after is None:
-        return before, after
-    if not any(one.part is DefinitionPart.HINTS for one in change.parts):
-        before, after = (replace(one, has_hints=False) for one in (before, after))
-    elif not before.has_hints:
-        before = replace(before, tool=replace(before.tool, hints=before.hints), has_hints=True)
-    if after.document is None:
-        return replace(before, document=None), after
-    return before, after
 
 
 def _lines(one: ToolStatement) -> Iterator[str]:
@@ -528,11 +506,9 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
         one = _read_statement(entry, f"{place}: tools[{number}]")
         first = numbered.setdefault(one.key, number)
         if first != number:
-            raise InputError(
-                f"{one.name[:_SHOWN]!r} stands in tools[{first}] and in tools[{number}]",
-                place=place,
-                remedy="keep one of them, and run `mcpg lock --check`",
-            )
+            message = f"{one.name[:_SHOWN]!r} stands in tools[{first}] and in tools[{number}]"
+            remedy = "keep one of them, and run `mcpg lock --check`"
+            raise InputError(message, place=place, remedy=remedy)
         statements.append(one)
     return ApprovedTools(tuple(sorted(statements, key=lambda one: one.key)))
 
@@ -559,7 +535,6 @@ def _no_lock(place: str) -> InputError:
 
 
 def _read_statement(entry: JsonValue, place: str) -> ToolStatement:
-    """Read an entry, and check its digests."""
     if not isinstance(entry, dict):
         raise _damage_error("is no object", place)
     source_id, name = entry.get("source"), entry.get("name")
@@ -572,12 +547,26 @@ def _read_statement(entry: JsonValue, place: str) -> ToolStatement:
     if stated is not None:
         document = LockedDocument(_read_tool(stated, tool, place), _text(stated, BODY, place) or "")
     one = ToolStatement(tool, has_hints, document)
-    _check_digests(one, entry, place)
+    digests, computed, parts = entry.get("digests"), compute_digests(one), written_parts(one)
+    if not isinstance(digests, dict):
+        raise _damage_error("has no 'digests'", place)
+    wrong = [
+        part.member
+        for part in DefinitionPart
+        if digests.get(part.member) != (f"sha256:{computed[part]}" if part in parts else None)
+    ]
+    if wrong:
+        raise InputError(
+            f"the digest of {' and '.join(wrong)} of {one.name[:_SHOWN]!r} does not match: the "
+            "entry was changed by hand or by a merge",
+            place=place,
+            remedy="restore the file from version control, or remove the entry and approve the tool"
+            " with `mcpg lock --approve`",
+        )
     return one
 
 
 def _read_tool(entry: JsonObject, base: Tool, place: str) -> Tool:
-    """Return *base* with those parts of a definition that *entry* has."""
     found: dict[str, Any] = {
         "title": _text(entry, DefinitionPart.TITLE.member, place),
         "description": _text(entry, DefinitionPart.DESCRIPTION.member, place) or "",
@@ -605,27 +594,6 @@ def _members(entry: JsonObject, member: str, place: str) -> JsonObject | None:
     if stated is not None and not isinstance(stated, dict):
         raise _damage_error(f"{member!r} is no object", place)
     return stated
-
-
-def _check_digests(one: ToolStatement, entry: JsonObject, place: str) -> None:
-    """Check that the parts of an entry are those that its digests were made of."""
-    stated, computed = entry.get("digests"), compute_digests(one)
-    if not isinstance(stated, dict):
-        raise _damage_error("has no 'digests'", place)
-    parts = written_parts(one)
-    wrong = [
-        part.member
-        for part in DefinitionPart
-        if stated.get(part.member) != (f"sha256:{computed[part]}" if part in parts else None)
-    ]
-    if wrong:
-        raise InputError(
-            f"the digest of {' and '.join(wrong)} of {one.name[:_SHOWN]!r} does not match: the "
-            "entry was changed by hand or by a merge",
-            place=place,
-            remedy="restore the file from version control, or remove the entry and approve the tool"
-            " with `mcpg lock --approve`",
-        )
 
 
 def _damage_error(message: str, place: str | None) -> InputError:

@@ -50,7 +50,10 @@ def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
     documents of people where there is nothing else.
     """
     given = {tool.key for tool in assembly.given}
-    added = _added_by_rules(assembly)
+    # What hints files state of tools that have documents, which may repeat it.
+    read = {item.document.tool.key for item in assembly.read} if assembly.rules else ()
+    bare = [replace(one, hints=_NO_HINTS) for one in assembly.catalog.tools if one.key in read]
+    added = {one.key: one.hints for one in apply_rules(bare, assembly.rules)[0]}
     # What people added to a tool of the last build is no statement of its source.
     kept = {tool.key for tool in assembly.catalog.tools if tool.id in assembly.kept}
     bundled: dict[Key, LockedDocument] = {}
@@ -75,14 +78,6 @@ def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
     return (*stated, *found)
 
 
-def _added_by_rules(assembly: Assembly) -> dict[Key, Hints]:
-    """Return what hints files state of tools that have documents, which may repeat it."""
-    read = {item.document.tool.key for item in assembly.read} if assembly.rules else ()
-    bare = [replace(one, hints=_NO_HINTS) for one in assembly.catalog.tools if one.key in read]
-    hinted, _, _ = apply_rules(bare, assembly.rules)
-    return {one.key: one.hints for one in hinted}
-
-
 def stated_in(
     batch: SourceBatch, assemble: Callable[[SourceBatch], Assembly]
 ) -> tuple[tuple[ToolStatement, ...], tuple[ReadDocument, ...]]:
@@ -102,19 +97,12 @@ def assembly_changes(lock: ApprovedTools, assembly: Assembly) -> tuple[LockChang
 
 
 def leave_out_unapproved(
-    batch: SourceBatch,
-    read: Sequence[ReadDocument],
-    changes: Iterable[LockChange],
-    *,
-    hides: bool,
+    batch: SourceBatch, read: Sequence[ReadDocument], changes: Iterable[LockChange], *, hides: bool
 ) -> SourceBatch:
-    """Return *batch* without what a lock does not approve.
+    """Return *batch* without what a lock does not approve: new tools, by its *changes*.
 
-    Args:
-        batch: What the sources hold.
-        read: The documents of tools that were read from it.
-        changes: How its tools differ from the lock; new ones are left out.
-        hides: Whether changed tools are left out as well, rather than described as approved.
+    Changed ones are left out as well if it *hides*, rather than described as approved. *read* are
+    the documents of tools that were read from the batch.
     """
     changes = tuple(changes)
     approved: dict[Key, ToolStatement] = {}
@@ -153,7 +141,6 @@ def leave_out_unapproved(
 
 
 def _find_texts(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator[SourceDocument]:
-    """Yield the documents of tools, and those that are about them."""
     for item in read if keys else ():
         if item.document.tool.key in keys:
             yield item.source
@@ -227,22 +214,13 @@ class ToolLock:
 
     def __post_init__(self) -> None:
         if self.on_change not in (OnChange.WARN, OnChange.HIDE):
-            raise UsageError(
-                f"unknown value {self.on_change!r}",
-                remedy="use 'warn' or 'hide': a lock approves what is to be accepted",
-            )
+            remedy = "use 'warn' or 'hide': a lock approves what is to be accepted"
+            raise UsageError(f"unknown value {self.on_change!r}", remedy=remedy)
 
     @classmethod
     def read(
         cls, path: str | PathLike[str], on_change: OnChange | Literal["warn", "hide"] = "warn"
     ) -> ToolLock:
-        """Read the lock file at *path*.
-
-        Raises:
-            NotFoundError: There is no such file.
-            InputError: It is no valid lock.
-            UsageError: See `ToolLock`.
-        """
         return cls(read_lock(path), text_of_path(fspath(path)), on_change)
 
 
@@ -308,14 +286,7 @@ class _ChangedTool:
 def review_tools(
     reviewed: ReviewedGraph, live: Sequence[Tool], on_change: OnChange, place: str
 ) -> ReviewOutcome:
-    """Compare *live* tools with the reviewed ones.
-
-    Args:
-        reviewed: The reviewed graph alone.
-        live: The tools as their sources define them now.
-        on_change: What becomes of those that differ.
-        place: Where the graph is, for messages.
-    """
+    """Compare *live* tools with the reviewed ones."""
     unknown = {tool.key: tool for tool in live if not reviewed.definitions.get(tool.key)}
     changed = _find_changed(reviewed.definitions, live)
     report = [_report(one, on_change, place) for one in changed.values()]
@@ -332,8 +303,16 @@ def review_tools(
 
 
 def _describe_as_reviewed(changed: Mapping[Key, _ChangedTool]) -> ReviewOutcome:
-    """Return the review that describes *changed* tools as reviewed."""
-    flags = {key: _stricter_flags(one) for key, one in changed.items()}
+    # Annotations that were reviewed as safe and are not so any more: a client that asks before it
+    # changes things must not be told that a tool only reads.
+    flags: dict[Key, dict[str, bool]] = {}
+    for key, one in changed.items():
+        before, now = one.reviewed.annotations, one.live.annotations
+        flags[key] = {
+            name: unsafe
+            for name, unsafe in _UNSAFE.items()
+            if before.get(name, unsafe) != unsafe == now.get(name, unsafe)
+        }
     return ReviewOutcome(
         shown={key: _with_reviewed_definition(one, flags[key]) for key, one in changed.items()},
         flags={
@@ -370,10 +349,7 @@ def review_locked_tools(
 ) -> ReviewOutcome:
     """Return what becomes of tools that differ from *lock*.
 
-    Args:
-        changes: How they differ.
-        lock: The lock.
-        responding: Ids of the sources that have tools now; what others have is not known.
+    What sources have that are not *responding* is not known.
     """
     hides = lock.on_change == OnChange.HIDE
     changes = [
@@ -427,21 +403,7 @@ def _report_unreviewed(tools: Iterable[Tool], place: str) -> Iterator[Diagnostic
         yield warning(Code.TOOL_UNREVIEWED, message, place)
 
 
-def _stricter_flags(one: _ChangedTool) -> dict[str, bool]:
-    """Return annotations that were reviewed as safe and are not so any more.
-
-    A client that asks before it changes things must not be told that a tool only reads.
-    """
-    before, now = one.reviewed.annotations, one.live.annotations
-    return {
-        name: unsafe
-        for name, unsafe in _UNSAFE.items()
-        if before.get(name, unsafe) != unsafe == now.get(name, unsafe)
-    }
-
-
 def _with_reviewed_definition(one: _ChangedTool, flags: Mapping[str, bool]) -> Tool:
-    """Return the live tool with its reviewed definition."""
     reviewed = one.reviewed
     # Clients refuse results that violate an output schema: the reviewed one may hold no longer.
     has_output = all(change.part is not DefinitionPart.OUTPUT_SCHEMA for change in one.changes)

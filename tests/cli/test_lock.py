@@ -14,7 +14,6 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from mcpg.bundle import read_bundle
-from mcpg.cli.commands import lock as command
 from mcpg.cli.commands.schema import json_schema
 from mcpg.cli.open_bundle import build_stamp
 from mcpg.review.lock import read_lock
@@ -257,7 +256,7 @@ def test_all_is_approved_with_consent_alone(
     done = run("lock", "--approve-all")
     assert (done.code, approved.lock.read_bytes()) == (2, before)
     assert "add --yes" in done.err
-    monkeypatch.setattr(command, "is_terminal", lambda _stream: True)
+    monkeypatch.setattr("mcpg.cli.options.is_terminal", lambda _stream: True)
     done = run("lock", "--approve-all", stdin=b"n\n")
     assert (done.code, approved.lock.read_bytes()) == (1, before)
     assert "First read" in done.err

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpg.ask import AskResult, Intent, IntentPattern, Suggestion
 from mcpg.ask.model import CodeScope, IntentName, fit_budget
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
+from mcpg.cli.parameters import ASK
 from mcpg.cli.render import RecordListing, listing_text, text
 from mcpg.cli.terminal import standard_input
 from mcpg.errors import UsageError
@@ -21,10 +23,6 @@ from mcpg.show.answers import answers_table, ask_blocks
 from mcpg.show.json import ask_json
 from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
-
-if TYPE_CHECKING:
-    import typer
-
 
 EXAMPLES = """\
 mcpg ask "what comes before git_commit"
@@ -36,17 +34,12 @@ mcpg ask "what calls the Login method?" -b app.mdld --language python --path src
 mcpg ask git_commit --intent documentation
 mcpg ask "who owns git_commit" --pattern 'documentation=who owns {tool}'"""
 
+MORE = "docs/how-to/ask.md"
+PARAMETERS = ASK
+
 _QUESTION_LIMIT = 1024 * 1024
 _HOPELESS = 0.01
 """A search without a limit leaves out what is less likely than this."""
-
-
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
-    from mcpg.cli.parameters import ASK  # noqa: PLC0415 - as above
-
-    options.command(app, "ask", examples=EXAMPLES, more="docs/how-to/ask.md", table=ASK)(run)
 
 
 def run(
@@ -78,7 +71,7 @@ def run(
         words,
         intent=intent or "",
         include_disabled=include_disabled,
-        patterns=[_pattern(one) for one in patterns or ()],
+        patterns=[_read_pattern(one) for one in patterns or ()],
         scope=CodeScope(**parts) if any(parts.values()) else None,
         limit=ASK_LIMIT if limit is None else limit,
     )
@@ -102,31 +95,23 @@ def run(
         return _format_answer(members(shown), form, output)
 
     if max_bytes is not None:
-        result = _within(result, format_result, max_bytes)
+        result = _fit_bytes(result, format_result, max_bytes)
     if form == "json":
         output.json(members(result))
     else:
         output.note_opening(engine.diagnostics)
         output.diagnostics(result.diagnostics)
         output.text(format_result(result))
-    if code is ExitCode.FINDINGS:
-        output.note(_nothing(total))
+    if code == ExitCode.FINDINGS:
+        advice = "name a tool, a field or a symbol, or try other words with `mcpg search`"
+        if total:
+            left = f"{format_count(total, 'result')} with a score below {_HOPELESS:g}"
+            advice = f"{left}: see them with --limit"
+        output.note(f"nothing answers the question{';' if total else ':'} {advice}")
     return code
 
 
-def _nothing(total: int) -> str:
-    """Return that there is no result, and what to try."""
-    if total:
-        left = f"{format_count(total, 'result')} with a score below {_HOPELESS:g}"
-        return f"nothing answers the question; {left}: see them with --limit"
-    return (
-        "nothing answers the question: name a tool, a field or a symbol, or try other words with "
-        "`mcpg search`"
-    )
-
-
 def _format_answer(data: JsonObject, form: str, output: Output) -> str:
-    """Return *data* in *form*."""
     if form == "json":
         return json.dumps(data, ensure_ascii=False, indent=2)
     if form == "text":
@@ -137,27 +122,15 @@ def _format_answer(data: JsonObject, form: str, output: Output) -> str:
     return listing_text(listing, form, output)
 
 
-def _within(result: AskResult, written: Any, most: int) -> AskResult:
-    """Return what of *result* takes at most so many bytes.
-
-    Raises:
-        UsageError: Not even an answer without results does.
-    """
-    found = fit_budget(
-        result, lambda one: len(f"{written(one)}\n".encode("utf-8", "replace")), most
-    )
-    if found is None:
+def _fit_bytes(result: AskResult, write: Callable[[AskResult], str], most: int) -> AskResult:
+    found = fit_budget(result, lambda one: len(f"{write(one)}\n".encode("utf-8", "replace")), most)
+    if found is None:  # not even an answer without results
         message = f"no answer fits {most:,} bytes"
         raise UsageError(message, place="--max-bytes", remedy="raise the limit")
     return found
 
 
-def _pattern(text: str) -> IntentPattern:
-    """Read `INTENT=TEMPLATE`.
-
-    Raises:
-        UsageError: It is nothing of the kind.
-    """
+def _read_pattern(text: str) -> IntentPattern:
     intent, sign, template = text.partition("=")
     if not sign:
         message = f"{text[:80]!r} is no pattern of a question"

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.options import argument, confirm, option
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import is_terminal
-from mcpg.errors import NotFoundError, OutputError, UsageError, os_reason
+from mcpg.errors import NotFoundError, OutputError, os_reason
 from mcpg.files import remove_leftovers
 from mcpg.plugins.hooks import Cache
 from mcpg.plugins.registry import load_reference, own_items
@@ -75,8 +73,6 @@ class CacheFile:
     """One file, or the folder of a graph.
 
     Attributes:
-        kind: What it is for.
-        path: Where it lies.
         size: How many bytes it takes, with what belongs to it.
     """
 
@@ -87,21 +83,25 @@ class CacheFile:
 
 def kept_files(settings: Settings) -> list[CacheFile]:
     """Find what is kept for the bundle that *settings* name, and in the cache folder."""
-    found = {kept.path: kept for kept in (*_in_folder(), *_beside(settings))}
+    places: list[tuple[Path, CacheKind]] = []
+    with suppress(NotFoundError):
+        places = [
+            (Path(f"{bundle.value}{MARKS[kind].suffix}"), kind)
+            for bundle in settings.bundles()
+            for kind in (CacheKind.INDEXES, CacheKind.VECTORS)
+        ]
     store = ServiceFactory(settings).store_path()
     if store is not None:
-        found |= {kept.path: kept for kept in _recognize_file(Path(store), CacheKind.STORE)}
-    return sorted(
-        found.values(), key=lambda kept: (list(CacheKind).index(kept.kind), str(kept.path))
-    )
+        places.append((Path(store), CacheKind.STORE))
+    found = {kept.path: kept for kept in _in_folder()}
+    for path, kind in places:
+        found |= {kept.path: kept for kept in _recognize_file(path, kind)}
+    kinds = list(CacheKind)
+    return sorted(found.values(), key=lambda kept: (kinds.index(kept.kind), str(kept.path)))
 
 
 def remove(files: Sequence[CacheFile]) -> None:
-    """Remove *files*, and what killed processes left beside them.
-
-    Raises:
-        OutputError: One cannot be removed.
-    """
+    """Remove *files*, and what killed processes left beside them."""
     for kept in files:
         if kept.kind is CacheKind.TRIPLES:
             for one in own_items(Cache):
@@ -117,21 +117,6 @@ def remove(files: Sequence[CacheFile]) -> None:
                 raise OutputError(message, place=str(path)) from fault
     for folder in {kept.path.parent for kept in files}:
         remove_leftovers(folder)
-
-
-def cache_json(files: Sequence[CacheFile], *, removed: bool) -> JsonObject:
-    """Return the object that `cache` prints."""
-    return {
-        "schema": "mcpg/cache/1",
-        "folder": cache_folder(),
-        "files": [_file_json(kept) for kept in files],
-        "bytes": sum(kept.size for kept in files),
-        "removed": removed,
-    }
-
-
-def _file_json(kept: CacheFile) -> JsonObject:
-    return {"kind": kept.kind.value, "path": str(kept.path), "bytes": kept.size}
 
 
 def shown_size(size: int) -> str:
@@ -163,16 +148,6 @@ def _in_folder() -> Iterator[CacheFile]:
         for kind, mark in MARKS.items():
             if path.name.endswith(mark.suffix):
                 yield from _recognize_file(path, kind)
-
-
-def _beside(settings: Settings) -> Iterator[CacheFile]:
-    try:
-        bundles = [str(one.value) for one in settings.bundles()]
-    except NotFoundError:
-        return
-    for bundle in bundles:
-        for kind in (CacheKind.INDEXES, CacheKind.VECTORS):
-            yield from _recognize_file(Path(bundle + MARKS[kind].suffix), kind)
 
 
 def _recognize_file(path: Path, kind: CacheKind) -> Iterator[CacheFile]:
@@ -211,28 +186,21 @@ class CacheAction(StrEnum):
 
 What = Annotated[
     list[CacheKind] | None,
-    typer.Option(
-        "--what",
-        metavar="|".join(CacheKind),
-        show_default=False,
-        help="Only caches of this kind. Repeatable.",
-    ),
+    option("--what", "Only caches of this kind. Repeatable.", "|".join(CacheKind)),
 ]
 
 
-def register(app: typer.Typer) -> None:
-    """Add the command to *app*."""
-    options.command(app, "cache", examples=EXAMPLES, more="docs/reference/index-file.md")(cache)
+MORE = "docs/reference/index-file.md"
 
 
-def cache(
+def run(
     output: Output,
     *,
     action: Annotated[
-        CacheAction, typer.Argument(metavar="show|clear", help="List the files, or remove them.")
+        CacheAction, argument("show|clear", "List the files, or remove them.")
     ] = CacheAction.SHOW,
     what: What = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove without confirmation.")] = False,
+    yes: Annotated[bool, option("--yes", "Remove without confirmation.")] = False,
     bundle: options.BundlePaths = None,
     form: options.ListFormat = "text",
 ) -> int:
@@ -244,40 +212,35 @@ def cache(
     found = kept_files(read_settings(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]
     is_clearing = action is CacheAction.CLEAR and bool(chosen)
+    records: list[JsonObject] = [
+        {"kind": one.kind.value, "path": str(one.path), "bytes": one.size} for one in chosen
+    ]
     if form != "json":
         rows = tuple(
             (one.kind.value, shown_size(one.size), CodeSpan(str(one.path))) for one in chosen
         )
         columns = (Column("kind"), Column("size", is_number=True), Column("path"))
         table = Table("Files", columns, rows, has_heads=True, wraps=True)
-        files = [_file_json(one) for one in chosen]
-        listing = RecordListing(files, ("kind", "path", "bytes"), "path", table)
+        listing = RecordListing(records, ("kind", "path", "bytes"), "path", table)
         write_listing(listing, form, output)
         if not chosen:
             output.note("there are no caches")
-    if is_clearing and (yes or _agrees(chosen)):
+    size = shown_size(sum(one.size for one in chosen))
+    files = f"{format_count(len(chosen), 'file')}, {size}"
+    if is_clearing and (yes or confirm(f"Remove {files}?", "clear", "add --yes to remove")):
         remove(chosen)
-        output.note(f"removed {_counted_files(chosen)}")
+        output.note(f"removed {files}")
     elif is_clearing:
         is_clearing = False
         output.note("nothing is removed")
     if form == "json":
-        output.json(cache_json(chosen, removed=is_clearing))
-    return ExitCode.DONE
-
-
-def _counted_files(files: Sequence[CacheFile]) -> str:
-    return f"{format_count(len(files), 'file')}, {shown_size(sum(kept.size for kept in files))}"
-
-
-def _agrees(files: Sequence[CacheFile]) -> bool:
-    """Ask the person at the terminal.
-
-    Raises:
-        UsageError: Standard input is not a terminal.
-    """
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise UsageError(
-            "there is no terminal to confirm on", place="clear", remedy="add --yes to remove"
+        output.json(
+            {
+                "schema": "mcpg/cache/1",
+                "folder": cache_folder(),
+                "files": records,
+                "bytes": sum(kept.size for kept in chosen),
+                "removed": is_clearing,
+            }
         )
-    return typer.confirm(f"Remove {_counted_files(files)}?", err=True)
+    return ExitCode.DONE

@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from mcpg.cli import options
 from mcpg.cli.environment import relative_path
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
+from mcpg.cli.open_bundle import load_judgements, open_other, read_settings
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.render import RecordListing, markdown, text, write_listing
 from mcpg.cli.settings import Settings
-from mcpg.engine import Engine
 from mcpg.errors import InputError, NotFoundError, UsageError
 from mcpg.evaluation.judged import Judgements
 from mcpg.files import MAX_BYTES
@@ -64,61 +62,49 @@ class DiffOptions:
 
     before: Annotated[
         str | None,
-        typer.Argument(
-            metavar="BEFORE",
-            help="The old catalogue: a bundle, folder or manifest. With --base it is left out.",
-            show_default=False,
+        argument(
+            "BEFORE", "The old catalogue: a bundle, folder or manifest. With --base it is left out."
         ),
     ] = None
     after: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="AFTER", help="The new catalogue. [default: the bundle that searches use]"
-        ),
+        str | None, argument("AFTER", "The new catalogue. [default: the bundle that searches use]")
     ] = None
     base: Annotated[
         str | None,
-        typer.Option(
-            "--base",
-            metavar="REVISION",
-            help="Compare with AFTER as it was at this revision of git.",
-        ),
+        option("--base", "Compare with AFTER as it was at this revision of git.", "REVISION"),
     ] = None
     queries: Annotated[
         str | None,
-        typer.Option(
-            "--queries",
-            metavar="FILE",
-            help="File of judged queries to search in both; - reads standard input.",
+        option(
+            "--queries", "File of judged queries to search in both; - reads standard input.", "FILE"
         ),
     ] = None
     sample: Annotated[
         int,
-        typer.Option(
+        option(
             "--sample",
-            metavar="N",
+            "Maximum number of queries made of the texts of the tools; 0 for none.",
+            "N",
             min=0,
-            help="Maximum number of queries made of the texts of the tools; 0 for none.",
         ),
     ] = DEFAULT_SAMPLE
     margin: Annotated[
         float,
-        typer.Option(
+        option(
             "--margin",
-            metavar="SCORE",
+            "Report a score that falls by more, though it stays on one side of 0.35.",
+            "SCORE",
             min=0.0,
             max=1.0,
-            help="Report a score that falls by more, though it stays on one side of 0.35.",
         ),
     ] = DEFAULT_MARGIN
     fail_on: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--fail-on",
-            metavar="KIND[=N]",
-            show_default=False,
-            help=f"Exit 1 on more than N findings, 0 by default, of a kind: {', '.join(GATES)}. "
+            f"Exit 1 on more than N findings, 0 by default, of a kind: {', '.join(GATES)}. "
             "Repeatable, or separated by commas.",
+            "KIND[=N]",
         ),
     ] = None
     strategy: options.StrategyName = None
@@ -127,9 +113,9 @@ class DiffOptions:
     lexicon: options.Lexicon = None
     include_disabled: options.IncludeDisabled = False
     form: options.ListFormat = "text"
-    every: Annotated[
-        bool, typer.Option("--all", help="Show every finding, not the first 20 of a kind.")
-    ] = False
+    every: Annotated[bool, option("--all", "Show every finding, not the first 20 of a kind.")] = (
+        False
+    )
 
 
 def run(output: Output, chosen: DiffOptions) -> int:
@@ -146,20 +132,14 @@ def run(output: Output, chosen: DiffOptions) -> int:
     _write(change_report_json(report), chosen, output)
     failed = [gate for gate in report.gates if not gate.passed]
     for gate in failed:
-        output.error(
-            f"{gate.found:,} found, at most {gate.most:,} accepted: {GATES[gate.kind]}",
-            place=f"--fail-on {gate.kind}",
-        )
+        message = f"{gate.found:,} found, at most {gate.most:,} accepted: {GATES[gate.kind]}"
+        output.error(message, place=f"--fail-on {gate.kind}")
     return ExitCode.FINDINGS if failed else ExitCode.DONE
 
 
 def _compare(
-    chosen: DiffOptions,
-    judgements: Judgements | None,
-    limits: Sequence[Limit],
-    output: Output,
+    chosen: DiffOptions, judgements: Judgements | None, limits: Sequence[Limit], output: Output
 ) -> ChangeReport:
-    """Load the two catalogues, and search in both."""
     settings = read_settings(
         strategy=chosen.strategy,
         fusion=chosen.fusion,
@@ -168,8 +148,8 @@ def _compare(
     )
     old, new = _name_catalogues(chosen, settings)
     with nullcontext(old) if chosen.base is None else at_revision(new, chosen.base) as place:
-        then = _load_catalogue(place, "BEFORE", settings, output)
-        now = _load_catalogue(new, "AFTER", settings, output)
+        then = open_other(place, "BEFORE", settings, output, is_cached=False)
+        now = open_other(new, "AFTER", settings, output, is_cached=False)
         strategy = find_strategy(settings)
         study = ImpactStudy(
             then,
@@ -193,17 +173,11 @@ def _compare(
 
 
 def _name_catalogues(chosen: DiffOptions, settings: Settings) -> tuple[str, str]:
-    """Return what the two catalogues are called; with `--base`, the only one named is the new one.
-
-    Raises:
-        UsageError: Too few or too many are named.
-    """
+    """Return what the catalogues are called; with `--base`, the only one named is the new one."""
     if chosen.base is not None and chosen.after is not None:
-        raise UsageError(
-            "with a revision the old catalogue is the new one as it was then",
-            place="--base",
-            remedy="name the new catalogue alone, or leave out --base",
-        )
+        message = "with a revision the old catalogue is the new one as it was then"
+        remedy = "name the new catalogue alone, or leave out --base"
+        raise UsageError(message, place="--base", remedy=remedy)
     new = chosen.before if chosen.base is not None else chosen.after
     if new is None:
         found = settings.bundles()
@@ -215,26 +189,9 @@ def _name_catalogues(chosen: DiffOptions, settings: Settings) -> tuple[str, str]
     if chosen.base is not None:
         return f"{chosen.base}:{new}", new
     if chosen.before is None:
-        raise UsageError(
-            "no old catalogue is named",
-            place="BEFORE",
-            remedy="name a bundle, a folder or a manifest, or a revision of git with --base",
-        )
+        remedy = "name a bundle, a folder or a manifest, or a revision of git with --base"
+        raise UsageError("no old catalogue is named", place="BEFORE", remedy=remedy)
     return chosen.before, new
-
-
-def _load_catalogue(path: str, name: str, settings: Settings, output: Output) -> Engine:
-    """Load the catalogue at *path*, that of the argument *name*.
-
-    Raises:
-        McpgError: There is none, or it cannot be used.
-    """
-    flags = {**settings.flags, "bundle": [path]}
-    named = Settings(settings.folder, settings.environment, flags)
-    try:
-        return open_engine(named, output, is_cached=False)
-    except NotFoundError as fault:
-        raise NotFoundError(fault.message, place=name, remedy=fault.remedy) from fault
 
 
 def _write(data: dict[str, Any], chosen: DiffOptions, output: Output) -> None:
@@ -267,8 +224,6 @@ def _render_comment(data: dict[str, Any], most: int | None) -> str:
     return f"{title}\n\nThe report is too long for a comment; `mcpg diff` shows all.\n"
 
 
-# The catalogue as it was at a revision of git.
-
 # In a hook, git sets these to its own repository, or relative to another folder.
 _OF_ONE_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR")
 _SUBMODULE = b"160000 "
@@ -281,10 +236,6 @@ def at_revision(path: str, revision: str) -> Iterator[str]:
     """Yield the path of a copy of the file or folder at *path* as it was at *revision*.
 
     The copy is in a temporary folder and is removed afterwards.
-
-    Raises:
-        NotFoundError: There is no git, no repository, no such revision, or nothing at *path* then.
-        InputError: What was there is too large, or no plain files.
     """
     place = Path(path).resolve()
     folder = next(one for one in (place, *place.parents) if one.is_dir())
@@ -351,11 +302,6 @@ def _keep_within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
-    """Return what git writes to standard output.
-
-    Raises:
-        NotFoundError: It fails, takes too long, or is not there.
-    """
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and the program is git
             ["git", "-C", str(folder), *arguments],  # noqa: S607 - as the user's path has it
@@ -373,9 +319,6 @@ def _git(folder: Path, *arguments: str) -> bytes:
         raise NotFoundError(f"git did not answer in {_SECONDS} s", place="--base") from None
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip()[:_TOLD]
-        raise NotFoundError(
-            f"git: {said}",
-            place="--base",
-            remedy="name a revision of this repository that has the file; in CI, fetch it first",
-        )
+        remedy = "name a revision of this repository that has the file; in CI, fetch it first"
+        raise NotFoundError(f"git: {said}", place="--base", remedy=remedy)
     return done.stdout

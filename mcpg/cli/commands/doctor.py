@@ -6,24 +6,31 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from mcpg.bundle import assemble
 from mcpg.catalog.catalog import build_catalog
 from mcpg.cli import checks as trials
 from mcpg.cli import options
-from mcpg.cli.checks import Check, Status, check_lock, check_review, failure, run_check, time_call
+from mcpg.cli.checks import (
+    Check,
+    Status,
+    check_lock,
+    check_review,
+    failure,
+    run_check,
+    time_call,
+    warnings_json,
+)
 from mcpg.cli.environment import SOURCES
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.options import option
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, write_listing
-from mcpg.cli.server_options import ServerOptions
 from mcpg.cli.settings import Settings
-from mcpg.cli.source_settings import ConfiguredSource, open_entry
+from mcpg.cli.source_settings import ConfiguredSource, ServerOptions, open_entry
 from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Diagnostic, McpgError, Severity, find_remedy
 from mcpg.plugins.hooks import DoctorCheck
@@ -56,7 +63,6 @@ _TRIALS: dict[str, Callable[[Settings, ServiceFactory], Check] | None] = {
 
 
 _LONGEST_NAME = 80
-_SHOWN = 10
 _RAISE = "raise its 'timeout', or run it yourself to see whether it responds"
 _PROGRAM = (
     "run its command yourself: what it writes to standard error may be secret, and is not shown"
@@ -73,9 +79,7 @@ class DoctorOptions:
     strategy: options.StrategyName = None
     embed_with: options.EmbedWith = None
     normalize: options.Normalize = None
-    no_sources: Annotated[
-        bool, typer.Option("--no-sources", help="Skip the sources in mcpg.toml.")
-    ] = False
+    no_sources: Annotated[bool, option("--no-sources", "Skip the sources in mcpg.toml.")] = False
     form: options.ListFormat = "text"
 
 
@@ -98,31 +102,23 @@ def run(output: Output, chosen: DoctorOptions) -> int:
     if chosen.form == "json":
         output.json({"schema": "mcpg/doctor/1", "healthy": is_healthy, "checks": [*records]})
     else:
-        members = ("status", "name", "message", "remedy")
-        listing = RecordListing(records, members, "name", _draw_checks(checks))
+        rows: list[tuple[Inline, ...]] = []
+        for one in checks:
+            remedy = one.remedy or ""
+            mark = ". " if remedy[:1].isupper() else "; " if remedy else ""
+            result = (CodeSpan(one.message), mark, CodeSpan(remedy))
+            rows.append((Styled(one.status.value, _STYLES[one.status]), CodeSpan(one.name), result))
+        columns = (Column("status"), Column("check"), Column("result"))
+        table = Table("Checks", columns, tuple(rows), has_heads=True, wraps=True)
+        listing = RecordListing(records, ("status", "name", "message", "remedy"), "name", table)
         write_listing(listing, chosen.form, output)
     return ExitCode.DONE if is_healthy else ExitCode.FINDINGS
-
-
-def _draw_checks(checks: Sequence[Check]) -> Table:
-    """Return the checks, with what to do about them."""
-    rows: list[tuple[Inline, ...]] = []
-    for check in checks:
-        status = Styled(check.status.value, _STYLES[check.status])
-        remedy = ("; ", CodeSpan(check.remedy)) if check.remedy else ""
-        rows.append((status, CodeSpan(check.name), (CodeSpan(check.message), remedy)))
-    columns = (Column("status"), Column("check"), Column("result"))
-    return Table("Checks", columns, tuple(rows), has_heads=True, wraps=True)
 
 
 def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Check]:
     """Check every part that *settings* configure, one after the other.
 
     Invalid settings end it, because they no longer name the parts.
-
-    Args:
-        settings: What is configured.
-        starts_sources: Whether the sources of the configuration file are started and read.
     """
     read = run_check("settings", lambda: trials.check_settings(settings))
     yield read
@@ -140,28 +136,19 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
     for name, trial in _TRIALS.items():
         run_trial = trial or load_reference(rooms[name])
         yield run_check(name, partial(run_trial, settings, factory))
-    yield from _check_plugins(settings, factory)
+    plugins = package_plugins()
+    for fault in plugins.diagnostics:
+        yield Check("plugins", Status.FAILED, fault.message, find_remedy(fault.code))
+    for one in plugins.items(DoctorCheck):
+        yield run_check(one.item.name, partial(_run_foreign, one.item, settings, factory))
     yield from _check_sources(settings, starts=starts_sources)
 
 
-def _check_plugins(settings: Settings, factory: ServiceFactory) -> Iterator[Check]:
-    """Yield a check for each plugin of a package that cannot be used, and their own checks."""
-    found = package_plugins()
-    for one in found.diagnostics:
-        yield Check("plugins", Status.FAILED, one.message, find_remedy(one.code))
-    for registered in found.items(DoctorCheck):
-        check = registered.item
-
-        def run_own(check: DoctorCheck = check) -> Check:
-            made = load_reference(check.run)(settings, factory)
-            if not isinstance(made, Check):
-                raise TypeError(type(made).__name__)
-            return made
-
-        yield run_check(check.name, run_own)
-
-
-# The sources of the configuration file: each is started or read
+def _run_foreign(check: DoctorCheck, settings: Settings, factory: ServiceFactory) -> Check:
+    made = load_reference(check.run)(settings, factory)
+    if not isinstance(made, Check):
+        raise TypeError(type(made).__name__)
+    return made
 
 
 def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
@@ -177,19 +164,35 @@ def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
     opened = _open_all(entries, live)
     replies = _query_servers(opened, live)
     batches: list[SourceBatch] = []
-    for one in opened:
-        if one.fault is not None:
-            yield failure(_name_check(one.entry.name), one.fault)
-        yield from map(_check_unopened_source, one.diagnostics)
-        for source in one.sources:
+    for opening in opened:
+        if opening.fault is not None:
+            yield failure(_name_check(opening.entry.name), opening.fault)
+        for item in opening.diagnostics:  # it is off, or cannot be used as it is configured
+            name = _name_check(str(item.place).rpartition(": ")[2])
+            status = Status.FAILED if item.severity == Severity.ERROR else Status.OFF
+            yield Check(name, status, item.message, details={"place": item.place})
+        for source in opening.sources:
             if isinstance(source, FileSource):
-                yield _check_file(source, batches)
+                yield run_check(_name_check(source.id), partial(_check_file, source, batches))
             elif isinstance(source, ServerSource):
                 yield _check_server(source, replies, batches)
     if len(batches) > 1:
-        yield run_check(SOURCES, lambda: _check_together(batches))
+        yield run_check(SOURCES, partial(_check_together, batches))
     yield from check_review(settings, [tool for batch in batches for tool in batch.tools])
     yield from check_lock(settings, batches)
+
+
+def _query_servers(
+    opened: Iterable[_OpenedEntry], live: Live
+) -> Mapping[str, ServerListing] | McpgError:
+    """Query all servers at once; return their replies by source, or why none can be queried."""
+    servers = [one for entry in opened for one in entry.sources if isinstance(one, ServerSource)]
+    timeouts = [one.timeout for one in servers]
+    try:
+        replies = query_each([one.server for one in servers], live, timeouts=timeouts)
+    except McpgError as fault:
+        return fault
+    return {one.id: reply for one, reply in zip(servers, replies, strict=True)}
 
 
 @dataclass(slots=True)
@@ -203,11 +206,9 @@ class _OpenedEntry:
 
 
 def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_OpenedEntry]:
-
-    opening, opened, ends = SourceCollector(live), [], []
+    opening, opened, ends = SourceCollector(live), [], [0]
     for entry in entries:
-        one = _OpenedEntry(entry)
-        before = len(opening.diagnostics)
+        one, before = _OpenedEntry(entry), len(opening.diagnostics)
         try:
             open_entry(entry, opening, live)
         except McpgError as fault:
@@ -216,27 +217,13 @@ def _open_all(entries: Sequence[ConfiguredSource], live: Live) -> list[_OpenedEn
         opened.append(one)
         ends.append(len(opening.sources))
     # Ids are settled once all sources are known.
-    for one, begin, end in zip(opened, [0, *ends], ends, strict=False):
+    for one, begin, end in zip(opened, ends, ends[1:], strict=False):
         one.sources = opening.sources[begin:end]
     return opened
 
 
-def _query_servers(
-    opened: Iterable[_OpenedEntry], live: Live
-) -> Mapping[str, ServerListing] | McpgError:
-    """Query all servers at once; return their replies by source, or why none can be queried."""
-    sources = [one for entry in opened for one in entry.sources if isinstance(one, ServerSource)]
-    timeouts = [one.timeout for one in sources]
-    try:
-        replies = query_each([one.server for one in sources], live, timeouts=timeouts)
-    except McpgError as fault:
-        return fault
-    return {one.id: reply for one, reply in zip(sources, replies, strict=True)}
-
-
 def _check_file(source: FileSource, batches: list[SourceBatch]) -> Check:
     """Read a source that is no server; what it holds is added to *batches*."""
-    name = _name_check(source.id)
 
     def read() -> tuple[SourceBatch, int, Sequence[Diagnostic]]:
         batch = read_sources(
@@ -245,15 +232,12 @@ def _check_file(source: FileSource, batches: list[SourceBatch]) -> Check:
         batch = with_graphs_read(batch)
         return batch, *_assemble(batch)
 
-    def check() -> Check:
-        (batch, count, found), took = time_call(read)
-        batches.append(batch)
-        names = {MODULE: "python", REGISTERED: source.path.partition(":")[0]}
-        kind = names.get(find_kind(source.path).name, "path")
-        message = f"{source.path}: {format_count(count, 'tool')}, read in {took:g} ms"
-        return _check_read_source(name, message, found, count, kind=kind, durationMs=took)
-
-    return run_check(name, check)
+    (batch, count, found), took = time_call(read)
+    batches.append(batch)
+    names = {MODULE: "python", REGISTERED: source.path.partition(":")[0]}
+    details = {"kind": names.get(find_kind(source.path).name, "path"), "durationMs": took}
+    message = f"{source.path}: {format_count(count, 'tool')}, read in {took:g} ms"
+    return _check_read_source(_name_check(source.id), message, found, count, details)
 
 
 def _check_server(
@@ -273,30 +257,26 @@ def _check_server(
         message = reply.batch.diagnostics[0].message
         is_late = reply.seconds >= (source.timeout or DEFAULT_TIMEOUT)
         remedy = _RAISE if is_late else _PROGRAM if is_program else _ADDRESS
-        details: dict[str, Any] = {"kind": kind, "durationMs": took}
-        return Check(name, Status.FAILED, message, remedy, details)
+        return Check(name, Status.FAILED, message, remedy, {"kind": kind, "durationMs": took})
     batches.append(reply.batch)
     count, found = _assemble(reply.batch)
     called = f"{reply.name} {reply.version}".strip()[:_LONGEST_NAME] or "it"
     scope = decide_scope(server)
     shared = f"; {scope.description}" if scope.description else ""
     tools = format_count(count, "tool")
-    return _check_read_source(
-        name,
-        f"{called} answers in {took:g} ms: {tools}, MCP {reply.protocol}{shared}",
-        found,
-        count,
-        kind=kind,
-        server=reply.name[:_LONGEST_NAME],
-        version=reply.version[:_LONGEST_NAME],
-        protocolVersion=reply.protocol,
-        durationMs=took,
-        sessions=scope.scope.value,
-    )
+    message = f"{called} answers in {took:g} ms: {tools}, MCP {reply.protocol}{shared}"
+    details = {
+        "kind": kind,
+        "server": reply.name[:_LONGEST_NAME],
+        "version": reply.version[:_LONGEST_NAME],
+        "protocolVersion": reply.protocol,
+        "durationMs": took,
+        "sessions": scope.scope.value,
+    }
+    return _check_read_source(name, message, found, count, details)
 
 
 def _assemble(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:
-    """Return the number of tools of *batch*, and the diagnostics about them."""
     if batch.documents or batch.bundles:
         assembly = assemble(batch)
         return len(assembly.catalog.tools), assembly.diagnostics
@@ -309,19 +289,20 @@ def _check_together(batches: Sequence[SourceBatch]) -> Check:
     """Return a check of what concerns several sources, such as equal names."""
     count, found = _assemble(SourceBatch.join(batches))
     alone = {one for batch in batches for one in _assemble(batch)[1]}
+    shared = [one for one in found if one not in alone]
     message = f"{format_count(len(batches), 'source')}: {format_count(count, 'tool')}"
-    return _check_read_source(SOURCES, message, [one for one in found if one not in alone], count)
+    return _check_read_source(SOURCES, message, shared, count, {})
 
 
 def _check_read_source(
-    name: str, message: str, diagnostics: Iterable[Diagnostic], count: int, **details: Any
+    name: str,
+    message: str,
+    diagnostics: Iterable[Diagnostic],
+    count: int,
+    details: Mapping[str, object],
 ) -> Check:
-    """Return the check of a source that was read, by the *diagnostics* about it."""
     serious = [one for one in diagnostics if one.severity != Severity.INFO]
-    warnings = [
-        {"code": one.code, "message": one.message, "place": one.place} for one in serious[:_SHOWN]
-    ]
-    found = {"tools": count, **details, "warnings": warnings}
+    found = {"tools": count, **details, "warnings": warnings_json(serious)}
     if not serious:
         return Check(name, Status.OK if count else Status.NOTE, message, details=found)
     is_broken = any(one.severity == Severity.ERROR for one in serious)
@@ -331,13 +312,6 @@ def _check_read_source(
     remedy = f"{first.place}: {first.message}. {find_remedy(first.code)}"
     status = Status.FAILED if is_broken else Status.NOTE
     return Check(name, status, f"{message}; {codes}", remedy, found)
-
-
-def _check_unopened_source(item: Diagnostic) -> Check:
-    """Return the check of a source that is switched off, or cannot be used as it is configured."""
-    name = _name_check(str(item.place).rpartition(": ")[2])
-    status = Status.FAILED if item.severity == Severity.ERROR else Status.OFF
-    return Check(name, status, item.message, details={"place": item.place})
 
 
 def _name_check(source: str) -> str:

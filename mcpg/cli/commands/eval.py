@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Color, Output, check_place, check_replaceable, write_report
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
@@ -64,9 +63,8 @@ class EvalOptions:
 
     queries: Annotated[
         str,
-        typer.Argument(
-            metavar="QUERIES",
-            help="File of judged queries, as JSON lines or YAML; - reads standard input.",
+        argument(
+            "QUERIES", "File of judged queries, as JSON lines or YAML; - reads standard input."
         ),
     ]
     bundle: options.BundlePaths = None
@@ -78,67 +76,45 @@ class EvalOptions:
     lexicon: options.Lexicon = None
     limit: Annotated[
         int,
-        typer.Option(
-            *("--limit", "-n"),
-            metavar="N",
-            min=1,
-            max=50,
-            help="Maximum number of matches per query, 10 to 50.",
-        ),
+        option("--limit -n", "Maximum number of matches per query, 10 to 50.", "N", min=1, max=50),
     ] = 10
     include_disabled: options.IncludeDisabled = False
     form: options.ListFormat = "text"
     target: Annotated[
-        str,
-        typer.Option(
-            *("--output", "-o"), metavar="FILE", help="The file to write; - is standard output."
-        ),
+        str, option("--output -o", "The file to write; - is standard output.", "FILE")
     ] = STDOUT
     baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline", metavar="FILE", help="JSON report of an earlier run to compare with."
-        ),
+        str | None, option("--baseline", "JSON report of an earlier run to compare with.", "FILE")
     ] = None
     minimum: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--min",
-            metavar="METRIC=VALUE",
-            show_default=False,
-            help="Exit 1 when a metric is below a value, such as ndcg@5=0.8. Repeatable.",
+            "Exit 1 when a metric is below a value, such as ndcg@5=0.8. Repeatable.",
+            "METRIC=VALUE",
         ),
     ] = None
     maximum: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--max",
-            metavar="METRIC=VALUE",
-            show_default=False,
-            help="Exit 1 when a metric is above a value, such as ece=0.1. Repeatable.",
+            "Exit 1 when a metric is above a value, such as ece=0.1. Repeatable.",
+            "METRIC=VALUE",
         ),
     ] = None
     drop: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--max-drop",
-            metavar="[METRIC=]VALUE",
-            show_default=False,
-            help="Exit 1 when a metric, or any ranking metric, drops by more since --baseline. "
+            "Exit 1 when a metric, or any ranking metric, drops by more since --baseline. "
             "Repeatable.",
+            "[METRIC=]VALUE",
         ),
     ] = None
-    worst: Annotated[
-        int,
-        typer.Option("--worst", metavar="N", min=0, help="Number of worst answers to show."),
-    ] = 5
-    every: Annotated[
-        bool, typer.Option("--all", help="Show every query, in the order of the file.")
-    ] = False
-    timings: Annotated[bool, typer.Option("--timings", help="Report search times.")] = False
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Exit 1 on a warning about the queries.")
-    ] = False
+    worst: Annotated[int, option("--worst", "Number of worst answers to show.", "N", min=0)] = 5
+    every: Annotated[bool, option("--all", "Show every query, in the order of the file.")] = False
+    timings: Annotated[bool, option("--timings", "Report search times.")] = False
+    strict: Annotated[bool, option("--strict", "Exit 1 on a warning about the queries.")] = False
     html: options.Html = None
     force: options.Force = False
 
@@ -149,7 +125,13 @@ def run(output: Output, chosen: EvalOptions) -> int:
     Metrics of which more is better: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc,
     abstention. Less is better: ece, brier, and the milliseconds p50 and p95.
     """
-    bounds = _read_bounds(chosen)
+    if chosen.drop and chosen.baseline is None:
+        remedy = "name an earlier report with --baseline"
+        raise UsageError("there is nothing to have fallen from", place="--max-drop", remedy=remedy)
+    given = ((MIN, chosen.minimum), (MAX, chosen.maximum), (MAX_DROP, chosen.drop))
+    bounds = tuple(
+        bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)
+    )
     settings = read_settings(
         bundle=chosen.bundle,
         strategy=chosen.strategy,
@@ -175,28 +157,9 @@ def run(output: Output, chosen: EvalOptions) -> int:
     return _report_failures(report, chosen, output)
 
 
-def _read_bounds(chosen: EvalOptions) -> tuple[Bound, ...]:
-    """Read the thresholds.
-
-    Raises:
-        UsageError: A figure is unknown, a value is none, or a drop has nothing to fall from.
-    """
-    if chosen.drop and chosen.baseline is None:
-        raise UsageError(
-            "there is nothing to have fallen from",
-            place="--max-drop",
-            remedy="name an earlier report with --baseline",
-        )
-    given = ((MIN, chosen.minimum), (MAX, chosen.maximum), (MAX_DROP, chosen.drop))
-    return tuple(
-        bound for kind, texts in given for text in texts or () for bound in parse_bounds(kind, text)
-    )
-
-
 def _measure(
     chosen: EvalOptions, bounds: tuple[Bound, ...], settings: Settings, output: Output
 ) -> EvaluationReport:
-    """Search for the queries, compare with the baseline, and judge by the *bounds*."""
     judgements = load_judgements(chosen.queries)
     before = read_baseline(chosen.baseline) if chosen.baseline else None
     strategy = find_strategy(settings)
@@ -222,21 +185,13 @@ def _measure(
 
 
 def _check_targets(chosen: EvalOptions) -> None:
-    """Refuse to replace what is no report of `mcpg eval`, and what the run itself needs.
-
-    Raises:
-        OutputError: A file holds something else.
-        UsageError: Two options name one file.
-    """
+    """Refuse to replace what is no report of `mcpg eval`, and what the run itself needs."""
     if chosen.html is not None:
         check_place(chosen.html, force=chosen.force)
         if chosen.target != STDOUT and _is_one_file(chosen.html, chosen.target):
-            raise UsageError(
-                "the report and the page cannot both be written to one file",
-                place="--html",
-                remedy="name another file",
-            )
-    for option, path in (("--output", chosen.target), ("--html", chosen.html)):
+            message = "the report and the page cannot both be written to one file"
+            raise UsageError(message, place="--html", remedy="name another file")
+    for name, path in (("--output", chosen.target), ("--html", chosen.html)):
         if (
             chosen.baseline
             and path not in {None, STDOUT}
@@ -245,7 +200,7 @@ def _check_targets(chosen: EvalOptions) -> None:
             raise UsageError(
                 "the baseline cannot be replaced by what is compared with it: the next run would"
                 " find no drop",
-                place=option,
+                place=name,
                 remedy="name another file",
             )
     if chosen.target != STDOUT and not chosen.force:
@@ -279,7 +234,6 @@ def _render_report(report: EvaluationReport, chosen: EvalOptions, output: Output
 
 
 def _report_failures(report: EvaluationReport, chosen: EvalOptions, output: Output) -> int:
-    """Report what does not pass, and return the exit code."""
     for gate in report.gates:
         if not gate.passed:
             output.error(gate_sentence(gate.json()), place=f"--{gate.bound.kind}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcpg.cli.open_bundle import load_judgements, open_engine
@@ -13,6 +14,7 @@ from mcpg.cli.query import (
     answer_explain,
     exit_code,
     make_search_arguments,
+    refuse,
     report_explain,
     write_blocks,
 )
@@ -61,39 +63,30 @@ def run(
     if routes or compare or tool is not None:
         shown.check_report()
     if routes or prefer is not None:
-        from mcpg.cli.commands import route  # noqa: PLC0415 - few explanations are of categories
+        from mcpg.cli.commands.route import add_routing  # noqa: PLC0415 - few are of categories
 
-        others = {"--tool": tool, "--judged": judged, "--compare": compare, "--html": html}
-        route.refuse({**others, "--abstain": question.abstain, "--prefer": prefer and not routes})
-        return route.answer_explain(question, prefer, shown, output)
+        others: dict[str, object] = {"--tool": tool, "--judged": judged, "--compare": compare}
+        others |= {"--html": html, "--abstain": question.abstain, "--prefer": prefer and not routes}
+        refuse(others, "it says nothing about routing", "leave {flag} out, or --route")
+        add = partial(add_routing, prefer=prefer, is_whole=shown.is_whole(output))
+        return answer_explain(question, shown, output, add)
     if compare:
-        from mcpg.cli.comparison import answer_compare, refuse  # noqa: PLC0415 - few compare
+        from mcpg.cli.comparison import answer_compare  # noqa: PLC0415 - few compare
 
-        refuse({"--tool": tool, "--judged": judged})
-        return answer_compare(question, compare, shown, output)
+        named = {"--tool": tool, "--judged": judged}
+        return answer_compare(question, compare, shown, output, named)
     if tool is None and judged is None:
         return answer_explain(question, shown, output)
     if tool is None:
-        raise UsageError(
-            "there is no change to try on judged queries",
-            place="--judged",
-            remedy="name a tool with --tool",
-        )
+        message = "there is no change to try on judged queries"
+        raise UsageError(message, place="--judged", remedy="name a tool with --tool")
     return answer_tool(question, tool, judged, shown, output)
 
 
 def answer_tool(
     question: Question, tool: str, judged: str | None, shown: DisplayOptions, output: Output
 ) -> int:
-    """Explain the rank of *tool*, what would make it first, and what else that would change.
-
-    Args:
-        question: The query.
-        tool: Id, `source::name` or name of the tool.
-        judged: File of judged queries on which the change is tried; `-` is standard input.
-        shown: How the explanation is shown.
-        output: Where it goes.
-    """
+    """Explain the rank of *tool*, what would make it first, and what else that would change."""
     arguments = make_search_arguments(question)
     judgements = load_judgements(judged) if judged is not None else None
     engine = open_engine(question.settings, output)

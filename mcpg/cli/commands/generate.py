@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from mcpg.bundle import (
-    Assembly,
-    Bundle,
-    FolderPlan,
-    apply_plan,
-    generated_documents,
-    plan_folder,
-)
+from mcpg.bundle import Assembly, Bundle, FolderPlan, apply_plan, generated_documents, plan_folder
 from mcpg.catalog.model import SourceDocument
 from mcpg.cli import build, options
 from mcpg.cli.build import BuildCacheSession, BuildSources, PreviousBuild
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import LockGuard
 from mcpg.cli.open_bundle import read_settings
-from mcpg.cli.options import OutputFormat
+from mcpg.cli.options import OutputFormat, option
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import lines_kept
 from mcpg.review.diff import unified_text
@@ -47,15 +37,10 @@ class GenerateOptions:
     """What is written of which sources, and where."""
 
     sources: options.Sources = None
-    target: Annotated[
-        str,
-        typer.Option(*("--output", "-o"), metavar="DIR", help="The folder for the documents."),
-    ]
+    target: Annotated[str, option("--output -o", "The folder for the documents.", "DIR")]
     check: options.Check = False
     diff: options.Diff = False
-    prune: Annotated[
-        bool, typer.Option("--prune", help="Remove documents of tools that are gone.")
-    ] = False
+    prune: Annotated[bool, option("--prune", "Remove documents of tools that are gone.")] = False
     force: options.Force = False
     strict: options.Strict = False
     allow_missing: options.AllowMissing = False
@@ -74,16 +59,13 @@ def run(output: Output, chosen: GenerateOptions) -> int:
     """
     settings = read_settings(locked=chosen.locked)
     guard = LockGuard.by(settings, None)
-    intake = BuildSources(
-        chosen.sources,
-        settings,
-        source_id=chosen.source_id,
-        header=chosen.header,
-        seconds=chosen.server_timeout,
-    )
+    intake = BuildSources.of(chosen, settings)
     last = PreviousBuild(partial(generated_documents, chosen.target), chosen.allow_missing)
     with BuildCacheSession(chosen.target, chosen.jobs) as memory:
-        own = _list_own_files(chosen.target, intake.paths)
+        # The files of an output folder that lies within a source are no sources.
+        folder = Path(os.path.realpath(chosen.target))
+        is_within = any(Path(os.path.realpath(one)) in folder.parents for one in intake.paths)
+        own = [path for path in folder.rglob("*") if path.is_file()] if is_within else []
         assembly = build.assemble_sources(intake, output, memory, last, own, guard)
         plan = plan_folder(chosen.target, assembly.texts)
         is_refused = guard is not None and guard.refuses(
@@ -103,14 +85,6 @@ def run(output: Output, chosen: GenerateOptions) -> int:
     return ExitCode.DONE
 
 
-def _list_own_files(target: str, sources: Iterable[str]) -> list[Path]:
-    """Return the files of an output folder that lies within a source: they are no sources."""
-    folder = Path(os.path.realpath(target))
-    if any(Path(os.path.realpath(source)) in folder.parents for source in sources):
-        return [path for path in folder.rglob("*") if path.is_file()]
-    return []
-
-
 def _compare(plan: FolderPlan, assembly: Assembly, chosen: GenerateOptions, output: Output) -> int:
     reasons = [
         *(f"+ {path}" for path in plan.create),
@@ -121,20 +95,17 @@ def _compare(plan: FolderPlan, assembly: Assembly, chosen: GenerateOptions, outp
     if chosen.form is OutputFormat.JSON:
         output.json(_make_report(plan, assembly, stale=bool(reasons)))
     elif chosen.diff:
-        output.text(lines_kept(_diff_documents(plan, prunes=chosen.prune)).rstrip("\n"))
+        old: list[SourceDocument] = []
+        for path in (*plan.update, *plan.conflicts, *(plan.obsolete if chosen.prune else ())):
+            file, text = plan.root / path, ""
+            with suppress(OSError):  # as empty as a folder or a pipe
+                text = file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
+            old.append(SourceDocument(path, text))
+        written = (*plan.create, *plan.update, *plan.conflicts)
+        new = tuple(SourceDocument(path, plan.documents[path]) for path in written)
+        changes = unified_text(Bundle(tuple(old)), Bundle(new), are_folders=True)
+        output.text(lines_kept(changes).rstrip("\n"))
     return build.report_freshness(str(plan.root), reasons, build.summary(assembly), output)
-
-
-def _diff_documents(plan: FolderPlan, *, prunes: bool) -> str:
-    old: list[SourceDocument] = []
-    for path in (*plan.update, *plan.conflicts, *(plan.obsolete if prunes else ())):
-        file, text = plan.root / path, ""
-        with suppress(OSError):  # as empty as a folder or a pipe
-            text = file.read_bytes().decode("utf-8", "replace") if file.is_file() else ""
-        old.append(SourceDocument(path, text))
-    written = (*plan.create, *plan.update, *plan.conflicts)
-    new = [SourceDocument(path, plan.documents[path]) for path in written]
-    return unified_text(Bundle(tuple(old)), Bundle(tuple(new)), are_folders=True)
 
 
 def _note_outcome(plan: FolderPlan, assembly: Assembly, output: Output, *, prunes: bool) -> None:

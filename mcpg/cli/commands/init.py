@@ -9,14 +9,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpg.cli import options
 from mcpg.cli.commands import bundle
 from mcpg.cli.commands.bundle import BundleOptions
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
-from mcpg.cli.options import OutputFormat
+from mcpg.cli.options import OutputFormat, argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.query import Question, answer_search, exit_code
 from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
@@ -46,32 +44,29 @@ def run(
     *,
     query: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="QUERY",
-            help="A request to search for. Without it, the first tools are listed.",
-        ),
+        argument("QUERY", "A request to search for. Without it, the first tools are listed."),
     ] = None,
     client: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--client",
-            metavar="FILE",
-            help="Client configuration to use, in place of those that are found. Repeatable.",
+            "Client configuration to use, in place of those that are found. Repeatable.",
+            "FILE",
         ),
     ] = None,
     project: Annotated[
         bool,
-        typer.Option(
+        option(
             "--project",
-            help="Also use configurations of this folder, such as .mcp.json. They may start "
+            "Also use configurations of this folder, such as .mcp.json. They may start "
             "programs: trust the folder.",
         ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Report what is found; write and start nothing.")
+        bool, option("--dry-run", "Report what is found; write and start nothing.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help=f"Replace {CONFIG_FILE} and {DEFAULT_BUNDLE}.")
+        bool, option("--force", f"Replace {CONFIG_FILE} and {DEFAULT_BUNDLE}.")
     ] = False,
     server_timeout: options.ServerTimeout = None,
     form: options.Format = OutputFormat.TEXT,
@@ -93,20 +88,18 @@ def run(
     require_sdk(used[0].file.shown)
     _write_configuration(used, output, force=force)
     made = BundleOptions(target=DEFAULT_BUNDLE, force=force, server_timeout=server_timeout)
-    code = bundle.run(output, made)
-    if code:
+    if code := bundle.run(output, made):
         return code
-    settings = read_settings(bundle=[DEFAULT_BUNDLE])
-    words = " ".join(query or ())
+    settings, words = read_settings(bundle=[DEFAULT_BUNDLE]), tuple(query or ())
     if is_json:
         engine = open_engine(settings, output)
-        result = engine.search(words or None)
+        result = engine.search(" ".join(words) or None)
         members = result_json(result, engine.diagnostics)
         output.json(_make_report(found, used, (CONFIG_FILE, DEFAULT_BUNDLE), members))
         return exit_code(result)
-    code = answer_search(Question(settings, tuple(query or ())), "text", output)
-    shown = json.dumps(words, ensure_ascii=False) if query else '"what you want to do"'
-    output.note(f"next: mcpg search {shown}, mcpg explain {shown}, or mcpg bundle to refresh")
+    code = answer_search(Question(settings, words), "text", output)
+    asked = json.dumps(" ".join(words), ensure_ascii=False) if words else '"what you want to do"'
+    output.note(f"next: mcpg search {asked}, mcpg explain {asked}, or mcpg bundle to refresh")
     return code
 
 
@@ -116,7 +109,6 @@ def _make_report(
     written: Sequence[str],
     search: JsonObject | None,
 ) -> JsonObject:
-    """Return what the command writes as JSON."""
     clients: list[JsonValue] = [
         {
             "client": one.file.client,
@@ -152,11 +144,6 @@ def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundCli
 def _select_clients(
     found: Iterable[FoundClient], output: Output, *, with_project: bool
 ) -> tuple[FoundClient, ...]:
-    """Report what was *found*, and return what is used of it.
-
-    Raises:
-        NotFoundError: Nothing is.
-    """
     used: list[FoundClient] = []
     for one in found:
         names = f": {', '.join(one.servers)}" if one.servers else ""
@@ -181,18 +168,11 @@ def _write_configuration(used: Sequence[FoundClient], output: Output, *, force: 
     """Write the configuration file that names the configurations that are *used*.
 
     It holds their paths alone: what they say of servers, and secrets among that, stays with them.
-
-    Raises:
-        OutputError: A file is there that only *force* replaces.
-        SourceError: A path is no Unicode.
     """
     for name in (CONFIG_FILE, DEFAULT_BUNDLE):
         if not force and exists(name):
-            raise OutputError(
-                "exists already, and is not overwritten",
-                place=name,
-                remedy="use `mcpg bundle` and `mcpg search`, another folder, or --force",
-            )
+            remedy = "use `mcpg bundle` and `mcpg search`, another folder, or --force"
+            raise OutputError("exists already, and is not overwritten", place=name, remedy=remedy)
     parts = [f"bundle = {_quote_toml(DEFAULT_BUNDLE)}\n"]
     for one in used:
         file = one.file

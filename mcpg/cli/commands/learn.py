@@ -11,11 +11,10 @@ from io import BytesIO
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpg.cli import build, options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_catalog, read_settings
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output, check_replaceable
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.render import text as text_of
@@ -68,47 +67,32 @@ class LearnOptions:
 
     traces: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="TRACES",
-            show_default=False,
-            help="Files of recorded calls or OpenTelemetry spans, one JSON object a line, or files "
+        argument(
+            "TRACES",
+            "Files of recorded calls or OpenTelemetry spans, one JSON object a line, or files "
             "that `mcpg learn` wrote; - reads standard input.",
         ),
     ] = None
     bundle: options.BundlePaths = None
     target: Annotated[
         str | None,
-        typer.Option(
-            *("--output", "-o"),
-            metavar="FILE",
-            show_default=False,
-            help=f"The file to add to. [default: {DEFAULT_OUTPUT}]",
-        ),
+        option("--output -o", f"The file to add to. [default: {DEFAULT_OUTPUT}]", "FILE"),
     ] = None
-    fresh: Annotated[bool, typer.Option("--fresh", help="Replace what was learned before.")] = False
+    fresh: Annotated[bool, option("--fresh", "Replace what was learned before.")] = False
     forget: Annotated[
         list[str] | None,
-        typer.Option(
-            "--forget",
-            metavar="TOOL",
-            help="Remove everything about this tool id. Repeatable.",
-        ),
+        option("--forget", "Remove everything about this tool id. Repeatable.", "TOOL"),
     ] = None
     forget_before: Annotated[
         str | None,
-        typer.Option(
+        option(
             "--forget-before",
-            metavar="DATE",
-            help="Remove sessions that ended before this day, such as 2026-01-31.",
+            "Remove sessions that ended before this day, such as 2026-01-31.",
+            "DATE",
         ),
     ] = None
-    forget_all: Annotated[bool, typer.Option("--forget-all", help="Remove everything.")] = False
-    limit: Annotated[
-        int,
-        typer.Option(
-            *("--limit", "-n"), metavar="N", min=0, help="Maximum number of edges to show."
-        ),
-    ] = 20
+    forget_all: Annotated[bool, option("--forget-all", "Remove everything.")] = False
+    limit: Annotated[int, option("--limit -n", "Maximum number of edges to show.", "N", min=0)] = 20
     check: options.Check = False
     force: options.Force = False
     form: options.ListFormat = "text"
@@ -121,8 +105,20 @@ def run(output: Output, chosen: LearnOptions) -> int:
     or session ids. Calls that were counted before are not counted again.
     """
     settings = read_settings(bundle=chosen.bundle)
-    target = _find_target(chosen.target, settings)
-    day = _read_day(chosen.forget_before)
+    target = chosen.target
+    if target is None:
+        found = settings.find("learn.output")
+        target = str(found.value) if found else DEFAULT_OUTPUT
+    elif target == STDIN:
+        message = "standard output takes the report"
+        raise UsageError(message, place="--output", remedy="name a file")
+    day = chosen.forget_before or ""
+    try:
+        day = day if chosen.forget_before is None else date.fromisoformat(day).isoformat()
+    except ValueError:
+        message = f"{day!r} is not a date"
+        remedy = "write it as 2026-01-31"
+        raise UsageError(message, place="--forget-before", remedy=remedy) from None
     if not (chosen.traces or chosen.forget or day or chosen.forget_all):
         raise UsageError(
             "no traces are named", place="TRACES", remedy="name files of recorded calls, or -"
@@ -134,31 +130,18 @@ def run(output: Output, chosen: LearnOptions) -> int:
         return _learn(chosen, target, day, settings, output)
 
 
-def _find_target(target: str | None, settings: Settings) -> str:
-    if target is None:
-        found = settings.find("learn.output")
-        return str(found.value) if found else DEFAULT_OUTPUT
-    if target == STDIN:
-        raise UsageError("standard output takes the report", place="--output", remedy="name a file")
-    return target
-
-
-def _read_day(text: str | None) -> str:
-    if text is None:
-        return ""
-    try:
-        return date.fromisoformat(text).isoformat()
-    except ValueError:
-        raise UsageError(
-            f"{text!r} is not a date", place="--forget-before", remedy="write it as 2026-01-31"
-        ) from None
-
-
 def _learn(chosen: LearnOptions, target: str, day: str, settings: Settings, output: Output) -> int:
-    """Learn, forget what ended before the *day* or is named, write, and return the exit code."""
     if not chosen.force:
         check_replaceable(target, (_MARK,), "file of observed calls")
-    known = _read_tool_names(settings, output)
+    known: ToolNames | None = None
+    try:
+        settings.bundles()
+    except NotFoundError:
+        if settings.find("bundle") is not None:
+            raise
+        output.note("there is no bundle: tools are named as the traces do")
+    else:
+        known = ToolNames(open_catalog(settings, output).tools)
     lesson = _read_traces(chosen, target, known, output)
     observed = _drop_forgotten(lesson.observed, chosen.forget or (), known)
     observed = since(observed, day) if day else observed
@@ -190,18 +173,6 @@ def _learn(chosen: LearnOptions, target: str, day: str, settings: Settings, outp
     return ExitCode.DONE
 
 
-def _read_tool_names(settings: Settings, output: Output) -> ToolNames | None:
-    """Return the tools of the bundle, `None` where none is named or found."""
-    try:
-        settings.bundles()
-    except NotFoundError:
-        if settings.find("bundle") is not None:
-            raise
-        output.note("there is no bundle: tools are named as the traces do")
-        return None
-    return ToolNames(open_catalog(settings, output).tools)
-
-
 def _read_traces(
     chosen: LearnOptions, target: str, known: ToolNames | None, output: Output
 ) -> Lesson:
@@ -221,11 +192,7 @@ def _read_traces(
 
 
 def _sum_observed(paths: Sequence[str]) -> tuple[ObservedCalls, list[Diagnostic]]:
-    """Return the sum of the observed files at *paths*, each counted once.
-
-    Raises:
-        SourceError: One is damaged.
-    """
+    """Return the sum of the observed files at *paths*, each counted once."""
     total = NOTHING
     noticed: list[Diagnostic] = []
     seen: set[str] = set()
@@ -258,11 +225,6 @@ def _is_observed(path: str) -> bool:
 def _drop_forgotten(
     observed: ObservedCalls, tools: Iterable[str], known: ToolNames | None
 ) -> ObservedCalls:
-    """Return *observed* without what it has of the *tools*.
-
-    Raises:
-        NotFoundError: A tool is not in it.
-    """
     names = list_tool_names(observed)
     gone: set[str] = set()
     for tool in tools:
@@ -272,11 +234,8 @@ def _drop_forgotten(
             found |= {name for name in names if known(name) == meant}
         if not found:
             close = suggest(tool, names)
-            raise NotFoundError(
-                f"nothing is known of {tool!r}",
-                place="--forget",
-                remedy=f"did you mean {close[0]!r}?" if close else "use the id of a tool",
-            )
+            remedy = f"did you mean {close[0]!r}?" if close else "use the id of a tool"
+            raise NotFoundError(f"nothing is known of {tool!r}", place="--forget", remedy=remedy)
         gone |= found
     return without_tools(observed, gone) if gone else observed
 
@@ -290,7 +249,6 @@ def _report(
     *,
     is_stale: bool,
 ) -> None:
-    """Write what was learned to standard output."""
     edges = learned_edges(observed)
     if chosen.form == "json":
         output.json(

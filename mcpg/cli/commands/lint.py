@@ -12,8 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import typer
-
 from mcpg import __version__
 from mcpg.bundle import Assembly, assemble
 from mcpg.cli import options
@@ -21,6 +19,7 @@ from mcpg.cli.build import BuildSources, reduced_gc
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.options import option
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.settings import Settings
@@ -78,38 +77,30 @@ class LintOptions:
     sources: options.Sources = None
     select: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--select",
-            metavar="CODE",
-            help="Check these rules only: codes, their beginnings, or ALL. Repeatable, or with "
-            "commas.",
+            "Check these rules only: codes, their beginnings, or ALL. Repeatable, or with commas.",
+            "CODE",
         ),
     ] = None
     ignore: Annotated[
         list[str] | None,
-        typer.Option(
-            "--ignore",
-            metavar="CODE",
-            help="Do not check these rules. Repeatable, or with commas.",
-        ),
+        option("--ignore", "Do not check these rules. Repeatable, or with commas.", "CODE"),
     ] = None
     fix: Annotated[
-        bool,
-        typer.Option("--fix", help="Fix in the files what can be fixed safely; report the rest."),
+        bool, option("--fix", "Fix in the files what can be fixed safely; report the rest.")
     ] = False
-    diff: Annotated[
-        bool, typer.Option("--diff", help="Write nothing; print what --fix would change.")
-    ] = False
+    diff: Annotated[bool, option("--diff", "Write nothing; print what --fix would change.")] = False
     exit_zero: Annotated[
-        bool, typer.Option("--exit-zero", help="Exit 0 whatever is found, as before an upload.")
+        bool, option("--exit-zero", "Exit 0 whatever is found, as before an upload.")
     ] = False
     limit: Annotated[
         int,
-        typer.Option(
-            *("--limit", "-n"),
-            metavar="N",
+        option(
+            "--limit -n",
+            "Maximum number of findings in text, markdown and github; 0 for all.",
+            "N",
             min=0,
-            help="Maximum number of findings in text, markdown and github; 0 for all.",
         ),
     ] = 100
     source_id: options.SourceId = None
@@ -118,10 +109,10 @@ class LintOptions:
     watch: options.Watch = False
     form: Annotated[
         Literal["text", "json", "jsonl", "csv", "ids", "markdown", "md", "sarif", "github"],
-        typer.Option(
+        option(
             "--format",
-            metavar="text|json|jsonl|csv|ids|markdown|sarif|github",
-            help="Output format; sarif is SARIF 2.1.0, github annotates files in GitHub Actions.",
+            "Output format; sarif is SARIF 2.1.0, github annotates files in GitHub Actions.",
+            "text|json|jsonl|csv|ids|markdown|sarif|github",
         ),
     ] = "text"
 
@@ -136,7 +127,13 @@ def run(output: Output, chosen: LintOptions) -> int:
     settings = read_settings()
     if not (chosen.sources or settings.sources()):  # the bundle is checked
         chosen = replace(chosen, sources=[str(one.value) for one in settings.bundles()])
-    selection = _select_rules(settings, chosen)
+    texts: dict[str, Sequence[str]] = {}
+    origins: dict[str, str] = {}
+    for name, given in (("select", chosen.select), ("ignore", chosen.ignore)):
+        stated = settings.find(f"lint.{name}")
+        texts[name] = tuple(given or (stated.value if stated else ()))
+        origins[name] = f"--{name}" if given else stated.origin if stated else ""
+    selection = Selection.of(texts["select"], texts["ignore"], origins=origins)
     found = settings.find("lint.tools")
     suppressed = []
     if found is not None:
@@ -150,23 +147,10 @@ def run(output: Output, chosen: LintOptions) -> int:
     if not chosen.watch:
         return _answer(check, chosen, output)
     if chosen.fix or "-" in (chosen.sources or ()):
-        raise UsageError(
-            "only files that this command does not write can be watched",
-            place="--watch",
-            remedy="omit --fix and -",
-        )
+        message = "only files that this command does not write can be watched"
+        raise UsageError(message, place="--watch", remedy="omit --fix and -")
     watcher = Watcher(lambda: BuildSources(chosen.sources, settings).watched_paths, output)
     return watcher.run(lambda: _answer(check, chosen, output))
-
-
-def _select_rules(settings: Settings, chosen: LintOptions) -> Selection:
-    texts: dict[str, Sequence[str]] = {}
-    origins: dict[str, str] = {}
-    for name, given in (("select", chosen.select), ("ignore", chosen.ignore)):
-        stated = settings.find(f"lint.{name}")
-        texts[name] = tuple(given or (stated.value if stated else ()))
-        origins[name] = f"--{name}" if given else stated.origin if stated else ""
-    return Selection.of(texts["select"], texts["ignore"], origins=origins)
 
 
 @reduced_gc()
@@ -177,14 +161,7 @@ def _check(
     suppressed: Sequence[Suppression],
     output: Output,
 ) -> Report:
-    """Read the sources and check the rules, showing progress."""
-    intake = BuildSources(
-        chosen.sources,
-        settings,
-        source_id=chosen.source_id,
-        header=chosen.header,
-        seconds=chosen.server_timeout,
-    )
+    intake = BuildSources.of(chosen, settings)
     intake.tell(output)
     with output.counting("reading sources") as tell:
         batch = with_graphs_read(intake.read(tell, ()))
@@ -203,7 +180,6 @@ def _check(
 
 
 def _answer(check: Callable[[], Report], chosen: LintOptions, output: Output) -> int:
-    """Check, fix where asked, write what was found, and return the exit code."""
     report = check()
     fixed = fixes(report.findings, report.locator) if chosen.diff or chosen.fix else []
     count, files = sum(one.count for one in fixed), format_count(len(fixed), "file")
@@ -423,22 +399,18 @@ def summary(report: Report) -> str:
 def make_indexer(
     paths: Sequence[str], batch: SourceBatch, source_id: str | None
 ) -> Callable[[Assembly], Index]:
-    """Return what makes the index of the catalogue that was read from *paths*.
+    """Return what makes the index of the catalogue that was read from *paths* as *batch*.
 
-    Args:
-        paths: The sources.
-        batch: What they hold.
-        source_id: The source of all tools, where that was stated.
+    The index of a bundle serves where nothing else was read, and *source_id* renames nothing.
     """
     others = batch.tools or batch.documents or batch.rules or source_id
-    if len(paths) == 1 and batch.bundles and not others:
+    is_bundle = len(paths) == 1 and batch.bundles and not others
 
-        def open_index_of_bundle(assembly: Assembly) -> Index:
-            index = fresh_index(paths[0], recipe(), cache_folder())
-            return index if index and _is_sound(index) else _open_or_compile(assembly)
+    def make_index(assembly: Assembly) -> Index:
+        index = fresh_index(paths[0], recipe(), cache_folder()) if is_bundle else None
+        return index if index and _is_sound(index) else _open_or_compile(assembly)
 
-        return open_index_of_bundle
-    return _open_or_compile
+    return make_index
 
 
 def _is_sound(index: Index) -> bool:
@@ -458,23 +430,16 @@ def _open_or_compile(assembly: Assembly) -> Index:
     ranking = json.dumps(assembly.ranking, sort_keys=True).encode()
     key = digest_contents([ranking, *map(encode_content, documents)])
     path = Path(folder, f"{key.hex()[:32]}{_ENDING}")
-    index = _open_cached(path, key)
-    if index is None:
-        data = compile_reach_index(assembly, key)
-        with suppress(OutputError, OSError):
-            write_index(str(path), data)
-            kept = sorted(path.parent.glob(f"*{_ENDING}"), key=lambda one: one.stat().st_mtime_ns)
-            for file in kept[:-_MOST_FILES]:
-                file.unlink(missing_ok=True)
-        index = Index(data)
-    return index
-
-
-def _open_cached(path: Path, key: bytes) -> Index | None:
     with suppress(StaleIndexError, OSError):
         index = open_index(str(path))
         header = index.header
         if header.key == key and header.recipe == hash_recipe(recipe()) and _is_sound(index):
             os.utime(path)
             return index
-    return None
+    data = compile_reach_index(assembly, key)
+    with suppress(OutputError, OSError):
+        write_index(str(path), data)
+        kept = sorted(path.parent.glob(f"*{_ENDING}"), key=lambda one: one.stat().st_mtime_ns)
+        for file in kept[:-_MOST_FILES]:
+            file.unlink(missing_ok=True)
+    return Index(data)

@@ -38,15 +38,7 @@ _MEMBERS = ("toolId", "sourceId", "toolName", "displayName", "description", "cat
 
 @dataclass(frozen=True, slots=True)
 class _ListAnswer:
-    """What is written.
-
-    Attributes:
-        text: The list.
-        opening: What opening the bundle noticed.
-        noticed: What the filter noticed.
-        listed: The number of tools in the list.
-        all: The number of all tools.
-    """
+    """What is written."""
 
     text: str
     opening: tuple[Diagnostic, ...]

@@ -8,9 +8,7 @@ import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Annotated
 
 from mcpg.bundle import Assembly, assemble
 from mcpg.cli import options
@@ -18,9 +16,10 @@ from mcpg.cli.build import BuildSources, note_failures
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.locks import change_json, lock_path, shown_changes
 from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.options import confirm, option
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
-from mcpg.cli.terminal import is_terminal
+from mcpg.cli.terminal import name_some
 from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
 from mcpg.files import atomic_write, locked_folder
@@ -39,7 +38,6 @@ from mcpg.review.lock_sources import stated_in
 from mcpg.show.blocks import CodeSpan, Column, Styled, Table
 from mcpg.show.json import diagnostics_json
 from mcpg.sources import SourceBatch, is_failure
-from mcpg.text.json_values import JsonObject
 from mcpg.text.suggestions import suggest
 from mcpg.values import format_count
 
@@ -66,31 +64,24 @@ class LockOptions:
     sources: options.Sources = None
     target: Annotated[
         str | None,
-        typer.Option(
-            *("--output", "-o"),
-            metavar="FILE",
-            show_default=False,
-            help="The lock file. [default: lock.file in mcpg.toml, or mcpg.lock]",
+        option(
+            "--output -o", "The lock file. [default: lock.file in mcpg.toml, or mcpg.lock]", "FILE"
         ),
     ] = None
     check: Annotated[
-        bool,
-        typer.Option("--check", help="Write nothing; exit 1 when a tool is not as approved."),
+        bool, option("--check", "Write nothing; exit 1 when a tool is not as approved.")
     ] = False
     approve: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
             "--approve",
-            metavar="TOOL[@DIGEST]",
-            show_default=False,
-            help="Approve this tool as it is now, or that it is gone; its name, or SOURCE::NAME. "
+            "Approve this tool as it is now, or that it is gone; its name, or SOURCE::NAME. "
             "With a digest, only if it is as an earlier run showed. Repeatable.",
+            "TOOL[@DIGEST]",
         ),
     ] = None
-    approve_all: Annotated[bool, typer.Option("--approve-all", help="Approve every change.")] = (
-        False
-    )
-    yes: Annotated[bool, typer.Option("--yes", help="Approve without confirmation.")] = False
+    approve_all: Annotated[bool, option("--approve-all", "Approve every change.")] = False
+    yes: Annotated[bool, option("--yes", "Approve without confirmation.")] = False
     source_id: options.SourceId = None
     header: options.Header = None
     server_timeout: options.ServerTimeout = None
@@ -113,13 +104,7 @@ def run(output: Output, chosen: LockOptions) -> int:
     path = chosen.target or lock_path(settings)
     # A lock that cannot be used is reported before servers are queried.
     present = _read_present(path)
-    intake = BuildSources(
-        chosen.sources,
-        settings,
-        source_id=chosen.source_id,
-        header=chosen.header,
-        seconds=chosen.server_timeout,
-    )
+    intake = BuildSources.of(chosen, settings)
     stated = _read_stated_tools(intake, [path, settings.target()], output)
     if chosen.check:
         return _compare_with_lock(path, present, stated, chosen, output)
@@ -129,7 +114,6 @@ def run(output: Output, chosen: LockOptions) -> int:
 
 
 def _read_present(path: str) -> ApprovedTools | None:
-    """Read the lock at *path*, `None` where there is none."""
     try:
         return read_lock(path)
     except NotFoundError:
@@ -138,35 +122,17 @@ def _read_present(path: str) -> ApprovedTools | None:
 
 @dataclass(frozen=True, slots=True)
 class _StatedTools:
-    """What the sources state.
-
-    Attributes:
-        statements: What they state of each tool.
-        diagnostics: What was noticed.
-        failed: Source ids of the tools whose sources failed, as far as they are known.
-        is_whole: Whether every source could be read.
-    """
+    """What the sources state, and the source ids of failed ones as far as they are known."""
 
     statements: Sequence[ToolStatement]
     diagnostics: Sequence[Diagnostic]
     failed: Collection[str]
     is_whole: bool
 
-    def find_changes(self, lock: ApprovedTools) -> Sequence[LockChange]:
-        """Return the tools that differ from *lock*; what failed sources have is not known."""
-        changes = lock_changes(lock, self.statements)
-        if self.is_whole:
-            return changes
-        known = {one.key[0] for one in self.statements} - {*self.failed}
-        return [
-            one for one in changes if one.kind is not LockChangeKind.MISSING or one.key[0] in known
-        ]
-
 
 def _read_stated_tools(
     intake: BuildSources, excluded: Sequence[str], output: Output
 ) -> _StatedTools:
-    """Read the sources of *intake*, showing progress; problems are reported."""
     found: list[Diagnostic] = []
 
     def assemble_noting(batch: SourceBatch) -> Assembly:
@@ -190,16 +156,7 @@ def _read_stated_tools(
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What became of the changes.
-
-    Attributes:
-        path: The lock file.
-        lock: What it holds now.
-        changes: The tools that differed from it.
-        approved: Those of them that are approved now.
-        written: Whether it was written.
-        is_missing: Whether there is no lock file.
-    """
+    """What became of the changes; the lock is as it is now."""
 
     path: str
     lock: ApprovedTools
@@ -210,7 +167,6 @@ class _Outcome:
 
     @property
     def unapproved(self) -> list[LockChange]:
-        """The changes that are not approved."""
         return [one for one in self.changes if one not in self.approved]
 
 
@@ -221,11 +177,15 @@ def _compare_with_lock(
     chosen: LockOptions,
     output: Output,
 ) -> int:
-    """Compare the tools with the lock, and write what is approved."""
-    changes = stated.find_changes(present or ApprovedTools())
-    if differing := _find_unreviewed(changes, chosen.approve or ()):
+    changes: Sequence[LockChange] = lock_changes(present or ApprovedTools(), stated.statements)
+    if not stated.is_whole:  # what failed sources have is not known
+        known = {one.key[0] for one in stated.statements} - {*stated.failed}
+        is_missing = LockChangeKind.MISSING
+        changes = [one for one in changes if one.kind is not is_missing or one.key[0] in known]
+    approvals = [_read_approval(one, changes) for one in chosen.approve or ()]
+    if differing := [one for _, meant, exact in approvals if not exact for one in meant]:
         _show(differing, output)
-        names = _format_names([one.name for one in differing])
+        names = name_some([one.name for one in differing], _NAMED)
         output.error(
             f"not as reviewed: {names}; nothing was approved",
             place="--approve",
@@ -237,10 +197,12 @@ def _compare_with_lock(
         message = "no tool could be read from the sources: nothing was written"
         raise SourceError(message, remedy="fix the issues above")
     is_all = chosen.approve_all or (is_first and not chosen.approve)
-    approved = changes if is_all else _select_approved(changes, chosen.approve or ())
+    approved = changes if is_all else _select_approved(changes, approvals)
     if chosen.approve_all and changes and not (is_first or chosen.yes):
         _show(changes, output)
-        approved = changes if _agrees(changes) else ()
+        question = f"Approve {format_count(len(changes), 'change')}?"
+        remedy = "add --yes to approve what is shown"
+        approved = changes if confirm(question, "--approve-all", remedy) else ()
     lock = approve(present or ApprovedTools(), approved)
     written = bool(approved) or is_first
     if written:
@@ -251,12 +213,31 @@ def _compare_with_lock(
     return ExitCode.DONE if stated.is_whole and not outcome.unapproved else ExitCode.FINDINGS
 
 
-def _select_approved(changes: Sequence[LockChange], approved: Iterable[str]) -> list[LockChange]:
-    """Return those of *changes* that the arguments of `--approve` name."""
+def _read_approval(
+    argument: str, changes: Iterable[LockChange]
+) -> tuple[str, list[LockChange], list[LockChange]]:
+    """Return the name in an *argument* of `--approve`, and the changes that name and digest mean.
+
+    Raises:
+        UsageError: The digest is too short to tell texts apart that a server could choose.
+    """
+    found = _DIGEST.fullmatch(argument)
+    named, digest = (found[1], found[2]) if found else (argument, "")
+    if found and len(digest) < DIGITS:
+        remedy = f"give the {DIGITS} digits that `mcpg lock` shows"
+        raise UsageError(f"{digest!r} is too short for a digest", place="--approve", remedy=remedy)
+    # A server could call a tool like the full name of another one's.
+    is_full = "::" in named
+    meant = [one for one in changes if named == (one.name if is_full else one.key[1])]
+    return named, meant, [one for one in meant if one.digest.startswith(digest)]
+
+
+def _select_approved(
+    changes: Sequence[LockChange],
+    approvals: Iterable[tuple[str, list[LockChange], list[LockChange]]],
+) -> list[LockChange]:
     found: dict[int, LockChange] = {}
-    for argument in approved:
-        named, digest = _parse_approval(argument)
-        meant = [one for one in _match_changes(changes, named) if one.digest.startswith(digest)]
+    for named, _, meant in approvals:
         if not meant:
             raise NotFoundError(
                 f"no tool called {named[:_SHOWN]!r} differs from the lock",
@@ -264,48 +245,11 @@ def _select_approved(changes: Sequence[LockChange], approved: Iterable[str]) -> 
                 remedy=_advise_name(named, [one.name for one in changes]),
             )
         if len({one.key for one in meant}) > 1:
-            names = [one.label for one in meant]
             message = f"{named[:_SHOWN]!r} is the name of {format_count(len(meant), 'tool')}"
-            raise InputError(
-                message, place="--approve", remedy=f"use one of {_format_names(names)}"
-            )
+            remedy = f"use one of {name_some([one.label for one in meant], _NAMED)}"
+            raise InputError(message, place="--approve", remedy=remedy)
         found |= {id(one): one for one in meant}
     return [*found.values()]
-
-
-def _find_unreviewed(changes: Sequence[LockChange], approved: Iterable[str]) -> list[LockChange]:
-    """Return the tools that are to be approved by a digest that none called so has."""
-    found: list[LockChange] = []
-    for argument in approved:
-        named, digest = _parse_approval(argument)
-        meant = _match_changes(changes, named)
-        if not any(one.digest.startswith(digest) for one in meant):
-            found += meant
-    return found
-
-
-def _parse_approval(argument: str) -> tuple[str, str]:
-    """Return the name and the digest that an *argument* of `--approve` states, "" for none.
-
-    Raises:
-        UsageError: The digest is too short to tell texts apart that a server could choose.
-    """
-    found = _DIGEST.fullmatch(argument)
-    if found is None:
-        return argument, ""
-    if len(found[2]) < DIGITS:
-        raise UsageError(
-            f"{found[2]!r} is too short for a digest",
-            place="--approve",
-            remedy=f"give the {DIGITS} digits that `mcpg lock` shows",
-        )
-    return found[1], found[2]
-
-
-def _match_changes(changes: Iterable[LockChange], named: str) -> list[LockChange]:
-    # A server could call a tool like the full name of another one's.
-    is_full = "::" in named
-    return [one for one in changes if named == (one.name if is_full else one.key[1])]
 
 
 def _advise_name(named: str, names: Sequence[str]) -> str:
@@ -313,27 +257,7 @@ def _advise_name(named: str, names: Sequence[str]) -> str:
     near = suggest(named, [*names, *bare])
     if near:
         return f"did you mean {bare.get(near[0], near[0])!r}?"
-    return f"use one of {_format_names(names)}" if names else "every tool is as approved"
-
-
-def _format_names(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
-
-
-def _agrees(changes: Sequence[LockChange]) -> bool:
-    """Ask the person at the terminal.
-
-    Raises:
-        UsageError: Standard input is not a terminal.
-    """
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise UsageError(
-            "there is no terminal to confirm on",
-            place="--approve-all",
-            remedy="add --yes to approve what is shown",
-        )
-    return typer.confirm(f"Approve {format_count(len(changes), 'change')}?", err=True)
+    return f"use one of {name_some(names, _NAMED)}" if names else "every tool is as approved"
 
 
 def _show(changes: Iterable[LockChange], output: Output) -> None:
@@ -363,7 +287,18 @@ def _report(outcome: _Outcome, stated: _StatedTools, chosen: LockOptions, output
         shown = "".join(shown_changes(changes, output, sys.stdout))
         output.text(shown.rstrip("\n"))
     else:
-        write_listing(_list_changes(records), chosen.form, output)
+        columns = (Column("kind"), Column("tool", is_whole=True), Column("parts"))
+        rows = tuple(
+            (
+                Styled(one.kind.value, _STYLES[one.kind]),
+                CodeSpan(one.name),
+                CodeSpan(", ".join(part.part.member for part in one.parts)),
+            )
+            for one in outcome.changes
+        )
+        table = Table("Tools that differ from the lock", columns, rows, has_heads=True)
+        members = ("kind", "tool", "source", "name", "approved", "diff")
+        write_listing(RecordListing(records, members, "tool", table), chosen.form, output)
     _note_outcome(outcome, output, is_whole=stated.is_whole)
 
 
@@ -378,23 +313,8 @@ def _note_outcome(outcome: _Outcome, output: Output, *, is_whole: bool) -> None:
         output.error(message, place=outcome.path, remedy="write it with `mcpg lock`")
     elif left:
         named = shlex.quote(left[0].label)
-        output.error(
-            f"{format_count(len(left), 'tool')} not as approved",
-            place=outcome.path,
-            remedy=f"review the changes, and approve with `mcpg lock --approve {named}`",
-        )
+        message = f"{format_count(len(left), 'tool')} not as approved"
+        remedy = f"review the changes, and approve with `mcpg lock --approve {named}`"
+        output.error(message, place=outcome.path, remedy=remedy)
     elif not outcome.written and is_whole:
         output.note(f"as approved: {outcome.path}: {tools}")
-
-
-def _list_changes(records: Sequence[JsonObject]) -> RecordListing:
-    columns = (Column("kind"), Column("tool", is_whole=True), Column("parts"))
-    rows = []
-    for one in records:
-        parts: Any = one["parts"]
-        names = ", ".join(str(part["part"]) for part in parts) if isinstance(parts, list) else ""
-        kind = str(one["kind"])
-        rows.append((Styled(kind, _STYLES[kind]), CodeSpan(str(one["tool"])), CodeSpan(names)))
-    table = Table("Tools that differ from the lock", columns, tuple(rows), has_heads=True)
-    members = ("kind", "tool", "source", "name", "approved", "diff")
-    return RecordListing(records, members, "tool", table)

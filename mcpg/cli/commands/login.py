@@ -11,11 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from mcpg.cli.environment import LOGIN_VARIABLE, login_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, SourceError, UsageError
@@ -40,19 +39,10 @@ mcpg login tracker --no-browser --port 8765       # over ssh -L 8765:127.0.0.1:8
 MORE = "docs/how-to/live-servers.md"
 
 ServerName = Annotated[
-    str,
-    typer.Argument(
-        metavar="SERVER",
-        help="Address of the server, or its name in CONFIG or mcpg.toml.",
-    ),
+    str, argument("SERVER", "Address of the server, or its name in CONFIG or mcpg.toml.")
 ]
 Configuration = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="CONFIG",
-        show_default=False,
-        help="Client configuration that names the server.",
-    ),
+    str | None, argument("CONFIG", "Client configuration that names the server.")
 ]
 
 _LONGEST = 86_400
@@ -65,23 +55,18 @@ def run(
     server: ServerName,
     configuration: Configuration = None,
     no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Print the address, in place of opening a browser.")
+        bool, option("--no-browser", "Print the address, in place of opening a browser.")
     ] = False,
-    port: Annotated[
-        int,
-        typer.Option("--port", metavar="N", help="Port of the redirect URI; 0 for any."),
-    ] = 0,
+    port: Annotated[int, option("--port", "Port of the redirect URI; 0 for any.", "N")] = 0,
     timeout: Annotated[
-        float,
-        typer.Option("--timeout", metavar="SECONDS", help="Timeout of the login in seconds."),
+        float, option("--timeout", "Timeout of the login in seconds.", "SECONDS")
     ] = 300.0,
     scope: Annotated[
         str,
-        typer.Option(
+        option(
             "--scope",
-            metavar="SCOPE",
-            show_default=False,
-            help="Scopes to request, with spaces between, in place of those configured.",
+            "Scopes to request, with spaces between, in place of those configured.",
+            "SCOPE",
         ),
     ] = "",
 ) -> int:
@@ -101,16 +86,12 @@ def run(
     found = find_server(server, configuration)
     chosen = LoginOptions(show, port, timeout, scope=scope.strip())
     login = servers.log_in(found, need_login_folder(), chosen)
-    tools = format_count(login.tools, "tool")
-    if login.is_new:
-        output.note(f"logged in to {found.place}: {tools}")
-    else:
-        output.note(f"{found.place} requires no login: {tools}")
+    told = f"logged in to {found.place}" if login.is_new else f"{found.place} requires no login"
+    output.note(f"{told}: {format_count(login.tools, 'tool')}")
     return ExitCode.DONE
 
 
 def _show_address(address: str, *, output: Output, opens: bool) -> None:
-    """Open the page of the login in a browser, or print its address."""
     if opens:
         output.note("a browser is opened: log in there")
         with suppress(webbrowser.Error, OSError):
@@ -123,29 +104,30 @@ def _show_address(address: str, *, output: Output, opens: bool) -> None:
 
 
 def find_server(name: str, configuration: str | None) -> HttpServer:
-    """Return the server at an address that a person means.
+    """Return the server with an address that is at or called *name*.
 
-    Args:
-        name: Its address, or what it is called.
-        configuration: The configuration of a client that names it; `None` for the `[[sources]]` of
-            mcpg.toml.
-
-    Raises:
-        NotFoundError: There is none of that name, or no such file.
-        SourceError: It cannot be used, or the file is no configuration.
-        UsageError: It is a program.
+    The *configuration* of a client names it, or else `[[sources]]` of mcpg.toml.
     """
     settings = read_settings()
+    server: Server | None
     if configuration is not None:
-        server = _find_configured_server(name, configuration)
+        text = read_text(Path(configuration), configuration)
+        found, diagnostics = read_client_configuration(text, configuration, os.environ)
+        server = next((one for one in found if one.name == name), None)
+        if server is None:
+            place = f"{configuration}: {name}"
+            fault = next((one for one in diagnostics if one.place == place), None)
+            if fault is not None:
+                raise SourceError(fault.message, place=place, remedy="see to its entry")
+            raise _make_unknown_error(name, [one.name or "" for one in found], configuration)
     elif is_address(name):
         server = server_at(name, Live(os.environ))
     else:
         entries = [one for one in settings.sources() or () if one.is_server]
         entry = next((one for one in entries if name in {one.entry.id, one.name}), None)
         if entry is None:
-            place = "mcpg.toml" if entries else None
-            raise _make_unknown_error(name, [one.name for one in entries], place)
+            place = "mcpg.toml" if entries else ""
+            raise _make_unknown_error(name, [one.name for one in entries], place or None)
         server = entry.server(os.environ)
     if not isinstance(server, HttpServer):
         message = "it is a program, which needs no login"
@@ -153,37 +135,17 @@ def find_server(name: str, configuration: str | None) -> HttpServer:
     return server
 
 
-def _find_configured_server(name: str, configuration: str) -> Server:
-    text = read_text(Path(configuration), configuration)
-    found, diagnostics = read_client_configuration(text, configuration, os.environ)
-    server = next((one for one in found if one.name == name), None)
-    if server is not None:
-        return server
-    place = f"{configuration}: {name}"
-    fault = next((one for one in diagnostics if one.place == place), None)
-    if fault is not None:
-        raise SourceError(fault.message, place=place, remedy="see to its entry")
-    raise _make_unknown_error(name, [one.name or "" for one in found], configuration)
-
-
 def _make_unknown_error(name: str, known: Collection[str], place: str | None) -> NotFoundError:
-    near = suggest(name, known)
     remedy = "name an address, or the file that names the server"
-    if known:
+    if near := suggest(name, known):
+        remedy = f"did you mean {near[0]!r}?"
+    elif known:
         remedy = f"it names {', '.join(sorted(known)[:10])}"
-    return NotFoundError(
-        f"there is no server {name!r}",
-        place=place,
-        remedy=f"did you mean {near[0]!r}?" if near else remedy,
-    )
+    return NotFoundError(f"there is no server {name!r}", place=place, remedy=remedy)
 
 
 def need_login_folder() -> str:
-    """Return the folder of logins.
-
-    Raises:
-        UsageError: There is none.
-    """
+    """Return the folder of logins."""
     folder = login_folder()
     if folder is None:
         message = "there is no folder for logins"

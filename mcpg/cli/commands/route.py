@@ -10,19 +10,10 @@ from mcpg.cli.matches import MatchRows, matches_listing
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import ABSTAIN, LIMIT, LIST_FORMAT, PREFER, QUESTION, CommandParameter
-from mcpg.cli.query import (
-    DisplayOptions,
-    Question,
-    exit_code,
-    explanation_blocks,
-    make_search_arguments,
-    nothing_found,
-    write_blocks,
-)
+from mcpg.cli.query import Question, make_search_arguments, nothing_found
 from mcpg.cli.render import write_listing
 from mcpg.cli.terminal import cut, one_line
 from mcpg.engine import Engine
-from mcpg.errors import UsageError
 from mcpg.route.route import (
     NONE,
     Preference,
@@ -47,6 +38,7 @@ from mcpg.show.blocks import (
     join_inlines,
 )
 from mcpg.show.json import result_json
+from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count, score_text
 
 EXAMPLES = """\
@@ -200,20 +192,13 @@ def routing_summary(result: RouteResult) -> list[Block]:
         for category in result.categories
     )
     columns = (Column("category", most=_NAME_LIMIT), Column("score"), Column("tools"))
-    facts = FactList(
-        (
-            (
-                "preference",
-                CodeSpan(f"{result.preference.name}: {_explain_preference(result.preference)}"),
-            ),
-        )
-    )
+    preference = f"{result.preference.name}: {_explain_preference(result.preference)}"
+    facts = FactList((("preference", CodeSpan(preference)),))
     tables = [Table("Categories", columns, rows, has_heads=True, wraps=True)] if rows else []
     return [Section("routing", "Routing", (facts, *tables))]
 
 
 def _add_up(one: RoutedMatch) -> Inline:
-    """Return what the score of a tool is the sum of."""
     parts: list[Inline] = [("= ", Figure(one.match.score), " calibrated")]
     parts += [
         (Figure(part.value, "+.6f"), f" {part.name} ({part.weight:+g})") for part in one.adjustments
@@ -233,7 +218,6 @@ def _draw_heading(category: RoutedCategory, output: Output, *, shows_score: bool
 
 
 def _explain_preference(preference: Preference) -> str:
-    """Return on one safe line why *preference* is what it is."""
     if preference.is_asked:
         return "as asked"
     if not (preference.read_only and preference.writing):
@@ -263,40 +247,13 @@ def _describe_word(word: WordLeaning, preference: Preference) -> str:
 _READ_ONLY = {"read-only": True, "write": False}
 
 
-def answer_explain(
-    question: Question, prefer: str | None, shown: DisplayOptions, output: Output
-) -> int:
-    """Search, route, and print everything that led to both."""
-    arguments = make_search_arguments(question)
-    engine = open_engine(question.settings, output)
-    explanation = engine.explain(**arguments)
+def add_routing(
+    engine: Engine, arguments: Mapping[str, Any], prefer: str | None, *, is_whole: bool
+) -> tuple[JsonObject, list[Block]]:
+    """Return what an explanation of routing says in addition, as JSON and as blocks."""
     result = _run_route(engine, arguments, prefer)
-    if shown.form == "json":
-        members = result_json(explanation, engine.diagnostics)
-        output.json({**members, "routing": result.to_exact_dict()})
-        return exit_code(explanation.result)
-    output.note_opening(engine.diagnostics)
-    if not shown.is_whole(output):  # which shows them in its place
-        output.diagnostics(explanation.result.diagnostics)
-    blocks = [
-        *explanation_blocks(explanation.to_dict(), shown, output),
-        *(routing_blocks(result) if shown.is_whole(output) else routing_summary(result)),
-    ]
-    write_blocks(blocks, shown.form, output, "### mcpg explain", explanation.result.query)
-    if not explanation.result.matches:
-        output.note(nothing_found(question))
-    return exit_code(explanation.result)
-
-
-def refuse(given: Mapping[str, object]) -> None:
-    """Refuse what was *given*, by flag, of options that have nothing to do with routing.
-
-    Raises:
-        UsageError: One was given.
-    """
-    for flag in filter(given.get, given):
-        remedy = f"leave {flag} out, or --route"
-        raise UsageError("it says nothing about routing", place=flag, remedy=remedy)
+    blocks = routing_blocks(result) if is_whole else routing_summary(result)
+    return {"routing": result.to_exact_dict()}, blocks
 
 
 def _run_route(

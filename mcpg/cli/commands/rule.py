@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
-
-import typer
 
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.options import argument
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.errors import UsageError
@@ -23,22 +21,19 @@ mcpg rule --format ids"""
 MORE = "docs/reference/rules.md"
 
 
-def complete_code(incomplete: str) -> list[tuple[str, str]]:
-    """Return the codes that begin with *incomplete*, with what the rules find."""
-    found = (rule for code, rule in RULES.items() if code.startswith(incomplete.upper()))
-    return [(rule.code, rule.summary) for rule in found]
-
-
 def run(
     output: Output,
     *,
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="CODE",
-            help="A rule by its code or name. [default: list all]",
-            autocompletion=complete_code,
-            show_default=False,
+        argument(
+            "CODE",
+            "A rule by its code or name. [default: list all]",
+            autocompletion=lambda incomplete: [
+                (rule.code, rule.summary)
+                for code, rule in RULES.items()
+                if code.startswith(incomplete.upper())
+            ],
         ),
     ] = None,
     form: options.ListFormat = "text",
@@ -48,34 +43,27 @@ def run(
     if form == "json":
         output.json({"schema": "mcpg/rule/1", "rules": [rule.to_dict() for rule in rules]})
     elif name is None:
-        write_listing(_list_rules(rules), form, output)
+        rows = tuple(
+            (
+                Styled(CodeSpan(rule.code), "cyan"),
+                CodeSpan(rule.name),
+                CodeSpan(rule.severity if rule.is_default else f"{rule.severity}, off"),
+                CodeSpan(rule.summary),
+            )
+            for rule in rules
+        )
+        heads = (Column("rule", is_whole=True), Column("name", is_whole=True))
+        columns = (*heads, Column("severity"), Column("finds"))
+        members = ("code", "name", "subject", "severity", "isDefault", "isFixable", "summary")
+        table = Table("Rules", columns, rows, has_heads=True)
+        records = [rule.to_dict() for rule in rules]
+        write_listing(RecordListing(records, members, "code", table), form, output)
     elif form in ("text", "markdown"):
         output.text(rule_page(rules[0]))
     else:
         remedy = "use text, markdown or json"
         raise UsageError("one rule is no list", place="--format", remedy=remedy)
     return ExitCode.DONE
-
-
-def _list_rules(rules: Sequence[Rule]) -> RecordListing:
-    rows = tuple(
-        (
-            Styled(CodeSpan(rule.code), "cyan"),
-            CodeSpan(rule.name),
-            CodeSpan(rule.severity if rule.is_default else f"{rule.severity}, off"),
-            CodeSpan(rule.summary),
-        )
-        for rule in rules
-    )
-    columns = (
-        Column("rule", is_whole=True),
-        Column("name", is_whole=True),
-        Column("severity"),
-        Column("finds"),
-    )
-    members = ("code", "name", "subject", "severity", "isDefault", "isFixable", "summary")
-    records = [rule.to_dict() for rule in rules]
-    return RecordListing(records, members, "code", Table("Rules", columns, rows, has_heads=True))
 
 
 def rule_page(rule: Rule, heading: str = "#") -> str:

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Annotated, Any
 
-import typer
-
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.source_settings import settings_schema
@@ -51,12 +50,14 @@ def json_schema(name: str, *, line: bool = False) -> JsonObject:
     Args:
         name: One of `schema_names()`, or the name of its format, such as `mcpg/search/1`.
         line: Whether to return the schema of one line of JSON Lines instead.
-
-    Raises:
-        NotFoundError: No schema has that name.
-        UsageError: The format has no lines.
     """
-    schema = _read(_find_stem(name))
+    known = schema_names()
+    stem = {f"mcpg/{one}/1": one for one in format_names()}.get(name, name)
+    if stem not in known:
+        near = suggest(name, known)
+        remedy = f"did you mean {near[0]!r}?" if near else "list them with `mcpg schema`"
+        raise NotFoundError(f"no schema is called {name!r}", remedy=remedy)
+    schema = _read(stem)
     own = schema.pop("$defs", {})
     if line:
         if LINE not in own:
@@ -66,8 +67,15 @@ def json_schema(name: str, *, line: bool = False) -> JsonObject:
             "title": f"{schema['title']}, one line",
             "$ref": _REFERENCE + LINE,
         }
-    needed = _select_definitions(schema, common_definitions() | own)
-    definitions = {"$defs": needed} if needed else {}
+    available = common_definitions() | own
+    needed: set[str] = set()
+    waiting = {*_find_references(schema)}
+    while waiting:
+        name = waiting.pop()
+        needed.add(name)
+        waiting |= {*_find_references(available[name])} - needed
+    found = {one: part for one, part in available.items() if one in needed}
+    definitions = {"$defs": found} if found else {}
     return {"$schema": DIALECT, **schema, **definitions}
 
 
@@ -77,32 +85,10 @@ def common_definitions() -> JsonObject:
     return found
 
 
-def _find_stem(name: str) -> str:
-    known = schema_names()
-    titled = {f"mcpg/{schema}/1": schema for schema in format_names()}
-    if name in (*known, *titled):
-        return titled.get(name, name)
-    near = suggest(name, known)
-    remedy = f"did you mean {near[0]!r}?" if near else "list them with `mcpg schema`"
-    raise NotFoundError(f"no schema is called {name!r}", remedy=remedy)
-
-
 def _read(stem: str) -> Any:
     if stem == SETTINGS:
         return settings_schema()
     return json.loads((_FOLDER / f"{stem}.json").read_text("utf-8"))
-
-
-def _select_definitions(schema: JsonObject, definitions: JsonObject) -> JsonObject:
-    """Return those of *definitions* that *schema* refers to, directly or through each other."""
-    found: dict[str, None] = {}
-    waiting = [*_find_references(schema)]
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found[name] = None
-            waiting += _find_references(definitions[name])
-    return {name: one for name, one in definitions.items() if name in found}
 
 
 def _find_references(part: Any) -> Iterator[str]:
@@ -250,27 +236,21 @@ mcpg schema --format ids"""
 MORE = "docs/reference/json-formats.md"
 
 
-def complete_name(incomplete: str) -> list[str]:
-    """Return the schemas whose names begin with *incomplete*."""
-    return [name for name in schema_names() if name.startswith(incomplete)]
-
-
 def run(
     output: Output,
     *,
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="A schema by its name or by that of its format, such as mcpg/search/1. [default: "
+        argument(
+            "NAME",
+            "A schema by its name or by that of its format, such as mcpg/search/1. [default: "
             "list them]",
-            autocompletion=complete_name,
-            show_default=False,
+            autocompletion=lambda incomplete: [
+                n for n in schema_names() if n.startswith(incomplete)
+            ],
         ),
     ] = None,
-    line: Annotated[
-        bool, typer.Option("--line", help="Print the schema of one line of JSON Lines.")
-    ] = False,
+    line: Annotated[bool, option("--line", "Print the schema of one line of JSON Lines.")] = False,
     form: options.ListFormat = "text",
 ) -> int:
     """Print the JSON Schema of the output of a command, or of a file.
@@ -283,27 +263,15 @@ def run(
             raise UsageError("a schema is JSON", place="--format", remedy="leave it out")
         output.json(json_schema(name, line=line))
         return ExitCode.DONE
-    schemas = [_describe_schema(name) for name in schema_names()]
+    schemas = []
+    for stem, schema in ((one, json_schema(one)) for one in schema_names()):
+        about = {"name": stem, "title": schema["title"], "id": schema["$id"]}
+        definitions: Any = schema.get("$defs", ())
+        about |= {"hasLines": LINE in definitions, "description": schema["description"]}
+        schemas.append(about)
     if form == "json":
         output.json({"schema": "mcpg/schema/1", "schemas": schemas})
-    else:
-        write_listing(_list_schemas(schemas), form, output)
-    return ExitCode.DONE
-
-
-def _describe_schema(name: str) -> JsonObject:
-    schema = json_schema(name)
-    definitions = schema.get("$defs")
-    return {
-        "name": name,
-        "title": schema["title"],
-        "id": schema["$id"],
-        "hasLines": isinstance(definitions, dict) and LINE in definitions,
-        "description": schema["description"],
-    }
-
-
-def _list_schemas(schemas: list[JsonObject]) -> RecordListing:
+        return ExitCode.DONE
     rows = []
     for one in schemas:
         sentence = str(one["description"]).partition(". ")[0].removesuffix(".")
@@ -311,4 +279,5 @@ def _list_schemas(schemas: list[JsonObject]) -> RecordListing:
     columns = (Column("schema", is_whole=True), Column("description"))
     members = ("name", "title", "id", "hasLines", "description")
     table = Table("Schemas", columns, tuple(rows), has_heads=True)
-    return RecordListing(schemas, members, "name", table)
+    write_listing(RecordListing(schemas, members, "name", table), form, output)
+    return ExitCode.DONE

@@ -22,7 +22,7 @@ from mcpg.cli.render import markdown, table_text, text
 from mcpg.cli.terminal import lines_kept
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.errors import Diagnostic, NotFoundError
-from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping
+from mcpg.relations.edges import EdgeKind
 from mcpg.show.blocks import (
     Block,
     Bullets,
@@ -38,7 +38,7 @@ from mcpg.show.blocks import (
 )
 from mcpg.show.json import diagnostics_json
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.values import empty_as_null, round_shown_score, to_json
+from mcpg.values import round_shown_score, to_json
 
 EXAMPLES = """\
 mcpg show shipment_status
@@ -47,46 +47,20 @@ mcpg show git_commit -b real.mdld --document"""
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbour:
-    """A tool at the other end of an edge.
-
-    Attributes:
-        kind: What the edge says.
-        tool_id: Id of the tool, `None` where no tool of the catalogue has the URI.
-        uri: URI of its document.
-        weight: Strength of the edge in (0, 1].
-        reason: Why, for people; "" when nobody says.
-        origin: Where the edge comes from.
-        fields: The output fields of the tool that fill arguments of the other one.
-        coverage: How much of what the other takes these are; `None` when nobody says.
-    """
-
-    kind: EdgeKind
-    tool_id: str | None
-    uri: str
-    weight: float
-    reason: str
-    origin: EdgeOrigin
-    fields: tuple[FieldMapping, ...] = ()
-    coverage: Coverage | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class ToolDetails:
     """One tool and its place in the graph.
 
     Attributes:
-        tool: The tool.
         document: Its document, `None` where there is no graph.
         text: The document as it stands in a bundle, "" where there is none.
-        neighbours: The tools that its edges lead to, in the document's order.
+        neighbours: Its edges, each with the id of the tool of the catalogue that it leads to.
         alone: Why no edge leaves or reaches it; "" where one does.
     """
 
     tool: Tool
     document: ToolDocument | None = None
     text: str = ""
-    neighbours: tuple[Neighbour, ...] = ()
+    neighbours: tuple[tuple[Link, str | None], ...] = ()
     alone: str = ""
 
 
@@ -105,10 +79,8 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
     card, noticed = found
     if document:
         if card.document is None:
-            raise NotFoundError(
-                f"{card.tool.id!r} has no document, because the graph cannot be made",
-                remedy="see what `mcpg show` says about the graph",
-            )
+            message = f"{card.tool.id!r} has no document, because the graph cannot be made"
+            raise NotFoundError(message, remedy="see what `mcpg show` says about the graph")
         output.document(card.text)
     elif form == "json":
         output.json(_make_json(card, noticed))
@@ -119,11 +91,6 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
 
 
 def _read_indexed_card(bundle: IndexedBundle, name: str) -> ToolDetails:
-    """Return the card of the tool called *name* from the index of a bundle.
-
-    Raises:
-        NotFoundError: No tool is called so, or several are.
-    """
     number = bundle.find_number(name)
     document = bundle.document(number)
     targets = bundle.target_ids(number)
@@ -131,17 +98,13 @@ def _read_indexed_card(bundle: IndexedBundle, name: str) -> ToolDetails:
     return ToolDetails(
         document.tool,
         document,
-        neighbours=tuple(map(_make_neighbour, document.links, targets)),
+        neighbours=tuple(zip(document.links, targets, strict=False)),
         alone=_reason_alone(bundle.server(number), document.tool.id) if is_alone else "",
     )
 
 
 def _make_card(opened: OpenedBundle, name: str) -> ToolDetails:
-    """Return the card of the tool called *name*: an id, `source::name` or a raw name.
-
-    Raises:
-        NotFoundError: No tool is called so, or several are.
-    """
+    """Return the card of the tool called *name*: an id, `source::name` or a raw name."""
     tool = opened.catalog.find_named(name)
     document = opened.documents.get(tool.id)
     if document is None:
@@ -159,7 +122,7 @@ def _make_card(opened: OpenedBundle, name: str) -> ToolDetails:
         tool,
         document,
         text,
-        tuple(_make_neighbour(link, by_uri.get(link.target)) for link in document.links),
+        tuple((link, by_uri.get(link.target)) for link in document.links),
         _reason_alone(server, document.tool.id) if is_alone else "",
     )
 
@@ -170,21 +133,7 @@ def _reason_alone(server: Sequence[Tool], tool_id: str) -> str:
     return reason_alone(server, tool_id)
 
 
-def _make_neighbour(link: Link, tool_id: str | None) -> Neighbour:
-    return Neighbour(
-        link.kind,
-        tool_id,
-        link.target,
-        link.weight,
-        link.reason,
-        link.origin,
-        link.fields,
-        link.coverage,
-    )
-
-
 def _make_json(card: ToolDetails, diagnostics: Iterable[Diagnostic]) -> JsonObject:
-    """Return the object that `show` prints."""
     tool, document = card.tool, card.document
     return {
         "schema": "mcpg/show/1",
@@ -211,10 +160,17 @@ def _make_json(card: ToolDetails, diagnostics: Iterable[Diagnostic]) -> JsonObje
 
 def _list_neighbours(card: ToolDetails, kind: EdgeKind) -> list[JsonValue]:
     return [
-        empty_as_null(to_json(one, {"given": "field"}, ["kind"]), "reason")
-        | {"weight": round_shown_score(one.weight)}
-        for one in card.neighbours
-        if one.kind is kind
+        {
+            "toolId": tool_id,
+            "uri": link.target,
+            "weight": round_shown_score(link.weight),
+            "reason": link.reason or None,
+            "origin": link.origin.value,
+            "fields": [to_json(one, {"given": "field"}) for one in link.fields],
+            "coverage": link.coverage and link.coverage.value,
+        }
+        for link, tool_id in card.neighbours
+        if link.kind is kind
     ]
 
 
@@ -223,7 +179,6 @@ _ANY = 1_000
 
 
 def _render_text(card: ToolDetails, output: Output) -> str:
-    """Return everything about the tool of *card*, from what it is to where it comes from."""
     tool = card.tool
     title = "" if tool.display_name in {tool.id, tool.name} else tool.display_name
     state = "" if tool.enabled else "(disabled by default)"
@@ -246,7 +201,6 @@ def _render_text(card: ToolDetails, output: Output) -> str:
 
 
 def _render_markdown(card: ToolDetails) -> str:
-    """Return everything about the tool of *card* as Markdown."""
     lines = card.tool.description.strip().split("\n")
     described = [Paragraph(CodeSpan(line)) for line in lines if line.strip()]
     sections = [
@@ -325,9 +279,9 @@ def _draw_parameters(title: str, parameters: Iterable[Argument]) -> Table:
 
 def _draw_neighbours(title: str, card: ToolDetails, kind: EdgeKind) -> Table:
     rows = tuple(
-        (Score(one.weight), CodeSpan(one.tool_id or one.uri), CodeSpan(one.reason or one.origin))
-        for one in card.neighbours
-        if one.kind is kind
+        (Score(link.weight), CodeSpan(name or link.target), CodeSpan(link.reason or link.origin))
+        for link, name in card.neighbours
+        if link.kind is kind
     )
     columns = (Column("strength"), Column("tool", is_whole=True), Column("reason"))
     return Table(title, columns, rows, has_heads=True, wraps=True)

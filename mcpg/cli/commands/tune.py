@@ -6,14 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
-import typer
-
 from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import load_judgements, read_settings
-from mcpg.cli.options import OutputFormat
+from mcpg.cli.options import OutputFormat, argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.query import uses_lexicon
 from mcpg.cli.render import text as text_of
@@ -46,37 +44,23 @@ class TuneOptions:
 
     queries: Annotated[
         str,
-        typer.Argument(
-            metavar="QUERIES",
-            help="File of judged queries, of which at least 50 have an answer; "
-            "- reads standard input.",
+        argument(
+            "QUERIES",
+            "File of judged queries, of which at least 50 have an answer; - reads standard input.",
         ),
     ]
     bundle: options.BundlePaths = None
     folds: Annotated[
         int,
-        typer.Option(
-            "--folds",
-            metavar="N",
-            min=2,
-            max=20,
-            help="Number of folds of the cross-validation, 2 to 20.",
-        ),
+        option("--folds", "Number of folds of the cross-validation, 2 to 20.", "N", min=2, max=20),
     ] = 5
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the folds.")] = 0
+    seed: Annotated[int, option("--seed", "Seed of the folds.", "N", min=0)] = 0
     lexicon: options.Lexicon = None
     include_disabled: options.IncludeDisabled = False
-    is_dry: Annotated[
-        bool, typer.Option("--dry-run", help="Write nothing; exit as a real run would.")
-    ] = False
+    is_dry: Annotated[bool, option("--dry-run", "Write nothing; exit as a real run would.")] = False
     target: Annotated[
         str | None,
-        typer.Option(
-            *("--output", "-o"),
-            metavar="FILE",
-            show_default=False,
-            help="The bundle to write. [default: the one that is read]",
-        ),
+        option("--output -o", "The bundle to write. [default: the one that is read]", "FILE"),
     ] = None
     form: options.Format = OutputFormat.TEXT
     force: options.Force = False
@@ -89,27 +73,27 @@ def run(output: Output, chosen: TuneOptions) -> int:
     otherwise nothing is written and the exit code is 1.
     """
     settings = read_settings(bundle=chosen.bundle, lexicon=chosen.lexicon)
-    path = _find_bundle(settings, chosen.target)
+    if chosen.target == STDOUT:
+        message = "standard output takes the figures, not a bundle"
+        raise UsageError(message, place="--output", remedy="name a file")
+    found, *others = settings.bundles()
+    if others:
+        message = "several bundles were named, and one is tuned at a time"
+        remedy = "name one, or join them with `mcpg bundle` first"
+        raise UsageError(message, place=found.origin, remedy=remedy)
+    path = str(found.value)
     bundle = _read(path)
     judgements = _read_judgements(chosen, output)
     engine = load(path, cache_dir=cache_folder())
     with output.progress("searching"):
-        cases, diagnostics = _search_cases(
-            engine,
-            judgements,
-            uses_lexicon=uses_lexicon(settings),
-            includes_all=chosen.include_disabled,
-        )
+        cases, diagnostics = _search_cases(engine, judgements, settings, chosen)
     report = _fit_ranking(cases, judgements, chosen, output)
     target = chosen.target or path
     is_written = False
     if report.ranking and not chosen.is_dry:
         if _read(path) != bundle:  # what another process wrote is not put back
-            raise OutputError(
-                "the bundle was changed while it was being tuned, so nothing is written",
-                place=path,
-                remedy="run `mcpg tune` again",
-            )
+            message = "the bundle was changed while it was being tuned, so nothing is written"
+            raise OutputError(message, place=path, remedy="run `mcpg tune` again")
         extension = bundle.extension | {RANKING: ranking_json(report.ranking)}
         tuned = Bundle(bundle.documents, extension)
         is_written = write_bundle(target, tuned, force=chosen.force)
@@ -131,29 +115,8 @@ def run(output: Output, chosen: TuneOptions) -> int:
     return ExitCode.DONE
 
 
-def _find_bundle(settings: Settings, target: str | None) -> str:
-    if target == STDOUT:
-        raise UsageError(
-            "standard output takes the figures, not a bundle",
-            place="--output",
-            remedy="name a file",
-        )
-    found = settings.bundles()
-    if len(found) > 1:
-        raise UsageError(
-            "several bundles were named, and one is tuned at a time",
-            place=found[0].origin,
-            remedy="name one, or join them with `mcpg bundle` first",
-        )
-    return str(found[0].value)
-
-
 def _read(path: str) -> Bundle:
-    """Read the bundle that is to carry what is fitted.
-
-    Raises:
-        McpgError: It is none, or damaged.
-    """
+    """Read the bundle that is to carry what is fitted."""
     advice = f"bundle it first: `mcpg bundle {path} -o graph.mdld`"
     if is_folder(path):
         raise InputError("a folder cannot carry a ranking", place=path, remedy=advice)
@@ -166,20 +129,13 @@ def _read(path: str) -> Bundle:
 
 
 def _read_judgements(chosen: TuneOptions, output: Output) -> Judgements:
-    """Read the judged queries, and draw some where there are too many.
-
-    Raises:
-        InputError: One cannot be read.
-    """
     given = load_judgements(chosen.queries)
     broken = [one for one in given.diagnostics if one.code == Code.JUDGED_INVALID]
     if broken:
         more = f" (and {len(broken) - 1} more like it)" if len(broken) > 1 else ""
-        raise InputError(
-            f"a judged query cannot be read: {broken[0].message}{more}",
-            place=broken[0].place,
-            remedy="correct it: what is learned from half a file is half learned",
-        )
+        message = f"a judged query cannot be read: {broken[0].message}{more}"
+        remedy = "correct it: what is learned from half a file is half learned"
+        raise InputError(message, place=broken[0].place, remedy=remedy)
     judgements = draw_judgements(given, chosen.seed)
     if judgements is not given:
         used, all_of_them = len(judgements.queries), len(given.queries)
@@ -188,13 +144,15 @@ def _read_judgements(chosen: TuneOptions, output: Output) -> Judgements:
 
 
 def _search_cases(
-    engine: Engine, judgements: Judgements, *, uses_lexicon: bool, includes_all: bool
+    engine: Engine, judgements: Judgements, settings: Settings, chosen: TuneOptions
 ) -> tuple[list[Case], list[Diagnostic]]:
-    """Search for the queries; return what is fitted to, and what was noticed."""
-    resolved = resolve(judgements, engine.catalog)
-    off = [] if includes_all else disabled_tools(judgements, resolved, engine.catalog)
-    disabled = frozenset() if includes_all else frozenset(engine.index.iter_disabled_tools())
-    cases = build_cases(resolved, engine.index, disabled=disabled, uses_lexicon=uses_lexicon)
+    resolved, off, disabled = resolve(judgements, engine.catalog), [], frozenset[int]()
+    if not chosen.include_disabled:
+        off = disabled_tools(judgements, resolved, engine.catalog)
+        disabled = frozenset(engine.index.iter_disabled_tools())
+    cases = build_cases(
+        resolved, engine.index, disabled=disabled, uses_lexicon=uses_lexicon(settings)
+    )
     found = (*engine.diagnostics, *judgements.diagnostics, *resolved.diagnostics, *off)
     return cases, [one for one in found if one.code != Code.RANKING_IGNORED]
 
@@ -213,9 +171,6 @@ def _fit_ranking(
         return replace(report, tuning=tuning, refusal=refusal)
     ranking = Ranking(tuning.model, provenance_of_tuning(tuning, judgements))
     return replace(report, tuning=tuning, ranking=ranking)
-
-
-# What `mcpg tune` found, as blocks
 
 
 def tune_blocks(report: TuneReport) -> Iterator[Block]:
@@ -249,7 +204,6 @@ def tune_blocks(report: TuneReport) -> Iterator[Block]:
 
 
 def _parameters(tuning: Tuning, shipped: Model, tuned: Model) -> Iterator[tuple[str, str, str]]:
-    """Return the parameters that were fitted, before and after."""
     if tuning.weights.is_kept:
         for name, before, now in zip(FEATURES, shipped.weights, tuned.weights, strict=True):
             if name in FITTED or (name in CONTEXTUAL and now != before):
