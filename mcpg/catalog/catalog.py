@@ -18,6 +18,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
+from operator import attrgetter
+
 from typing import Generic, Literal, Protocol, TypeVar
 
 from mcpg.catalog.definitions import definition_text
@@ -37,7 +39,6 @@ def keep_ids(
     their ids; then the others take those that are left, in order.
 
     Args:
-        tools: The tools.
         earlier: Tools with the ids that they had; of two ids of one tool, the first counts, and
             of two tools with one id, the first keeps it.
         reserved: Ids that no tool may get, in lower case.
@@ -121,9 +122,6 @@ class ToolLookup(Generic[AnyTool]):
 
     Names are looked up in tables, which are made when they are needed; only globs look at every
     tool.
-
-    Attributes:
-        tools: The tools.
     """
 
     tools: Sequence[AnyTool]
@@ -134,14 +132,8 @@ class ToolLookup(Generic[AnyTool]):
 
     @cached_property
     def _keys(self) -> list[tuple[str, ...]]:
-        folded = (
-            (tool.id.casefold(), tool.source_id.casefold(), tool.name.casefold())
-            for tool in self.tools
-        )
-        return [
-            tuple(dict.fromkeys((tool_id, f"{source}::{name}", name)))
-            for tool_id, source, name in folded
-        ]
+        named = ((one.id, f"{one.source_id}::{one.name}", one.name) for one in self.tools)
+        return [tuple(dict.fromkeys(map(str.casefold, names))) for names in named]
 
     @cached_property
     def _by_key(self) -> dict[str, list[int]]:
@@ -225,12 +217,7 @@ _RUN = re.compile(r"[A-Za-z0-9_-]+")
 def normalize(value: str, fallback: str) -> str:
     """Turn any text into a name of at most 64 characters out of `a-z`, `0-9`, `_` and `-`.
 
-    Args:
-        value: A name as its server gives it.
-        fallback: What to return when nothing of *value* can be kept.
-
-    Returns:
-        The name; an over-long one is cut and ends in a hash of its whole text.
+    An over-long one is cut and ends in a hash; *fallback* stands for one of which nothing is kept.
     """
     return _clean_name(value) or fallback
 
@@ -274,8 +261,7 @@ def tool_id(
         Where nothing of the name can be kept, or nothing of a source that it has to name, the
         first is the one with a hash.
     """
-    pool = _IdPool(reserved)
-    return pool.take(source_id, name, require_source_prefix=require_source_prefix)
+    return _IdPool(reserved).take(source_id, name, require_source_prefix=require_source_prefix)
 
 
 def assign_ids(
@@ -291,7 +277,7 @@ def assign_ids(
     Args:
         tools: All tools of the catalogue; ids that they carry are not looked at.
         reserved: Ids that no tool may get, in any case.
-        earlier: Tools with the ids that they had before; see `mcpg.catalog.catalog`.
+        earlier: Tools with the ids that they had before.
 
     Returns:
         The tools sorted by id, and what was noticed. Neither depends on the order of *tools*.
@@ -319,14 +305,7 @@ def assign_ids(
     return tuple(sorted(assigned, key=lambda tool: tool.id)), tuple(diagnostics)
 
 
-def in_stable_order(tools: Iterable[Tool]) -> list[Tool]:
-    """Sort tools by source, name and content, so that nothing depends on the order they came in."""
-    ordered: list[Tool] = []
-    by_name = sorted(tools, key=lambda tool: (tool.source_id, tool.name))
-    for _, group in itertools.groupby(by_name, key=lambda tool: (tool.source_id, tool.name)):
-        members = list(group)
-        ordered.extend(sorted(members, key=content_key) if len(members) > 1 else members)
-    return ordered
+_source_and_name = attrgetter("source_id", "name")
 
 
 def content_key(tool: Tool) -> str:
@@ -399,7 +378,7 @@ def drop_repeats(tools: Iterable[Tool]) -> tuple[list[Tool], tuple[Diagnostic, .
     """
     namesakes: dict[tuple[str, str], list[Tool]] = defaultdict(list)
     for tool in tools:
-        namesakes[tool.source_id, tool.name].append(tool)
+        namesakes[tool.key].append(tool)
     kept: list[Tool] = []
     noticed: list[Diagnostic] = []
     for group in namesakes.values():
@@ -442,7 +421,7 @@ class Assertion:
         kind: `related`, or `nextStep` for a tool that one would call afterwards.
         source: Id of the tool that it is said of.
         target: Id of the other tool.
-        place: `file:line` of the rule that says so.
+        place: `file:line` of the rule.
     """
 
     kind: Literal["related", "nextStep"]
@@ -465,24 +444,24 @@ def apply_rules(
     """
     if not rules:
         return tuple(tools), (), ()
-    application = _HintApplication(ToolLookup(tools))
+    stated = _StatedHints(ToolLookup(tools))
     for rule in rules:
-        application.add(rule)
-    return (
-        tuple(application.add_hints(tool) for tool in tools),
-        tuple(application.assertions.values()),
-        tuple(application.noticed),
-    )
+        stated.add(rule)
+    hinted: list[Tool] = []
+    for tool in tools:
+        hints = (*stated.named.get(tool.id, ()), *stated.globbed.get(tool.id, ()))
+        hinted.append(replace(tool, hints=Hints.merge(*hints, tool.hints)) if hints else tool)
+    return tuple(hinted), tuple(stated.assertions.values()), tuple(stated.noticed)
 
 
-class _HintApplication:
+class _StatedHints:
     """Gathers what rules say, one rule after the other."""
 
     def __init__(self, lookup: ToolLookup[Tool]) -> None:
         self._lookup = lookup
-        self._named: dict[str, list[Hints]] = defaultdict(list)
-        self._globbed: dict[str, list[Hints]] = defaultdict(list)
         self._suggested = 0
+        self.named: dict[str, list[Hints]] = defaultdict(list)
+        self.globbed: dict[str, list[Hints]] = defaultdict(list)
         self.assertions: dict[tuple[str, str, str], Assertion] = {}
         self.noticed: list[Diagnostic] = []
 
@@ -494,16 +473,11 @@ class _HintApplication:
                 Code.HINT_UNMATCHED, "no tool is called", rule.pattern, rule.place
             )
             return
-        gathered = self._named if self._lookup.is_name(rule.pattern) else self._globbed
+        gathered = self.named if self._lookup.is_name(rule.pattern) else self.globbed
         for tool in tools:
             gathered[tool.id].append(rule.hints)
         self._relate(rule, tools, "related", rule.related)
         self._relate(rule, tools, "nextStep", rule.next_steps)
-
-    def add_hints(self, tool: Tool) -> Tool:
-        """Return *tool* with the hints of all rules."""
-        parts = (*self._named.get(tool.id, ()), *self._globbed.get(tool.id, ()))
-        return replace(tool, hints=Hints.merge(*parts, tool.hints)) if parts else tool
 
     def _relate(
         self,
@@ -568,7 +542,7 @@ def build_catalog(
 
     Args:
         tools: Tools in any order; the ids that they carry are not looked at.
-        rules: Hints for them. What rules say comes before what tools say themselves.
+        rules: Hints for them, which come before what tools say themselves.
         reserved: Ids that no tool may get, in any case.
         earlier: Tools with the ids that they had before, and keep.
     """

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from mcpg.catalog.view import ToolView, display_name, hints_json, required_arguments, unique
@@ -35,13 +35,7 @@ class Tier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolExample:
-    """One request that a tool serves.
-
-    Attributes:
-        input: What a person would ask, never blank.
-        output: What the tool would answer, or `None`.
-        description: When one would ask it, or `None`.
-    """
+    """One request that a tool serves: what is asked, never blank, the answer, and when to ask."""
 
     input: str
     output: str | None = None
@@ -106,14 +100,8 @@ class Tool:
         id: Unique in its catalogue, stable, safe as a file name; "" until a catalogue assigns it.
         source_id: The server it comes from, as given.
         name: The name that its server knows it by, as given.
-        title: A name for people, or `None`.
-        description: What it does; "" when the server does not say.
         input_schema: JSON Schema of the arguments, always an object.
-        output_schema: JSON Schema of the structured result, or `None`.
         annotations: MCP annotations as given, custom keys included.
-        meta: MCP `_meta` as given.
-        hints: What an author adds.
-        source_kind: How the server is reached.
         place: The file (and member) it was read from, for messages; not part of its identity.
         listed: Other members of its entry in the list of a running server, such as `icons`, as
             given, and the `icons` of a manifest; neither kept in documents nor part of its
@@ -184,7 +172,6 @@ class HintRule:
 
     Attributes:
         pattern: A tool id, `source::name`, a raw name, or a glob over any of these.
-        hints: What to add.
         related: Patterns of tools that the author calls related.
         next_steps: Patterns of tools that the author calls a next step.
         place: `file:line` of the entry.
@@ -251,21 +238,9 @@ class Parameter:
     format: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _SchemaNode:
-    """A schema to look into.
-
-    Attributes:
-        schema: The schema.
-        path: What goes before the names of its properties.
-        depth: How many objects and lists it lies in.
-        trail: Identities of the schemas it lies in, to notice a circle.
-    """
-
-    schema: JsonObject
-    path: str
-    depth: int
-    trail: frozenset[int]
+# A schema to look into: itself, what goes before the names of its properties, how many objects and
+# lists it lies in, and the identities of these, to notice a circle.
+_SchemaNode: TypeAlias = tuple[JsonObject, str, int, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,12 +248,6 @@ class _SchemaPart:
     """One schema without those that it refers to, read once however often it is met.
 
     Attributes:
-        schema: The schema.
-        properties: Its properties by name.
-        required: Names of properties that an object must have.
-        description: What it means, `None` when it does not say.
-        types: Names of JSON types, the first few.
-        format: The `format` that it states, or "".
         values: The texts that it may or typically does take.
         branches: Schemas that it refers to or combines, the first few, each with whether it
             always holds: a branch of `anyOf` or `oneOf` need not.
@@ -312,9 +281,9 @@ def walk_parameters(
         max_parameters: How many parameters are listed at most.
     """
     simple = _simple_parameters(schema, max_parameters)
-    if simple is not None:
-        return simple
-    return tuple(_SchemaWalk(schema, max_depth, max_parameters).run().values())
+    if simple is None:
+        return tuple(_SchemaWalk(schema, max_depth, max_parameters).run().values())
+    return simple
 
 
 _BRANCHES = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
@@ -350,36 +319,32 @@ def _simple_parameters(schema: JsonObject, most: int) -> tuple[Parameter, ...] |
         for name, one, texts in zip(properties, members, values, strict=True)
     )
     length = sum(len(one.path) + len(one.description) for one in found)
-    return (
-        found if length + sum(len(text) + 1 for row in values for text in row) < MAX_TEXT else None
-    )
+    length += sum(len(text) + 1 for row in values for text in row)
+    return found if length < MAX_TEXT else None
 
 
 class _SchemaWalk:
     """One walk through a schema; each schema in it is read and unfolded once."""
 
     def __init__(self, root: JsonObject, max_depth: int, max_parameters: int) -> None:
-        self._root = root
-        self._max_depth = max_depth
-        self._max_parameters = max_parameters
-        self._path_room = MAX_TEXT
-        self._room = MAX_TEXT
+        self._root, self._max_depth, self._max_parameters = root, max_depth, max_parameters
+        self._path_room = self._room = MAX_TEXT
         self._read: dict[int, _SchemaPart] = {}
         self._unfolded: dict[int, list[tuple[_SchemaPart, bool]]] = {}
 
     def run(self) -> dict[str, Parameter]:
         """List the parameters by path, outer ones first."""
         found: dict[str, Parameter] = {}
-        queue = deque([_SchemaNode(self._root, "", 1, frozenset())])
+        queue: deque[_SchemaNode] = deque([(self._root, "", 1, frozenset())])
         # Schemas that lead to the same paths over and over must come to an end as well.
         for _ in range(_NODES_PER_PARAMETER * self._max_parameters):
             if not queue:
                 break
             node = queue.popleft()
-            for name, schema, required in self._properties(node.schema):
+            for name, schema, required in self._properties(node[0]):
                 if len(found) == self._max_parameters:
                     return found
-                path = f"{node.path}{name}"
+                path = f"{node[1]}{name}"
                 if path not in found and len(path) <= self._path_room:
                     self._path_room -= len(path)
                     found[path] = self._parameter(path, schema, required)
@@ -405,18 +370,19 @@ class _SchemaWalk:
 
     def _inner(self, node: _SchemaNode, member: JsonObject, path: str) -> Iterator[_SchemaNode]:
         """Return the schemas within *member* that have properties of their own."""
-        if node.depth >= self._max_depth:
+        outer, _, level, around = node
+        if level >= self._max_depth:
             return
         holders = [(member, path)]
-        trail = node.trail | {id(part.schema) for part, _ in self._parts(node.schema)}
-        for depth in range(node.depth + 1, self._max_depth + 1):
+        trail = around | {id(part.schema) for part, _ in self._parts(outer)}
+        for depth in range(level + 1, self._max_depth + 1):
             inner: list[tuple[JsonObject, str]] = []
             for holder, at in holders[:_MAX_HOLDERS]:
                 parts = [part for part, _ in self._parts(holder)]
                 if any(id(part.schema) in trail for part in parts):
                     continue
                 if any(isinstance(part.schema.get("properties"), dict) for part in parts):
-                    yield _SchemaNode(holder, f"{at}.", depth, trail)
+                    yield holder, f"{at}.", depth, trail
                 inner.extend((item, at + mark) for part in parts for item, mark in part.items)
             holders = inner
 
@@ -446,10 +412,7 @@ class _SchemaWalk:
         )
 
     def _parts(self, schema: JsonObject) -> list[tuple[_SchemaPart, bool]]:
-        """Unfold a schema into itself and what it refers to or combines.
-
-        Each part comes with whether it always holds.
-        """
+        """Unfold a schema into itself and its branches, each with whether it always holds."""
         known = self._unfolded.get(id(schema))
         if known is not None:
             return known

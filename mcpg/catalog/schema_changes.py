@@ -72,9 +72,7 @@ class SchemaChange:
         return " ".join(filter(None, (self.path, self.what, ", ".join(self.values))))
 
 
-class _TextPair(NamedTuple):
-    """Two texts, which are compared word by word only if their change is listed."""
-
+class _TextPair(NamedTuple):  # compared word by word only if the change is listed
     before: str
     after: str
 
@@ -212,11 +210,7 @@ class _Comparison:
             yield "", _Effect.UNKNOWN, "is too large to be compared as a whole", ()
 
     def _spend(self, size: int) -> None:
-        """Count a comparison of two things that have *size* characters.
-
-        Raises:
-            _TooLargeError: There were too many.
-        """
+        """Count a comparison of two things that have *size* characters."""
         self._pairs_left -= 1
         self._text_left -= size
         if self._pairs_left < 0 or self._text_left < 0:
@@ -265,12 +259,12 @@ class _Comparison:
                 yield path, _Effect.UNKNOWN, "has alternatives too many to be compared", ()
             return
         cells = [[[*self._compare_schemas(one, other, path)] for other in after] for one in before]
-        effects = [[_join_effects(cell) for cell in row] for row in cells]
+        effects = [
+            [reduce(or_, (one[1] for one in cell), _Effect.NONE) for cell in row] for row in cells
+        ]
         columns = [[row[at] for row in effects] for at in range(len(after))]
-        lost, gained = (
-            _find_uncovered(effects, _Effect.NARROWER),
-            _find_uncovered(columns, _Effect.WIDER),
-        )
+        lost = _find_uncovered(effects, _Effect.NARROWER)
+        gained = _find_uncovered(columns, _Effect.WIDER)
         is_same = len(before) == len(after) and all(
             _Effect.NONE in line for line in (*effects, *columns)
         )
@@ -487,10 +481,6 @@ def _find_partners(
         if len(found) == 1 and (found is named or is_alone or is_left):
             free.discard(found[0])
             yield at, found[0]
-
-
-def _join_effects(changes: Iterable[Change]) -> _Effect:
-    return reduce(or_, (effect for _, effect, _, _ in changes), _Effect.NONE)
 
 
 def _compare_annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
