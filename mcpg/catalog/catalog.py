@@ -19,7 +19,6 @@ from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from itertools import islice
 from operator import attrgetter
-
 from typing import Generic, Literal, Protocol, TypeVar
 
 from mcpg.catalog.definitions import definition_text
@@ -39,6 +38,7 @@ def keep_ids(
     their ids; then the others take those that are left, in order.
 
     Args:
+        tools: The tools.
         earlier: Tools with the ids that they had; of two ids of one tool, the first counts, and
             of two tools with one id, the first keeps it.
         reserved: Ids that no tool may get, in lower case.
@@ -282,7 +282,10 @@ def assign_ids(
     Returns:
         The tools sorted by id, and what was noticed. Neither depends on the order of *tools*.
     """
-    ordered = in_stable_order(tools)
+    ordered: list[Tool] = []
+    for _, group in itertools.groupby(sorted(tools, key=_source_and_name), key=_source_and_name):
+        members = list(group)
+        ordered += sorted(members, key=content_key) if len(members) > 1 else members
     names = [_alone(tool.source_id, tool.name) for tool in ordered]
     holders = Counter(names)
     kept: Sequence[str] = [""] * len(ordered)

@@ -163,7 +163,6 @@ def one_line(text: str) -> str:
 def _describe_difference(
     part: DefinitionPart, before: JsonValue, after: JsonValue
 ) -> tuple[str, ...]:
-    """Describe how a part differs, in a few details."""
     details: Iterable[str]
     if isinstance(before, str) and isinstance(after, str):
         details = [text_change(before, after)]

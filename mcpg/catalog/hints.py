@@ -51,7 +51,7 @@ def _read_examples(value: JsonValue) -> tuple[ToolExample, ...] | None:
     items = value if isinstance(value, list) else [value]
     examples: dict[ToolExample, None] = {}
     for item in items:
-        members = item if isinstance(item, dict) else {"input": item}
+        members: JsonObject = item if isinstance(item, dict) else {"input": item}
         asked = _first_text(members, "Input", "input", "request", "Request")
         answer = _first_text(members, "output", "Output", "response", "Response")
         label = _first_text(members, "description", "Description", "label", "Label")
