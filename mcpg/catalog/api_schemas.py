@@ -44,10 +44,6 @@ _COMBINED = ("$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not")
 """Keywords that the top of a schema must not have."""
 
 
-def _is_count(given: object) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) and given >= 0
-
-
 def _is_number(given: object) -> bool:
     if not isinstance(given, int | float) or isinstance(given, bool):
         return False
@@ -65,14 +61,17 @@ def _are_values(given: object) -> bool:
     return isinstance(given, list) and bool(given)
 
 
+_COUNTED = ("Length", "Items", "Properties", "Contains")
 CHECKS: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(
         ("title", "description", "format", "pattern", "contentEncoding", "contentMediaType"),
         lambda given: isinstance(given, str),
     ),
     **dict.fromkeys(("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum"), _is_number),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
-    **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _is_count),
+    **dict.fromkeys(
+        (f"{bound}{what}" for bound in ("min", "max") for what in _COUNTED),
+        lambda given: isinstance(given, int) and not isinstance(given, bool) and given >= 0,
+    ),
     **dict.fromkeys(
         ("uniqueItems", "deprecated", "readOnly", "writeOnly"),
         lambda given: isinstance(given, bool),
@@ -92,13 +91,13 @@ def acceptable(schema: Schema) -> Schema:
     """Return *schema*, of the arguments of a tool, as the APIs of language models accept it.
 
     It has an object at the top, its references lead to its own `$defs`, and each keyword has a
-    value that JSON Schema 2020-12 allows. *schema* is not changed.
+    value that JSON Schema 2020-12 allows.
     """
     cleaned = _SchemaCleaner(schema).run()
     members = {name: one for name, one in cleaned.items() if name not in _COMBINED}
     if any(name in cleaned for name in _COMBINED):
         # An object at the top states its properties itself.
-        properties, required = _SchemaMerger(cleaned).merge_properties(cleaned)
+        properties, required = _merge_properties(cleaned, cleaned, set())
         members["properties"] = {
             name: (ones[0] if len(ones) == 1 else {"anyOf": ones})
             for name, ones in properties.items()
@@ -227,40 +226,36 @@ def _types(schema: Schema) -> list[str]:
     return [stated] if isinstance(stated, str) else stated
 
 
-class _SchemaMerger:
-    """Merges what a schema combines; each definition once, so that circles come to an end."""
+def _merge_properties(
+    schema: Schema, root: Schema, seen: set[str]
+) -> tuple[dict[str, list[Schema]], set[str]]:
+    """Return the schemas of each property, and the properties that are always required.
 
-    def __init__(self, root: Schema) -> None:
-        self._root = root
-        self._seen: set[str] = set()
+    Each definition is *seen* once, so that circles come to an end.
+    """
+    properties = {name: [one] for name, one in schema.get("properties", {}).items()}
+    required = set(schema.get("required", ()))
 
-    def merge_properties(self, schema: Schema) -> tuple[dict[str, list[Schema]], set[str]]:
-        """Return the schemas of each property, and the properties that are always required."""
-        properties = {name: [one] for name, one in schema.get("properties", {}).items()}
-        required = set(schema.get("required", ()))
-        branches = [*schema.get("allOf", ())]
-        reference = schema.get("$ref")
-        if reference and reference not in self._seen:
-            self._seen.add(reference)
-            _, keyword, step = reference.split("/")
-            branches.append(
-                self._root[keyword][unquote(step).replace("~1", "/").replace("~0", "~")]
-            )
-        for branch in branches:
-            required |= self._take(properties, branch)
-        for keyword in ("anyOf", "oneOf"):
-            stated = [(one, _types(one)) for one in schema.get(keyword, ())]
-            branches = [one for one, types in stated if not types or "object" in types]
-            needed = [self._take(properties, branch) for branch in branches]
-            required |= set.intersection(*needed) if needed else set()
-        return properties, required
-
-    def _take(self, properties: dict[str, list[Schema]], branch: Schema) -> set[str]:
-        found, required = self.merge_properties(branch)
+    def take(branch: Schema) -> set[str]:
+        found, needed = _merge_properties(branch, root, seen)
         for name, ones in found.items():
             known = properties.setdefault(name, [])
             known += [one for one in ones if one not in known]
-        return required
+        return needed
+
+    branches = [*schema.get("allOf", ())]
+    reference = schema.get("$ref")
+    if reference and reference not in seen:
+        seen.add(reference)
+        _, keyword, step = reference.split("/")
+        branches.append(root[keyword][unquote(step).replace("~1", "/").replace("~0", "~")])
+    for branch in branches:
+        required |= take(branch)
+    for keyword in ("anyOf", "oneOf"):
+        stated = [(one, _types(one)) for one in schema.get(keyword, ())]
+        needed = [take(one) for one, types in stated if not types or "object" in types]
+        required |= set.intersection(*needed) if needed else set()
+    return properties, required
 
 
 ITEMS = "*"
@@ -296,13 +291,8 @@ _HARMLESS = {
     **dict.fromkeys(("uniqueItems", "unevaluatedProperties", "unevaluatedItems"), False),
 }
 _RESTRICTING = {
-    *("$ref", "type", "enum", "const", "anyOf", "properties", "required", "items"),
-    *(
-        "additionalProperties",
-        "format",
-        *_REFUSED,
-        *(key for keys in _BY_TYPE.values() for key in keys),
-    ),
+    *("$ref", "type", "enum", "const", "anyOf", "properties", "required", "items", "format"),
+    *("additionalProperties", *_REFUSED, *(key for keys in _BY_TYPE.values() for key in keys)),
 }
 _BESIDE_CHOICES = _RESTRICTING - {"type", "enum", "const", "format", *_REFUSED}
 
@@ -331,21 +321,19 @@ def strict_schema(schema: Schema) -> tuple[Schema, tuple[str, ...]]:
 
 def without_left_out(given: Mapping[str, Any], optional: frozenset[str]) -> dict[str, Any]:
     """Return the arguments *given* without those at the paths *optional* that are null."""
-    found: dict[str, Any] = _without(given, optional, "")
+
+    def walk(value: Any, path: str) -> Any:
+        if isinstance(value, Mapping):
+            members = ((_child(path, name), name, one) for name, one in value.items())
+            return {
+                name: walk(one, at)
+                for at, name, one in members
+                if one is not None or at not in optional
+            }
+        return [walk(one, f"{path}/{ITEMS}") for one in value] if isinstance(value, list) else value
+
+    found: dict[str, Any] = walk(given, "")
     return found
-
-
-def _without(given: Any, optional: frozenset[str], path: str) -> Any:
-    if isinstance(given, Mapping):
-        members = ((_child(path, name), name, one) for name, one in given.items())
-        return {
-            name: _without(one, optional, at)
-            for at, name, one in members
-            if one is not None or at not in optional
-        }
-    if isinstance(given, list):
-        return [_without(one, optional, f"{path}/{ITEMS}") for one in given]
-    return given
 
 
 def _child(path: str, name: str) -> str:
@@ -353,11 +341,7 @@ def _child(path: str, name: str) -> str:
 
 
 class _StrictWriter:
-    """One pass over a schema.
-
-    Attributes:
-        optional: Paths of the arguments that are null when they are left out.
-    """
+    """One pass over a schema, which gathers the paths of arguments that are null if left out."""
 
     def __init__(self, root: Schema) -> None:
         self._root = root
@@ -379,9 +363,8 @@ class _StrictWriter:
             raise _refusal("", "it is not an object")
         self._check("", schema)
         written = self._object({"properties": {}, **schema}, "", 1, trail)
-        if self.optional & self._nullable:
-            path = min(self.optional & self._nullable)
-            raise _refusal(path, "null and nothing mean different things")
+        if both := self.optional & self._nullable:
+            raise _refusal(min(both), "null and nothing mean different things")
         return written
 
     def _part(self, given: Any, path: str, depth: int, trail: frozenset[str]) -> Schema:

@@ -43,9 +43,6 @@ class ToolOrigin:
     """The tool behind a name that was given to a model.
 
     Attributes:
-        tool_id: Id of the tool in its catalogue.
-        source_id: The server it comes from.
-        tool_name: The name its server knows it by.
         arguments: Arguments that the model knows by another name, each with its own name.
         optional: Arguments that a strict definition requires, and that are null when the model
             leaves them out: JSON pointers, with `*` for each item of a list.
@@ -72,14 +69,7 @@ class ToolOrigin:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that a model asks for, as `Gateway.invoke` takes it.
-
-    Attributes:
-        tool_id: Id of the tool in its catalogue.
-        source_id: The server it comes from.
-        tool_name: The name its server knows it by.
-        arguments: The arguments by the names that the tool knows.
-    """
+    """A call that a model asks for, as `Gateway.invoke` takes it: by the tool's own names."""
 
     tool_id: str
     source_id: str
@@ -92,8 +82,7 @@ class ApiTools:
     """Tools as an API of language models takes them.
 
     Attributes:
-        api: The API.
-        definitions: The list for the parameter `tools` of its requests.
+        definitions: The list for the parameter `tools` of the requests.
         origins: The tool behind each name in the list.
         not_strict: Names of tools whose definitions could not be made strict, each with the
             reason; empty unless strict ones were asked for.
@@ -137,12 +126,9 @@ class ApiTools:
 
 @dataclass(frozen=True, slots=True)
 class _NameRules:
-    """Which names an API accepts.
+    """Which names an API accepts: their characters, as in a character class, and their length.
 
-    Attributes:
-        characters: Their characters, without the brackets of a character class.
-        longest: The greatest length of a name.
-        is_identifier: Whether a name begins with a letter or `_`.
+    An identifier begins with a letter or `_`.
     """
 
     characters: str = "a-zA-Z0-9_-"
@@ -174,51 +160,45 @@ class _Api:
     """What an API takes.
 
     Attributes:
-        define: Writes the definition of a tool: its name, itself, and its input schema.
+        define: Writes a definition of a tool: its name, itself, its input schema, whether strict.
         names: The names of tools.
         search: The tool of the API that searches deferred tools, `None` where it has none.
         has_own_schemas: Whether schemas are given as the server has them.
         arguments: The names of arguments, `None` if all are accepted.
         has_namespaces: Whether deferred tools are grouped.
         wrapped_as: The member of the one tool that has all definitions, "" if each is a tool.
-        make_strict: Returns a definition with its strict mode set, `None` where it has none.
+        has_strict: Whether it has a strict mode.
     """
 
-    define: Callable[[str, Tool, dict[str, Any]], dict[str, Any]]
+    define: Callable[[str, Tool, Schema, bool], dict[str, Any]]
     names: _NameRules = _NameRules()
     search: dict[str, Any] | None = None
     has_own_schemas: bool = False
     arguments: _NameRules | None = None
     has_namespaces: bool = False
     wrapped_as: str = ""
-    make_strict: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    has_strict: bool = False
 
 
-def _openai(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
-    function = {"name": name, "description": _cut(tool.description), "parameters": schema}
+def _define_function(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
+    text = tool.description
+    if len(text) > _LONGEST_DESCRIPTION:
+        text = f"{text[: _LONGEST_DESCRIPTION - 1].rstrip()}…"
+    return {"name": name, "description": text, "parameters": schema}
+
+
+def _define_for_openai(name: str, tool: Tool, schema: Schema, strict: bool) -> dict[str, Any]:
+    function = _define_function(name, tool, schema) | ({"strict": True} if strict else {})
     return {"type": "function", "function": function}
 
 
-def _openai_responses(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
-    # The API makes a schema strict, which changes it, unless the definition says not to.
-    members = {"name": name, "description": _cut(tool.description), "parameters": schema}
-    return {"type": "function", **members, "strict": False}
-
-
-def _cut(description: str) -> str:
-    """Return *description* in the length that Chat Completions accepts."""
-    if len(description) <= _LONGEST_DESCRIPTION:
-        return description
-    return f"{description[: _LONGEST_DESCRIPTION - 1].rstrip()}…"
-
-
-def _gemini(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
+def _define_for_gemini(name: str, tool: Tool, schema: Schema, _: bool) -> dict[str, Any]:
     members: dict[str, Any] = {"name": name, "description": tool.description}
     # It refuses objects without properties.
     return members | ({"parametersJsonSchema": schema} if schema["properties"] else {})
 
 
-def _mcp(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
+def _define_for_mcp(name: str, tool: Tool, schema: Schema, _: bool) -> dict[str, Any]:
     members: dict[str, Any] = {
         "name": name,
         "title": tool.title,
@@ -232,21 +212,20 @@ def _mcp(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
 
 
 _APIS: dict[ApiName, _Api] = {
-    "openai": _Api(
-        _openai,
-        make_strict=lambda definition: {
-            **definition,
-            "function": {**definition["function"], "strict": True},
-        },
-    ),
+    "openai": _Api(_define_for_openai, has_strict=True),
     "openai-responses": _Api(
-        _openai_responses,
+        # The API makes a schema strict, which changes it, unless the definition says not to.
+        lambda name, tool, schema, strict: {
+            "type": "function",
+            **_define_function(name, tool, schema),
+            "strict": strict,
+        },
         search={"type": "tool_search"},
         has_namespaces=True,
-        make_strict=lambda definition: {**definition, "strict": True},
+        has_strict=True,
     ),
     "anthropic": _Api(
-        lambda name, tool, schema: {
+        lambda name, tool, schema, _: {
             "name": name,
             "description": tool.description,
             "input_schema": schema,
@@ -255,12 +234,12 @@ _APIS: dict[ApiName, _Api] = {
         arguments=_NameRules("a-zA-Z0-9_.-"),
     ),
     "gemini": _Api(
-        _gemini,
+        _define_for_gemini,
         _NameRules(is_identifier=True),
         arguments=_NameRules("a-zA-Z0-9_", is_identifier=True),
         wrapped_as="functionDeclarations",
     ),
-    "mcp": _Api(_mcp, _NameRules("a-zA-Z0-9_.-", 128), has_own_schemas=True),
+    "mcp": _Api(_define_for_mcp, _NameRules("a-zA-Z0-9_.-", 128), has_own_schemas=True),
 }
 APIS: tuple[ApiName, ...] = tuple(_APIS)
 
@@ -311,20 +290,19 @@ def _define_tool(
     """Return the definition and the origin of *tool*, and why it is not strict if it is to be."""
     origin = ToolOrigin(tool.id, tool.source_id, tool.name)
     reason = ""
-    if strict and api.make_strict:
+    if strict and api.has_strict:
         try:
             schema, optional = strict_schema(tool.input_schema)
         except NotStrictError as fault:
             reason = str(fault)
         else:
-            definition = api.make_strict(api.define(name, tool, schema))
-            return definition, replace(origin, optional=optional, is_strict=True), ""
+            origin = replace(origin, optional=optional, is_strict=True)
+            return api.define(name, tool, schema, True), origin, ""
     schema = tool.input_schema if api.has_own_schemas else acceptable(tool.input_schema)
-    if api.arguments is None:
-        return api.define(name, tool, schema), origin, reason
-    schema, renamed = _rename_arguments(schema, api.arguments)
-    origin = replace(origin, arguments=tuple(renamed.items()))
-    return api.define(name, tool, schema), origin, reason
+    if api.arguments is not None:
+        schema, renamed = _rename_arguments(schema, api.arguments)
+        origin = replace(origin, arguments=tuple(renamed.items()))
+    return api.define(name, tool, schema, False), origin, reason
 
 
 def _namespaces(
@@ -332,8 +310,7 @@ def _namespaces(
 ) -> list[dict[str, Any]]:
     """Return a namespace for each source of *tools*, with their definitions.
 
-    The model sees its name and description before it searches, so that these have the names of the
-    tools.
+    The model sees its description before it searches, so that this has the names of the tools.
     """
     by_source: dict[str, list[dict[str, Any]]] = {}
     for tool in tools:
@@ -371,16 +348,15 @@ def check_api(name: str, *, is_deferring: bool = False, is_strict: bool = False)
     able = [
         one
         for one, api in _APIS.items()
-        if (api.search or not is_deferring) and (api.make_strict or not is_strict)
+        if (api.search or not is_deferring) and (api.has_strict or not is_strict)
     ]
     for known in able:
         if known == name:
             return known
     fault = "is no API"
     if name in APIS:
-        lacks_search = not (is_strict and _APIS[name].make_strict is None)
-        lacks = "tool search for deferred tools" if lacks_search else "strict mode"
-        fault = f"has no {lacks}"
+        lacks_strict = is_strict and not _APIS[name].has_strict
+        fault = f"has no {'strict mode' if lacks_strict else 'tool search for deferred tools'}"
     raise UsageError(f"{name!r} {fault}", remedy=f"use {join_choices(able)}")
 
 
