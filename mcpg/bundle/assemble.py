@@ -257,8 +257,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         ahead: Looks at the contents of the documents of all tools before the tools are related.
         hosted: Whether the documents were made for the tools, see `sort_documents`.
         infers: Whether relations that nobody states are inferred, which takes longer than much of
-            the rest; without, tools of manifests have none, those of hints files excepted, which
-            the catalogue has.
+            the rest; without, tools of manifests have none but those of hints files.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.
@@ -465,15 +464,10 @@ _MOST_NAMED = 12
 def missing_documents(
     last: Iterable[SourceDocument], assembly: Assembly, failed: Collection[FailedSource]
 ) -> tuple[ReadDocument, ...]:
-    """Return the documents of the last bundle that are missing because sources failed.
+    """Return the documents of the *last* bundle that are missing because sources failed.
 
     Where a failed source does not tell which tools it has, these are all tools of the last bundle
     whose source no tool of the others has: rather too many than too few.
-
-    Args:
-        last: The documents of the last bundle.
-        assembly: What could be read.
-        failed: The sources that could not.
     """
     tools = assembly.catalog.tools
     present = {tool.key for tool in tools}

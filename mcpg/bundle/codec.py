@@ -32,11 +32,7 @@ _NOT_A_BUNDLE = "name a file that `mcpg bundle` wrote"
 
 
 def parse_object(data: bytes | str, place: str) -> JsonObject:
-    """Parse *data* as one JSON object.
-
-    Args:
-        data: The whole content of the file.
-        place: The file, for messages.
+    """Parse *data*, the whole content of the file at *place*, as one JSON object.
 
     Raises:
         BundleError: It is bigger than `MAX_BYTES`, no UTF-8, no JSON, cut short, nested too deeply,
@@ -103,7 +99,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def path_fault(path: str) -> str | None:
-    """Return what keeps a normal *path* from being safe in any folder, `None` when nothing does."""
+    """Return what keeps a normal *path* from being safe in any folder, `None` for nothing."""
     if not path:
         return "has a blank path"
     if _CONTROL.search(path):
@@ -121,12 +117,8 @@ def path_fault(path: str) -> str | None:
 def checked_document(document: SourceDocument, place: str) -> SourceDocument:
     """Return *document* in normal form: path, line ends, and a blank URI as `None`.
 
-    Args:
-        document: The document as given.
-        place: Where it stands, for messages.
-
     Raises:
-        BundleError: Its path, content or URI cannot stand in a bundle.
+        BundleError: Its path, content or URI cannot stand in a bundle; messages name the *place*.
     """
     content = document.content
     if "\r" in content:
@@ -262,13 +254,9 @@ def encode_bundle(bundle: Bundle) -> bytes:
 class Encoding:
     """The bytes that `encode_bundle` returns, in parts, which are never all in memory.
 
-    Args:
-        bundle: Its documents are in normal form and sorted by path, and no two have one path.
-
-    Attributes:
-        size: How many bytes there are, as soon as the last part is made.
-        key: Their SHA-256.
-        content_hash: The name of the content; see `content_hash`.
+    The documents of *bundle* are in normal form and sorted by path, and no two have one path. How
+    many bytes there are (`size`), their SHA-256 (`key`) and the name of the content
+    (`content_hash`) are known when the last part is made.
     """
 
     def __init__(self, bundle: Bundle) -> None:
@@ -279,15 +267,10 @@ class Encoding:
 
     @property
     def key(self) -> bytes:
-        """The SHA-256 of the parts."""
         return self._whole.digest()
 
     def __iter__(self) -> Iterator[bytes]:
-        """Return the parts.
-
-        Raises:
-            BundleError: See `encode_bundle`; parts may have been returned before.
-        """
+        """Return the parts, of which some may have been returned before a `BundleError`."""
         self._whole, self.size = hashlib.sha256(), 0
         for part in self._parts():
             self.size += len(part)
@@ -311,14 +294,10 @@ class Encoding:
 
 
 def decode_bundle(data: bytes | str, place: str) -> Bundle:
-    """Read a bundle from the content of a file.
+    """Read a bundle from the content of a file; *place* is its name for messages.
 
     Member names are matched without regard to case, unknown members are ignored, and paths are
     brought to their normal form.
-
-    Args:
-        data: The whole content of the file.
-        place: The file, for messages.
 
     Raises:
         BundleError: Anything is wrong with it; nothing is ever read in part.
@@ -375,13 +354,11 @@ class _Digest:
         self._separator = b"["
 
     def add(self, line: bytes) -> None:
-        """Add an item."""
         self._digest.update(self._separator)
         self._digest.update(line)
         self._separator = b","
 
     def name(self) -> str:
-        """Return the name of the whole array."""
         whole = self._digest.copy()
         whole.update(b"]" if self._separator == b"," else b"[]")
         return f"sha256:{whole.hexdigest()}"
@@ -439,8 +416,6 @@ class ReadDocument:
     """A document as it stands, and what it says.
 
     Attributes:
-        source: The text and where it stands.
-        document: What it says.
         is_bundled: Whether it is of a bundle, in which documents about a tool are joined already.
         keeps_text: Whether the text can stand as it is; not so for one joined with another.
         about: Further documents that are about the same tool.
@@ -502,19 +477,11 @@ def read_documents(
     source_id: str | None,
     memo: BuildCache,
 ) -> tuple[list[ReadDocument], list[Diagnostic]]:
-    """Parse documents.
+    """Parse documents, *sources* of their own and *bundled* ones, for a server that may be named.
 
     What authors can hardly have meant is reported of documents of their own; of those of a bundle
-    its build has reported it, see `mistakes_in`.
-
-    A document that cannot be read is reported, and the others go on; one that stands twice with
-    the same path and content counts once.
-
-    Args:
-        sources: Documents of their own.
-        bundled: Documents of bundles.
-        source_id: The server of documents that name none.
-        memo: What is known of documents that were read before.
+    its build has reported it, see `mistakes_in`. A document that cannot be read is reported, and
+    the others go on; one that stands twice with the same path and content counts once.
     """
     read: list[ReadDocument] = []
     diagnostics: list[Diagnostic] = []

@@ -69,11 +69,7 @@ _PREDICATES: Mapping[EdgeKind | str, str] = {
 
 
 class _AddressWriter:
-    """Puts addresses into the front matter of documents.
-
-    Args:
-        documents: The documents of the tools of a bundle and its pages, links resolved.
-    """
+    """Puts addresses into the front matter of documents of tools and of pages, links resolved."""
 
     def __init__(self, documents: Sequence[ToolDocument]) -> None:
         pages = [document for document in documents if document.is_page]
@@ -224,12 +220,9 @@ def portable_texts(
     documents: Iterable[ToolDocument],
     pages: Iterable[ToolDocument],
 ) -> Sequence[SourceDocument]:
-    """Return *texts* as every reader takes them.
+    """Return the *texts* of a bundle as every reader takes them.
 
-    Args:
-        texts: The texts of a bundle.
-        documents: The documents of its tools, links resolved, those of prose included.
-        pages: Its documents of no tool, likewise.
+    The *documents* are of its tools, the *pages* of none, links resolved, those of prose included.
     """
     found = {document.path: document for document in (*documents, *pages)}
     portable = _PortableWriter(list(found.values()))
@@ -256,11 +249,7 @@ def rewritten_pieces(documents: Iterable[ReadDocument]) -> Iterator[Diagnostic]:
 
 
 class _PortableWriter:
-    """Makes texts of a bundle portable.
-
-    Args:
-        documents: What they say.
-    """
+    """Makes texts of a bundle portable."""
 
     def __init__(self, documents: Sequence[ToolDocument]) -> None:
         self._documents = documents
@@ -331,11 +320,7 @@ def _distinct_ids(documents: Sequence[ToolDocument]) -> Mapping[str, str]:
 def _with_values(
     text: SourceDocument, content: str, front: FrontMatter, values: JsonObject
 ) -> SourceDocument:
-    """Return *text*, which is *content* with the front matter *front*, with other *values*.
-
-    Raises:
-        DocumentError: The front matter would be too long.
-    """
+    """Return *text*, which is *content* with the front matter *front*, with other *values*."""
     relates = not front.values.keys().isdisjoint((*GRAPH_KEYS, *_EDGES, *_ENTITIES))
     # Other readers refuse, or miss, front matter of which nothing changes.
     is_misread = is_disputed(front.text) or (relates and is_hidden(content))
@@ -387,9 +372,7 @@ def reader_findings(
 ) -> Sequence[ReaderFinding]:
     """Return what the .NET library makes of *documents* that their authors may not expect.
 
-    Args:
-        documents: The documents, as the file has them.
-        targets: What mcpg takes the names of their relations for.
+    The documents are as the file has them; mcpg takes the names of their relations for *targets*.
     """
     found: list[ReaderFinding] = []
     names: defaultdict[str, list[tuple[NamedNode, str]]] = defaultdict(list)

@@ -51,7 +51,6 @@ class FolderPlan:
     """What writing documents into a folder would do. All paths are relative and sorted.
 
     Attributes:
-        root: The folder.
         documents: The documents to write, by path.
         create: Paths of files that are not there yet.
         update: Paths of files of ours that change.
@@ -84,15 +83,11 @@ class FolderPlan:
 
 
 def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> FolderPlan:
-    """See what writing *documents* into the folder *root* would do; nothing is changed.
+    """See what writing *documents* into the folder *root*, which need not exist, would do.
 
     A file is ours when its content is what the folder's record says was written. Any other file
     where a document would go is a conflict, unless it holds the document's text already. A URI that
     only *documents* state, and not their texts, is put into the front matter.
-
-    Args:
-        root: The folder, which need not exist.
-        documents: What it shall hold.
 
     Raises:
         BundleError: A document's path climbs out of the folder, or its text is blank.
@@ -137,7 +132,7 @@ def _make_plan(folder: Path, wanted: Mapping[str, str], sources: frozenset[str])
 
 
 def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) -> FolderPlan:
-    """Write what *plan* says.
+    """Write what *plan* says, and return the plan that was carried out.
 
     The digests of what will be written are recorded first, so that a run that is killed, or out of
     disk, leaves no file that the next one takes for a person's. The folder is locked meanwhile, and
@@ -147,9 +142,6 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
         plan: What `plan_folder` found.
         prune: Remove obsolete files as well.
         force: Overwrite files in conflict as well.
-
-    Returns:
-        The plan that was carried out.
 
     Raises:
         OutputError: There are conflicts and *force* is not set, in which case nothing is written;
@@ -214,8 +206,7 @@ def _prune(plan: FolderPlan) -> None:
 def generated_documents(root: Path | str) -> tuple[SourceDocument, ...]:
     """Return the documents in the folder *root* that `apply_plan` wrote and nobody edited since.
 
-    Raises:
-        OutputError: See `plan_folder`.
+    Raises `OutputError` as `plan_folder` does.
     """
     folder = Path(root)
     recorded = _read_lock(folder)
@@ -332,10 +323,7 @@ def _may_be_ours(path: Path) -> bool:
 
 
 def _keep_safe(files: JsonValue) -> dict[str, str]:
-    """Return the digests by path of a record, which is a file like any other.
-
-    A path in it must be as safe as a document's.
-    """
+    """Return the digests by path of a record, whose paths must be as safe as a document's."""
     return {
         path: digest
         for path, digest in (files.items() if isinstance(files, dict) else ())
@@ -390,15 +378,7 @@ def read_bundle(path: Path | str) -> Bundle:
 
 
 def write_bundle(path: Path | str, bundle: Bundle, *, force: bool = False) -> bool:
-    """Write *bundle* to *path* in one step; an equal file is not touched.
-
-    Args:
-        path: The file to write.
-        bundle: What it shall hold.
-        force: Replace a file that is no bundle as well.
-
-    Returns:
-        Whether the bytes of the file changed.
+    """Write *bundle* to *path* in one step; return whether the bytes of the file changed.
 
     Raises:
         BundleError: The bundle cannot be written as it is.
@@ -408,16 +388,7 @@ def write_bundle(path: Path | str, bundle: Bundle, *, force: bool = False) -> bo
 
 
 def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: bool = False) -> bool:
-    """Write the bytes of a bundle as `write_bundle` does.
-
-    Args:
-        path: The file to write.
-        data: The bytes, or parts of them; these are made once.
-        force: Replace a file that is no bundle as well.
-
-    Raises:
-        OutputError: See `write_bundle`.
-    """
+    """Write the bytes of a bundle, or parts of them that are made once, as `write_bundle` does."""
     parts = iter((data,) if isinstance(data, bytes) else data)
     if is_file(path):
         present = _PresentFile(path)
@@ -436,11 +407,7 @@ def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: boo
 
 
 class _PresentFile:
-    """A file that is to be replaced; what it shares with the new one is not made twice.
-
-    Args:
-        path: The file.
-    """
+    """A file that is to be replaced; what it shares with the new one is not made twice."""
 
     def __init__(self, path: Path | str) -> None:
         self._path = path
@@ -465,11 +432,7 @@ class _PresentFile:
             raise _make_unchecked_error(self._path, reason) from fault
 
     def beginning(self) -> Iterator[bytes]:
-        """Yield what the file holds before that.
-
-        Raises:
-            OutputError: It has changed meanwhile, or cannot be read.
-        """
+        """Yield what the file holds before that, unless it has changed meanwhile."""
         found, left = hashlib.sha256(), self._same
         with open(self._path, "rb", opener=open_at_once) as stream:
             while left and (piece := stream.read(min(left, _PIECE))):

@@ -81,12 +81,7 @@ class Headings:
         self._left = _MOST_HEADINGS_SUGGESTED
 
     def fault(self, reference: Reference, uri: str) -> str:
-        """Return what is wrong with the heading that *reference* names, "" for nothing.
-
-        Args:
-            reference: A link.
-            uri: The document to which it leads.
-        """
+        """Return what is wrong with the heading of a *reference* to *uri*, "" for nothing."""
         fragment = unquote(reference.target.partition("#")[2])
         if reference.is_wiki:
             # Headings below headings, of which the last is meant.
@@ -204,9 +199,7 @@ def _find_link_places(item: ReadDocument) -> dict[tuple[EdgeKind, str], str]:
 class NameSuggester:
     """Suggests the document that an unknown target may be a slip of.
 
-    Args:
-        tools: Returns the ids of tools whose names are like one.
-        pages: Documents of no tool.
+    *tools* returns the ids of tools whose names are like one; *pages* are documents of no tool.
     """
 
     def __init__(
@@ -245,10 +238,7 @@ def with_asserted(
 ) -> ToolDocument:
     """Put what hints assert before the links of *document*, unless its author says it already.
 
-    Args:
-        document: The document, its links resolved.
-        edges: What hints assert about its tool.
-        addresses: Path and URI of every tool, by id.
+    Its links are resolved; *addresses* are path and URI of every tool, by id.
     """
     links: list[Link] = []
     for kind in EdgeKind:
@@ -314,13 +304,7 @@ _QUALIFIED = re.compile(r"[\w.-]+::[\w.-]+")
 
 @dataclass(slots=True)
 class StatedRelations:
-    """What documents state, by the URI of the document that it is said of.
-
-    Attributes:
-        links: Edges to other tools, and to pages.
-        groups: Groups that a tool is said to belong to.
-        diagnostics: Links that lead nowhere.
-    """
+    """What documents state, by the URI of the document that it is said of."""
 
     links: defaultdict[str, list[Link]] = field(default_factory=lambda: defaultdict(list))
     groups: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -532,16 +516,10 @@ _BOTH = "; "  # between what was observed and what was inferred
 def observed_edges(
     files: Sequence[ObservedFile], tools: Iterable[Tool]
 ) -> tuple[Mapping[str, Sequence[Edge]] | None, list[Diagnostic]]:
-    """Return the edges that observed calls show, by tool id, the strongest first.
+    """Return the edges that observed calls show, by tool id, the strongest first, and diagnostics.
 
-    Several files are counted together. A file that is damaged is left out, with a diagnostic.
-
-    Args:
-        files: The files among the sources.
-        tools: The tools of the catalogue; what was observed of others is left out.
-
-    Returns:
-        The edges, `None` where no file can be used, and diagnostics.
+    Several files are counted together. A file that is damaged is left out, as is what was observed
+    of others than *tools*. There are no edges, but `None`, where no file can be used.
     """
     if not files:
         return None, []
@@ -583,15 +561,10 @@ def _report_unknown_tools(
 def with_observed(
     document: ToolDocument, edges: Iterable[Edge], addresses: Mapping[str, tuple[str, str]]
 ) -> ToolDocument:
-    """Return *document* with what was observed of its tool, in place of what was before.
+    """Return *document*, its links resolved, with what was observed of its tool instead of before.
 
     What an author states stays as it is. Of an edge that is inferred as well, the greater weight
-    and both reasons count.
-
-    Args:
-        document: The document, its links resolved.
-        edges: What was observed of its tool, the strongest first.
-        addresses: Path and URI of every tool, by id.
+    and both reasons count. The *edges* begin with the strongest.
     """
     authored, others = [], {}
     for link in document.links:

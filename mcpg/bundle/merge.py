@@ -54,7 +54,6 @@ class DocumentGroups:
         read: The documents of tools, each with those that are about the same tool.
         pages: Documents of no tool.
         superseded: Tools of manifests that a document replaces.
-        diagnostics: What was found.
     """
 
     tools: tuple[Tool, ...]
@@ -340,12 +339,8 @@ def settle(
 ) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
     """Join the documents of each tool into one, which holds wherever the bundle is read.
 
-    Args:
-        by_tool: The document of each tool that has one, by tool id.
-        places: Where they go.
-
-    Returns:
-        The documents in order of their paths, links and all as in the bundle; what was found.
+    They are in order of their paths, links and all as in the bundle; with them comes what was
+    found.
     """
     settled: dict[str, ReadDocument] = {}
     diagnostics: list[Diagnostic] = []
@@ -517,14 +512,7 @@ class _MovedText:
 
 @dataclass(frozen=True, slots=True)
 class LocatedDocuments:
-    """Documents where they go.
-
-    Attributes:
-        by_tool: The document of each tool that has one, by tool id, settled.
-        places: Where documents go, and what leads to them.
-        pages: Documents of no tool.
-        diagnostics: What was found.
-    """
+    """Documents where they go: those of tools by tool id, settled, and pages."""
 
     by_tool: Mapping[str, ReadDocument]
     places: DocumentPlaces
@@ -535,13 +523,7 @@ class LocatedDocuments:
 def locate_documents(
     catalog: Catalog, sorted_: DocumentGroups, source_id: str | None
 ) -> LocatedDocuments:
-    """Give every document its place in the bundle.
-
-    Args:
-        catalog: The tools.
-        sorted_: The documents, by what they are of.
-        source_id: The server of documents that name none.
-    """
+    """Give every document its place in the bundle."""
     by_tool, left_out = documents_by_tool(sorted_.read, catalog.tools)
     addresses, moved = assign_paths(catalog.tools, by_tool)
     pages = place_pages(sorted_.pages, addresses.values())
@@ -562,12 +544,7 @@ def locate_documents(
 
 
 class _UniqueNames:
-    """Paths or URIs, none given twice.
-
-    Args:
-        suffix: What stands behind the number of one that is numbered.
-        taken: Those that are given already.
-    """
+    """Paths or URIs, none given twice; *suffix* stands behind the numbers of numbered ones."""
 
     def __init__(self, suffix: str, taken: Iterable[str] = ()) -> None:
         self._suffix = suffix

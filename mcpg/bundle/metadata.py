@@ -43,11 +43,7 @@ def hold_texts(texts: Iterable[SourceDocument]) -> Sequence[SourceDocument]:
 
 
 class CompressedTexts(Sequence[SourceDocument]):
-    """Texts in compressed blocks; each is decompressed when it is read.
-
-    Args:
-        texts: The texts, in the order in which they are read.
-    """
+    """Texts in compressed blocks; each is decompressed when it is read."""
 
     def __init__(self, texts: Iterable[SourceDocument]) -> None:
         self._bare: list[SourceDocument] = []
@@ -175,10 +171,7 @@ def encode_definitions(
 ) -> list[JsonValue]:
     """Return what a bundle carries of *definitions*: those that its documents don't repeat.
 
-    Args:
-        definitions: The definitions.
-        documents: The documents of the bundle.
-        texts: Their texts, by path.
+    The *texts* of the documents are by path.
     """
     needed: dict[Key, tuple[Tool, ...]] = {}
     for document in documents if definitions else ():
@@ -271,11 +264,7 @@ def still_stale(
 ) -> frozenset[Key]:
     """Return source id and name of the tools that *bundles* mark as stale and nothing else has.
 
-    Args:
-        bundles: The bundles among the sources.
-        documents: The documents among the sources that are of no bundle.
-        tools: The tools of manifests and servers.
-        source_id: The server of documents that name none.
+    Else are the *documents* that are of no bundle, and the *tools* of manifests and servers.
     """
     if not any(bundle.stale for bundle in bundles):
         return frozenset()

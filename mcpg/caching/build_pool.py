@@ -42,16 +42,9 @@ NOWHERE = ChunkRange(Path(), 0, 0)
 
 
 class ChunkFile:
-    """A temporary file that pieces are written to, and that is removed when it is closed.
+    """A temporary file in *folder* that pieces are written to, removed when it is closed.
 
-    Args:
-        folder: Where it is.
-
-    Attributes:
-        path: Its path.
-
-    Raises:
-        OSError: It cannot be made.
+    Each step raises `OSError` where there is no room for it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,21 +53,13 @@ class ChunkFile:
         self._end = 0
 
     def add(self, piece: bytes) -> None:
-        """Write a piece.
-
-        Raises:
-            OSError: There is no room for it.
-        """
+        """Write a piece."""
         self._file.write(_LENGTH.pack(len(piece)))
         self._file.write(piece)
         self._end += _LENGTH.size + len(piece)
 
     def since(self, start: int = 0) -> ChunkRange:
-        """Return the place of the pieces from *start* on, which others can read from now on.
-
-        Raises:
-            OSError: There is no room for them.
-        """
+        """Return the place of the pieces from *start* on, which others can read from now on."""
         self._file.flush()
         return ChunkRange(self.path, start, self._end)
 
@@ -87,11 +72,7 @@ class ChunkFile:
 
 
 def read_chunks(place: ChunkRange) -> Iterator[bytes]:
-    """Return the pieces at *place*, read one by one.
-
-    Raises:
-        OSError, struct.error: They cannot be read.
-    """
+    """Return the pieces at *place*, read one by one; may raise `OSError` or `struct.error`."""
     if place.start == place.end:
         return
     with place.path.open("rb") as file:
@@ -124,12 +105,7 @@ def processors() -> int:
 
 @dataclass(slots=True)
 class _Task:
-    """What is sent to a process at once.
-
-    Attributes:
-        keys: The keys of the results, by what they depend on and by function.
-        future: The results; `None` once these are kept.
-    """
+    """What is sent to a process at once: keys of results, and these until they are kept."""
 
     keys: Sequence[Sequence[bytes]]
     future: Future[Rows] | None = None
@@ -142,9 +118,6 @@ class Workers:
         jobs: How many processes work at once, this one included.
         folder: Where what they work on waits for them, in a temporary file; `None` for the folder
             of the system.
-
-    Attributes:
-        jobs: How many processes there are, this one included.
     """
 
     def __init__(self, jobs: int, folder: Path | None = None) -> None:

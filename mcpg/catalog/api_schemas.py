@@ -304,9 +304,8 @@ class NotStrictError(Exception):
 def strict_schema(schema: Schema) -> tuple[Schema, tuple[str, ...]]:
     """Return *schema*, of the arguments of a tool, for strict mode.
 
-    Returns:
-        The schema, and the paths of the arguments that are null when they are left out: JSON
-        pointers with `ITEMS` for each item of a list.
+    With it come the paths of the arguments that are null when they are left out: JSON pointers with
+    `ITEMS` for each item of a list.
 
     Raises:
         NotStrictError: It cannot be written without a change of meaning.
@@ -350,11 +349,7 @@ class _StrictWriter:
         self._parts = self._properties = self._values = self._characters = 0
 
     def top(self) -> Schema:
-        """Return the whole schema, an object.
-
-        Raises:
-            NotStrictError: It cannot be written.
-        """
+        """Return the whole schema, an object."""
         schema, trail = self._resolve_references(self._root, "", frozenset())
         for keyword in ("anyOf", "enum", "const"):
             if keyword in schema:

@@ -84,8 +84,7 @@ class ApiTools:
     Attributes:
         definitions: The list for the parameter `tools` of the requests.
         origins: The tool behind each name in the list.
-        not_strict: Names of tools whose definitions could not be made strict, each with the
-            reason; empty unless strict ones were asked for.
+        not_strict: Names of tools whose definitions could not be made strict, each with the reason.
     """
 
     api: ApiName
@@ -94,11 +93,9 @@ class ApiTools:
     not_strict: tuple[tuple[str, str], ...] = ()
 
     def call(self, name: str, arguments: str | Mapping[str, Any] | None = None) -> ToolCall:
-        """Return the call of a tool that a model asks for.
+        """Return the call of a tool that a model asks for, by the *name* that it was given.
 
-        Args:
-            name: The name of the function, as the model gives it.
-            arguments: Its arguments: an object, or the text of one in JSON.
+        The arguments are an object, or the text of one in JSON.
 
         Raises:
             NotFoundError: No tool was given by that name.
@@ -252,13 +249,11 @@ def api_tools(
     Args:
         name: One of `APIS`.
         tools: Tools that the model sees from the start.
-        deferred: Tools that the model finds with the tool search of the API; those among *tools*
-            are not deferred.
+        deferred: Tools that the model finds with the tool search of the API.
         strict: Whether definitions are strict, as far as their schemas can be written so.
 
     Raises:
-        UsageError: No API is called so, or it has no tool search and tools are deferred, or it has
-            no strict mode.
+        UsageError: See `check_api`.
     """
     loaded = {tool.id: tool for tool in tools}
     later = {tool.id: tool for tool in deferred if tool.id not in loaded}
@@ -361,10 +356,9 @@ def check_api(name: str, *, is_deferring: bool = False, is_strict: bool = False)
 
 
 def _names(ids: Iterable[str], api: _Api) -> dict[str, str]:
-    """Return a name for each id that the API accepts, no two the same.
+    """Return a name for each id that the API accepts, no two the same: the id itself if possible.
 
-    It is the id itself where possible. What else it is depends on the id alone, unless two
-    hashes are the same.
+    What else it is depends on the id alone, unless two hashes are the same.
     """
     reserved = {str(api.search["name"])} if api.search and "name" in api.search else set()
     ids = tuple(ids)
@@ -398,11 +392,7 @@ def _rename_arguments(schema: Schema, naming: _NameRules) -> tuple[dict[str, Any
 
 
 def _arguments(name: str, given: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the arguments that a model gives the tool *name*; blank text is none.
-
-    Raises:
-        UsageError: They are no JSON object.
-    """
+    """Return the arguments that a model gives the tool *name*; blank text is none."""
     read: Any = given
     broken = None
     if isinstance(given, str):

@@ -35,13 +35,9 @@ def keep_ids(
     """Find the id that each of *tools* had, and keeps.
 
     Of several tools with one source and name, those whose definition is the same as before keep
-    their ids; then the others take those that are left, in order.
-
-    Args:
-        tools: The tools.
-        earlier: Tools with the ids that they had; of two ids of one tool, the first counts, and
-            of two tools with one id, the first keeps it.
-        reserved: Ids that no tool may get, in lower case.
+    their ids; then the others take those that are left, in order. Of two *earlier* ids of one tool,
+    the first counts, and of two tools with one id, the first keeps it. Ids that are *reserved* are
+    in lower case.
 
     Returns:
         The id of each tool, "" for none, and all ids that there were: no other tool gets one, also
@@ -159,11 +155,8 @@ class ToolLookup(Generic[AnyTool]):
     def matching(self, pattern: str) -> tuple[AnyTool, ...]:
         """Return the tools that *pattern* means, in their order.
 
-        An id means its one tool, whatever other tools are called.
-
-        Args:
-            pattern: A tool id, `source::name`, a raw name, or a glob over any of these;
-                `source::*` means all tools of a source.
+        It is a tool id, `source::name`, a raw name, or a glob over any of these, such as
+        `source::*`. An id means its one tool, whatever other tools are called.
         """
         wanted = pattern.strip().casefold()
         if wanted in self._by_id:
@@ -248,13 +241,7 @@ def append_suffix(name: str, suffix: str) -> str:
 def tool_id(
     source_id: str, name: str, reserved: Collection[str], *, require_source_prefix: bool
 ) -> str:
-    """Find an id for one tool.
-
-    Args:
-        source_id: Where the tool comes from, as given.
-        name: The tool's name, as given.
-        reserved: Ids that are taken, in any case.
-        require_source_prefix: Whether the id has to name the source.
+    """Find an id for one tool, of a source and a name as given, that is not *reserved* in any case.
 
     Returns:
         The first free of: the name, the source and the name, that with a hash, that with a number.
@@ -269,15 +256,10 @@ def assign_ids(
 ) -> tuple[tuple[Tool, ...], tuple[Diagnostic, ...]]:
     """Assign an id to every tool of a catalogue.
 
-    A tool keeps the id that it had. Of the others, one whose normalised name nobody else has is
-    called so; where several tools share one, each is called by its source and name, with a
-    diagnostic. See `tool_id` for what follows when these are taken, too, or nothing of them can be
-    kept.
-
-    Args:
-        tools: All tools of the catalogue; ids that they carry are not looked at.
-        reserved: Ids that no tool may get, in any case.
-        earlier: Tools with the ids that they had before.
+    A tool keeps the id that it had among the *earlier* ones. Of the others, one whose normalised
+    name nobody else has is called so; where several tools share one, each is called by its source
+    and name, with a diagnostic. See `tool_id` for what follows when these are taken, too, or
+    nothing of them can be kept. No tool gets an id that is *reserved*, in any case.
 
     Returns:
         The tools sorted by id, and what was noticed. Neither depends on the order of *tools*.
@@ -418,14 +400,7 @@ _MAX_SUGGESTED = 50
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """What an author says about two tools.
-
-    Attributes:
-        kind: `related`, or `nextStep` for a tool that one would call afterwards.
-        source: Id of the tool that it is said of.
-        target: Id of the other tool.
-        place: `file:line` of the rule.
-    """
+    """What an author says about two tools: *target* is related, or one would call it afterwards."""
 
     kind: Literal["related", "nextStep"]
     source: str

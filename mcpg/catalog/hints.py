@@ -222,10 +222,7 @@ _LAYOUT = "write `tools:`, then tool ids below it, then hints below each"
 
 
 def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[Diagnostic, ...]]:
-    """Read the rules of a hints file, YAML or JSON.
-
-    Returns:
-        The rules in the file's order, and a diagnostic for every member that says nothing.
+    """Read the rules of a hints file, YAML or JSON, and report each member that says nothing.
 
     Raises:
         SourceError: The file is broken, uses YAML that is refused, or has no mapping `tools`.

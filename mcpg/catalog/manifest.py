@@ -257,8 +257,7 @@ def read_manifest(
         is_response: Whether the manifest is the response of a server, not the operator's.
 
     Raises:
-        SourceError: The text is no JSON or holds no list of tools, or the server answered with an
-            error.
+        SourceError: It is no JSON, holds no list of tools, or the server answered with an error.
     """
     noticed: list[Diagnostic] = []
     options = _ReadingOptions(default_source, source_id, trust_hints, is_response)
@@ -279,10 +278,7 @@ def read_manifest(
 def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[JsonValue]:
     """Parse JSON documents and make all text in them whole.
 
-    Args:
-        text: The documents.
-        place: Their file, for messages.
-        noticed: Gets a diagnostic for keys that are repeated, and one for text that was not whole.
+    *noticed* gets a diagnostic for keys that are repeated, and one for text that was not whole.
 
     Raises:
         SourceError: The text is no JSON.

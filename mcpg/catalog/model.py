@@ -100,8 +100,6 @@ class Tool:
         id: Unique in its catalogue, stable, safe as a file name; "" until a catalogue assigns it.
         source_id: The server it comes from, as given.
         name: The name that its server knows it by, as given.
-        input_schema: JSON Schema of the arguments, always an object.
-        annotations: MCP annotations as given, custom keys included.
         place: The file (and member) it was read from, for messages; not part of its identity.
         listed: Other members of its entry in the list of a running server, such as `icons`, as
             given, and the `icons` of a manifest; neither kept in documents nor part of its
@@ -269,16 +267,12 @@ class _SchemaPart:
 def walk_parameters(
     schema: JsonObject, *, max_depth: int = 6, max_parameters: int = 400
 ) -> tuple[Parameter, ...]:
-    """List the parameters of a schema, outer ones first, each level in the schema's order.
+    """List up to *max_parameters* of a schema, outer ones first, each level in the schema's order.
 
     Properties are found through local `$ref`, `allOf`, `anyOf`, `oneOf`, array items and
-    `additionalProperties`. Whatever is not a schema is passed over. When `MAX_TEXT` is reached,
-    descriptions and values are cut, and parameters whose paths do not fit are left out.
-
-    Args:
-        schema: JSON Schema of an object.
-        max_depth: How many levels of properties are listed, at least 1.
-        max_parameters: How many parameters are listed at most.
+    `additionalProperties`, on *max_depth* levels. Whatever is not a schema is passed over. When
+    `MAX_TEXT` is reached, descriptions and values are cut, and parameters whose paths do not fit
+    are left out.
     """
     simple = _simple_parameters(schema, max_parameters)
     if simple is None:

@@ -291,10 +291,7 @@ class _Comparison:
         fault: _Effect,
         path: str,
     ) -> Iterator[Change]:
-        """Describe the *branches* at *places*, which none of the *others* is sure to hold.
-
-        Those that one of them may hold are undecided.
-        """
+        """Describe the *branches* at *places*, which none of the *others* is sure to hold."""
         unsure = [at for at in places if any(fault not in one for one in effects[at])]
         sure = [branches[at] for at in places if at not in unsure]
         is_loss = fault is _Effect.NARROWER

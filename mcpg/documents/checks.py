@@ -137,12 +137,7 @@ _COMPARED = 100
 
 
 def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagnostic]:
-    """Report what the author of *front* can hardly have meant, with the line of each.
-
-    Args:
-        front: The front matter.
-        lines: Where its values stand.
-    """
+    """Report what the author of *front* can hardly have meant, with the line of each."""
     own = (str(path[1]).rstrip(":") for path, _ in _namespaces(front))
     prefixes = dict.fromkeys(sorted({*PREFIXES, *own}))
     parts = (
@@ -294,11 +289,7 @@ def _find_name_fault(
 ) -> tuple[str, str] | None:
     """Return code and words of what is wrong with *name*, `None` for nothing.
 
-    Args:
-        name: An IRI, a name with a prefix, or something else.
-        prefixes: Those that stand for a namespace, in order.
-        left: Yields once for each comparison with them that may still be made.
-        needs_prefix: Whether it is to be an IRI or a name with a prefix.
+    The *prefixes* are in order; *left* yields once for each comparison with them that may be made.
     """
     prefix, colon, rest = name.partition(":")
     is_known = colon and prefix in prefixes and not rest.startswith("//")

@@ -89,9 +89,7 @@ def _is_host(text: str) -> bool:
 def resolves(name: str, prefixes: Mapping[str, str]) -> bool:
     """Return whether *name* stands for an IRI in `rdf_types` and `rdf_properties`.
 
-    Args:
-        name: A name with a prefix, or an IRI.
-        prefixes: The namespace of each prefix in lower case.
+    It has a prefix, of those whose namespaces *prefixes* has by lower case, or is an IRI.
     """
     prefix, colon, local = name.strip().partition(":")
     if not (prefix and colon and local):
@@ -218,11 +216,7 @@ def portable_values(values: JsonObject) -> tuple[JsonObject, list[PortableChange
 
 
 class _FrontMatterMender:
-    """Front matter that is being mended.
-
-    Attributes:
-        changes: What is written otherwise.
-    """
+    """Front matter that is being mended, and what of it is written otherwise."""
 
     def __init__(self, values: JsonObject) -> None:
         self.changes: list[PortableChange] = []
@@ -449,10 +443,9 @@ _ENTITIES, _RULES = "graph_entities", "graph_edges"
 
 
 class NamedNode(NamedTuple):
-    """A node that front matter names.
+    """A node that front matter names by its address or label.
 
     Attributes:
-        name: Its address or label.
         path: Keys and positions that lead to it.
         is_concept: Whether it is a group or a topic.
         is_target: Whether it is an end of a relation.
@@ -492,9 +485,8 @@ def distinct_ids(
 ) -> Mapping[str, str]:
     """Return an absolute identifier for each name that is not a node of its own elsewhere.
 
-    Args:
-        names: Names of nodes, and whether each is that of a concept.
-        fixed: Names that stay as they are: addresses of documents, targets that nobody bears.
+    With each of *names* it is said whether it is that of a concept. Those that are *fixed* stay as
+    they are: addresses of documents, targets that nobody bears.
     """
     found, holders = _group_nodes(names)
     for name in fixed:
@@ -507,11 +499,7 @@ def distinct_ids(
 
 
 def shared_nodes(names: Iterable[tuple[str, bool]]) -> Iterator[Sequence[str]]:
-    """Return the names that are one node elsewhere, though they are several in mcpg's graph.
-
-    Args:
-        names: Names of nodes, and whether each is that of a concept.
-    """
+    """Return the names that are one node elsewhere, though they are several in mcpg's graph."""
     _, holders = _group_nodes(names)
     for _, held in sorted(holders.items()):
         own = {one if is_uri(one) else label_iri(one): one for one in sorted(held)}

@@ -121,13 +121,9 @@ def is_date(text: str) -> bool:
 
 
 def is_of_datatype(text: str, datatype: str) -> bool:
-    """Return whether *text* is a value of a datatype of XML Schema; of any other, `True`.
+    """Return whether *text* is a value of a datatype of XML Schema; of any other IRI, `True`.
 
     Source: "W3C XML Schema Definition Language (XSD) 1.1 Part 2: Datatypes", 2012.
-
-    Args:
-        text: The lexical form.
-        datatype: IRI of the datatype.
     """
     name = datatype.removeprefix(XSD)
     text = text.strip()
@@ -221,15 +217,7 @@ class StatedEdge:
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One value of an RDF property of the document.
-
-    Attributes:
-        predicate: A name with a prefix, or an IRI.
-        value: Text of the value, or an IRI.
-        is_iri: Whether *value* is an IRI.
-        datatype: Datatype of a literal, or "" for a text.
-        language: Language of a literal, or "".
-    """
+    """One value of an RDF property: a text, perhaps of a datatype or a language, or an IRI."""
 
     predicate: str
     value: str
@@ -243,9 +231,7 @@ class FrontMatterFacts:
     """Everything that a front matter states beyond the tool and its links.
 
     Attributes:
-        about: What the document is about.
         mentions: Things that it mentions: entity hints, then graph entities.
-        authors: Who wrote it.
         statements: Edges written out.
         prefixes: Prefixes for names in this document, with their IRIs.
         types: Further RDF types of the document.
@@ -270,12 +256,7 @@ class FrontMatterFacts:
 
 
 class FrontMatterError(NamedTuple):
-    """An item that cannot be used.
-
-    Attributes:
-        path: Keys and positions that lead to it.
-        message: What is wrong with it.
-    """
+    """An item that cannot be used: the keys and positions that lead to it, and what is wrong."""
 
     path: Path
     message: str
@@ -292,11 +273,7 @@ def parse_facts(front: JsonObject) -> FrontMatterFacts:
 
 
 def read_facts(front: JsonObject) -> tuple[FrontMatterFacts, list[FrontMatterError]]:
-    """Read what *front* states, and tell of items that cannot be used.
-
-    Args:
-        front: Front matter, or the part of it that `ToolDocument.further` keeps.
-    """
+    """Read what *front*, or a part of it, states, and tell of items that cannot be used."""
     found: list[FrontMatterError] = []
     if _KEYS.isdisjoint(front):
         return FrontMatterFacts(), found

@@ -49,12 +49,7 @@ class FrontMatter:
 
 
 def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) -> FrontMatter:
-    """Cut a document with LF line ends into front matter and Markdown.
-
-    Args:
-        content: The whole text.
-        place: Name of the document, for messages.
-        limit: Longest front matter that is read, in characters.
+    """Cut a document with LF line ends into front matter of up to *limit* characters and Markdown.
 
     Raises:
         DocumentError: The front matter does not end, is too long, or is no YAML mapping.
@@ -84,8 +79,7 @@ def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) 
 def front_matter_text(content: str) -> str | None:
     """Return the YAML between the fences of a document with LF line ends, read or not.
 
-    Returns:
-        The text; "" without fences, `None` where the second is missing.
+    It is "" without fences, and `None` where the second is missing.
     """
     opening = _FENCE.match(content)
     if opening is None:
@@ -241,9 +235,7 @@ def flow(value: JsonValue) -> str:
 def dump_indented(value: JsonValue, margin: str = "\n") -> str:
     """Write a JSON value as `json.dumps` with an indent of 2 does, in a third of the time.
 
-    Args:
-        value: The value.
-        margin: What goes before each of its lines but the first.
+    The *margin* goes before each of its lines but the first.
     """
     inner = f"{margin}  "
     if isinstance(value, dict) and value:

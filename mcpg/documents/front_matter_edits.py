@@ -37,13 +37,9 @@ _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
 
 
 class _Block(NamedTuple):
-    """A key of front matter as it stands.
+    """A key of front matter as it stands, with the comments and blank lines above it.
 
-    Attributes:
-        key: The key, "" for what stands below the last one.
-        above: Comments above it, with blank lines.
-        lines: Its lines.
-        value: Its value.
+    The key is "" for what stands below the last one.
     """
 
     key: str
@@ -53,16 +49,11 @@ class _Block(NamedTuple):
 
 
 def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
-    """Return front matter of *values*, whose lines are those of *texts* where these hold them.
+    """Return front matter of *values*, in this order, with lines of *texts* where these hold them.
 
-    All comments of *texts* stay: those of other keys stand where these were.
-
-    Args:
-        values: The values, in the order in which they are to stand.
-        texts: Front matter that authors wrote, which can be read.
-
-    Returns:
-        The lines; "" where they would be those that `member` writes.
+    The texts are front matter that authors wrote and that can be read. All their comments stay:
+    those of other keys stand where these were. The result is "" where the lines would be those that
+    `member` writes.
     """
     texts, canonical = list(texts), _canonical(values)
     blocks = [block for text in texts for block in _blocks(text)]
@@ -89,9 +80,7 @@ def write_authored_lines(values: JsonObject, written: str) -> str:
 def values_as_written(values: JsonObject, written: str) -> JsonObject:
     """Return *values* with numbers as their author wrote them, such as `1.10`.
 
-    Args:
-        values: The values.
-        written: What `written_lines` returned for them, perhaps for others meanwhile.
+    *written* is what `written_lines` returned for them, perhaps for others meanwhile.
     """
     if not written or _NUMBER.search(written) is None:
         return values
@@ -191,13 +180,7 @@ _HERE = "\x00"
 
 
 class _ReplacedRun(NamedTuple):
-    """Lines of a rewritten text that are not its author's.
-
-    Attributes:
-        first: Number of the first, counted from 1.
-        size: How many there are.
-        authored: The author's lines instead.
-    """
+    """Lines of a rewritten text: number of the first, from 1, how many, the author's instead."""
 
     first: int
     size: int
@@ -205,13 +188,7 @@ class _ReplacedRun(NamedTuple):
 
 
 class _Edit(NamedTuple):
-    """A stretch of front matter that is replaced.
-
-    Attributes:
-        start: Where it begins, in characters.
-        end: Where it ends.
-        text: What stands there instead.
-    """
+    """A stretch of front matter, in characters, and what stands there instead."""
 
     start: int
     end: int
@@ -219,14 +196,11 @@ class _Edit(NamedTuple):
 
 
 def rewritten_text(content: str, values: JsonObject) -> str:
-    """Return the document *content* with other *values* in its front matter.
+    """Return the document *content*, which can be read, with other *values* in its front matter.
 
     Lines whose values stay are kept as they are, with their comments; blank lines above the front
-    matter are dropped. `authored_text` returns *content* again.
-
-    Args:
-        content: A document that can be read, with LF line ends.
-        values: All values of the front matter; a key may be added, but not left out.
+    matter are dropped. `authored_text` returns *content* again. A key may be added, but not left
+    out.
 
     Raises:
         DocumentError: The front matter would be too long.

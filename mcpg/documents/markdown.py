@@ -48,13 +48,7 @@ _MOST_REMEMBERED, _LONGEST_REMEMBERED = 4_096, 1_024
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A link in the text.
-
-    Attributes:
-        target: What it leads to, as written.
-        label: The text that is shown, "" for none.
-        is_wiki: Whether it is written `[[target|label]]`.
-    """
+    """A link in the text: its target as written, and the text that is shown, "" for none."""
 
     target: str
     label: str
@@ -69,14 +63,7 @@ class Reference:
 
 @dataclass(slots=True)
 class Prose:
-    """What a body holds, in order.
-
-    Attributes:
-        headings: Texts of its headings.
-        texts: Texts of its paragraphs, items, table cells and code, none blank.
-        schemas: JSON Schemas that stand in fences.
-        references: Links to other places.
-    """
+    """What a body holds, in order; texts are those of paragraphs, items, table cells and code."""
 
     headings: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -321,12 +308,7 @@ _WIKI_LINK = re.compile(r"\[\[([^\[\]\n|\\]+)((?:\\?\|[^\[\]\n]*)?)\]\]")
 
 
 def retarget(body: str, targets: Mapping[Reference, str]) -> str:
-    """Return *body* with other targets for links.
-
-    Args:
-        body: A person's Markdown.
-        targets: The new target of each link that changes, the link as `read_markdown` gives it.
-    """
+    """Return *body* with other targets for links, each as `read_markdown` gives it."""
     addresses = {link.target: new for link, new in targets.items() if not link.is_wiki}
     wiki = {link.target: new for link, new in targets.items() if link.is_wiki}
 
@@ -373,13 +355,7 @@ _SCHEMA = re.compile(r'"(?:properties|\$schema|required)"\s*:|"type"\s*:\s*"obje
 
 @dataclass(frozen=True, slots=True)
 class _MarkdownLine:
-    """A line of Markdown.
-
-    Attributes:
-        text: The line.
-        fence: The fence in which it stands, "" outside of one.
-        is_mark: Whether it opens or closes a fence.
-    """
+    """A line of Markdown, the fence in which it stands, "" outside, and whether it is its mark."""
 
     text: str
     fence: str
@@ -391,11 +367,8 @@ def check_page(
 ) -> Iterator[Diagnostic]:
     """Report what the author of *markdown* can hardly have meant, with the line of each.
 
-    Args:
-        markdown: The text after the front matter, with LF line ends.
-        first_line: Number of the document's line on which it begins.
-        place: Name of the document.
-        is_prose: Whether all of it is prose, also what is headed like a generated section.
+    It begins on the *first_line* of the document at *place*; if all of it *is_prose*, that holds
+    for what is headed like a generated section as well.
     """
     lines: list[_MarkdownLine] = []
     fence = ""

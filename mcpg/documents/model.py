@@ -28,11 +28,9 @@ class Link:
     """An edge as a document writes it: to the URI of another document.
 
     Attributes:
-        kind: What the edge says.
         target: Canonical URI of the other document, which may be absent.
         weight: Strength in (0, 1]; 1 for what an author wrote.
         reason: Why, for people; "" when the document does not say.
-        origin: Where it comes from.
         fields: The output fields of the tool that fill arguments of the other one.
         coverage: How much of what the other takes these are; `None` when nobody says.
     """
@@ -53,7 +51,6 @@ class ToolDocument:
     A page, which is of no tool, is one as well: its `tool` holds title, description and hints.
 
     Attributes:
-        tool: The tool.
         path: Relative path of the document in a folder or bundle.
         uri: Canonical URI of the document.
         groups: Group ids that the tool belongs to.
@@ -63,7 +60,6 @@ class ToolDocument:
             relations are inferred when a bundle is made.
         further: Front-matter keys that say nothing of the tool itself, as their author wrote them;
             `mcpg.documents.facts` reads what they state. Shared, not copied: read-only.
-        is_page: Whether the document is of no tool.
         written: The YAML of *further* as its author wrote it, with the comments of all front
             matter; "" where it says nothing beyond *further*. See
             `mcpg.documents.front_matter_edits`.
@@ -106,14 +102,7 @@ _TIERS = {"cost-tier": "cost_tier", "latency-tier": "latency_tier"}
 
 @dataclass(frozen=True, slots=True)
 class TagFacts:
-    """What the tags of a document say.
-
-    Attributes:
-        generated: Whether the tags are those of a generated document, and so complete.
-        source_id: The server, or "".
-        kind: How the server is reached, or "".
-        hints: The author's hints; tags without a known prefix are the tool's own tags.
-    """
+    """What the tags of a document say; generated ones are complete, others the tool's own tags."""
 
     generated: bool
     source_id: str
@@ -207,12 +196,7 @@ _PREFIXES = {_SOURCE, _KIND, _ARGUMENT, _ENABLED, *_LISTS, *_FLAGS, *_TIERS}
 
 
 class LineNumbers:
-    """Names the place of each value of a front matter for messages.
-
-    Attributes:
-        text: The YAML.
-        place: The document.
-    """
+    """Names the place of each value of a front matter for messages."""
 
     def __init__(self, text: str, place: str, first_line: int) -> None:
         """Take the YAML that begins on the *first_line* of the document at *place*."""
@@ -242,15 +226,9 @@ def document_for(
 ) -> ToolDocument:
     """Make the document of *tool*, with a link for every edge.
 
-    A tool without any relation states none, as in the .NET gateway's layout.
-
-    Args:
-        tool: The tool.
-        relations: What the graph says about it.
-        addresses: Path and URI of every tool, by id, as `uris_for` gives them.
-
-    Raises:
-        KeyError: The tool, or one that an edge reaches, has no address.
+    A tool without any relation states none, as in the .NET gateway's layout. The *addresses* are
+    those of `uris_for`; without one of the tool, or of one that an edge reaches, `KeyError` is
+    raised.
     """
     path, uri = addresses[tool.id]
     edges = (*relations.related, *relations.next_steps)

@@ -44,8 +44,6 @@ class Page:
         title: Text of the title line, which is no part of the body; "" without one.
         identity: Labelled values of the section *Tool Identity*.
         contract: Labelled values of the section *Execution Contract*, some of several lines.
-        input_schema: The object in *Input Schema*, or `None`.
-        output_schema: The object in *Output Schema*, or `None`.
         body: A person's prose, in order.
         diagnostics: What could not be read.
     """
@@ -62,13 +60,7 @@ class Page:
 
 @dataclass(slots=True)
 class _PageSection:
-    """A run of lines under one heading that matters.
-
-    Attributes:
-        name: Heading of a generated section in lower case, or "" for prose.
-        line: Number of the document's line on which the piece begins.
-        lines: The lines, that heading included.
-    """
+    """Lines from one heading that matters up to the next; `name` is "" for prose."""
 
     name: str
     line: int
@@ -117,14 +109,7 @@ def read_page(
 def _cut(
     markdown: str, first_line: int, page: Page, generated: Collection[str]
 ) -> list[_PageSection]:
-    """Cut *markdown* into pieces; note the title line, which is in none of them.
-
-    Args:
-        markdown: The text.
-        first_line: Number of the document's line on which it begins.
-        page: Takes the title line.
-        generated: Headings of generated sections, in lower case.
-    """
+    """Cut *markdown* into pieces; note the title line, which is in none of them, in *page*."""
     pieces = [_PageSection("", first_line, [])]
     taken: set[str] = set()
     fence = ""
@@ -295,12 +280,8 @@ def parse_row(fault: InputError) -> int:
 def json_object(text: str, place: str) -> JsonObject:
     """Read *text* as one JSON object, with whole characters only.
 
-    Args:
-        text: What stands in a fence.
-        place: Name of the document, for messages.
-
     Raises:
-        InputError: It is anything else.
+        InputError: It is anything else; its place begins with *place*.
     """
     value, *more = parse_json_documents(text, place)
     if has_surrogate_escapes(text):
@@ -425,13 +406,8 @@ def differing_labels(
 ) -> Iterator[tuple[str, str, bool]]:
     """Return the labels of a contract whose values are not those of *tool*.
 
-    Args:
-        values: The execution contract.
-        tool: The tool that was read.
-        tags: The hints that the tags state, if these count instead of the contract.
-
-    Returns:
-        Each label, what states its value, and whether the contract has a hint that is not there.
+    The *tags* are the hints that the tags state, if these count instead of the contract. With each
+    label comes what states its value, and whether the contract has a hint that is not there.
     """
     contract = {ENABLED_LABEL: "True"} | _labels_above_examples(values)
     hints = (tool.hints, tags or tool.hints)
@@ -527,12 +503,8 @@ def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
 def read_description(values: Iterable[str], flat: str) -> str:
     """Find the lines of a description whose breaks the front matter has turned into spaces.
 
-    Args:
-        values: The execution contract, where the .NET gateway keeps the breaks.
-        flat: The description as the front matter gives it.
-
-    Returns:
-        The description with its breaks, or *flat* when the contract does not have it.
+    It is *flat* as the front matter gives it, or where the contract, in which the .NET gateway
+    keeps the breaks, does not have it.
     """
     found = next((one for one in values if one.startswith(f"{DESCRIPTION_LABEL}:")), "")
     text = found.partition(":")[2].strip()

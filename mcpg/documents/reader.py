@@ -284,15 +284,11 @@ class _SplitDocument:
     """A document cut into the parts from which facts are taken.
 
     Attributes:
-        front: The front matter.
-        lines: Where its values stand.
-        page: The Markdown.
-        tag_facts: What the tags say.
+        lines: Where the values of the front matter stand.
         identity: The labels of the section *Tool Identity*.
         contract: The labels of the section *Execution Contract*.
         markdown: The text after the front matter.
         first_line: Number of the document's line on which that begins.
-        is_prose: Whether all of it is prose.
         written: The YAML of the front matter, "" where this package may have written it.
     """
 
@@ -313,22 +309,19 @@ def parse_document(
 ) -> tuple[ToolDocument, tuple[Diagnostic, ...]]:
     """Read a document that this package, the .NET gateway or a person has written.
 
-    Each fact is taken from the first that states it: the `mcpg` key of the front matter, its
-    other keys, the tags, the generated sections. Lists of hints are joined from all but the
-    `mcpg` key, which replaces them. Its description is passed over when the `description` beside
-    it was edited since.
+    Each fact is taken from the first that states it: the `mcpg` key of the front matter, its other
+    keys, the tags, the generated sections. Lists of hints are joined from all but the `mcpg` key,
+    which replaces them. Its description is passed over when the `description` beside it was edited
+    since.
 
-    Targets of links that are no absolute URI (a tool id, `source::name`, a path, a title) stand
-    in `Link.target` as given; whoever knows the other documents resolves them.
+    Targets of links that are no absolute URI (a tool id, `source::name`, a path, a title) stand in
+    `Link.target` as given; whoever knows the other documents resolves them.
 
     Args:
         source: The text and where it stands.
         source_id: The server of a document that names none; without it, the document's folder
             (`.../{source}/{name}.md`), else `DEFAULT_SOURCE`.
         is_checked: Whether to report also what can be read, but is hardly what its author meant.
-
-    Returns:
-        The document, and diagnostics.
 
     Raises:
         DocumentError: There is no tool to be had: the text is empty, its front matter is
@@ -368,11 +361,7 @@ def parse_document(
 
 
 def check_document(source: SourceDocument) -> list[Diagnostic]:
-    """Report what can be read in a document, but is hardly what its author meant.
-
-    Raises:
-        DocumentError: See `parse_document`.
-    """
+    """Report what can be read in a document, but is hardly what its author meant."""
     place = source.place or source.path
     text = _cut(source, place)
     tool, _ = _with_extras(_tool(text, source.path, None, place), _extras(text, []), text)
@@ -415,11 +404,7 @@ def _without_effect(text: _SplitDocument, tool: Tool) -> Iterator[tuple[str, Dia
 
 
 def tool_without_extras(source: SourceDocument) -> Tool:
-    """Read the tool of a document from everything but the `mcpg` key, as `parse_document` does.
-
-    Raises:
-        DocumentError: See `parse_document`.
-    """
+    """Read the tool of a document from everything but the `mcpg` key, as `parse_document` does."""
     place = source.place or source.path
     return _tool(_cut(source, place), source.path, None, place)
 
@@ -428,12 +413,8 @@ def tool_as_shown(tool: Tool, title: str, description: str) -> Tool:
     """Return what `tool_without_extras` reads from the generated text of *tool*, schemas aside.
 
     The text need not be there: each label of the generated sections stands on one line, and no
-    value can be mistaken for another label.
-
-    Args:
-        tool: The tool.
-        title: Its title in the front matter.
-        description: Its description there; must not be blank.
+    value can be mistaken for another label. Title and description, which must not be blank, are
+    those of the front matter.
     """
     name = one_line(tool.name) or parse_stem(UNNAMED)
     display = one_line(tool.display_name)

@@ -135,9 +135,7 @@ def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -
 def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDraft:
     """Write the parts of *document* that its groups and links have no part in.
 
-    Args:
-        document: The document.
-        cut: How many characters of the description the front matter holds, `None` for all.
+    Its front matter holds *cut* characters of the description, or all.
 
     Raises:
         DocumentError: Values of the tool nest too deeply.
@@ -263,12 +261,7 @@ def with_compact_schemas(text: str, tool: Tool, *, is_fresh: bool = False) -> st
     """Return the generated document *text* of *tool* with each schema on one line, as in a bundle.
 
     Other readers make a searchable part of each line. A schema that is not as `write_document`
-    writes it, and the text of an author, stay as they are.
-
-    Args:
-        text: The document.
-        tool: What it says.
-        is_fresh: Whether *text* is what `write_document` returned.
+    writes it, and the text of an author, stay as they are. A text is fresh from `write_document`.
     """
     return _with_schemas(text, tool, dump_indented, compact, is_fresh=is_fresh)
 
