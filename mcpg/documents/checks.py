@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, read_texts
@@ -35,8 +36,6 @@ from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import edit_distance, likeliest
 
 Found: TypeAlias = Iterator[tuple[str, str, Path]]
-# What is suggested in place of a name among known ones; of so many names as bounds the work.
-_Suggestions: TypeAlias = dict[tuple[str, Sequence[str]], str]
 
 _TEXT_KEYS = (
     *("title", "displayName", "display_name", "name", "toolName", "tool_name"),
@@ -86,6 +85,7 @@ _SUGGESTED = tuple(dict.fromkeys(key for key in _KNOWN if key == key.lower()))
 
 _IDS = ("targetId", "target_id", "objectId", "object_id")
 _TARGETS = ("target", "object", "id", *_IDS, "value", "sameAs", "same_as", "name", "label")
+_SAME_AS = ("sameAs", "same_as")
 _SUBJECT_IDS = ("subjectId", "subject_id")
 _MEMBERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(
@@ -236,52 +236,40 @@ def _tags(front: JsonObject) -> Found:
             known = possible_values(tag)
             if known:
                 advice = suggestion(tag.partition(":")[2], known) or f"; write {', '.join(known)}"
-                yield (
-                    Code.VALUE_INVALID,
-                    f"the tag {quote_cut(tag)} has an unknown value{advice}",
-                    path,
-                )
+                message = f"the tag {quote_cut(tag)} has an unknown value{advice}"
+                yield Code.VALUE_INVALID, message, path
 
 
 def _members(front: JsonObject) -> Found:
     """Report members of items that nobody reads, where they are like ones that are read."""
-    near: _Suggestions = {}
+    near: dict[tuple[str, Sequence[str]], str] = {}  # of so many as bounds the work
+    for item, known, path, is_lost in _mappings_in(front):
+        for member in item if isinstance(item, dict) else ():
+            if member in known:
+                continue
+            advice = near.get((member, known))
+            if advice is None and len(near) < _COMPARED:
+                advice = near[member, known] = suggestion(member, known)
+            if advice or advice is None or is_lost:
+                ignored = advice or (" and is ignored" if is_lost else "")
+                where = format_path(path)
+                message = f"the member {quote_cut(member)} of {where} is unknown{ignored}"
+                yield Code.KEY_UNKNOWN, message, (*path, member)
+
+
+def _mappings_in(front: JsonObject) -> Iterator[tuple[JsonValue, Sequence[str], Path, bool]]:
+    """Return items, the members that each takes, its path, and whether others are ignored."""
     for path, item in iter_items(front, _MEMBERS):
-        if isinstance(item, dict):
-            known, is_lost = _MEMBERS[str(path[0])], path[0] in _LINK_KEYS
-            yield from _unknown_members(item, known, path, near, is_lost=is_lost)
+        yield item, _MEMBERS[str(path[0])], path, path[0] in _LINK_KEYS
     for path, item in iter_items(front, _EXAMPLE_KEYS):
-        if isinstance(item, dict):
-            yield from _unknown_members(item, _EXAMPLE_MEMBERS, path, near, is_lost=True)
-    for key, known in (("hints", _HINTS), (EXTRAS_KEY, _EXTRAS)):
-        held = front.get(key)
-        if isinstance(held, dict):
-            yield from _unknown_members(held, known, (key,), near, is_lost=key == EXTRAS_KEY)
-    yield from _members_of_values(front, near)
-
-
-def _members_of_values(front: JsonObject, near: _Suggestions) -> Found:
+        yield item, _EXAMPLE_MEMBERS, path, True
+    yield front.get("hints"), _HINTS, ("hints",), False
+    yield front.get(EXTRAS_KEY), _EXTRAS, (EXTRAS_KEY,), True
     for path, _, held in _values(front):
-        if isinstance(held, dict):
-            yield from _unknown_members(held, _VALUE_MEMBERS, path, near, is_lost=False)
+        yield held, _VALUE_MEMBERS, path, False
     for path, item in iter_items(front, _PROPERTY_KEYS):
         if isinstance(item, dict) and "predicate" not in item and is_misspelt_triple(item):
-            yield from _unknown_members(item, _VALUE_MEMBERS, path, near, is_lost=True)
-
-
-def _unknown_members(
-    item: JsonObject, known: Sequence[str], path: Path, near: _Suggestions, *, is_lost: bool
-) -> Found:
-    for member in item:
-        if member in known:
-            continue
-        advice = near.get((member, known))
-        if advice is None and len(near) < _COMPARED:
-            advice = near[member, known] = suggestion(member, known)
-        if advice or advice is None or is_lost:
-            ignored = advice or (" and is ignored" if is_lost else "")
-            message = f"the member {quote_cut(member)} of {format_path(path)} is unknown{ignored}"
-            yield Code.KEY_UNKNOWN, message, (*path, member)
+            yield item, _VALUE_MEMBERS, path, True
 
 
 def _find_name_fault(
@@ -317,7 +305,8 @@ def _find_name_fault(
 def _names(front: JsonObject, prefixes: Collection[str]) -> Found:
     """Report names that stand for no IRI though they should."""
     left = iter(range(_COMPARED))
-    for name, path, needs_prefix in _names_in(front):
+    declared = ((name, path, False) for path, name in _namespaces(front) if _PREFIXED.match(name))
+    for name, path, needs_prefix in chain(_names_in(front), declared):
         fault = _find_name_fault(name, prefixes, left, needs_prefix=needs_prefix)
         if fault is not None:
             yield fault[0], f"{format_path(path[:2])}: {fault[1]}", path
@@ -333,28 +322,21 @@ def _names_in(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
         yield from _iter_texts(held, path, {"id": True, "datatype": True, "type": True})
     for path, item in iter_items(front, (*_THING_KEYS, *_LINK_KEYS, *_GROUP_KEYS)):
         yield from _iter_texts(item, path, {"id": False, "type": False})
-    yield from _names_of_things(front)
+    for path, item in iter_items(front, _THING_KEYS):
+        if isinstance(item, str) and "://" in item:
+            yield item.strip(), path, False
+        same = {key: item.get(key) for key in _SAME_AS} if isinstance(item, dict) else {}
+        yield from (
+            (text, (*path, at[0]), True)
+            for at, one in iter_items(same, _SAME_AS)
+            if (text := one.strip() if isinstance(one, str) else "")
+        )
     for path, item in iter_items(front, _EDGE_KEYS):
         ends = ("subject", "object", "target")
         yield from _iter_texts(item, path, dict.fromkeys(ends, False))
         stated = item.get("predicate") if isinstance(item, dict) else None
         if isinstance(stated, str) and ":" in stated:
             yield stated.strip(), (*path, "predicate"), True
-    for path, address in _namespaces(front):
-        if _PREFIXED.match(address):
-            yield address, path, False
-
-
-def _names_of_things(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
-    for path, item in iter_items(front, _THING_KEYS):
-        if isinstance(item, str) and "://" in item:
-            yield item.strip(), path, False
-        elif isinstance(item, dict):
-            for member in ("sameAs", "same_as"):
-                held = item.get(member)
-                for one in held if isinstance(held, list) else [held]:
-                    if isinstance(one, str) and one.strip():
-                        yield one.strip(), (*path, member), True
 
 
 def _iter_texts(
@@ -456,24 +438,17 @@ def _vocabulary(front: JsonObject) -> Found:
         for path, value in iter_items(front, keys):
             if isinstance(value, str) and _is_odd(value, known):
                 others = f"; write {', '.join(known)}" if known is _SOURCE_KINDS else ""
-                advice = suggestion(value, known) or others
-                if advice:
-                    yield (
-                        Code.VALUE_INVALID,
-                        f"`{path[0]}` {quote_cut(value)} is unknown{advice}",
-                        path,
-                    )
+                if advice := suggestion(value, known) or others:
+                    message = f"`{path[0]}` {quote_cut(value)} is unknown{advice}"
+                    yield Code.VALUE_INVALID, message, path
 
 
 def _is_odd(word: str, known: Iterable[str]) -> bool:
-    return _plain(word) not in map(_plain, known)
+    plain, *others = (re.sub(r"[\s_-]", "", text.casefold()) for text in (word, *known))
+    return plain not in others
 
 
 _CLOSED = {
     ("entry_type", "entryType"): _ENTRY_TYPES,
     ("source_kind", "sourceKind"): _SOURCE_KINDS,
 }
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\s_-]", "", text.casefold())
