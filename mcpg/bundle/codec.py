@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NoReturn
 
 from mcpg import __version__
 from mcpg.caching.build_cache import BuildCache, ResultKind
@@ -29,6 +28,7 @@ from mcpg.values import format_count
 
 _REBUILD = "rebuild it with `mcpg bundle`"
 _NOT_A_BUNDLE = "name a file that `mcpg bundle` wrote"
+_CUT_SHORT = ("ends early: the file is truncated", f"copy it again, or {_REBUILD}")
 
 
 def parse_object(data: bytes | str, place: str) -> JsonObject:
@@ -44,7 +44,7 @@ def parse_object(data: bytes | str, place: str) -> JsonObject:
         text = data.decode() if isinstance(data, bytes) else data
     except UnicodeDecodeError as fault:
         if fault.reason == "unexpected end of data":
-            raise _cut_short(place) from fault
+            raise _refuse(place, *_CUT_SHORT) from fault
         line = fault.object.count(b"\n", 0, fault.start) + 1
         found = f"is not UTF-8 text: byte {fault.start} (in line {line}) is broken"
         raise _refuse(place, found) from fault
@@ -65,33 +65,21 @@ def too_big(place: str) -> BundleError:
 
 
 def _parse(text: str, place: str) -> object:
-    def refuse_constant(name: str) -> NoReturn:
-        raise ValueError(name)
-
     try:
-        return json.loads(text, parse_constant=refuse_constant)
+        return json.loads(text, parse_constant=int)  # which refuses NaN and Infinity
     except json.JSONDecodeError as fault:
-        where = f"{place}:{fault.lineno}:{fault.colno}"
-        if _stops_early(fault.doc.rstrip(), fault):
-            raise _cut_short(where) from fault
+        where, whole = f"{place}:{fault.lineno}:{fault.colno}", fault.doc.rstrip()
+        # A text that was cut off is told from one that never was JSON.
+        in_last_token = fault.pos >= len(whole) - len("false") and not whole.endswith("}")
+        is_open = fault.pos >= len(whole) or fault.msg.startswith("Unterminated string")
+        if whole.lstrip().startswith("{") and (in_last_token or is_open):
+            raise _refuse(where, *_CUT_SHORT) from fault
         message = f"invalid JSON: {json_reason(fault)[0]}"
         raise _refuse(where, message, _NOT_A_BUNDLE) from fault
     except RecursionError as fault:
         raise _refuse(place, "is nested too deeply") from fault
     except ValueError as fault:
         raise _refuse(place, "invalid JSON: a number is not finite, or too long") from fault
-
-
-def _stops_early(text: str, fault: json.JSONDecodeError) -> bool:
-    """Tell a text that was cut off from one that never was JSON."""
-    if not text.lstrip().startswith("{"):
-        return False
-    in_last_token = fault.pos >= len(text) - len("false") and not text.endswith("}")
-    return in_last_token or fault.pos >= len(text) or fault.msg.startswith("Unterminated string")
-
-
-def _cut_short(where: str) -> BundleError:
-    return _refuse(where, "ends early: the file is truncated", f"copy it again, or {_REBUILD}")
 
 
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -105,7 +93,7 @@ def path_fault(path: str) -> str | None:
     if _CONTROL.search(path):
         return "has a path with a control character"
     if _has_lone_surrogate(path):
-        return _surrogate_fault(path)
+        return _LONE_SURROGATE.format(path)
     segments = path.split("/")
     if ".." in path and any(segment.strip() == ".." for segment in segments):
         return f"has a path that climbs out of its folder: {path!r}"
@@ -153,14 +141,13 @@ def _text_fault(document: SourceDocument) -> str | None:
     if not document.content or document.content.isspace():
         return f"has a blank content: {document.path!r}"
     if any(map(_has_lone_surrogate, (document.content, uri or ""))):
-        return _surrogate_fault(document.path)
+        return _LONE_SURROGATE.format(document.path)
     if uri is not None and not is_absolute(uri):
         return f"has a canonical URI that is not absolute: {uri!r}"
     return None
 
 
-def _surrogate_fault(path: str) -> str:
-    return f"contains a lone surrogate, which is not valid Unicode: {path!r}"
+_LONE_SURROGATE = "contains a lone surrogate, which is not valid Unicode: {!r}"
 
 
 def _has_lone_surrogate(text: str) -> bool:
@@ -354,8 +341,7 @@ class _Digest:
         self._separator = b"["
 
     def add(self, line: bytes) -> None:
-        self._digest.update(self._separator)
-        self._digest.update(line)
+        self._digest.update(self._separator + line)
         self._separator = b","
 
     def name(self) -> str:
@@ -384,28 +370,26 @@ def _check_version(members: JsonObject, place: str) -> None:
         raise _refuse(place, f"is a bundle of version {version}, which was never used")
 
 
-def _read_items(members: JsonObject, place: str) -> list[SourceDocument]:
+def _read_items(members: JsonObject, place: str) -> Iterator[SourceDocument]:
     if "documents" not in members:
         raise _refuse(place, "has no 'documents'")
     documents = members["documents"]
     if not isinstance(documents, list):
         kind = "null" if documents is None else "not an array"
         raise _refuse(place, f"has 'documents' that are {kind}")
-    return [_read_item(item, f"{place}: documents[{at}]") for at, item in enumerate(documents)]
-
-
-def _read_item(item: JsonValue, place: str) -> SourceDocument:
-    if not isinstance(item, dict):
-        raise _refuse(place, "is a document that is not an object")
-    members = {name.lower(): value for name, value in item.items()}
-    texts: list[str | None] = []
-    for name in ("path", "content", "canonicalUri"):
-        value = members.get(name.lower())
-        if not isinstance(value, str | None):
-            raise _refuse(place, f"is a document with a {name!r} that is not a string")
-        texts.append(value)
-    path, content, uri = texts
-    return checked_document(SourceDocument(path or "", content or "", uri, place), place)
+    for at, item in enumerate(documents):
+        where = f"{place}: documents[{at}]"
+        if not isinstance(item, dict):
+            raise _refuse(where, "is a document that is not an object")
+        stated = {name.lower(): value for name, value in item.items()}
+        texts: list[str | None] = []
+        for name in ("path", "content", "canonicalUri"):
+            value = stated.get(name.lower())
+            if not isinstance(value, str | None):
+                raise _refuse(where, f"is a document with a {name!r} that is not a string")
+            texts.append(value)
+        path, content, uri = texts
+        yield checked_document(SourceDocument(path or "", content or "", uri, where), where)
 
 
 Parsed = tuple["ToolDocument", tuple[Diagnostic, ...]]

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -115,16 +116,19 @@ def _make_plan(folder: Path, wanted: Mapping[str, str], sources: frozenset[str])
     known = {path: recorded[old] for old, path in renamed.items()} | recorded
     states = {path: _find_state(folder, path, text, known) for path, text in wanted.items()}
     others = [path for path in recorded if path not in wanted and path not in renamed]
-    left = {path: _find_left_state(folder, path, recorded) for path in others}
+    states |= {path: _find_left_state(folder, path, recorded) for path in others}
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for path, state in sorted(states.items()):
+        found[state].append(path)
     return FolderPlan(
         root=folder,
         documents=wanted,
-        create=_list_paths(states, "create"),
-        update=_list_paths(states, "update"),
-        unchanged=_list_paths(states, "unchanged"),
-        conflicts=_list_paths(states, "conflict"),
-        obsolete=_list_paths(left, "obsolete"),
-        kept=_list_paths(left, "kept"),
+        create=tuple(found["create"]),
+        update=tuple(found["update"]),
+        unchanged=tuple(found["unchanged"]),
+        conflicts=tuple(found["conflict"]),
+        obsolete=tuple(found["obsolete"]),
+        kept=tuple(found["kept"]),
         renamed=tuple(sorted(renamed)),
         sources=sources,
         recorded=recorded,
@@ -147,18 +151,16 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
         OutputError: There are conflicts and *force* is not set, in which case nothing is written;
             or a file cannot be written, or another process writes there for too long.
     """
-    if not force:
-        _refuse_conflicts(plan)
+    _check_conflicts(plan, force=force)
     with locked_folder(plan.root):
         plan = _make_plan(plan.root, plan.documents, plan.sources)
-        if not force:
-            _refuse_conflicts(plan)
+        _check_conflicts(plan, force=force)
         _carry_out(plan, prune=prune)
     return plan
 
 
-def _refuse_conflicts(plan: FolderPlan) -> None:
-    if not plan.conflicts:
+def _check_conflicts(plan: FolderPlan, *, force: bool) -> None:
+    if force or not plan.conflicts:
         return
     shown = ", ".join(plan.conflicts[:_MOST_SHOWN])
     more = len(plan.conflicts) - _MOST_SHOWN
@@ -257,10 +259,8 @@ def _find_state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -
 
 def _find_left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
     found = _digest_file(root / path)
-    if found is None:
-        return "gone"
-    is_ours = found in (recorded[path], _EMPTY)
-    return "obsolete" if is_ours and _is_inside(root, path) else "kept"
+    is_ours = found in (recorded[path], _EMPTY) and _is_inside(root, path)
+    return "gone" if found is None else "obsolete" if is_ours else "kept"
 
 
 def _digest_file(path: Path) -> str | None:
@@ -273,10 +273,6 @@ def _digest_file(path: Path) -> str | None:
         return None
     except InputError:
         return ""
-
-
-def _list_paths(states: Mapping[str, str], state: str) -> tuple[str, ...]:
-    return tuple(sorted(path for path, found in states.items() if found == state))
 
 
 def _digest(data: bytes) -> str:
@@ -391,11 +387,10 @@ def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: boo
     """Write the bytes of a bundle, or parts of them that are made once, as `write_bundle` does."""
     parts = iter((data,) if isinstance(data, bytes) else data)
     if is_file(path):
-        present = _PresentFile(path)
-        remaining = present.unlike(parts)
+        size, digest, remaining = _compare_beginning(path, parts)
         if remaining is None:
             return False
-        parts = chain(present.beginning(), remaining)
+        parts = chain(_read_beginning(path, size, digest), remaining)
         if not (force or _is_replaceable(path)):
             raise OutputError(
                 "the file exists and is not a bundle, so it is not overwritten",
@@ -406,41 +401,36 @@ def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: boo
     return True
 
 
-class _PresentFile:
-    """A file that is to be replaced; what it shares with the new one is not made twice."""
+def _compare_beginning(
+    path: Path | str, parts: Iterator[bytes]
+) -> tuple[int, bytes, Iterator[bytes] | None]:
+    """Return size and digest of what the file at *path* begins with of *parts*, and the others.
 
-    def __init__(self, path: Path | str) -> None:
-        self._path = path
-        self._same = 0
-        self._digest = hashlib.sha256()
+    The others are `None` where the file holds *parts* and nothing else: none is made twice.
+    """
+    size, digest = 0, hashlib.sha256()
+    try:
+        with open(path, "rb", opener=open_at_once) as stream:
+            for part in parts:
+                if stream.read(len(part)) != part:
+                    return size, digest.digest(), chain((part,), parts)
+                size += len(part)
+                digest.update(part)
+            return size, digest.digest(), iter(()) if stream.read(1) else None
+    except OSError as fault:
+        raise _make_unchecked_error(path, f"cannot be read: {os_reason(fault)}") from fault
 
-    def unlike(self, parts: Iterator[bytes]) -> Iterator[bytes] | None:
-        """Return those of *parts* from the first on that the file does not hold at its place.
 
-        They are `None` where the file holds *parts* and nothing else.
-        """
-        try:
-            with open(self._path, "rb", opener=open_at_once) as stream:
-                for part in parts:
-                    if stream.read(len(part)) != part:
-                        return chain((part,), parts)
-                    self._same += len(part)
-                    self._digest.update(part)
-                return iter(()) if stream.read(1) else None
-        except OSError as fault:
-            reason = f"cannot be read: {os_reason(fault)}"
-            raise _make_unchecked_error(self._path, reason) from fault
-
-    def beginning(self) -> Iterator[bytes]:
-        """Yield what the file holds before that, unless it has changed meanwhile."""
-        found, left = hashlib.sha256(), self._same
-        with open(self._path, "rb", opener=open_at_once) as stream:
-            while left and (piece := stream.read(min(left, _PIECE))):
-                left -= len(piece)
-                found.update(piece)
-                yield piece
-        if found.digest() != self._digest.digest():
-            raise _make_unchecked_error(self._path, "cannot be read: it is being written")
+def _read_beginning(path: Path | str, size: int, digest: bytes) -> Iterator[bytes]:
+    """Yield the first *size* bytes of the file at *path*, unless it has changed meanwhile."""
+    found, left = hashlib.sha256(), size
+    with open(path, "rb", opener=open_at_once) as stream:
+        while left and (piece := stream.read(min(left, _PIECE))):
+            left -= len(piece)
+            found.update(piece)
+            yield piece
+    if found.digest() != digest:
+        raise _make_unchecked_error(path, "cannot be read: it is being written")
 
 
 def _is_replaceable(path: Path | str) -> bool:
