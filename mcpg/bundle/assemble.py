@@ -264,12 +264,8 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     """
     bundles = [decode_bundle(raw.text, raw.place) for raw in batch.bundles]
     ranking, dropped = read_ranking(bundles)
-    read, found = read_documents(
-        batch.documents,
-        [document for bundle in bundles for document in bundle.documents],
-        source_id,
-        memo,
-    )
+    bundled = [document for bundle in bundles for document in bundle.documents]
+    read, found = read_documents(batch.documents, bundled, source_id, memo)
     tools, too_deep = _leave_out_deep(batch.tools)
     sorted_ = sort_documents(tools, read, reserved, hosted=hosted)
     known = (*too_deep, *found, *sorted_.diagnostics)
@@ -382,12 +378,13 @@ def _look_ahead(
     """
     addresses, read = placed.places.addresses, placed.by_tool
 
-    def encode_tool(tool: Tool) -> bytes:
-        known = read.get(tool.id)
-        document = replace(known.document, tool=tool) if known else None
-        return encode_content(document or ToolDocument(tool, *addresses[tool.id]))
-
-    with (ahead or nullcontext)(map(encode_tool, catalog.tools)) as contents:
+    documents = (
+        replace(read[tool.id].document, tool=tool)
+        if tool.id in read
+        else ToolDocument(tool, *addresses[tool.id])
+        for tool in catalog.tools
+    )
+    with (ahead or nullcontext)(map(encode_content, documents)) as contents:
         unread = compress(contents, (tool.id not in read for tool in catalog.tools))
         memo.ahead([DRAFTED], unread, shares=ahead is not None)
 
@@ -424,13 +421,12 @@ def bundle_of(assembly: Assembly) -> Bundle:
 def _compact_texts(assembly: Assembly) -> Iterator[SourceDocument]:
     tools = {document.path: document.tool for document in assembly.documents}
     for text in assembly.texts:
-        tool = tools.get(text.path)
-        if tool is None:
-            yield text
-        else:
+        if tool := tools.get(text.path):
             is_fresh = tool.id not in assembly.documented
             content = with_compact_schemas(text.content, tool, is_fresh=is_fresh)
             yield replace(text, content=content)
+        else:
+            yield text
 
 
 def _make_context(
@@ -472,6 +468,11 @@ def missing_documents(
     tools = assembly.catalog.tools
     present = {tool.key for tool in tools}
     answered = {tool.source_id for tool in tools}
+
+    def may_be_from(source: FailedSource, tool: Tool) -> bool:
+        is_possible = source.kind in (None, tool.source_kind) and not source.is_named
+        return tool.source_id in source.names or (is_possible and tool.source_id not in answered)
+
     read, _ = read_documents(last, (), None, NO_BUILD_CACHE)
     return tuple(
         item
@@ -480,16 +481,9 @@ def missing_documents(
         and not names_no_tool(item)
         and (
             item.source.path in assembly.unread
-            or any(_may_be_from(item.document.tool, one, answered) for one in failed)
+            or any(may_be_from(one, item.document.tool) for one in failed)
         )
     )
-
-
-def _may_be_from(tool: Tool, source: FailedSource, answered: Collection[str]) -> bool:
-    if tool.source_id in source.names:
-        return True
-    is_possible = source.kind in (None, tool.source_kind)
-    return is_possible and not source.is_named and tool.source_id not in answered
 
 
 def with_missing(

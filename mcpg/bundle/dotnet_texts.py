@@ -172,9 +172,13 @@ class _AddressWriter:
             return None
         subject, target = self._ends(statement, document)
         is_edge = subject and target and target != subject and self._targets.by_uri[subject]
-        if not is_edge or _is_read_as(statement):
-            return None
         predicate = _PREDICATES[parse_predicate(statement.predicate)]
+        # The .NET library takes some predicates for the edge that this package reads.
+        prefix, colon, name = statement.predicate.rpartition(":")
+        is_known = not colon or f"{prefix.casefold()}:" in {"kb:", _VOCABULARY}
+        is_read = is_known and name.casefold() == predicate.removeprefix("kb:").casefold()
+        if not is_edge or is_read:
+            return None
         return {"subject": subject, "predicate": predicate, "object": target}
 
 
@@ -185,14 +189,6 @@ def _is_prose(link: Link) -> bool:
 def _statement(item: JsonValue) -> StatedEdge | None:
     found = parse_facts({_EDGES[0]: [item]}).statements
     return found[0] if found else None
-
-
-def _is_read_as(statement: StatedEdge) -> bool:
-    """Return whether the .NET library takes a predicate for the edge that this package reads."""
-    wanted = _PREDICATES[parse_predicate(statement.predicate)].removeprefix("kb:")
-    prefix, colon, name = statement.predicate.rpartition(":")
-    is_known = not colon or f"{prefix.casefold()}:" in {"kb:", _VOCABULARY}
-    return is_known and name.casefold() == wanted.casefold()
 
 
 def _same_as(item: JsonObject) -> list[str]:
@@ -381,7 +377,11 @@ def reader_findings(
         if front is None:
             continue
         lines = LineNumbers(front.text, document.place or document.path, front.text_line)
-        found += _find_refusals(document, front, lines)
+        if document.canonical_uri is not None and not dotnet.is_uri(document.canonical_uri):
+            message = f"{document.canonical_uri!r} is not an absolute URI"
+            found.append(_refused(message, lines.place))
+        refused = portable_values(front.values)[1]
+        found += (_refused(change.reason, lines.at(*change.path)) for change in refused)
         for key, held in front.values.items():
             found += (_differs(text, lines.at(*path)) for path, text in _differences(key, held))
         for one in named_nodes(front.values):
@@ -416,26 +416,13 @@ def _front(document: SourceDocument, found: list[ReaderFinding]) -> FrontMatter 
         if text is not None and dotnet.reads_yaml(text):
             found.append(_differs(f"it is read, though mcpg refuses it: {fault.message}", at))
         else:
-            message = f"the whole bundle is refused: {fault.message}"
-            found.append(ReaderFinding(Severity.ERROR, "refused", at, message))
+            found.append(_refused(fault.message, at))
         return None
     if content.startswith((" ", "\t", "\n")) and front.line > 1:
         message = "below an empty line, front matter is prose"
         found.append(ReaderFinding(Severity.WARNING, "unread", f"{place}:1", message))
         return None
     return front
-
-
-def _find_refusals(
-    document: SourceDocument, front: FrontMatter, lines: LineNumbers
-) -> Iterator[ReaderFinding]:
-    uri = document.canonical_uri
-    if uri is not None and not dotnet.is_uri(uri):
-        message = f"the whole bundle is refused: {uri!r} is not an absolute URI"
-        yield ReaderFinding(Severity.ERROR, "refused", lines.place, message)
-    for change in portable_values(front.values)[1]:
-        message = f"the whole bundle is refused: {change.reason}"
-        yield ReaderFinding(Severity.ERROR, "refused", lines.at(*change.path), message)
 
 
 def _differences(key: str, held: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -465,6 +452,11 @@ def _literals(stated: JsonValue) -> Iterator[str]:
             yield "a list under `value` becomes the text System.Object[]"
     elif isinstance(stated, int | float):
         yield f"the number or truth value {stated!r} is a plain text"
+
+
+def _refused(reason: str, place: str) -> ReaderFinding:
+    message = f"the whole bundle is refused: {reason}"
+    return ReaderFinding(Severity.ERROR, "refused", place, message)
 
 
 def _differs(message: str, place: str) -> ReaderFinding:

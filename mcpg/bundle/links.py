@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -90,10 +90,11 @@ class Headings:
         if key in _ANYWHERE or _NO_HEADING.match(fragment):
             return ""
         # Most links are right, and lines are read much faster than Markdown.
-        if _is_among(key, self._collect_plain_keys(uri)):
+        keys = {key, key.rstrip("0123456789")}  # programs count what is headed alike
+        if not keys.isdisjoint(self._collect_plain_keys(uri)):
             return ""
         anchors = self._collect_anchors(uri)
-        if anchors is None or _is_among(key, anchors):
+        if anchors is None or not keys.isdisjoint(anchors):
             return ""
         self._left -= 1
         near = suggest(fragment, anchors.values()) if self._left >= 0 else ()
@@ -114,7 +115,7 @@ class Headings:
         return self._plain[uri]
 
     def _collect_anchors(self, uri: str) -> dict[str, str] | None:
-        """Return what may stand behind `#`, by what its spellings share; `None` if not known."""
+        """Return what may stand behind `#`, by what its spellings share; `None` if unknown."""
         if uri not in self._known:
             texts = self._texts(uri)
             anchors = [*map(_slug, _GENERATED)]
@@ -134,11 +135,6 @@ class Headings:
 
 def _slug(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.casefold()).strip().replace(" ", "-")
-
-
-def _is_among(key: str, keys: Collection[str]) -> bool:
-    # Programs count what is headed alike.
-    return key in keys or key.rstrip("0123456789") in keys
 
 
 def _anchor_key(fragment: str) -> str:
@@ -275,15 +271,16 @@ PROSE_REASON = "its text links to it"
 """The reason of an edge that a link in prose makes."""
 
 _LOCAL_NAME = re.compile(r"[^#/:]*\Z")
-_KINDS = {
+MEMBER = "memberof"
+"""What a predicate of membership means; others mean an edge of some kind."""
+
+_KINDS: Mapping[str, EdgeKind | str] = {
     "relatedto": EdgeKind.RELATED,
     "related": EdgeKind.RELATED,
     "nextstep": EdgeKind.NEXT_STEP,
     "next": EdgeKind.NEXT_STEP,
+    MEMBER: MEMBER,
 }
-MEMBER = "memberof"
-"""What a predicate of membership means; others mean an edge of some kind."""
-
 _LONGEST_SHOWN = 200
 _MOST_SHOWN = 2
 _MOST_SUGGESTED = 20
@@ -336,10 +333,12 @@ def stated_edges(
     for item in (*by_tool.values(), *pages):
         for end in _take_statements(item.document, targets, stated):
             name = end[:_LONGEST_SHOWN]
-            message = f"unknown document {name!r} in a statement; use a tool id, URI or path"
+            message = (
+                f"unknown document {name!r} in a statement; use a tool id, URI or path"
+                f"{suggest(name)}"
+            )
             place = item.find_place(end)
-            text = f"{message}{suggest(name)}"
-            stated.diagnostics.append(warning(Code.RELATION_UNRESOLVED, text, place))
+            stated.diagnostics.append(warning(Code.RELATION_UNRESOLVED, message, place))
         for reference in _take_references(item, targets, names, stated, headings):
             if reference.is_wiki and named is None:
                 named = set(_things((*by_tool.values(), *pages)))
@@ -354,7 +353,6 @@ def with_stated(document: ToolDocument, stated: StatedRelations) -> ToolDocument
     if uri not in stated.links and uri not in stated.groups:
         return document
     authored = [link for link in document.links if link.origin is EdgeOrigin.AUTHORED]
-    derived = [link for link in document.links if link.origin is not EdgeOrigin.AUTHORED]
     known = {link.target for link in authored}
     for link in stated.links.get(uri, ()):
         is_repeated = link.reason == PROSE_REASON and link.target in known
@@ -362,13 +360,13 @@ def with_stated(document: ToolDocument, stated: StatedRelations) -> ToolDocument
             authored.append(link)
             known.add(link.target)
     groups = dict.fromkeys((*document.groups, *stated.groups.get(uri, ())))
-    return replace(document, links=joined_links(authored, derived), groups=tuple(groups))
+    # Those that others derived come last, and those of the author are there already.
+    return replace(document, links=joined_links(authored, document.links), groups=tuple(groups))
 
 
 def parse_predicate(predicate: str) -> EdgeKind | str:
     """Return the kind of edge that a statement with *predicate* is, or `MEMBER`."""
-    plain = _plain_name(predicate)
-    return MEMBER if plain == MEMBER else _KINDS.get(plain, EdgeKind.RELATED)
+    return _KINDS.get(_plain_name(predicate), EdgeKind.RELATED)
 
 
 def _plain_name(predicate: str) -> str:
@@ -404,15 +402,15 @@ def _take_statement(
     targets: LinkTargets,
     stated: StatedRelations,
 ) -> None:
-    plain = _plain_name(statement.predicate)
-    if plain == MEMBER:
+    kind = parse_predicate(statement.predicate)
+    if not isinstance(kind, EdgeKind):
         stated.groups[subject].append(statement.object)
         return
     is_itself = means_itself(statement.object)
     target = document.uri if is_itself else targets.resolve(statement.object, document.path)
     if target is not None:
-        kind = _KINDS.get(plain, EdgeKind.RELATED)
-        default = "" if plain in _KINDS else f"stated as {statement.predicate!r}"
+        is_known = _plain_name(statement.predicate) in _KINDS
+        default = "" if is_known else f"stated as {statement.predicate!r}"
         link = Link(kind, target, reason=statement.reason or default)
         stated.links[subject].append(link)
 

@@ -111,19 +111,27 @@ def sort_documents(
     for item in read:
         if id(item) in owners:
             about[id(first[id(owners[id(item)])])].append(item)
-    described_first = (
-        _first_document(tool, about[id(tool)]) for tool in others if id(tool) in about
-    )
+    settled: list[ReadDocument] = []
+    for item in documents:
+        tool = item.document.tool
+        pages = about.get(id(first[id(tool)]), ())
+        # None repeats a tool that others are about.
+        if not pages or first[id(tool)] is tool:
+            settled.append(_with_pages_about(item, pages) if pages else item)
+    settled += (_make_document(tool, about[id(tool)]) for tool in others if id(tool) in about)
+    noticed = [one for item in read for one in _report_use(item, owners.get(id(item)), names)]
+    noticed += _report_misnamed([item for item in unnamed if id(item) not in owners], others)
+    for tool in superseded:
+        source = described[tool.key].source
+        message = f"the document {source.path!r} replaces the manifest's tool {tool.name!r}"
+        place = tool.place or source.place or None
+        noticed.append(info(Code.DOCUMENT_SUPERSEDES, message, place))
     return DocumentGroups(
         tuple(tool for tool in others if id(first[id(tool)]) not in about),
-        (*_with_pages(documents, first, about), *described_first),
+        tuple(settled),
         tuple(item for item in _without(read, claiming) if id(item) not in owners),
         tuple(superseded),
-        (
-            *(one for item in read for one in _notices(item, owners.get(id(item)), names)),
-            *_report_misnamed([item for item in unnamed if id(item) not in owners], others),
-            *(_report_superseded(tool, described[tool.key].source) for tool in superseded),
-        ),
+        tuple(noticed),
     )
 
 
@@ -229,20 +237,6 @@ class _ToolNames:
         return f"; did you mean {near!r}?" if near else ""
 
 
-def _with_pages(
-    documents: Iterable[ReadDocument],
-    first: Mapping[int, Tool],
-    about: Mapping[int, Sequence[ReadDocument]],
-) -> Iterator[ReadDocument]:
-    """Return each of *documents* with those about its tool, but none that repeats such a tool."""
-    for item in documents:
-        tool = item.document.tool
-        owner = first[id(tool)]
-        pages = about.get(id(owner), ())
-        if not pages or owner is tool:
-            yield _with_pages_about(item, pages) if pages else item
-
-
 def _with_pages_about(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
     """Return the document of a tool with those that are about it; their hints become the tool's."""
     tool = item.document.tool
@@ -258,7 +252,7 @@ def _with_pages_about(item: ReadDocument, pages: Sequence[ReadDocument]) -> Read
     return replace(item, document=document, about=tuple(pages), keeps_text=False)
 
 
-def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
+def _make_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
     """Return the document of a tool that has none yet, where the first of *pages* stands."""
     page = pages[0].document
     uri = tool_uri(*tool.key) if page.uri == tool_uri(*page.tool.key) else page.uri
@@ -267,7 +261,7 @@ def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
     return _with_pages_about(ReadDocument(pages[0].source, document), pages)
 
 
-def _notices(item: ReadDocument, owner: Tool | None, names: _ToolNames) -> Iterator[Diagnostic]:
+def _report_use(item: ReadDocument, owner: Tool | None, names: _ToolNames) -> Iterator[Diagnostic]:
     place = item.document.tool.place or None
     claim = _claim(item)
     if owner is not None:
@@ -304,11 +298,6 @@ _LONGEST_SHOWN = 200
 _NO_TOOL = frozenset({"false", "no", "none", "null", "n/a", "-", "off", "page"})
 
 
-def _report_superseded(tool: Tool, source: SourceDocument) -> Diagnostic:
-    message = f"the document {source.path!r} replaces the manifest's tool {tool.name!r}"
-    return info(Code.DOCUMENT_SUPERSEDES, message, tool.place or source.place or None)
-
-
 _STATEMENT_KEYS = ("graph_edges", "graphEdges")
 _STATED_ENDS = ("subject", "object", "target")
 
@@ -334,7 +323,7 @@ class DocumentPlaces:
     suggest: Suggest
 
 
-def settle(
+def _settle(
     by_tool: Mapping[str, ReadDocument], places: DocumentPlaces
 ) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
     """Join the documents of each tool into one, which holds wherever the bundle is read.
@@ -353,7 +342,7 @@ def settle(
     return settled, diagnostics
 
 
-def former_paths(
+def _find_former_paths(
     by_tool: Mapping[str, ReadDocument], addresses: Mapping[str, tuple[str, str]]
 ) -> dict[str, str]:
     """Return the URIs to which the paths of documents lead that stand elsewhere in the bundle."""
@@ -488,22 +477,23 @@ class _MovedText:
 
     def statements(self, further: JsonObject) -> JsonObject:
         """Return front matter whose statements are about the same tools."""
+
+        def move(item: JsonValue) -> JsonValue:
+            if isinstance(item, list):
+                return [move(one) for one in item]
+            if not isinstance(item, dict):
+                return item
+            return item | {key: move_end(item[key]) for key in _STATED_ENDS if key in item}
+
+        def move_end(end: JsonValue) -> JsonValue:
+            words = pick_text(end, TARGET_KEYS)
+            uri = self.places.written.resolve(words, self.old)
+            if uri is None or uri == self.places.kept.resolve(words, self.new):
+                return end
+            return {**end, TARGET_KEYS[0]: uri} if isinstance(end, dict) else uri
+
         keys = [key for key in _STATEMENT_KEYS if key in further]
-        return {**further, **{key: self._move(further[key]) for key in keys}} if keys else further
-
-    def _move(self, value: JsonValue) -> JsonValue:
-        if isinstance(value, list):
-            return [self._move(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        return value | {key: self._move_end(value[key]) for key in _STATED_ENDS if key in value}
-
-    def _move_end(self, value: JsonValue) -> JsonValue:
-        words = pick_text(value, TARGET_KEYS)
-        uri = self.places.written.resolve(words, self.old)
-        if uri is None or uri == self.places.kept.resolve(words, self.new):
-            return value
-        return {**value, TARGET_KEYS[0]: uri} if isinstance(value, dict) else uri
+        return {**further, **{key: move(further[key]) for key in keys}} if keys else further
 
     @staticmethod
     def _first(meant: Iterable[str], targets: LinkTargets, path: str) -> str | None:
@@ -524,12 +514,12 @@ def locate_documents(
     catalog: Catalog, sorted_: DocumentGroups, source_id: str | None
 ) -> LocatedDocuments:
     """Give every document its place in the bundle."""
-    by_tool, left_out = documents_by_tool(sorted_.read, catalog.tools)
-    addresses, moved = assign_paths(catalog.tools, by_tool)
-    pages = place_pages(sorted_.pages, addresses.values())
+    by_tool, left_out = _find_documents(sorted_.read, catalog.tools)
+    addresses, moved = _assign_paths(catalog.tools, by_tool)
+    pages = _place_pages(sorted_.pages, addresses.values())
     own_pages = [page.document for page in pages]
     kept = with_pages(collect_targets(catalog.tools, addresses), own_pages)
-    former = former_paths(by_tool, addresses)
+    former = _find_former_paths(by_tool, addresses)
     counts = Counter(tool.name for tool in catalog.tools)
     places = DocumentPlaces(
         addresses=addresses,
@@ -539,7 +529,7 @@ def locate_documents(
         source_id=source_id,
         suggest=NameSuggester(catalog.suggest, own_pages),
     )
-    by_tool, unresolved = settle(by_tool, places)
+    by_tool, unresolved = _settle(by_tool, places)
     return LocatedDocuments(by_tool, places, pages, (*left_out, *moved, *unresolved))
 
 
@@ -570,7 +560,7 @@ class _UniqueNames:
         return was_free
 
 
-def documents_by_tool(
+def _find_documents(
     read: Iterable[ReadDocument], tools: Sequence[Tool]
 ) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
     """Find the document of each tool that has one, by tool id.
@@ -594,24 +584,21 @@ def documents_by_tool(
         owner = places.get((*content, item.document.tool.place))
         if owner is None or found.setdefault(owner, item) is not item:
             left_out.append((item, owner or described[content]))
-    pairs = ((item, found.get(owner)) for item, owner in left_out)
-    return found, [one for pair in pairs for one in _report_left_out(*pair)]
+    noticed: list[Diagnostic] = []
+    for item, owner in left_out:
+        kept, tool = found.get(owner), item.document.tool
+        said = item.document.body, item.document.further
+        if said != ((kept.document.body, kept.document.further) if kept else ("", {})):
+            message = (
+                f"this document describes the tool {tool.name!r} of {tool.source_id!r} as"
+                f" {kept.place if kept else 'a manifest'} does, but its text differs and is left"
+                f" out: join the texts, or name the tool by the key `tool` alone"
+            )
+            noticed.append(warning(Code.TEXT_LEFT_OUT, message, item.place))
+    return found, noticed
 
 
-def _report_left_out(item: ReadDocument, kept: ReadDocument | None) -> Iterator[Diagnostic]:
-    """Report a document, unless it holds the same text as that of its tool, and relates alone."""
-    tool = item.document.tool
-    said = item.document.body, item.document.further
-    if said != ((kept.document.body, kept.document.further) if kept else ("", {})):
-        message = (
-            f"this document describes the tool {tool.name!r} of {tool.source_id!r} as"
-            f" {kept.place if kept else 'a manifest'} does, but its text differs and is left out:"
-            f" join the texts, or name the tool by the key `tool` alone"
-        )
-        yield warning(Code.TEXT_LEFT_OUT, message, item.place)
-
-
-def assign_paths(
+def _assign_paths(
     tools: Sequence[Tool], read: Mapping[str, ReadDocument]
 ) -> tuple[dict[str, tuple[str, str]], list[Diagnostic]]:
     """Return every tool a path and a URI, by tool id.
@@ -646,7 +633,7 @@ def assign_paths(
     return addresses, diagnostics
 
 
-def place_pages(
+def _place_pages(
     pages: Iterable[ReadDocument], addresses: Iterable[tuple[str, str]]
 ) -> list[ReadDocument]:
     """Return *pages* each a path and a URI that no tool and no other page has, in order of paths.
