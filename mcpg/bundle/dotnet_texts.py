@@ -16,26 +16,8 @@ from typing import TYPE_CHECKING
 from mcpg.bundle.links import MEMBER, PROSE_REASON, parse_predicate
 from mcpg.bundle.metadata import hold_texts, is_generated
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents import dotnet
+from mcpg.documents import dotnet, facts, front_matter
 from mcpg.documents.addresses import BASE_URI
-from mcpg.documents.dotnet import (
-    NamedNode,
-    distinct_ids,
-    named_nodes,
-    names_rdf,
-    number_items,
-    portable_values,
-    shared_nodes,
-    with_ids,
-)
-from mcpg.documents.facts import TARGET_KEYS, StatedEdge, means_itself, parse_facts, pick_text
-from mcpg.documents.front_matter import (
-    EXTRAS_KEY,
-    FrontMatter,
-    front_matter_text,
-    one_line,
-    split_front_matter,
-)
 from mcpg.documents.front_matter_edits import MAX_REWRITTEN, is_disputed, is_hidden, rewritten_text
 from mcpg.documents.markdown import LinkTargets, collect_targets, with_pages
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
@@ -76,7 +58,7 @@ class _AddressWriter:
         tools = [document for document in documents if not document.is_page]
         addresses = {one.tool.id: (one.path, one.uri) for one in tools}
         self._targets = with_pages(collect_targets((one.tool for one in tools), addresses), pages)
-        self._titles = {one.uri: one_line(one.tool.display_name) for one in documents}
+        self._titles = {one.uri: front_matter.one_line(one.tool.display_name) for one in documents}
 
     def values(self, front: JsonObject, document: ToolDocument) -> JsonObject:
         """Return the front matter of *document* with addresses, prose and predicates included."""
@@ -92,7 +74,7 @@ class _AddressWriter:
                 held = values[key]
                 values[key] = [*map(change, held)] if isinstance(held, list) else change(held)
         links = (item for key in _LINKS for item in _list_items(values.get(key)))
-        known = {pick_text(item, _NODE_KEYS) for item in links}
+        known = {facts.pick_text(item, _NODE_KEYS) for item in links}
         prose: list[JsonValue] = [
             one.target for one in document.links if _is_prose(one) and one.target not in known
         ]
@@ -106,21 +88,21 @@ class _AddressWriter:
         return self._targets.resolve(name, path) if name else None
 
     def _target(self, path: str, item: JsonValue) -> JsonValue:
-        uri = self._find_uri(pick_text(item, TARGET_KEYS), path)
-        return item if uri is None or pick_text(item, _NODE_KEYS) == uri else uri
+        uri = self._find_uri(facts.pick_text(item, facts.TARGET_KEYS), path)
+        return item if uri is None or facts.pick_text(item, _NODE_KEYS) == uri else uri
 
     def _entity(self, path: str, item: JsonValue) -> JsonValue:
         """Return an entity that names a document as that document, which keeps its name."""
         members = item if isinstance(item, dict) else {}
-        label, same = pick_text(item, _LABEL_KEYS), _same_as(members)
+        label, same = facts.pick_text(item, _LABEL_KEYS), _same_as(members)
         if members.get("id"):
-            uri = self._find_uri(pick_text(item, ("id",)), path)
+            uri = self._find_uri(facts.pick_text(item, ("id",)), path)
         elif same:
             uri = next(filter(None, (self._find_uri(one, path) for one in same)), None)
         else:
             uri = None if members.get("type") else self._find_uri(label, path)
             label = ""
-        if uri is None or pick_text(members, _NODE_KEYS) == uri:
+        if uri is None or facts.pick_text(members, _NODE_KEYS) == uri:
             return item
         others = {key: value for key, value in members.items() if key not in _NODE_KEYS}
         return {"id": uri, "label": label or self._titles[uri], "type": "schema:Article", **others}
@@ -134,10 +116,10 @@ class _AddressWriter:
         thing = {key: value for key, value in item.items() if key not in _SAME_AS}
         return {**thing, _SAME_AS[0]: kept} if kept else thing
 
-    def _ends(self, statement: StatedEdge, document: ToolDocument) -> tuple[str, str]:
+    def _ends(self, statement: facts.StatedEdge, document: ToolDocument) -> tuple[str, str]:
         """Return the addresses of both ends, "" for none; a group is named as it is."""
         subject, target = (
-            document.uri if means_itself(name) else self._find_uri(name, document.path) or ""
+            document.uri if facts.means_itself(name) else self._find_uri(name, document.path) or ""
             for name in (statement.subject, statement.object)
         )
         is_member = parse_predicate(statement.predicate) == MEMBER
@@ -159,7 +141,7 @@ class _AddressWriter:
             # The .NET library takes the first that is there, and reads no mapping.
             held = next((item[key] for key in keys if item.get(key)), "")
             read = held.strip() if isinstance(held, str) else ""
-            is_itself = means_itself(name) and read.casefold() in _ITSELF
+            is_itself = facts.means_itself(name) and read.casefold() in _ITSELF
             if read != (meant or name) and not is_itself:
                 edge = {key: value for key, value in edge.items() if key not in keys}
                 edge[part] = meant or name
@@ -186,8 +168,8 @@ def _is_prose(link: Link) -> bool:
     return link.reason == PROSE_REASON and link.origin is EdgeOrigin.AUTHORED
 
 
-def _statement(item: JsonValue) -> StatedEdge | None:
-    found = parse_facts({_EDGES[0]: [item]}).statements
+def _statement(item: JsonValue) -> facts.StatedEdge | None:
+    found = facts.parse_facts({_EDGES[0]: [item]}).statements
     return found[0] if found else None
 
 
@@ -235,11 +217,11 @@ def rewritten_pieces(documents: Iterable[ReadDocument]) -> Iterator[Diagnostic]:
     """Return what bundles have otherwise than *documents*, since other readers would reject it."""
     for read in documents:
         for item in (read, *read.about):
-            if names_rdf(item.document.further):
+            if dotnet.names_rdf(item.document.further):
                 content = item.source.content.replace("\r\n", "\n").replace("\r", "\n")
-                front = split_front_matter(content.removeprefix("\ufeff"), item.place)
+                front = front_matter.split_front_matter(content.removeprefix("\ufeff"), item.place)
                 lines = LineNumbers(front.text, item.place, front.text_line)
-                for change in portable_values(front.values)[1]:
+                for change in dotnet.portable_values(front.values)[1]:
                     place = lines.at(*change.path)
                     yield warning(Code.DOCUMENT_REWRITTEN, change.message, place)
 
@@ -263,7 +245,7 @@ class _PortableWriter:
             return text
         content = text.content.replace("\r\n", "\n").replace("\r", "\n")
         try:
-            front = split_front_matter(content.removeprefix("\ufeff"), document.path)
+            front = front_matter.split_front_matter(content.removeprefix("\ufeff"), document.path)
         except DocumentError:
             return text  # longer than any that can be read, since it was written
         stated = front.values
@@ -273,11 +255,11 @@ class _PortableWriter:
                 others = {key: value for key, value in stated.items() if key not in URI_KEYS}
                 stated = {URI_KEYS[0]: uri, **others}
             text = replace(text, canonical_uri=None)
-        addressed = with_ids(self._addresses.values(stated, document), self._ids)
+        addressed = dotnet.with_ids(self._addresses.values(stated, document), self._ids)
         try:
-            return _with_values(text, content, front, portable_values(addressed)[0])
+            return _with_values(text, content, front, dotnet.portable_values(addressed)[0])
         except DocumentError:  # too long with addresses, without which it is read all the same
-            return _with_values(text, content, front, portable_values(stated)[0])
+            return _with_values(text, content, front, dotnet.portable_values(stated)[0])
 
     def _may_change(self, content: str, document: ToolDocument) -> bool:
         """Return whether *content* has to be read to see whether it is portable as it is."""
@@ -285,13 +267,13 @@ class _PortableWriter:
             not document.further.keys().isdisjoint((*_EDGES, *_THINGS))
             or not is_generated(content)
             or any(link.target not in content or _is_prose(link) for link in document.links)
-            or names_rdf(document.further)
+            or dotnet.names_rdf(document.further)
             or is_disputed(document.written)
         ):
             return True
         if not self._ids:
             return False
-        stated = (one.name for one in named_nodes(document.further))
+        stated = (one.name for one in dotnet.named_nodes(document.further))
         targets = (link.target for link in document.links)
         return any(name in self._ids for name in (*document.groups, *stated, *targets))
 
@@ -300,7 +282,10 @@ def _distinct_ids(documents: Sequence[ToolDocument]) -> Mapping[str, str]:
     """Return identifiers for groups, things and topics; a target that nobody bears has none."""
     groups = {group for document in documents for group in document.groups}
     stated = [
-        one for document in documents if document.further for one in named_nodes(document.further)
+        one
+        for document in documents
+        if document.further
+        for one in dotnet.named_nodes(document.further)
     ]
     names = {(group, True) for group in groups}
     names.update((one.name, one.is_concept) for one in stated if not one.is_target)
@@ -310,11 +295,11 @@ def _distinct_ids(documents: Sequence[ToolDocument]) -> Mapping[str, str]:
     targets = {link.target for document in documents for link in document.links}
     targets.update(one.name for one in stated if one.is_target)
     uris = {document.uri for document in documents}
-    return distinct_ids(names, uris | (targets - own))
+    return dotnet.distinct_ids(names, uris | (targets - own))
 
 
 def _with_values(
-    text: SourceDocument, content: str, front: FrontMatter, values: JsonObject
+    text: SourceDocument, content: str, front: front_matter.FrontMatter, values: JsonObject
 ) -> SourceDocument:
     """Return *text*, which is *content* with the front matter *front*, with other *values*."""
     relates = not front.values.keys().isdisjoint((*GRAPH_KEYS, *_EDGES, *_ENTITIES))
@@ -322,8 +307,8 @@ def _with_values(
     is_misread = is_disputed(front.text) or (relates and is_hidden(content))
     if values == front.values and not is_misread:
         return text
-    if not isinstance(values.get(EXTRAS_KEY, {}), dict):
-        values = {key: value for key, value in values.items() if key != EXTRAS_KEY}
+    if not isinstance(values.get(front_matter.EXTRAS_KEY, {}), dict):
+        values = {key: value for key, value in values.items() if key != front_matter.EXTRAS_KEY}
     return replace(text, content=rewritten_text(content, values))
 
 
@@ -371,7 +356,7 @@ def reader_findings(
     The documents are as the file has them; mcpg takes the names of their relations for *targets*.
     """
     found: list[ReaderFinding] = []
-    names: defaultdict[str, list[tuple[NamedNode, str]]] = defaultdict(list)
+    names: defaultdict[str, list[tuple[dotnet.NamedNode, str]]] = defaultdict(list)
     for document in documents:
         front = _front(document, found)
         if front is None:
@@ -380,11 +365,11 @@ def reader_findings(
         if document.canonical_uri is not None and not dotnet.is_uri(document.canonical_uri):
             message = f"{document.canonical_uri!r} is not an absolute URI"
             found.append(_refused(message, lines.place))
-        refused = portable_values(front.values)[1]
+        refused = dotnet.portable_values(front.values)[1]
         found += (_refused(change.reason, lines.at(*change.path)) for change in refused)
         for key, held in front.values.items():
             found += (_differs(text, lines.at(*path)) for path, text in _differences(key, held))
-        for one in named_nodes(front.values):
+        for one in dotnet.named_nodes(front.values):
             place = lines.at(*one.path)
             names[one.name].append((one, place))
             is_open = one.is_target and not dotnet.is_uri(one.name)
@@ -395,7 +380,7 @@ def reader_findings(
                 )
                 found.append(ReaderFinding(Severity.WARNING, "unresolved", place, message))
     kinds = ((one.name, one.is_concept) for places in names.values() for one, _ in places)
-    for shared in shared_nodes(kinds):
+    for shared in dotnet.shared_nodes(kinds):
         shown = ", ".join(map(repr, shared[:_MOST_SHOWN]))
         more = f" and {len(shared) - _MOST_SHOWN} more" if len(shared) > _MOST_SHOWN else ""
         message = f"these names are one node: {shown}{more}"
@@ -404,15 +389,15 @@ def reader_findings(
     return found
 
 
-def _front(document: SourceDocument, found: list[ReaderFinding]) -> FrontMatter | None:
+def _front(document: SourceDocument, found: list[ReaderFinding]) -> front_matter.FrontMatter | None:
     """Return the front matter of *document*, `None` where it cannot be read."""
     place = document.place or document.path
     content = document.content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     try:
-        front = split_front_matter(content, place, MAX_REWRITTEN)
+        front = front_matter.split_front_matter(content, place, MAX_REWRITTEN)
     except DocumentError as fault:
         at = fault.place or place
-        text = front_matter_text(content)
+        text = front_matter.front_matter_text(content)
         if text is not None and dotnet.reads_yaml(text):
             found.append(_differs(f"it is read, though mcpg refuses it: {fault.message}", at))
         else:
@@ -433,7 +418,7 @@ def _differences(key: str, held: JsonValue) -> Iterator[tuple[tuple[str | int, .
     elif kind in _DATES and isinstance(held, str) and held and not _ISO.match(held):
         yield (key,), f"the date {held!r} depends on the culture of the machine, or is a text"
     elif kind in _TOPICS:
-        for path, item in number_items((key,), held):
+        for path, item in dotnet.number_items((key,), held):
             if isinstance(item, str) and dotnet.is_uri(item):
                 yield path, f"the IRI {item!r} is taken for a label"
     elif kind in _PROPERTIES and isinstance(held, dict):

@@ -26,18 +26,11 @@ from mcpg.bundle.links import (
 from mcpg.bundle.metadata import is_generated
 from mcpg.catalog.catalog import Catalog, assign_ids, content_key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.documents import markdown
 from mcpg.documents.addresses import normal_path, path_key, tool_uri, uris_for
 from mcpg.documents.facts import TARGET_KEYS, pick_text
 from mcpg.documents.front_matter import one_line, split_front_matter
 from mcpg.documents.front_matter_edits import write_authored_lines, written_lines
-from mcpg.documents.markdown import (
-    LinkTargets,
-    Reference,
-    collect_targets,
-    read_markdown,
-    retarget,
-    with_pages,
-)
 from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY, parse_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
@@ -316,8 +309,8 @@ class DocumentPlaces:
     """
 
     addresses: Mapping[str, tuple[str, str]]
-    kept: LinkTargets
-    written: LinkTargets
+    kept: markdown.LinkTargets
+    written: markdown.LinkTargets
     namesakes: Collection[str]
     source_id: str | None
     suggest: Suggest
@@ -468,12 +461,12 @@ class _MovedText:
         """Return *body* with links that mean the same."""
         if not any(mark in body for mark in LINK_MARKS):
             return body
-        targets: dict[Reference, str] = {}
-        for reference in dict.fromkeys(read_markdown(body).references):
+        targets: dict[markdown.Reference, str] = {}
+        for reference in dict.fromkeys(markdown.read_markdown(body).references):
             target = self.target(list(meanings(reference)))
             if target is not None:
                 targets[reference] = target + reference.suffix
-        return retarget(body, targets) if targets else body
+        return markdown.retarget(body, targets) if targets else body
 
     def statements(self, further: JsonObject) -> JsonObject:
         """Return front matter whose statements are about the same tools."""
@@ -496,7 +489,7 @@ class _MovedText:
         return {**further, **{key: move(further[key]) for key in keys}} if keys else further
 
     @staticmethod
-    def _first(meant: Iterable[str], targets: LinkTargets, path: str) -> str | None:
+    def _first(meant: Iterable[str], targets: markdown.LinkTargets, path: str) -> str | None:
         return next(filter(None, (targets.resolve(one, path) for one in meant)), None)
 
 
@@ -518,7 +511,7 @@ def locate_documents(
     addresses, moved = _assign_paths(catalog.tools, by_tool)
     pages = _place_pages(sorted_.pages, addresses.values())
     own_pages = [page.document for page in pages]
-    kept = with_pages(collect_targets(catalog.tools, addresses), own_pages)
+    kept = markdown.with_pages(markdown.collect_targets(catalog.tools, addresses), own_pages)
     former = _find_former_paths(by_tool, addresses)
     counts = Counter(tool.name for tool in catalog.tools)
     places = DocumentPlaces(

@@ -11,23 +11,9 @@ from typing import NamedTuple
 from mcpg.caching.build_cache import ResultKind
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.documents import front_matter, page, reader
 from mcpg.documents.addresses import is_absolute, tool_uri
 from mcpg.documents.facts import extras_for
-from mcpg.documents.front_matter import (
-    EXTRAS_KEY,
-    MAX_FRONT_MATTER,
-    FrontMatter,
-    compact,
-    dump_indented,
-    flow,
-    front_matter_text,
-    member,
-    needs_yaml,
-    one_line,
-    quote_scalar,
-    split_front_matter,
-    without_breaks,
-)
 from mcpg.documents.front_matter_edits import write_authored_lines
 from mcpg.documents.model import (
     GENERATED_TAG,
@@ -35,28 +21,6 @@ from mcpg.documents.model import (
     decode_content,
     encode_record,
     make_tags,
-)
-from mcpg.documents.page import (
-    CONTRACT_HEADING,
-    IDENTITY_HEADING,
-    INPUT_HEADING,
-    NOTES_HEADING,
-    OUTPUT_HEADING,
-    descriptor_text,
-    fence_for,
-    tidy,
-)
-from mcpg.documents.reader import (
-    EXCERPT_LENGTH,
-    GROUPS_KEY,
-    LINK_KEYS,
-    RELATIONS_KEY,
-    UNNAMED,
-    URI_KEYS,
-    parse_document,
-    state_evidence,
-    tool_as_shown,
-    tool_without_extras,
 )
 from mcpg.errors import DocumentError
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -121,11 +85,11 @@ def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -
     """
     text = _complete_draft(document, draft or draft_document(document))
     if text is None:  # the description would stand in the front matter three times
-        text = _complete_draft(document, draft_document(document, EXCERPT_LENGTH))
+        text = _complete_draft(document, draft_document(document, reader.EXCERPT_LENGTH))
     if text is None:
         raise DocumentError(
             f"the tool {document.tool.name[:80]!r} needs front matter longer than"
-            f" {MAX_FRONT_MATTER} characters",
+            f" {front_matter.MAX_FRONT_MATTER} characters",
             place=document.path,
             remedy="shorten its description, annotations, _meta, hints or relations",
         )
@@ -141,20 +105,20 @@ def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDr
         DocumentError: Values of the tool nest too deeply.
     """
     tool = document.tool
-    lines = [f"{key}: {quote_scalar(text)}" for key, text in _texts(tool, cut).items()]
+    lines = [f"{key}: {front_matter.quote_scalar(text)}" for key, text in _texts(tool, cut).items()]
     lines += _list_lines("tags", make_tags(tool))
     head = "".join(f"{line}\n" for line in lines)
     tail = ""
     if document.uri != tool_uri(tool.source_id, tool.name):
-        tail = f"canonical_url: {quote_scalar(document.uri)}\n"
+        tail = f"canonical_url: {front_matter.quote_scalar(document.uri)}\n"
     if document.further or document.written:
         authored = write_authored_lines(document.further, document.written)
         tail += authored.removesuffix("\n") + "\n"
     markdown = _markdown(document)
-    if len(head) + len(tail) > MAX_FRONT_MATTER:
+    if len(head) + len(tail) > front_matter.MAX_FRONT_MATTER:
         return DocumentDraft(head, tail, "", markdown)
     extras = extras_for(tool, _read_back(document, head + tail, markdown, cut))
-    if extras and is_deeper([{EXTRAS_KEY: extras}], MAX_DEPTH):
+    if extras and is_deeper([{front_matter.EXTRAS_KEY: extras}], MAX_DEPTH):
         raise DocumentError(
             f"the tool {tool.name[:80]!r} has values that nest too deeply for front matter"
             f" of {MAX_DEPTH} levels",
@@ -167,25 +131,31 @@ def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDr
 
 def _complete_draft(document: ToolDocument, draft: DocumentDraft) -> str | None:
     """Return *draft* with the groups and links of *document*; `None` if too long."""
-    lines = [*_list_lines(GROUPS_KEY, document.groups)]
-    for kind, key in LINK_KEYS.items():
+    lines = [*_list_lines(reader.GROUPS_KEY, document.groups)]
+    for kind, key in reader.LINK_KEYS.items():
         lines += _list_lines(key, (link.target for link in document.links if link.kind is kind))
     if document.states_relations and not document.groups and not document.links:
         # Without any key the relations would be inferred again.
-        lines.append(f"{GROUPS_KEY}: []")
+        lines.append(f"{reader.GROUPS_KEY}: []")
     graph = "".join(f"{line}\n" for line in lines)
-    evidence = state_evidence(document.links)
-    extras = draft.extras + "".join(_member_lines(RELATIONS_KEY, evidence) if evidence else ())
-    named = f"{EXTRAS_KEY}:\n{extras}" if extras else ""
+    evidence = reader.state_evidence(document.links)
+    extras = draft.extras + "".join(
+        _member_lines(reader.RELATIONS_KEY, evidence) if evidence else ()
+    )
+    named = f"{front_matter.EXTRAS_KEY}:\n{extras}" if extras else ""
     front = f"{draft.head}{graph}{draft.tail}{named}"
-    return f"---\n{front}---\n{draft.markdown}" if len(front) <= MAX_FRONT_MATTER else None
+    return (
+        f"---\n{front}---\n{draft.markdown}"
+        if len(front) <= front_matter.MAX_FRONT_MATTER
+        else None
+    )
 
 
 def can_be_written(document: ToolDocument) -> bool:
     """Tell without writing *document* that `write_document` would; `False` says nothing."""
     tool = document.tool
     nesting: list[JsonValue] = [tool.annotations, tool.meta, document.further]
-    is_short = len(encode_record(document)) * _MOST_FRONT <= MAX_FRONT_MATTER
+    is_short = len(encode_record(document)) * _MOST_FRONT <= front_matter.MAX_FRONT_MATTER
     return is_short and not is_deeper(nesting, MAX_DEPTH // 2)
 
 
@@ -197,17 +167,17 @@ def _read_back(document: ToolDocument, front: str, markdown: str, cut: int | Non
     """
     tool = document.tool
     shown = _texts(tool, cut)
-    is_told = one_line(tool.description) and shown["description"].strip()
-    if document.further or needs_yaml(front) or not is_told:
+    is_told = front_matter.one_line(tool.description) and shown["description"].strip()
+    if document.further or front_matter.needs_yaml(front) or not is_told:
         text = f"---\n{front}---\n{markdown}"
-        return tool_without_extras(SourceDocument(UNNAMED, text, document.uri))
-    return tool_as_shown(tool, shown["title"], shown["description"])
+        return reader.tool_without_extras(SourceDocument(reader.UNNAMED, text, document.uri))
+    return reader.tool_as_shown(tool, shown["title"], shown["description"])
 
 
 def _texts(tool: Tool, cut: int | None) -> dict[str, str]:
     """Return the texts of *tool* that stand in the front matter, by key."""
-    description = without_breaks(tool.description)[:cut]
-    title = without_breaks(tool.display_name)
+    description = front_matter.without_breaks(tool.description)[:cut]
+    title = front_matter.without_breaks(tool.display_name)
     return {"title": title, "summary": description, "description": description}
 
 
@@ -215,43 +185,46 @@ def _member_lines(key: str, value: JsonValue) -> Iterator[str]:
     """Write a member; each mapping of a list on its own line, which keeps changes readable."""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         yield f"  {key}:\n"
-        yield from (f"    - {flow(item)}\n" for item in value)
+        yield from (f"    - {front_matter.flow(item)}\n" for item in value)
     else:
-        yield f"  {key}: {flow(value)}\n"
+        yield f"  {key}: {front_matter.flow(value)}\n"
 
 
 def _list_lines(key: str, values: Iterable[str]) -> list[str]:
-    items = [f"  - {quote_scalar(value)}" for value in values]
+    items = [f"  - {front_matter.quote_scalar(value)}" for value in values]
     return [f"{key}:", *items] if items else []
 
 
 def _markdown(document: ToolDocument) -> str:
     tool = document.tool
     facts = {"Tool id": tool.id, "Source id": tool.source_id, "Source kind": tool.source_kind}
-    identity = [f"- {label}: {one_line(value)}".rstrip() + "\n" for label, value in facts.items()]
+    identity = [
+        f"- {label}: {front_matter.one_line(value)}".rstrip() + "\n"
+        for label, value in facts.items()
+    ]
     sections = [
-        f"# {one_line(tool.display_name)}".rstrip() + "\n",
-        f"## {IDENTITY_HEADING}\n{''.join(identity)}",
-        f"## {CONTRACT_HEADING}\n{descriptor_text(tool)}\n",
-        f"## {INPUT_HEADING}\n{_fence_schema(tool.input_schema)}",
+        f"# {front_matter.one_line(tool.display_name)}".rstrip() + "\n",
+        f"## {page.IDENTITY_HEADING}\n{''.join(identity)}",
+        f"## {page.CONTRACT_HEADING}\n{page.descriptor_text(tool)}\n",
+        f"## {page.INPUT_HEADING}\n{_fence_schema(tool.input_schema)}",
     ]
     if tool.output_schema is not None:
-        sections.append(f"## {OUTPUT_HEADING}\n{_fence_schema(tool.output_schema)}")
-    body = tidy(document.body)
+        sections.append(f"## {page.OUTPUT_HEADING}\n{_fence_schema(tool.output_schema)}")
+    body = page.tidy(document.body)
     if body:
-        sections.append(f"## {NOTES_HEADING}\n\n{body}\n")
+        sections.append(f"## {page.NOTES_HEADING}\n\n{body}\n")
     return "".join(f"\n{section}" for section in sections)
 
 
 def _fence_schema(schema: JsonObject) -> str:
-    text = dump_indented(schema)
-    fence = fence_for(text)
+    text = front_matter.dump_indented(schema)
+    fence = page.fence_for(text)
     return f"{fence}json\n{text}\n{fence}\n"
 
 
 # A schema has no blank line, and none that begins with a back-tick.
 _SCHEMA = re.compile(
-    rf"^## ({INPUT_HEADING}|{OUTPUT_HEADING})\n(`{{3,}}json)\n"
+    rf"^## ({page.INPUT_HEADING}|{page.OUTPUT_HEADING})\n(`{{3,}}json)\n"
     r"((?:[^`\n].*\n)*[^`\n].*)\n(`{3,})$",
     re.MULTILINE,
 )
@@ -263,12 +236,14 @@ def with_compact_schemas(text: str, tool: Tool, *, is_fresh: bool = False) -> st
     Other readers make a searchable part of each line. A schema that is not as `write_document`
     writes it, and the text of an author, stay as they are. A text is fresh from `write_document`.
     """
-    return _with_schemas(text, tool, dump_indented, compact, is_fresh=is_fresh)
+    return _with_schemas(
+        text, tool, front_matter.dump_indented, front_matter.compact, is_fresh=is_fresh
+    )
 
 
 def with_indented_schemas(text: str, tool: Tool) -> str:
     """Return the document *text* of *tool* in a bundle as it stands in a folder."""
-    return _with_schemas(text, tool, compact, dump_indented)
+    return _with_schemas(text, tool, front_matter.compact, front_matter.dump_indented)
 
 
 def _with_schemas(
@@ -283,10 +258,10 @@ def _with_schemas(
         return text
     normal = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     if not is_fresh and GENERATED_TAG not in (
-        front_matter_text(normal.removeprefix("\ufeff")) or ""
+        front_matter.front_matter_text(normal.removeprefix("\ufeff")) or ""
     ):
         return text
-    schemas = {INPUT_HEADING: tool.input_schema, OUTPUT_HEADING: tool.output_schema}
+    schemas = {page.INPUT_HEADING: tool.input_schema, page.OUTPUT_HEADING: tool.output_schema}
 
     def respell(found: re.Match[str]) -> str:
         schema = schemas.pop(found[1], None)
@@ -294,7 +269,7 @@ def _with_schemas(
             return found[0]
         return f"## {found[1]}\n{found[2]}\n{new(schema)}\n{found[4]}"
 
-    head, mark, notes = normal.partition(f"\n## {NOTES_HEADING}\n")
+    head, mark, notes = normal.partition(f"\n## {page.NOTES_HEADING}\n")
     return _SCHEMA.sub(respell, head) + mark + notes
 
 
@@ -309,29 +284,29 @@ def addressed_text(document: SourceDocument) -> str:
     if uri is None:
         return document.content
     try:
-        front = split_front_matter(text, document.path)
-        alone, _ = parse_document(replace(document, canonical_uri=None))
+        front = front_matter.split_front_matter(text, document.path)
+        alone, _ = reader.parse_document(replace(document, canonical_uri=None))
     except DocumentError:
         return document.content
-    line = f"{URI_KEYS[0]}: {quote_scalar(uri)}"
+    line = f"{reader.URI_KEYS[0]}: {front_matter.quote_scalar(uri)}"
     if front.line == 1:
         return f"---\n{line}\n---\n{text}"
-    states_uri = any(is_absolute(str(front.values.get(key, ""))) for key in URI_KEYS)
+    states_uri = any(is_absolute(str(front.values.get(key, ""))) for key in reader.URI_KEYS)
     return (
         document.content if states_uri or alone.uri == uri else _with_line(text, front, uri, line)
     )
 
 
-def _with_line(text: str, front: FrontMatter, uri: str, line: str) -> str:
+def _with_line(text: str, front: front_matter.FrontMatter, uri: str, line: str) -> str:
     """Put the *line* of *uri* first in the front matter, which is written anew if it takes none."""
-    others = {key: value for key, value in front.values.items() if key not in URI_KEYS}
-    wanted: JsonObject = {URI_KEYS[0]: uri, **others}
+    others = {key: value for key, value in front.values.items() if key not in reader.URI_KEYS}
+    wanted: JsonObject = {reader.URI_KEYS[0]: uri, **others}
     lines = text.split("\n")
     lines.insert(front.text_line - 1, line)
     try:
-        if split_front_matter("\n".join(lines), "").values == wanted:
+        if front_matter.split_front_matter("\n".join(lines), "").values == wanted:
             return "\n".join(lines)
     except DocumentError:
         pass  # such as one mapping in braces
-    written = (one for key, value in wanted.items() for one in member(key, value))
+    written = (one for key, value in wanted.items() for one in front_matter.member(key, value))
     return "\n".join(("---", *written, "---", front.markdown))
