@@ -215,10 +215,11 @@ def content_hash(documents: Iterable[SourceDocument]) -> str:
     The digest is taken over the UTF-8 bytes of the JSON array of the documents, sorted by path, in
     the form in which a bundle writes each, joined by commas without white space.
     """
-    digest = _Digest()
-    for document in sorted(documents, key=lambda document: document.path):
-        digest.add(_document_line(document))
-    return digest.name()
+    digest = hashlib.sha256(b"[")
+    for at, document in enumerate(sorted(documents, key=lambda document: document.path)):
+        digest.update((b"," if at else b"") + _document_line(document))
+    digest.update(b"]")
+    return f"sha256:{digest.hexdigest()}"
 
 
 def encode_bundle(bundle: Bundle) -> bytes:
@@ -267,15 +268,16 @@ class Encoding:
             yield part
 
     def _parts(self) -> Iterator[bytes]:
-        digest = _Digest()
+        digest = hashlib.sha256(b"[")
         before, after = f'{{"version":{VERSION},"documents":['.encode(), b""
         for position, document in enumerate(self._bundle.documents):
             place = document.place or f"documents[{position}]"
             line = _document_line(checked_document(document, place))
-            digest.add(line)
+            digest.update((b"," if position else b"") + line)
             yield (before or b",") + b"\n" + line
             before, after = b"", b"\n"
-        self.content_hash = digest.name()
+        digest.update(b"]")
+        self.content_hash = f"sha256:{digest.hexdigest()}"
         members = self._bundle.extension | {_GENERATOR: __version__, _HASH: self.content_hash}
         yield before + after + b'],"mcpg":' + _encode_extension(members) + b"}\n"
 
@@ -331,23 +333,6 @@ def _encode_extension(members: JsonObject) -> bytes:
     except UnicodeEncodeError as fault:
         found = "the bundle's extension contains a lone surrogate"
         raise _refuse("mcpg", found, "repair the text") from fault
-
-
-class _Digest:
-    """The digest of a JSON array, of which the items are given one by one."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-        self._separator = b"["
-
-    def add(self, line: bytes) -> None:
-        self._digest.update(self._separator + line)
-        self._separator = b","
-
-    def name(self) -> str:
-        whole = self._digest.copy()
-        whole.update(b"]" if self._separator == b"," else b"[]")
-        return f"sha256:{whole.hexdigest()}"
 
 
 def _refuse(place: str, message: str, remedy: str = _REBUILD) -> BundleError:

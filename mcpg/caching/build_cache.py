@@ -197,24 +197,20 @@ class StoredBuildCache(BuildCache):
         self._used: set[bytes] = set()  # those known that this run has asked for
         self._fresh: dict[bytes, bytes] | ResultFile = {} if fresh is None else fresh
         self._room = MOST_BYTES if fresh is None else MOST_SAVED
-        self._workers: Workers | None = None
-
-    def employ(self, workers: Workers) -> None:
-        """Let *workers* compute results ahead of their use."""
-        self._workers = workers
+        self.workers: Workers | None = None  # who compute results ahead of their use
 
     def ahead(
         self, kinds: Sequence[ResultKind[Any]], given: Iterable[bytes], *, shares: bool = False
     ) -> None:
         """Start to compute, in other processes, what is not known."""
-        if self._workers is None:
+        if self.workers is None:
             return
         keyed = (([_make_key(kind, one) for kind in kinds], one) for one in given)
         unknown = (pair for pair in keyed if not all(map(self._known.__contains__, pair[0])))
         if shares:
-            jobs = self._workers.jobs
+            jobs = self.workers.jobs
             unknown = (pair for number, pair in enumerate(unknown, 1) if number % jobs)
-        self._workers.start([kind.make for kind in kinds if kind.make], unknown, self._keep)
+        self.workers.start([kind.make for kind in kinds if kind.make], unknown, self._keep)
 
     def recall(self, kind: ResultKind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
         """Return the cached result, or compute it with *work*."""
@@ -234,8 +230,8 @@ class StoredBuildCache(BuildCache):
         return result
 
     def _find_result(self, key: bytes) -> bytes | None:
-        if self._workers is not None:
-            self._workers.wait_for(key, self._keep)
+        if self.workers is not None:
+            self.workers.wait_for(key, self._keep)
         try:
             known = self._known.get(key)
             if known is None:
@@ -270,7 +266,7 @@ class StoredBuildCache(BuildCache):
     def close(self) -> None:
         """End the processes, and close all files."""
         with ExitStack() as held:  # an interrupt may end the wait for the processes
-            for one in (self._fresh, self._known, self._workers):
+            for one in (self._fresh, self._known, self.workers):
                 held.callback(_close, one)
 
     def pack(self) -> Iterator[bytes]:

@@ -57,10 +57,6 @@ def _are_names(given: object) -> bool:
     return isinstance(given, list) and all(isinstance(one, str) for one in given)
 
 
-def _are_values(given: object) -> bool:
-    return isinstance(given, list) and bool(given)
-
-
 _COUNTED = ("Length", "Items", "Properties", "Contains")
 CHECKS: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(
@@ -78,7 +74,7 @@ CHECKS: dict[str, Callable[[object], bool]] = {
     ),
     "multipleOf": lambda given: _is_number(given) and given > 0,  # type: ignore[operator]
     "required": _are_names,
-    "enum": _are_values,
+    "enum": lambda given: isinstance(given, list) and bool(given),
     "examples": lambda given: isinstance(given, list),
     "dependentRequired": lambda given: (
         isinstance(given, dict) and all(map(_are_names, given.values()))
@@ -154,7 +150,7 @@ class _SchemaCleaner:
         """Return what is kept of the keyword *name*, in a tuple; `None` to leave it out."""
         if name in _MAPS and isinstance(member, dict):
             return ({name: self._clean(one, depth + 1) for name, one in member.items()},)
-        if name in _LISTS and _are_values(member):
+        if name in _LISTS and isinstance(member, list) and member:
             return ([self._clean(one, depth + 1) for one in member],)
         if name in _PARTS and _is_schema(member):
             kept = member if isinstance(member, bool) else self._clean(member, depth + 1)

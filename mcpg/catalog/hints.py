@@ -6,7 +6,7 @@ A hints file adds to tools whose manifests its author does not own.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -233,8 +233,8 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
     tools = value.get("tools") if isinstance(value, dict) else None
     if not isinstance(value, dict) or "tools" not in value or not isinstance(tools, dict | None):
         keys = list(value) if isinstance(value, dict) else []
-        near = "" if "tools" in keys else _closest("tools", keys)
-        remedy = f"rename {near[:80]!r} to 'tools'" if near else _LAYOUT
+        near = () if "tools" in keys else suggest("tools", keys)
+        remedy = f"rename {near[0][:80]!r} to 'tools'" if near else _LAYOUT
         raise SourceError("this hints file has no mapping `tools`", place=place, remedy=remedy)
     diagnostics = list(_unknown(value, ("tools", "$schema"), place))
     rules: list[HintRule] = []
@@ -294,14 +294,9 @@ def _unknown(mapping: JsonObject, known: Iterable[str], place: str) -> Iterator[
     names = tuple(known)
     for key in mapping:
         if key not in names:
-            close = _closest(key, names)
-            advice = f"; did you mean {close!r}?" if close else ""
+            close = suggest(key, names)
+            advice = f"; did you mean {close[0]!r}?" if close else ""
             yield warning(Code.HINT_INVALID, f"{key[:80]!r} is not a known hint{advice}", place)
-
-
-def _closest(key: str, names: Sequence[str]) -> str:
-    """Return the one of *names* that *key* may mean, or ""."""
-    return next(iter(suggest(key, names)), "")
 
 
 MOST_WORDS = 64

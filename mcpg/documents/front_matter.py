@@ -72,8 +72,17 @@ def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) 
         raise DocumentError(message, place=fence, remedy="move prose below it")
     line = content.count("\n", 0, closing.end()) + 1
     plain = _read_plain(text)
-    values = plain if plain is not None else _read_yaml(text, place, first)
-    return FrontMatter(values, content[closing.end() :], line, text, first, plain is not None)
+    values = (
+        load_yaml(text, place, first_line=first, error=DocumentError) if plain is None else plain
+    )
+    if not isinstance(values, dict | None):
+        raise DocumentError(
+            "the front matter is not a mapping",
+            place=f"{place}:{first}",
+            remedy="write `key: value` lines",
+        )
+    markdown = content[closing.end() :]
+    return FrontMatter(values or {}, markdown, line, text, first, plain is not None)
 
 
 def front_matter_text(content: str) -> str | None:
@@ -86,19 +95,6 @@ def front_matter_text(content: str) -> str | None:
         return ""
     closing = _CLOSING.search(content, opening.end())
     return content[opening.end() : closing.start()] if closing else None
-
-
-def _read_yaml(text: str, place: str, line: int = 2) -> JsonObject:
-    values = load_yaml(text, place, first_line=line, error=DocumentError)
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise DocumentError(
-            "the front matter is not a mapping",
-            place=f"{place}:{line}",
-            remedy="write `key: value` lines",
-        )
-    return values
 
 
 def _read_plain(text: str) -> JsonObject | None:
@@ -114,7 +110,16 @@ def _read_plain(text: str) -> JsonObject | None:
         for key, rest, block in _entries(text):
             if key in values or _KEY.match(key) is None:
                 return None
-            values[key] = _plain_value(key, rest, block)
+            if rest.startswith(' "') and not block:
+                values[key] = _decode(rest)
+            elif rest == " []" and not block:
+                values[key] = []
+            elif rest or not block:
+                return None
+            elif key == EXTRAS_KEY:
+                values[key] = _mapping(block)
+            else:
+                values[key] = [_item(line, '- "') for line in block]
     except (ValueError, RecursionError):
         return None
     # What is nested too deeply is refused by the YAML parser, which knows the line.
@@ -136,17 +141,6 @@ def _entries(text: str) -> list[tuple[str, str, list[str]]]:
             key, _, rest = line.partition(":")
             entries.append((key, rest, []))
     return entries
-
-
-def _plain_value(key: str, rest: str, block: list[str]) -> JsonValue:
-    """Read the value of one key; raise `ValueError` when only a YAML parser can."""
-    if rest.startswith(' "') and not block:
-        return _decode(rest)
-    if rest == " []" and not block:
-        return []
-    if rest or not block:
-        raise ValueError(rest)
-    return _mapping(block) if key == EXTRAS_KEY else [_item(line, '- "') for line in block]
 
 
 def _mapping(block: list[str]) -> JsonObject:
@@ -182,10 +176,6 @@ def _decode(text: str) -> JsonValue:
     return value
 
 
-def _refuse_constant(name: str) -> JsonValue:
-    raise ValueError(name)
-
-
 def _number(text: str) -> JsonValue:
     value = plain_value(text)
     if isinstance(value, str):
@@ -194,7 +184,8 @@ def _number(text: str) -> JsonValue:
 
 
 _QUOTES = 2
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_number, parse_int=_number)
+# No constant, such as NaN, is an integer.
+_DECODER = json.JSONDecoder(parse_constant=int, parse_float=_number, parse_int=_number)
 
 
 _SPECIAL = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')

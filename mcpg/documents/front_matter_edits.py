@@ -112,7 +112,14 @@ def _canonical(values: JsonObject) -> str:
 def _blocks(text: str) -> Iterator[_Block]:
     """Cut front matter into its keys; what is no mapping in blocks has none, but comments."""
     lines = text.removesuffix("\n").split("\n")
-    starts = _starts(text)
+    starts: dict[str, int] = {}  # the line, from 0, on which each key stands, in order
+    line = end = 0
+    for name, (key, _) in _block_members(_compose_yaml(text)).items():
+        # The parser counts other line ends as well.
+        at = key.start_mark.index
+        line, end = line + text.count("\n", end, at), at
+        if text[at - 1 : at] in ("", "\n"):
+            starts[name] = line
     values = _read(text)
     members = values if isinstance(values, dict) else {}
     if not starts or list(starts) != list(members) or len(set(starts.values())) < len(starts):
@@ -121,11 +128,11 @@ def _blocks(text: str) -> Iterator[_Block]:
     ends = [*list(starts.values())[1:], len(lines)]
     first = next(iter(starts.values()), len(lines))
     above = _join_lines([line.lstrip(" ") for line in lines[:first]])
-    for (key, start), end in zip(starts.items(), ends, strict=True):
+    for (name, start), end in zip(starts.items(), ends, strict=True):
         stop = end
         while stop > start + 1 and (not lines[stop - 1].strip() or lines[stop - 1][0] == "#"):
             stop -= 1
-        yield _Block(key, above, _join_lines(lines[start:stop]), members[key])
+        yield _Block(name, above, _join_lines(lines[start:stop]), members[name])
         above = _join_lines(lines[stop:end])
     yield _Block("", above, "", None)
 
@@ -133,19 +140,6 @@ def _blocks(text: str) -> Iterator[_Block]:
 def _join_lines(lines: Sequence[str]) -> str:
     text = "".join(f"{line}\n" for line in lines)
     return text if text.strip() else ""
-
-
-def _starts(text: str) -> dict[str, int]:
-    """Return the line, from 0, on which each key of a mapping in blocks stands, in order."""
-    starts: dict[str, int] = {}
-    line = end = 0
-    for name, (key, _) in _block_members(_compose_yaml(text)).items():
-        # The parser counts other line ends as well.
-        at = key.start_mark.index
-        line, end = line + text.count("\n", end, at), at
-        if text[at - 1 : at] in ("", "\n"):
-            starts[name] = line
-    return starts
 
 
 def _comments(text: str) -> Iterator[str]:
@@ -212,18 +206,11 @@ def rewritten_text(content: str, values: JsonObject) -> str:
     made = _apply_edits(text, front, edits) if edits else ""
     if not made or not _is_sound(made, values):
         extras = values.get(EXTRAS_KEY)
-        lines = [
-            line
-            for key, value in values.items()
-            if key != EXTRAS_KEY
-            for line in member(key, value)
-        ]
-        inner = extras if isinstance(extras, dict) else {}
-        lines += [f"{EXTRAS_KEY}:", f"  {_HERE}"]
-        lines += [f"  {line}" for key, value in inner.items() for line in member(key, value)]
-        made = _apply_edits(
-            text, front, [_Edit(0, len(front.text), "".join(f"{line}\n" for line in lines))]
-        )
+        others = {key: value for key, value in values.items() if key != EXTRAS_KEY}
+        inner = _lines(_canonical(extras if isinstance(extras, dict) else {}))
+        lines = [f"{EXTRAS_KEY}:", f"  {_HERE}", *(f"  {line}" for line in inner)]
+        whole = _canonical(others) + "".join(f"{line}\n" for line in lines)
+        made = _apply_edits(text, front, [_Edit(0, len(front.text), whole)])
         if not _is_sound(made, values):
             message = f"the front matter would be longer than {MAX_REWRITTEN} characters"
             raise DocumentError(message, remedy="shorten it")
@@ -358,8 +345,17 @@ def _apply_edits(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
 
 def _in_runs(text: str, edits: Sequence[_Edit]) -> Iterator[tuple[bool, list[str], list[str]]]:
     """Cut *text* into runs of lines: whether it is edited, its lines before and after."""
+    runs: list[tuple[int, int, list[_Edit]]] = []  # edits of the same lines are one
+    for edit in sorted(edits):
+        start = text.rfind("\n", 0, edit.start) + 1
+        end = start if edit.end == start else text.find("\n", edit.end - 1) + 1
+        if runs and start < runs[-1][1]:
+            first, before, run = runs[-1]
+            runs[-1] = first, max(before, end), [*run, edit]
+        else:
+            runs.append((start, end, [edit]))
     at = 0
-    for start, end, run in _group_edits(text, edits):
+    for start, end, run in runs:
         new, cut = "", start
         for edit in run:
             new += text[cut : edit.start] + edit.text
@@ -370,21 +366,6 @@ def _in_runs(text: str, edits: Sequence[_Edit]) -> Iterator[tuple[bool, list[str
         at = end
     if at < len(text):
         yield False, [], _lines(text[at:])
-
-
-def _group_edits(text: str, edits: Sequence[_Edit]) -> Sequence[tuple[int, int, list[_Edit]]]:
-    """Join edits of the same lines, each with where its lines begin and end."""
-    joined: list[tuple[int, int, list[_Edit]]] = []
-    for edit in sorted(edits):
-        start = text.rfind("\n", 0, edit.start) + 1
-        is_insertion = edit.end == start
-        end = start if is_insertion else text.find("\n", edit.end - 1) + 1
-        if joined and start < joined[-1][1]:
-            first, before, run = joined[-1]
-            joined[-1] = first, max(before, end), [*run, edit]
-        else:
-            joined.append((start, end, [edit]))
-    return joined
 
 
 def _lines(text: str) -> list[str]:
@@ -402,15 +383,11 @@ def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
     if members.keys() != front.values.keys():
         return []
     disputed = is_disputed(front.text)
-    edits = [
-        edit
-        for key, (name, node) in members.items()
-        for edit in (
-            [_make_edit(name, node, values[key], front.text)]
-            if disputed and _may_be_disputed(front.text[name.end_mark.index : node.end_mark.index])
-            else _changes(name, node, front.values[key], values[key], front.text)
-        )
-    ]
+    edits: list[_Edit] = []
+    for key, (name, node) in members.items():
+        written = front.text[name.end_mark.index : node.end_mark.index]
+        as_whole = disputed and _may_be_disputed(written)
+        edits += _changes(name, node, front, key, values[key], as_whole=as_whole)
     added = "".join(
         f"{line}\n"
         for key, value in values.items()
@@ -431,23 +408,27 @@ def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
 
 
 def _changes(
-    key: yaml.Node, node: yaml.Node, old: JsonValue, new: JsonValue, text: str
+    name: yaml.Node,
+    node: yaml.Node,
+    front: FrontMatter,
+    key: str,
+    new: JsonValue,
+    *,
+    as_whole: bool,
 ) -> Iterator[_Edit]:
-    """Return the edits that make *new* of the value *old*, which *node* is."""
-    if old == new:
-        return
+    """Return the edits that make *new* of the value of *key*, which *node* is."""
+    old = front.values[key]
     items = node.value if isinstance(node.value, list) else []
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new) == len(items):
+    is_list = isinstance(old, list) and isinstance(new, list) and len(old) == len(new) == len(items)
+    if not as_whole and old == new:
+        return
+    if not as_whole and is_list and isinstance(old, list) and isinstance(new, list):
         for item, before, after in zip(items, old, new, strict=True):
             if before != after:
-                yield _Edit(item.start_mark.index, _end(item, text), flow(after))
+                yield _Edit(item.start_mark.index, _end(item, front.text), flow(after))
         return
-    yield _make_edit(key, node, new, text)
-
-
-def _make_edit(key: yaml.Node, node: yaml.Node, value: JsonValue, text: str) -> _Edit:
-    start = key.end_mark.index
-    return _Edit(start, max(start, _end(node, text)), f": {flow(value)}")
+    start = name.end_mark.index
+    yield _Edit(start, max(start, _end(node, front.text)), f": {flow(new)}")
 
 
 def _end(node: yaml.Node, text: str) -> int:

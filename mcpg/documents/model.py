@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,15 @@ from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExam
 from mcpg.catalog.view import unique
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
-from mcpg.text.json_values import read_float, read_json, write_exact_json
+from mcpg.text.json_values import (
+    JsonObject,
+    JsonValue,
+    read_float,
+    read_json,
+    write_exact_json,
+)
 
 if TYPE_CHECKING:
-    from mcpg.text.json_values import JsonObject, JsonValue
     from mcpg.text.safeyaml import YamlPath
 
 
@@ -232,18 +237,10 @@ def document_for(
     """
     path, uri = addresses[tool.id]
     edges = (*relations.related, *relations.next_steps)
-    links = [
-        Link(
-            edge.kind,
-            addresses[edge.target][1],
-            edge.weight,
-            edge.reason,
-            edge.origin,
-            edge.fields,
-            edge.coverage,
-        )
-        for edge in edges
-    ]
+    links: list[Link] = []
+    for edge in edges:
+        evidence = (edge.weight, edge.reason, edge.origin, edge.fields, edge.coverage)
+        links.append(Link(edge.kind, addresses[edge.target][1], *evidence))
     return ToolDocument(
         tool=tool,
         path=path,
@@ -286,29 +283,14 @@ def encode_content(document: ToolDocument) -> bytes:
     results and for other processes, and stand in no file: reading them trusts whoever wrote them.
     """
     words = tuple([group for group in document.groups if ":" not in group])
-    alone = (
-        document.tool,
-        document.path,
-        document.uri,
-        words,
-        (),
-        document.body,
-        True,
-        document.further,
-        document.is_page,
-        document.written,
-    )
-    try:
-        return marshal.dumps((_flatten_value(document.tool), *alone[1:]), _MARSHAL_VERSION)
-    except ValueError:  # a number as its author wrote it
-        return encode_record(ToolDocument(*alone))
+    return document_key(replace(document, groups=words, links=(), states_relations=True))
 
 
 def document_key(document: ToolDocument) -> bytes:
     """Write all that `encode_record` writes of *document*, in less time, for keys of results."""
     try:
         return marshal.dumps(_flatten_value(document), _MARSHAL_VERSION)
-    except ValueError:  # as above
+    except ValueError:  # a number as its author wrote it
         return encode_record(document)
 
 
@@ -390,5 +372,4 @@ def _read(name: str, part: Any) -> Any:
         return _make_value(_VALUES[name], part)
     if name in _LISTS_OF:
         return tuple(_make_value(_LISTS_OF[name], one) for one in part)
-    is_list_of_texts = isinstance(part, list)
-    return tuple(part) if is_list_of_texts else part
+    return tuple(part) if isinstance(part, list) else part

@@ -98,10 +98,16 @@ def read_page(
         for at, piece in enumerate(pieces)
         if piece.name in _SCHEMAS
     }
-    prose = (
-        schemas[at] if at in schemas else _read_labelled(piece, page, description)
-        for at, piece in enumerate(pieces)
-    )
+    prose: list[str] = []
+    for at, piece in enumerate(pieces):
+        known = _KNOWN_LABELS.get(piece.name)
+        if known is None or not any(map(known.match, piece.lines)):
+            prose.append(schemas.get(at, "\n".join(piece.lines)))
+            continue
+        lines = "\n".join(piece.lines[1:]).rstrip().split("\n")
+        values, others = _split_values(lines, known, page.input_schema or {}, description)
+        setattr(page, "identity" if piece.name == _IDENTITY else "contract", values)
+        prose.append("\n".join(others))
     page.body = "\n\n".join(text for text in map(tidy, prose) if text)
     return page
 
@@ -163,17 +169,6 @@ def fence_after(line: str, fence: str) -> str:
         return "" if closes else fence
     opening = _FENCE.match(line)
     return opening[1] if opening else ""
-
-
-def _read_labelled(piece: _PageSection, page: Page, description: str) -> str:
-    """Take the values of a generated section into *page*; return what of the piece is prose."""
-    known = _KNOWN_LABELS.get(piece.name)
-    if known is None or not any(map(known.match, piece.lines)):
-        return "\n".join(piece.lines)
-    lines = "\n".join(piece.lines[1:]).rstrip().split("\n")
-    values, prose = _split_values(lines, known, page.input_schema or {}, description)
-    setattr(page, "identity" if piece.name == _IDENTITY else "contract", values)
-    return "\n".join(prose)
 
 
 def _split_values(
@@ -245,10 +240,16 @@ _SCHEMAS = {INPUT_HEADING.casefold(): "input_schema", OUTPUT_HEADING.casefold():
 
 def _read_schema(piece: _PageSection, page: Page, place: str) -> str:
     """Read the JSON of a schema section; prose is what stands around it, or all of it."""
-    span = _first_fence(piece.lines)
-    if span is None:
+    start, end, fence = -1, len(piece.lines), ""
+    for position, line in enumerate(piece.lines):
+        before, fence = fence, fence_after(line, fence)
+        if fence and not before:
+            start = position
+        elif before and not fence:
+            end = position
+            break
+    if start < 0:
         return "\n".join(piece.lines)
-    start, end = span
     try:
         schema = json_object("\n".join(piece.lines[start + 1 : end]), "")
     except InputError as fault:
@@ -258,17 +259,6 @@ def _read_schema(piece: _PageSection, page: Page, place: str) -> str:
         return "\n".join(piece.lines)
     setattr(page, _SCHEMAS[piece.name], schema)
     return "\n".join([*piece.lines[1:start], "", *piece.lines[end + 1 :]])
-
-
-def _first_fence(lines: list[str]) -> tuple[int, int] | None:
-    start, fence = -1, ""
-    for position, line in enumerate(lines):
-        before, fence = fence, fence_after(line, fence)
-        if fence and not before:
-            start = position
-        elif before and not fence:
-            return start, position
-    return (start, len(lines)) if fence else None
 
 
 def parse_row(fault: InputError) -> int:
@@ -383,11 +373,13 @@ def descriptor_text(tool: Tool) -> str:
     return "\n".join(lines)
 
 
-def impossible_values(contract: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def impossible_values(contract: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Return the flags and prices of a contract without a known value, and the known ones."""
-    for label, known in _CLOSED.items():
-        if contract.get(label, known[0]).lower() not in map(str.lower, known):
-            yield label, known
+    return {
+        label: known
+        for label, known in _CLOSED.items()
+        if contract.get(label, known[0]).lower() not in map(str.lower, known)
+    }
 
 
 _CLOSED: Mapping[str, tuple[str, ...]] = {
@@ -409,27 +401,21 @@ def differing_labels(
     The *tags* are the hints that the tags state, if these count instead of the contract. With each
     label comes what states its value, and whether the contract has a hint that is not there.
     """
-    contract = {ENABLED_LABEL: "True"} | _labels_above_examples(values)
-    hints = (tool.hints, tags or tool.hints)
-    known = [
-        _labels_above_examples(descriptor_text(replace(tool, hints=one)).split("\n"))
-        for one in hints
-    ]
+    texts = [descriptor_text(replace(tool, hints=one)) for one in (tool.hints, tags or tool.hints)]
+    contract, *known = (
+        read_labels(takewhile(lambda one: one != _EXAMPLES, lines))
+        for lines in (values, *(text.split("\n") for text in texts))
+    )
+    contract = {ENABLED_LABEL: "True"} | contract
     hint_labels = _HINT_LABELS if tags else ()
     for label in dict.fromkeys((*contract, *hint_labels)):
         value = contract.get(label, "")
         stated = [one.get(label, "") for one in known]
         is_compared = label in hint_labels or label not in _HINT_LABELS
         if is_compared and _solid(value) not in map(_solid, stated):
-            is_lost = label in hint_labels and not {*value.split(", ")} <= {
-                *stated[1].split(", "),
-                "",
-            }
+            lost = {*value.split(", ")} - {*stated[1].split(", "), ""}
+            is_lost = label in hint_labels and bool(lost)
             yield label, _STATED_BY.get(label, "input schema"), is_lost
-
-
-def _labels_above_examples(values: Iterable[str]) -> dict[str, str]:
-    return read_labels(takewhile(lambda one: one != _EXAMPLES, values))
 
 
 def _line(label: str, value: str) -> list[str]:

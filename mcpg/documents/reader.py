@@ -367,7 +367,7 @@ def _contract_faults(text: _SplitDocument, tool: Tool, place: str) -> Iterator[D
 
 def _without_effect(text: _SplitDocument, tool: Tool) -> Iterator[tuple[str, Diagnostic]]:
     """Return the labels of values that have no effect, and what is reported of each."""
-    impossible = dict(impossible_values(text.contract))
+    impossible = impossible_values(text.contract)
     for label, known in impossible.items():
         value = text.contract[label]
         advice = suggestion(value, known) or f"; write {', '.join(known)}"
