@@ -11,7 +11,6 @@ from heapq import merge
 from itertools import compress
 from operator import attrgetter
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from mcpg.bundle import codec, links, metadata
 from mcpg.bundle.dotnet_texts import portable_texts, rewritten_pieces
@@ -20,6 +19,7 @@ from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import HintRule, SourceDocument, Tool
+from mcpg.documents.markdown import LinkTargets
 from mcpg.documents.model import ToolDocument, document_for, encode_content
 from mcpg.documents.writer import (
     DRAFTED,
@@ -32,15 +32,12 @@ from mcpg.documents.writer import (
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations.edges import Edge, EdgeKind, Relations, ToolRelations
 from mcpg.relations.infer import InferredRelations, authored_edges, infer
+from mcpg.relations.provisions import Provision
 from mcpg.sources import RawBundle, SourceBatch
+from mcpg.sources.model import FailedSource
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import joined_name
 from mcpg.values import format_count
-
-if TYPE_CHECKING:
-    from mcpg.documents.markdown import LinkTargets
-    from mcpg.relations.provisions import Provision
-    from mcpg.sources.model import FailedSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
+from mcpg.bundle.codec import ReadDocument
 from mcpg.bundle.links import MEMBER, PROSE_REASON, parse_predicate
 from mcpg.bundle.metadata import hold_texts, is_generated
 from mcpg.catalog.model import SourceDocument
@@ -26,10 +26,6 @@ from mcpg.errors import Code, Diagnostic, DocumentError, Severity, SeverityName,
 from mcpg.plugins.registry import is_item
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.json_values import JsonObject, JsonValue
-
-if TYPE_CHECKING:
-    from mcpg.bundle.codec import ReadDocument
-
 
 _EDGES = ("graph_edges", "graphEdges")
 _ENTITIES = ("graph_entities", "graphEntities")
@@ -339,13 +335,12 @@ class ReaderFinding:
 
 def named_findings(file: str) -> Sequence[ReaderFinding]:
     """Return what keeps the .NET gateway from reading *file* as a bundle: its name."""
-    if file.lower().endswith(".json"):
-        return ()
     message = (
         "a file whose name does not end in .json is read as one text, and searches find nothing:"
         f" write the bundle to {file}.json"
     )
-    return (ReaderFinding(Severity.ERROR, "name", file, message),)
+    is_json = file.lower().endswith(".json")
+    return () if is_json else (ReaderFinding(Severity.ERROR, "name", file, message),)
 
 
 def reader_findings(

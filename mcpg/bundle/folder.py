@@ -165,11 +165,9 @@ def _check_conflicts(plan: FolderPlan, *, force: bool) -> None:
     shown = ", ".join(plan.conflicts[:_MOST_SHOWN])
     more = len(plan.conflicts) - _MOST_SHOWN
     rest = f" and {more} more" if more > 0 else ""
-    raise _make_refusal(
-        plan.root,
-        f"holds files that were made or edited by someone else: {shown}{rest}; nothing was written",
-        "move your edits into a hints file or another folder, or overwrite with --force",
-    )
+    fault = f"holds files that were made or edited by someone else: {shown}{rest}"
+    remedy = "move your edits into a hints file or another folder, or overwrite with --force"
+    raise _make_refusal(plan.root, f"{fault}; nothing was written", remedy)
 
 
 def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
@@ -290,11 +288,15 @@ def _read_lock(root: Path) -> dict[str, str]:
     except InputError as fault:
         place = os.fspath(root / LOCK_NAME)
         raise OutputError(fault.message, place=place, remedy=fault.remedy) from fault
-    except (ValueError, RecursionError) as fault:
-        raise _make_damage_error(root) from fault
+    except (ValueError, RecursionError):
+        record = None
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or record.get("version") != _LOCK_VERSION:
-        raise _make_damage_error(root)
+        raise OutputError(
+            "the record of generated files is damaged",
+            place=os.fspath(root / LOCK_NAME),
+            remedy="delete it; files that differ from the new ones will then count as yours",
+        )
     recorded, pending = _keep_safe(files), _keep_safe(record.get("pending"))
     if record.get(_WRITTEN) is not True:
         # Earlier versions recorded files of a person as well.
@@ -342,14 +344,6 @@ def _write_lock(
     target = root / LOCK_NAME
     if _digest_file(target) != _digest(data):
         atomic_write(target, data, special=False)
-
-
-def _make_damage_error(root: Path) -> OutputError:
-    return OutputError(
-        "the record of generated files is damaged",
-        place=os.fspath(root / LOCK_NAME),
-        remedy="delete it; files that differ from the new ones will then count as yours",
-    )
 
 
 def _make_refusal(root: Path, message: str, remedy: str) -> OutputError:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 from urllib.parse import unquote
 
+from mcpg.bundle.codec import ReadDocument
 from mcpg.catalog.model import Tool
 from mcpg.documents.addresses import path_key
 from mcpg.documents.facts import TARGET_KEYS, StatedEdge, means_itself, parse_facts, pick_text
@@ -44,13 +44,9 @@ from mcpg.relations.observed_calls import (
     merge,
     rename_tools,
 )
+from mcpg.sources.model import ObservedFile
 from mcpg.text.suggestions import suggest
 from mcpg.values import format_count
-
-if TYPE_CHECKING:
-    from mcpg.bundle.codec import ReadDocument
-    from mcpg.sources.model import ObservedFile
-
 
 _GENERATED = ("Tool Identity", "Execution Contract", "Input Schema", "Output Schema")
 # As HTML, Markdown Extra and its kin state them, and notes whose blocks have names.

@@ -24,7 +24,6 @@ NOTHING: JsonObject = {"not": {}}
 _ANYTHING: JsonObject = {}
 _MOST_HOPS, _MOST_UNIONS = 16, 3
 _MOST_JOINED = 300_000
-_FINITE = frozenset(("boolean", "null"))
 _JOINED = ("properties", "required")
 _REFERENCES = ("$ref", "$dynamicRef")
 _ANCHORS = {"$anchor": "#", "$dynamicAnchor": "#", "$id": ""}
@@ -266,7 +265,7 @@ def _with_whole_types(schema: JsonObject) -> JsonObject:
         return schema
     types = allowed_types({"enum": values})
     has_all_flags = "boolean" not in types or _has_both_flags(values)
-    if not types or not types <= _FINITE or not has_all_flags:
+    if not types or not types <= {"boolean", "null"} or not has_all_flags:
         return schema
     bare = {key: one for key, one in schema.items() if key not in ("enum", "const")}
     return bare | {"type": [*sorted(types)] if len(types) > 1 else next(iter(types))}

@@ -299,20 +299,27 @@ class _Comparison:
         amount = f"{self._words('accepts', 'has')} {'fewer' if is_loss else 'more'} values of:"
         whole = [one for one in sure if all(are_disjoint(one, other) for other in others)]
         part = [one for one in sure if one not in whole]
-        if whole:
-            yield path, fault, words, _list_first(whole, _name)
-        if part:
-            yield path, fault, amount, _list_first(part, _name)
-        if unsure:
-            named = _list_first([branches[at] for at in unsure], _name)
-            yield path, _Effect.UNKNOWN, "may treat differently:", named
+        doubtful = [branches[at] for at in unsure]
+        for effect, text, some in (
+            (fault, words, whole),
+            (fault, amount, part),
+            (_Effect.UNKNOWN, "may treat differently:", doubtful),
+        ):
+            if some:
+                yield path, effect, text, _list_first(some, _name)
 
     def _compare_keywords(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         yield from self._compare_kinds(old, new, path)
         shared, keys = allowed_types(old) & allowed_types(new), old.keys() | new.keys()
-        for key, kind in _COUNTS.items():
-            if key in keys and kind in shared:
-                yield from _compare_limits(key, old, new, path)
+        for key in (key for key, kind in _COUNTS.items() if key in keys and kind in shared):
+            is_least = key.startswith("min")
+            before, after = (
+                (0.0 if is_least else math.inf) if (one := _number(each.get(key))) is None else one
+                for each in (old, new)
+            )
+            if before != after:
+                effect = _Effect.NARROWER if (after > before) is is_least else _Effect.WIDER
+                yield path, effect, *_describe_keyword(key, old, new)
         if "integer" in shared:
             for key, exclusive in _BOUNDS.items():
                 if key in keys or exclusive in keys:
@@ -370,7 +377,14 @@ class _Comparison:
                 yield from self._compare_schemas(before[name], after[name], inner)
             elif name in after:
                 self._spend(0)
-                yield from self._describe_new(old, after[name], inner, is_required=name in demanded)
+                further, is_required = _further_schema(old), name in demanded
+                effect = _Effect.NARROWER if is_required else _Effect.NEW
+                if self._is_read and further is False:
+                    # A reader may refuse what it does not know.
+                    effect |= _Effect.UNKNOWN
+                yield inner, effect, "is new and required" if is_required else "is new", ()
+                if isinstance(further, dict):
+                    yield from self._compare_schemas(further, after[name], inner)
             elif name in before:
                 self._spend(0)
                 yield from self._describe_removed(before[name], new, inner)
@@ -379,19 +393,6 @@ class _Comparison:
             elif name in released:
                 yield inner, _Effect.WIDER, self._words("is now optional", "may be missing"), ()
         yield from self._compare_further(old, new, path)
-
-    def _describe_new(
-        self, old: JsonObject, schema: JsonValue, path: str, *, is_required: bool
-    ) -> Iterator[Change]:
-        """Describe a property that was none of the properties."""
-        further = _further_schema(old)
-        effect = _Effect.NARROWER if is_required else _Effect.NEW
-        if self._is_read and further is False:
-            # A reader may refuse what it does not know.
-            effect |= _Effect.UNKNOWN
-        yield path, effect, "is new and required" if is_required else "is new", ()
-        if isinstance(further, dict):
-            yield from self._compare_schemas(further, schema, path)
 
     def _describe_removed(self, schema: JsonValue, new: JsonObject, path: str) -> Iterator[Change]:
         """Describe a property that no longer is one of the properties."""
@@ -491,15 +492,6 @@ def _compare_annotations(old: JsonObject, new: JsonObject, path: str) -> Iterato
             yield path, _Effect.NONE, *_describe_keyword(key, old, new)
 
 
-def _compare_limits(key: str, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-    is_least = key.startswith("min")
-    found = (_number(one.get(key)) for one in (old, new))
-    before, after = ((0.0 if is_least else math.inf) if one is None else one for one in found)
-    if before != after:
-        effect = _Effect.NARROWER if (after > before) is is_least else _Effect.WIDER
-        yield path, effect, *_describe_keyword(key, old, new)
-
-
 def _compare_bounds(
     key: str, old: JsonObject, new: JsonObject, path: str, *, is_whole: bool
 ) -> Iterator[Change]:
@@ -537,22 +529,20 @@ def _compare_assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator
     for key in _AS_WRITTEN:
         if not _differs(key, old, new):
             continue
+        before, after = old.get(key), new.get(key)
         effect = _Effect.UNKNOWN
-        if key in _ASSERTIONS and key not in old:
-            effect = _Effect.NARROWER
-        elif key in _ASSERTIONS and key not in new:
-            effect = _Effect.WIDER
-        elif key == "multipleOf":
-            effect = _compare_factors(old[key], new[key])
+        if key in _ASSERTIONS and (key not in old or key not in new):
+            effect = _Effect.WIDER if key in old else _Effect.NARROWER
+        elif (
+            key == "multipleOf"
+            and isinstance(before, int)
+            and isinstance(after, int)
+            and min(before, after) > 0
+        ):
+            narrower = _Effect.NARROWER if after % before == 0 else _Effect.NONE
+            wider = _Effect.WIDER if before % after == 0 else _Effect.NONE
+            effect = narrower or wider or _Effect.NARROWER | _Effect.WIDER
         yield path, effect, *_describe_keyword(key, old, new)
-
-
-def _compare_factors(before: JsonValue, after: JsonValue) -> _Effect:
-    if not (isinstance(before, int) and isinstance(after, int) and min(before, after) > 0):
-        return _Effect.UNKNOWN
-    if after % before == 0:
-        return _Effect.NARROWER
-    return _Effect.WIDER if before % after == 0 else _Effect.NARROWER | _Effect.WIDER
 
 
 def _differs(key: str, old: JsonObject, new: JsonObject) -> bool:

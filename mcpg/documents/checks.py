@@ -187,8 +187,7 @@ def _cut_values(front: JsonObject, text: str) -> Found:
 def _of_wrong_kind(front: JsonObject) -> Found:
     """Report values that their key cannot take, which the reader passes over."""
     for key, value in front.items():
-        fault = _fault_of_kind(key, value) if key in _SET_OF_KNOWN else ""
-        if fault:
+        if fault := _fault_of_kind(key, value) if key in _SET_OF_KNOWN else "":
             yield Code.VALUE_INVALID, f"`{key}` {fault}", (key,)
     for key in _DATE_KEYS:
         text = facts.lexical_form(front.get(key))
