@@ -57,7 +57,6 @@ class _AddressWriter:
         self._titles = {one.uri: front_matter.one_line(one.tool.display_name) for one in documents}
 
     def values(self, front: JsonObject, document: ToolDocument) -> JsonObject:
-        """Return the front matter of *document* with addresses, prose and predicates included."""
         changes: list[tuple[Iterable[str], Callable[[JsonValue], JsonValue]]] = [
             (_LINKS, partial(self._target, document.path)),
             (_ENTITIES, partial(self._entity, document.path)),
@@ -122,7 +121,6 @@ class _AddressWriter:
         return subject, statement.object if is_member else target
 
     def _edge(self, document: ToolDocument, item: JsonValue) -> JsonValue:
-        """Return a statement with the addresses of its ends."""
         statement = _statement(item)
         if statement is None or not isinstance(item, dict):
             return item
@@ -179,7 +177,6 @@ def _list_items(value: JsonValue) -> list[JsonValue]:
 
 
 def _append(values: JsonObject, keys: Sequence[str], items: list[JsonValue]) -> None:
-    """Add *items* to the list under the first of *keys* that there is."""
     if items:
         key = next((key for key in keys if key in values), keys[0])
         values[key] = [*_list_items(values.get(key)), *items]
@@ -223,8 +220,6 @@ def rewritten_pieces(documents: Iterable[ReadDocument]) -> Iterator[Diagnostic]:
 
 
 class _PortableWriter:
-    """Makes texts of a bundle portable."""
-
     def __init__(self, documents: Sequence[ToolDocument]) -> None:
         self._documents = documents
         self._ids = _distinct_ids(documents)
@@ -234,7 +229,6 @@ class _PortableWriter:
         return _AddressWriter(self._documents)
 
     def make_portable(self, text: SourceDocument, document: ToolDocument) -> SourceDocument:
-        """Return *text*, which says *document*, as every reader takes it."""
         uri = text.canonical_uri
         has_uri = uri is None or uri.startswith(BASE_URI) or dotnet.is_uri(uri)
         if has_uri and (is_item(text) or not self._may_change(text.content, document)):
@@ -385,7 +379,6 @@ def reader_findings(
 
 
 def _front(document: SourceDocument, found: list[ReaderFinding]) -> front_matter.FrontMatter | None:
-    """Return the front matter of *document*, `None` where it cannot be read."""
     place = document.place or document.path
     content = document.content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     try:

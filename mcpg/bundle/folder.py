@@ -189,7 +189,6 @@ def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
 
 
 def _prune(plan: FolderPlan) -> None:
-    """Remove obsolete files, and folders that are empty without them."""
     for path in plan.obsolete:
         try:
             (plan.root / path).unlink(missing_ok=True)
@@ -332,7 +331,6 @@ def _keep_safe(files: JsonValue) -> dict[str, str]:
 def _write_lock(
     root: Path, files: Mapping[str, str], pending: Mapping[str, str] | None = None
 ) -> None:
-    """Record the digests of our files, and of those that are about to be written."""
     record: JsonObject = {
         "version": _LOCK_VERSION,
         _WRITTEN: True,
@@ -428,7 +426,6 @@ def _read_beginning(path: Path | str, size: int, digest: bytes) -> Iterator[byte
 
 
 def _is_replaceable(path: Path | str) -> bool:
-    """Return whether the file at *path* is empty, or a bundle."""
     with open(path, "rb", opener=open_at_once) as stream:
         start = stream.read(_START)
     if not start or _OURS.match(start):

@@ -170,7 +170,6 @@ def resolve_links(
 
 
 def _find_link_places(item: ReadDocument) -> dict[tuple[EdgeKind, str], str]:
-    """Return `file:line` of each link in the front matter of *item* and those about its tool."""
     found: dict[tuple[EdgeKind, str], str] = {}
     for one in (item, *item.about):
         content = one.source.content.replace("\r\n", "\n").replace("\r", "\n")

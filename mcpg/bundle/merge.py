@@ -189,8 +189,6 @@ def _first_of_equals(tools: Iterable[Tool], read: Iterable[ReadDocument]) -> dic
 
 
 class _ToolNames:
-    """What tools are called, for documents about them."""
-
     def __init__(self, first: Mapping[int, Tool]) -> None:
         tools = self._tools = [tool for number, tool in first.items() if number == id(tool)]
         self._by_name: defaultdict[str, list[Tool]] = defaultdict(list)
@@ -273,7 +271,6 @@ def _report_use(item: ReadDocument, owner: Tool | None, names: _ToolNames) -> It
 def _report_misnamed(
     unnamed: Sequence[ReadDocument], tools: Sequence[Tool]
 ) -> Iterator[Diagnostic]:
-    """Report documents that became tools of their own, though a tool is called nearly like them."""
     names = {tool.name for tool in tools}
     for item in unnamed[:_MOST_COMPARED]:
         name = item.document.tool.name
@@ -424,7 +421,6 @@ def _reads_back(item: ReadDocument, document: ToolDocument, places: DocumentPlac
 def _move_document(
     item: ReadDocument, path: str, places: DocumentPlaces
 ) -> tuple[ToolDocument, list[Diagnostic]]:
-    """Return the document of *item* with links that mean the same at *path* in the bundle."""
     document, diagnostics = resolve_links(item, places.written, places.suggest)
     if document.path == path and places.written is places.kept:
         return document, diagnostics
@@ -442,8 +438,6 @@ def _move_document(
 
 @dataclass(frozen=True, slots=True)
 class _MovedText:
-    """A text that moves from the place where it was written to one in the bundle."""
-
     old: str
     new: str
     places: DocumentPlaces
@@ -458,7 +452,6 @@ class _MovedText:
         )
 
     def prose(self, body: str) -> str:
-        """Return *body* with links that mean the same."""
         if not any(mark in body for mark in LINK_MARKS):
             return body
         targets: dict[markdown.Reference, str] = {}
@@ -469,8 +462,6 @@ class _MovedText:
         return markdown.retarget(body, targets) if targets else body
 
     def statements(self, further: JsonObject) -> JsonObject:
-        """Return front matter whose statements are about the same tools."""
-
         def move(item: JsonValue) -> JsonValue:
             if isinstance(item, list):
                 return [move(one) for one in item]
@@ -546,7 +537,6 @@ class _UniqueNames:
         return next(filter(self._is_taken_now, numbered))
 
     def _is_taken_now(self, text: str) -> bool:
-        """Take *text*, and return whether it was free."""
         key = path_key(text)
         was_free = key not in self._taken
         self._taken.add(key)

@@ -221,7 +221,6 @@ def carried_definitions(bundle: Bundle) -> dict[Key, list[Tool]]:
 
 
 def _read_entry(entry: JsonValue) -> JsonObject | None:
-    """Return *entry* with what it states as a text, `None` where it is no entry."""
     if not isinstance(entry, dict) or _AS_TEXT not in entry:
         return entry if isinstance(entry, dict) else None
     try:

@@ -97,7 +97,6 @@ class ResultFile(Mapping[bytes, bytes]):
 
 
 def _open_results(path: Path | str) -> ResultFile:
-    """Open a cache file, and read it once to see that it is whole."""
     # Results are read one by one: a buffer would be filled for each.
     file = open(path, "rb", buffering=0, opener=open_at_once)  # noqa: SIM115 - stays open
     try:

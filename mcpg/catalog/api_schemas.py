@@ -116,7 +116,6 @@ class _SchemaCleaner:
         self._waiting: list[tuple[str, Any]] = []
 
     def run(self) -> Schema:
-        """Return the whole schema with its definitions."""
         cleaned = self._clean(self._root, 0)
         definitions = dict(cleaned.get("$defs", {}))
         while self._waiting:
@@ -199,7 +198,6 @@ class _SchemaCleaner:
 
 
 def _plain(name: str, member: Any) -> tuple[Any] | None:
-    """Return what is kept of a keyword without schemas, as `_Cleaning` does."""
     if name == "type":
         if isinstance(member, str):
             return (member,) if member in TYPES else None
@@ -345,7 +343,6 @@ class _StrictWriter:
         self._parts = self._properties = self._values = self._characters = 0
 
     def top(self) -> Schema:
-        """Return the whole schema, an object."""
         schema, trail = self._resolve_references(self._root, "", frozenset())
         for keyword in ("anyOf", "enum", "const"):
             if keyword in schema:
@@ -537,7 +534,6 @@ def _stated_types(schema: Schema, path: str) -> list[str]:
 
 
 def _is_plain_pattern(pattern: str) -> bool:
-    """Return whether *pattern* is valid, and has no groups but simple ones."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # of what programs read in different ways

@@ -137,7 +137,6 @@ class _NameRules:
         return bool(re.match(rf"{begins}[{self.characters}]{{1,{self.longest}}}\Z", name))
 
     def plain(self, name: str) -> str:
-        """Return *name* without the characters that are not accepted."""
         text = re.sub(f"[^{self.characters}]+", "_", name).strip("_")
         return f"_{text}" if self.is_identifier and re.match("[^a-zA-Z]", text) else text
 
@@ -322,7 +321,6 @@ def _namespaces(
 
 
 def _tools_in(name: str, definitions: Iterable[dict[str, Any]]) -> str:
-    """Return the description of a namespace, at most `_LONGEST_OF_NAMESPACE` characters."""
     names = [str(one["name"]) for one in definitions]
     text = f"Tools of {name}: {names[0]}"
     for shown, one in enumerate(names[1:], 1):
@@ -371,7 +369,6 @@ def _names(ids: Iterable[str], api: _Api) -> dict[str, str]:
 
 
 def _rename_arguments(schema: Schema, naming: _NameRules) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return *schema* with names of arguments that *naming* accepts, and their own names."""
     properties = schema["properties"]
     bad = [name for name in properties if not naming.accepts(name)]
     if not bad:

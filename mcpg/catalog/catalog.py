@@ -318,7 +318,6 @@ class _IdPool:
         self._numbers: dict[str, int] = {}
 
     def take(self, source_id: str, name: str, *, require_source_prefix: bool) -> str:
-        """Find the first free id and mark it as taken."""
         candidates = self._candidates(source_id, name, require_source_prefix)
         found = next(one for one in candidates if one not in self.taken)
         self.taken.add(found)
@@ -372,7 +371,6 @@ def drop_repeats(tools: Iterable[Tool]) -> tuple[list[Tool], tuple[Diagnostic, .
 
 
 def _distinct(group: list[Tool], noticed: list[Diagnostic]) -> list[Tool]:
-    """Keep the tools of a *group* of namesakes that differ."""
     called = f"the tool {group[0].name!r} of source {group[0].source_id!r}"
     kept: dict[str, Tool] = {}
     for tool in group:
@@ -433,8 +431,6 @@ def apply_rules(
 
 
 class _StatedHints:
-    """Gathers what rules say, one rule after the other."""
-
     def __init__(self, lookup: ToolLookup[Tool]) -> None:
         self._lookup = lookup
         self._suggested = 0
@@ -444,7 +440,6 @@ class _StatedHints:
         self.noticed: list[Diagnostic] = []
 
     def add(self, rule: HintRule) -> None:
-        """Take in one rule."""
         tools = self._lookup.matching(rule.pattern)
         if not tools:
             self._report_unmatched(

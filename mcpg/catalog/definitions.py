@@ -111,7 +111,6 @@ def part_digests(tool: Tool) -> dict[DefinitionPart, str]:
 
 
 def _parts(tool: Tool) -> list[JsonValue]:
-    """Return the parts of a definition as they are, in the order of `Part`."""
     texts: list[JsonValue] = [tool.title, tool.description]
     return [*texts, tool.input_schema, tool.output_schema, tool.annotations]
 
@@ -195,7 +194,6 @@ def _schema_differences(
 def _member_differences(
     before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]
 ) -> Iterator[str]:
-    """Describe how the members of two objects differ."""
     for name in sorted({*before, *after}):
         shown = f"{name[:_NAME]!r}"
         if name not in before:

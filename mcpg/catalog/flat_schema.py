@@ -276,7 +276,6 @@ def _has_both_flags(values: Iterable[JsonValue]) -> bool:
 
 
 def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
-    """Yield *schema* once for each of its values, or else for each of its types."""
     values = allowed_values(schema)
     types = schema.get("type")
     if values is not None and len(values) <= MOST_BRANCHES:

@@ -253,7 +253,6 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
 
 
 def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
-    """Parse the file; give the value and a way to find the place of a tool's entry."""
     if text.lstrip().startswith("{") and place.casefold().endswith(".json"):
         repeated: set[str] = set()
         values = parse_json_documents(text, place, repeated)

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NoReturn
 
 from mcpg.errors import SourceError
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -118,7 +117,7 @@ def _decode_all(
 ) -> list[JsonValue]:
     decoder = json.JSONDecoder(
         object_pairs_hook=None if repeated is None else partial(_object, repeated, {}),
-        parse_constant=_refuse_constant,
+        parse_constant=partial(_finite, float),
         parse_float=partial(_finite, parse_float),
         parse_int=_int,
     )
@@ -148,13 +147,9 @@ def _after_space(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _refuse_constant(_: str) -> NoReturn:
-    raise _NotANumberError
-
-
 def _finite(parse_float: Callable[[str], float], text: str) -> float:
     value = parse_float(text)
-    if math.isinf(value):
+    if not math.isfinite(value):
         raise _NotANumberError
     return value
 
@@ -194,6 +189,5 @@ def _too_deep(text: str, place: str) -> SourceError:
 
 
 def _position(text: str, at: int) -> str:
-    """Return line and column, both counted from 1."""
     line = text.count("\n", 0, at) + 1
     return f"{line}:{at - (text.rfind(chr(10), 0, at) + 1) + 1}"

@@ -69,7 +69,6 @@ class _Entry:
         return f"{self.place}: {self.path}" if self.path else self.place
 
     def fail(self, message: str, remedy: str = _SHAPES) -> SourceError:
-        """Make the error for this value."""
         return SourceError(message, place=self.where, remedy=remedy)
 
 
@@ -103,7 +102,6 @@ def stated_kind(mapping: JsonObject) -> str | None:
 
 
 def _find_tools(entry: _Entry) -> Iterator[_Entry]:
-    """Return the tools in what stands at *entry*."""
     value = entry.value
     if isinstance(value, dict):
         yield from _find_in_page(value, entry)
@@ -307,8 +305,6 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
 
 @dataclass(frozen=True, slots=True)
 class _ReadingOptions:
-    """How a manifest is read; see `read_manifest`."""
-
     default_source: str
     source_id: str | None
     trust_hints: bool

@@ -327,7 +327,6 @@ class _SchemaWalk:
         self._unfolded: dict[int, list[tuple[_SchemaPart, bool]]] = {}
 
     def run(self) -> dict[str, Parameter]:
-        """List the parameters by path, outer ones first."""
         found: dict[str, Parameter] = {}
         queue: deque[_SchemaNode] = deque([(self._root, "", 1, frozenset())])
         # Schemas that lead to the same paths over and over must come to an end as well.
@@ -474,7 +473,6 @@ def _types(value: JsonValue) -> tuple[str, ...]:
 
 
 def _items(schema: JsonObject) -> Iterator[tuple[JsonObject, str]]:
-    """Return the schemas of a list's items and of a mapping's unnamed values."""
     for key, mark in _ITEMS.items():
         value = schema.get(key)
         items = value if isinstance(value, list) else [value]

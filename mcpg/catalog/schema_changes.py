@@ -210,7 +210,6 @@ class _Comparison:
             yield "", _Effect.UNKNOWN, "is too large to be compared as a whole", ()
 
     def _spend(self, size: int) -> None:
-        """Count a comparison of two things that have *size* characters."""
         self._pairs_left -= 1
         self._text_left -= size
         if self._pairs_left < 0 or self._text_left < 0:
@@ -395,7 +394,6 @@ class _Comparison:
         yield from self._compare_further(old, new, path)
 
     def _describe_removed(self, schema: JsonValue, new: JsonObject, path: str) -> Iterator[Change]:
-        """Describe a property that no longer is one of the properties."""
         further = _further_schema(new)
         if self._is_read:
             yield path, _Effect.WIDER, "is gone", ()
@@ -552,7 +550,6 @@ def _differs(key: str, old: JsonObject, new: JsonObject) -> bool:
 
 
 def _describe_keyword(key: str, old: JsonObject, new: JsonObject) -> tuple[str, tuple[str, ...]]:
-    """Return the words on a keyword that differs, and its values."""
     if key not in old:
         return f"has a new {key}:", (_format_value(new[key]),)
     if key not in new:
@@ -561,7 +558,6 @@ def _describe_keyword(key: str, old: JsonObject, new: JsonObject) -> tuple[str, 
 
 
 def _further_schema(schema: JsonObject) -> JsonValue:
-    """Return the schema of properties that are not listed."""
     is_stated = "additionalProperties" in schema
     return schema.get("additionalProperties" if is_stated else "unevaluatedProperties", True)
 

@@ -336,7 +336,6 @@ def _iter_texts(
 
 
 def _values(front: JsonObject) -> Iterator[tuple[facts.Path, str, JsonValue]]:
-    """Return path, predicate and value of each property of the document."""
     for path, held in facts.iter_items(front, _PROPERTY_KEYS):
         if not isinstance(held, dict):
             continue
@@ -404,7 +403,6 @@ def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator
 
 
 def _namespaces(front: JsonObject) -> Iterator[tuple[facts.Path, str]]:
-    """Return where each prefix is declared, and its namespace."""
     for key in _PREFIX_KEYS:
         value = front.get(key)
         for prefix, address in value.items() if isinstance(value, dict) else ():

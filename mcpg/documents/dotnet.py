@@ -201,7 +201,6 @@ class _FrontMatterMender:
         self._room = MAX_FRONT_MATTER
 
     def mend(self) -> JsonObject:
-        """Return the mended values, with the prefixes that they need declared."""
         keys = list(self._values)
         for key in keys:
             if _kind(key) in _PREFIXES:

@@ -488,7 +488,6 @@ def _example_json(item: str | ToolExample) -> JsonValue:
 
 
 def _require(kind: Any, value: Any) -> Any:
-    """Return *value*, which has to be of a *kind*."""
     if not isinstance(value, kind):
         raise TypeError(value)
     return value

@@ -182,8 +182,6 @@ class _ReplacedRun(NamedTuple):
 
 
 class _Edit(NamedTuple):
-    """A stretch of front matter, in characters, and what stands there instead."""
-
     start: int
     end: int
     text: str
@@ -255,7 +253,6 @@ def _read_record(line: str) -> tuple[str, Sequence[_ReplacedRun]]:
 
 
 def _checksum(front: Sequence[str], record: int) -> str:
-    """Return a checksum of the lines of a front matter but the one at index *record*."""
     text = "\n".join(line for at, line in enumerate(front) if at != record)
     return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
@@ -321,7 +318,6 @@ def _may_be_disputed(text: str) -> bool:
 
 
 def _apply_edits(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
-    """Carry *edits* of the front matter out, and record the lines that were there."""
     lines = text.split("\n")
     has_front = front.line > 1
     fence = front.text_line - 2 if has_front else 0
@@ -440,7 +436,6 @@ def _end(node: yaml.Node, text: str) -> int:
 
 
 def _compose_yaml(text: str) -> yaml.Node | None:
-    """Parse YAML that was read before, and so is safe."""
     try:
         return yaml.compose(mask_pairs(text)[0], Loader=_LOADER)
     except yaml.YAMLError:

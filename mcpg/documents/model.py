@@ -359,7 +359,6 @@ def _part(part: Any) -> Any:
 
 
 def _make_value(kind: type[Any], members: Mapping[str, Any] | tuple[Any, ...]) -> Any:
-    """Make the value that has *members*, by name as in records or all of them in order."""
     if isinstance(members, tuple):
         members = dict(zip(_MEMBERS[kind], members, strict=True))
     return kind(**{name: _read(name, part) for name, part in members.items()})

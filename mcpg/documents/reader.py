@@ -75,7 +75,6 @@ _GROUP_KEYS = ("id", "label", "name", "value")
 
 
 def _read_groups(front: JsonObject, lines: LineNumbers, found: list[Diagnostic]) -> tuple[str, ...]:
-    """Read the groups of a document, without repeats, and report items that name none."""
     groups: dict[str, None] = {}
     for where, place, item in _items(front, GROUPS_KEY, lines):
         if name := pick_text(item, _GROUP_KEYS):
@@ -526,7 +525,6 @@ def _edited_title(text: _SplitDocument, tool: Tool) -> str | None:
 
 
 def _further(text: _SplitDocument, found: list[Diagnostic]) -> JsonObject:
-    """Return the keys that say nothing of the tool, and report what in them cannot be used."""
     further = {key: value for key, value in text.front.items() if key not in _TOOL_KEYS}
     if further:
         for path, message in read_facts(further)[1]:

@@ -130,7 +130,6 @@ def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDr
 
 
 def _complete_draft(document: ToolDocument, draft: DocumentDraft) -> str | None:
-    """Return *draft* with the groups and links of *document*; `None` if too long."""
     lines = [*_list_lines(reader.GROUPS_KEY, document.groups)]
     for kind, key in reader.LINK_KEYS.items():
         lines += _list_lines(key, (link.target for link in document.links if link.kind is kind))
@@ -175,7 +174,6 @@ def _read_back(document: ToolDocument, front: str, markdown: str, cut: int | Non
 
 
 def _texts(tool: Tool, cut: int | None) -> dict[str, str]:
-    """Return the texts of *tool* that stand in the front matter, by key."""
     description = front_matter.without_breaks(tool.description)[:cut]
     title = front_matter.without_breaks(tool.display_name)
     return {"title": title, "summary": description, "description": description}
