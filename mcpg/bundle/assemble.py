@@ -73,7 +73,12 @@ def _finish_document(
     *read* is what it was read from, settled; `None` for a tool of a manifest.
     """
     document = _complete_document(tool, read.document if read else None, context)
-    is_kept = read is not None and read.keeps_text and _is_same(read.document, document)
+    is_kept = read is not None and read.keeps_text
+    if is_kept and read is not None:
+        said = read.document
+        # One that states no id gets the same one wherever it is read with the same others.
+        own = document.tool if said.tool.id else replace(document.tool, id="")
+        is_kept = (said.groups, said.links, said.tool) == (document.groups, document.links, own)
     if context.observed is not None:
         seen = links.with_observed(document, context.observed.get(tool.id, ()), context.addresses)
         is_kept = is_kept and seen is document
@@ -130,13 +135,6 @@ def _complete_document(
         further=said.further,
         written=said.written,
     )
-
-
-def _is_same(said: ToolDocument, document: ToolDocument) -> bool:
-    # A document that states no id gets the same one wherever it is read with the same others.
-    tool = document.tool if said.tool.id else replace(document.tool, id="")
-    relations = (said.groups, said.links) == (document.groups, document.links)
-    return relations and said.tool == tool
 
 
 @dataclass(frozen=True, slots=True)

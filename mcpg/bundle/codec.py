@@ -113,7 +113,13 @@ def checked_document(document: SourceDocument, place: str) -> SourceDocument:
         content = content.replace("\r\n", "\n").replace("\r", "\n")
     uri = (document.canonical_uri or "").strip() or None
     normal = SourceDocument(normal_path(document.path), content, uri, document.place)
-    fault = path_fault(normal.path) or _text_fault(normal)
+    fault = path_fault(normal.path)
+    if fault is None and (not content or content.isspace()):
+        fault = f"has a blank content: {normal.path!r}"
+    elif fault is None and any(map(_has_lone_surrogate, (content, uri or ""))):
+        fault = _LONE_SURROGATE.format(normal.path)
+    elif fault is None and uri is not None and not is_absolute(uri):
+        fault = f"has a canonical URI that is not absolute: {uri!r}"
     if fault:
         raise _refuse(place, fault, "correct the document and build the bundle again")
     return normal
@@ -134,17 +140,6 @@ def sorted_by_path(documents: Iterable[SourceDocument], place: str) -> tuple[Sou
             remedy = "give every document a path of its own (case does not tell them apart)"
             raise _refuse(place, found, remedy)
     return tuple(ordered)
-
-
-def _text_fault(document: SourceDocument) -> str | None:
-    uri = document.canonical_uri
-    if not document.content or document.content.isspace():
-        return f"has a blank content: {document.path!r}"
-    if any(map(_has_lone_surrogate, (document.content, uri or ""))):
-        return _LONE_SURROGATE.format(document.path)
-    if uri is not None and not is_absolute(uri):
-        return f"has a canonical URI that is not absolute: {uri!r}"
-    return None
 
 
 _LONE_SURROGATE = "contains a lone surrogate, which is not valid Unicode: {!r}"

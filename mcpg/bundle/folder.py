@@ -178,28 +178,23 @@ def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
     if written:
         _write_lock(plan.root, plan.recorded, {path: digests[path] for path in written})
     write_files({plan.root / path: plan.documents[path].encode() for path in written})
-    if prune:
-        _prune(plan)
+    for path in plan.obsolete if prune else ():
+        try:
+            (plan.root / path).unlink(missing_ok=True)
+        except OSError as fault:
+            message = f"{path!r} cannot be removed: {fault.strerror}"
+            raise _make_refusal(plan.root, message, "remove it by hand") from fault
+    for path in plan.recorded.keys() - plan.documents.keys() if prune else ():
+        with contextlib.suppress(OSError):
+            # A folder that holds anything else refuses to go, and so do those above it.
+            for folder in Path(path).parents[:-1]:
+                (plan.root / folder).rmdir()
     # What stands unchanged in its own source may be a person's, or edited by one.
     own = plan.sources.difference(written)
     left = own if prune else {*own, *plan.obsolete}
     kept = {path: plan.recorded[path] for path in plan.recorded.keys() & left}
     ours = {path: digest for path, digest in digests.items() if path not in own}
     _write_lock(plan.root, kept | ours)
-
-
-def _prune(plan: FolderPlan) -> None:
-    for path in plan.obsolete:
-        try:
-            (plan.root / path).unlink(missing_ok=True)
-        except OSError as fault:
-            message = f"{path!r} cannot be removed: {fault.strerror}"
-            raise _make_refusal(plan.root, message, "remove it by hand") from fault
-    for path in plan.recorded.keys() - plan.documents.keys():
-        with contextlib.suppress(OSError):
-            # A folder that holds anything else refuses to go, and so do those above it.
-            for folder in Path(path).parents[:-1]:
-                (plan.root / folder).rmdir()
 
 
 def generated_documents(root: Path | str) -> tuple[SourceDocument, ...]:

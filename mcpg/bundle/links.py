@@ -18,7 +18,7 @@ from urllib.parse import unquote
 from mcpg.bundle.codec import ReadDocument
 from mcpg.catalog.model import Tool
 from mcpg.documents.addresses import path_key
-from mcpg.documents.facts import TARGET_KEYS, StatedEdge, means_itself, parse_facts, pick_text
+from mcpg.documents.facts import TARGET_KEYS, means_itself, parse_facts, pick_text
 from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.markdown import MAX_PARSED, LinkTargets, Reference, read_markdown
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
@@ -382,32 +382,21 @@ def _take_statements(
             subject = targets.resolve(statement.subject, document.path)
         # Of a page the statement itself stands in the graph.
         if subject is not None and targets.by_uri[subject]:
-            _take_statement(statement, subject, document, targets, stated)
+            kind, other = parse_predicate(statement.predicate), statement.object
+            is_itself = means_itself(other)
+            target = document.uri if is_itself else targets.resolve(other, document.path)
+            if not isinstance(kind, EdgeKind):
+                stated.groups[subject].append(other)
+            elif target is not None:
+                is_known = _plain_name(statement.predicate) in _KINDS
+                default = "" if is_known else f"stated as {statement.predicate!r}"
+                link = Link(kind, target, reason=statement.reason or default)
+                stated.links[subject].append(link)
         for end in (statement.subject, statement.object):
             is_path = end.partition("#")[0].casefold().endswith(_PAGE) and "://" not in end
             is_name = is_path or _QUALIFIED.fullmatch(end)
             if is_name and targets.resolve(end, document.path) is None:
                 yield end
-
-
-def _take_statement(
-    statement: StatedEdge,
-    subject: str,
-    document: ToolDocument,
-    targets: LinkTargets,
-    stated: StatedRelations,
-) -> None:
-    kind = parse_predicate(statement.predicate)
-    if not isinstance(kind, EdgeKind):
-        stated.groups[subject].append(statement.object)
-        return
-    is_itself = means_itself(statement.object)
-    target = document.uri if is_itself else targets.resolve(statement.object, document.path)
-    if target is not None:
-        is_known = _plain_name(statement.predicate) in _KINDS
-        default = "" if is_known else f"stated as {statement.predicate!r}"
-        link = Link(kind, target, reason=statement.reason or default)
-        stated.links[subject].append(link)
 
 
 def _take_references(

@@ -365,29 +365,24 @@ def drop_repeats(tools: Iterable[Tool]) -> tuple[list[Tool], tuple[Diagnostic, .
         namesakes[tool.key].append(tool)
     kept: list[Tool] = []
     noticed: list[Diagnostic] = []
-    for group in namesakes.values():
-        kept.extend(group if len(group) == 1 else _distinct(group, noticed))
+    for (source_id, name), group in namesakes.items():
+        called = f"the tool {name!r} of source {source_id!r} is given again"
+        distinct: dict[str, Tool] = {}
+        for tool in group:
+            first = distinct.setdefault(content_key(tool) if len(group) > 1 else "", tool)
+            if first is not tool:
+                seen = f" (first at {first.place})" if first.place else ""
+                message = f"{called}, unchanged; it is kept once{seen}"
+                noticed.append(info(Code.TOOL_REPEATED, message, tool.place or None))
+        first, *others = distinct.values()
+        seen = f" (first at {first.place})" if first.place else ""
+        for tool in others:
+            message = (
+                f"{called} with other content{seen}; both are kept (rename one, or set its source)"
+            )
+            noticed.append(warning(Code.DUPLICATE_TOOL_NAME, message, tool.place or None))
+        kept += distinct.values()
     return kept, tuple(noticed)
-
-
-def _distinct(group: list[Tool], noticed: list[Diagnostic]) -> list[Tool]:
-    called = f"the tool {group[0].name!r} of source {group[0].source_id!r}"
-    kept: dict[str, Tool] = {}
-    for tool in group:
-        first = kept.setdefault(content_key(tool), tool)
-        if first is not tool:
-            seen = f" (first at {first.place})" if first.place else ""
-            message = f"{called} is given again, unchanged; it is kept once{seen}"
-            noticed.append(info(Code.TOOL_REPEATED, message, tool.place or None))
-    distinct = list(kept.values())
-    seen = f" (first at {distinct[0].place})" if distinct[0].place else ""
-    for tool in distinct[1:]:
-        message = (
-            f"{called} is given again with other content{seen}; "
-            "both are kept (rename one, or set its source)"
-        )
-        noticed.append(warning(Code.DUPLICATE_TOOL_NAME, message, tool.place or None))
-    return distinct
 
 
 MAX_TARGETS = 50

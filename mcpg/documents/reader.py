@@ -355,32 +355,26 @@ def _check_text(text: _SplitDocument, place: str) -> Iterator[Diagnostic]:
 
 def _contract_faults(text: _SplitDocument, tool: Tool, place: str) -> Iterator[Diagnostic]:
     """Report values of the contract that have no effect, with their lines."""
-    found = [*_without_effect(text, tool)]
-    lines = text.markdown.split("\n") if found else []
-    rows = {line.lstrip("#*- ").rstrip(): at for at, line in reversed([*enumerate(lines)])}
-    for label, one in found:
-        value = text.contract.get(label, "").split("\n")[0].rstrip()
-        shown = f"{label}: {value}" if label in text.contract else CONTRACT_HEADING
-        yield replace(one, place=f"{place}:{text.first_line + rows.get(shown, 0)}")
-
-
-def _without_effect(text: _SplitDocument, tool: Tool) -> Iterator[tuple[str, Diagnostic]]:
-    """Return the labels of values that have no effect, and what is reported of each."""
+    found: list[tuple[str, Diagnostic]] = []
     impossible = impossible_values(text.contract)
     for label, known in impossible.items():
         value = text.contract[label]
         advice = suggestion(value, known) or f"; write {', '.join(known)}"
         message = f"{label!r} has the unknown value {value[:_SHORT]!r}{advice}"
-        yield label, warning(Code.VALUE_INVALID, message)
+        found.append((label, warning(Code.VALUE_INVALID, message)))
     tags = text.tag_facts.hints if text.tag_facts.generated and text.contract else None
     for label, stated, is_lost in differing_labels(text.page.contract, tool, tags):
         if label not in impossible:
-            message = (
-                f"{label[:_SHORT]!r} differs from the {stated}, which counts: edit the {stated}"
-            )
+            shown = f"{label[:_SHORT]!r} differs from the {stated}, which counts: edit the {stated}"
             # Otherwise the line may be older than an edit there.
             report = warning if is_lost else info
-            yield label, report(Code.DOCUMENT_INVALID, message)
+            found.append((label, report(Code.DOCUMENT_INVALID, shown)))
+    lines = text.markdown.split("\n") if found else []
+    rows = {line.lstrip("#*- ").rstrip(): at for at, line in reversed([*enumerate(lines)])}
+    for label, one in found:
+        value = text.contract.get(label, "").split("\n")[0].rstrip()
+        line = f"{label}: {value}" if label in text.contract else CONTRACT_HEADING
+        yield replace(one, place=f"{place}:{text.first_line + rows.get(line, 0)}")
 
 
 def tool_without_extras(source: SourceDocument) -> Tool:

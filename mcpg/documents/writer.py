@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -286,25 +287,20 @@ def addressed_text(document: SourceDocument) -> str:
         alone, _ = reader.parse_document(replace(document, canonical_uri=None))
     except DocumentError:
         return document.content
-    line = f"{reader.URI_KEYS[0]}: {front_matter.quote_scalar(uri)}"
+    key = reader.URI_KEYS[0]
+    line = f"{key}: {front_matter.quote_scalar(uri)}"
     if front.line == 1:
         return f"---\n{line}\n---\n{text}"
-    states_uri = any(is_absolute(str(front.values.get(key, ""))) for key in reader.URI_KEYS)
-    return (
-        document.content if states_uri or alone.uri == uri else _with_line(text, front, uri, line)
-    )
-
-
-def _with_line(text: str, front: front_matter.FrontMatter, uri: str, line: str) -> str:
-    """Put the *line* of *uri* first in the front matter, which is written anew if it takes none."""
-    others = {key: value for key, value in front.values.items() if key not in reader.URI_KEYS}
-    wanted: JsonObject = {reader.URI_KEYS[0]: uri, **others}
+    states_uri = any(is_absolute(str(front.values.get(one, ""))) for one in reader.URI_KEYS)
+    if states_uri or alone.uri == uri:
+        return document.content
+    others = {one: value for one, value in front.values.items() if one not in reader.URI_KEYS}
+    wanted: JsonObject = {key: uri, **others}
     lines = text.split("\n")
     lines.insert(front.text_line - 1, line)
-    try:
+    # Front matter that takes no line, such as one mapping in braces, is written anew.
+    with suppress(DocumentError):
         if front_matter.split_front_matter("\n".join(lines), "").values == wanted:
             return "\n".join(lines)
-    except DocumentError:
-        pass  # such as one mapping in braces
-    written = (one for key, value in wanted.items() for one in front_matter.member(key, value))
+    written = (one for name, value in wanted.items() for one in front_matter.member(name, value))
     return "\n".join(("---", *written, "---", front.markdown))
