@@ -46,11 +46,9 @@ class BundleContext:
 
     Attributes:
         addresses: Path and URI of every tool, by id.
-        targets: What links can reach.
         authored: What hints assert, by tool id and kind, then by target.
         inferred: What is inferred of tools whose document states no relations, `None` if none does.
         stated: What documents state outside their lists of links.
-        memo: What is known of documents that were written before.
         texts: Whether the texts of documents are needed.
         observed: What was observed of each tool, `None` where no source says.
     """
@@ -144,9 +142,7 @@ class Assembly:
     Attributes:
         documents: The document of every tool, sorted by path, links resolved to URIs.
         texts: Their final texts and those of the pages, sorted by path; none where not asked for.
-        catalog: The tools.
         by_uri: Tool ids by the canonical URI of their document, "" for that of a page.
-        diagnostics: Those of the sources up to here.
         ranking: The fitted model that its bundles carry, as they have it; `None` for none.
         pages: Documents of no tool, sorted by path, links resolved: what they state counts, but
             no search of tools finds them.
@@ -160,7 +156,6 @@ class Assembly:
             that was not needed.
         given: The tools of manifests and servers, as these state them.
         read: The documents of tools, as they stand in the sources.
-        rules: Hints of hints files.
         rewritten: What its bundles have otherwise than the documents, for other readers.
     """
 

@@ -52,7 +52,6 @@ class FolderPlan:
     """What writing documents into a folder would do. All paths are relative and sorted.
 
     Attributes:
-        documents: The documents to write, by path.
         create: Paths of files that are not there yet.
         update: Paths of files of ours that change.
         unchanged: Paths of files that stand already as they shall.
@@ -140,12 +139,8 @@ def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) ->
 
     The digests of what will be written are recorded first, so that a run that is killed, or out of
     disk, leaves no file that the next one takes for a person's. The folder is locked meanwhile, and
-    the plan is made anew, for a person or another run may have written there since.
-
-    Args:
-        plan: What `plan_folder` found.
-        prune: Remove obsolete files as well.
-        force: Overwrite files in conflict as well.
+    the plan is made anew, for a person or another run may have written there since. To *prune*
+    removes obsolete files, *force* overwrites those in conflict.
 
     Raises:
         OutputError: There are conflicts and *force* is not set, in which case nothing is written;

@@ -310,14 +310,9 @@ def stated_edges(
     others: Iterable[str] = (),
     suggest: Suggest = lambda _: "",
 ) -> StatedRelations:
-    """Gather what documents and pages state.
+    """Gather what documents and pages, whose statements count as well, state.
 
-    Args:
-        by_tool: The document of each tool that has one, by tool id.
-        pages: Documents of no tool, whose statements count as well.
-        targets: What a statement or a link can mean.
-        others: Paths of files that are no documents, to which links may lead.
-        suggest: Suggests the document that a link may be meant to lead to.
+    Links may lead to *others* as well, which are no documents.
     """
     stated = StatedRelations()
     pages = list(pages)

@@ -301,7 +301,6 @@ class DocumentPlaces:
         kept: What links mean in the bundle.
         written: What links mean where they were written: paths from before lead on as well.
         namesakes: Names that several tools have.
-        source_id: The source of documents that name none.
         suggest: Suggests the document that an unknown target may be a slip of.
     """
 

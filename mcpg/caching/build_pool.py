@@ -112,12 +112,9 @@ class _Task:
 
 
 class Workers:
-    """A pool of processes.
+    """A pool of processes, of which *jobs* work at once, this one included.
 
-    Args:
-        jobs: How many processes work at once, this one included.
-        folder: Where what they work on waits for them, in a temporary file; `None` for the folder
-            of the system.
+    What they work on waits for them in a temporary file in *folder*, or that of the system.
     """
 
     def __init__(self, jobs: int, folder: Path | None = None) -> None:
@@ -135,12 +132,10 @@ class Workers:
         keyed: Iterable[tuple[Sequence[bytes], bytes]],
         keep: Callable[[bytes, bytes], None],
     ) -> None:
-        """Let the processes compute results.
+        """Let the processes compute results with *makes*.
 
-        Args:
-            makes: The functions that compute them.
-            keyed: The key of the result of each function, and what they depend on.
-            keep: Takes each key and result, in any thread; must not raise.
+        Each of *keyed* has the key of the result of each function, and what they depend on; *keep*
+        takes each key and result, in any thread, and must not raise.
         """
         remaining = iter(keyed)
         with suppress(OSError, RuntimeError, ImportError):  # no process can be started here

@@ -46,7 +46,6 @@ class ToolOrigin:
         arguments: Arguments that the model knows by another name, each with its own name.
         optional: Arguments that a strict definition requires, and that are null when the model
             leaves them out: JSON pointers, with `*` for each item of a list.
-        is_strict: Whether the definition is strict.
     """
 
     tool_id: str
@@ -335,8 +334,7 @@ def check_api(name: str, *, is_deferring: bool = False, is_strict: bool = False)
     """Return the API called *name*.
 
     Raises:
-        UsageError: No API is called so, or it has no tool search and tools are deferred, or it has
-            no strict mode.
+        UsageError: None is called so, it has no tool search but is to defer, or no strict mode.
     """
     able = [
         one

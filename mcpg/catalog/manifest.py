@@ -34,13 +34,7 @@ _FOREIGN = {
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What stands in a manifest, and what the manifests around it state.
-
-    Attributes:
-        place: The file.
-        path: Where it stands there, as in `result.tools[3]`.
-        is_response: Whether it stands in the response of a server.
-    """
+    """What stands in a manifest at *path*, as in `result.tools[3]`, and what is stated there."""
 
     value: JsonValue
     place: str

@@ -168,12 +168,9 @@ class Tool:
 class HintRule:
     """One entry of a hints file: hints for every tool that its pattern names.
 
-    Attributes:
-        pattern: A tool id, `source::name`, a raw name, or a glob over any of these.
-        related: Patterns of tools that the author calls related.
-        next_steps: Patterns of tools that the author calls a next step.
-        place: `file:line` of the entry.
-        lint_ignore: Codes that `mcpg lint` does not report for these tools.
+    The pattern is a tool id, `source::name`, a raw name, or a glob over any of these; so are those
+    of related tools and next steps. The place is `file:line`; `mcpg lint` does not report the codes
+    that it is to ignore.
     """
 
     pattern: str
@@ -224,7 +221,6 @@ class Parameter:
         description: What it means; "" when the schema does not say.
         type: JSON types joined by `|`, `null` left out, or `None` when the schema does not say.
         values: The texts that it may or typically does take.
-        required: Whether its object must have it.
         format: The `format` of its values, or of those of its list; "" when there is none.
     """
 

@@ -58,7 +58,6 @@ class SchemaChange:
 
     Attributes:
         path: Where, as in `order.lines[].sku`; "" for the schema as a whole.
-        verdict: What it means to those who rely on the schema.
         what: What changed, in words of ours.
         values: The parts of the schemas that these words are about, each cut short.
     """

@@ -168,14 +168,7 @@ _SELF = frozenset({"article", "this article", _ITSELF, "this document"})
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that a document is about, or mentions.
-
-    Attributes:
-        label: What it is called, never blank.
-        id: Its own IRI or name, or "".
-        type: What kind of thing it is, or "".
-        same_as: Addresses of the same thing elsewhere.
-    """
+    """A thing that a document is about or mentions: label, never blank, own IRI, type, sameAs."""
 
     label: str
     id: str = ""
@@ -190,7 +183,6 @@ class StatedEdge:
     Attributes:
         subject: A document, a tool, a thing; see `means_itself`. The document, where none is given.
         predicate: A name, a name with a prefix, or an IRI.
-        object: As the subject.
         reason: Why, for people; "" when the author does not say.
     """
 
@@ -219,12 +211,9 @@ class FrontMatterFacts:
         mentions: Things that it mentions: entity hints, then graph entities.
         statements: Edges written out.
         prefixes: Prefixes for names in this document, with their IRIs.
-        types: Further RDF types of the document.
-        properties: Further RDF properties of the document.
         entry_types: What kinds of text it is, each once, whatever its case.
         source_projects: What it belongs to, likewise.
-        published: Date of publication, or "".
-        modified: Date of the last change, or "".
+        published: Date of publication, or "", as that of the last change.
     """
 
     about: tuple[Entity, ...] = ()

@@ -176,9 +176,8 @@ _PATHS = 2
 class LinkTargets:
     """The documents that a link can reach, by everything an author may call them.
 
-    Attributes:
-        by_uri: Tool ids by canonical URI, "" for that of a page.
-        make_words: Makes `by_words` when it is first read: in most catalogues no link has to be.
+    Tool ids are by canonical URI, "" for that of a page; other names are gathered when they are
+    first needed: in most catalogues no link has to be resolved.
     """
 
     by_uri: Mapping[str, str]

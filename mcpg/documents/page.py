@@ -82,14 +82,10 @@ def fence_for(text: str) -> str:
 def read_page(
     markdown: str, first_line: int, place: str, description: str = "", *, is_prose: bool = False
 ) -> Page:
-    """Read the Markdown part of a document.
+    """Read the Markdown part of a document, with LF line ends, that begins on its *first_line*.
 
-    Args:
-        markdown: The text after the front matter, with LF line ends.
-        first_line: Number of the document's line on which it begins.
-        place: Name of the document, for messages.
-        description: The description in the front matter, which the contract may have in lines.
-        is_prose: Whether all of it is a person's, also what is headed like a generated section.
+    The contract may have the *description* of the front matter in lines. All is a person's if it
+    *is_prose*, also what is headed like a generated section.
     """
     page = Page()
     pieces = _cut(markdown, first_line, page, frozenset() if is_prose else _GENERATED)

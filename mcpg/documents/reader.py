@@ -268,8 +268,7 @@ class _SplitDocument:
         lines: Where the values of the front matter stand.
         identity: The labels of the section *Tool Identity*.
         contract: The labels of the section *Execution Contract*.
-        markdown: The text after the front matter.
-        first_line: Number of the document's line on which that begins.
+        first_line: Number of the document's line on which *markdown* begins.
         written: The YAML of the front matter, "" where this package may have written it.
     """
 

@@ -73,12 +73,10 @@ def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -
     """Write *document* in the .NET gateway's layout, so that reading it gives an equal one.
 
     What that layout has no place for stands in sections and one front-matter key that the .NET
-    gateway ignores. Equal documents give equal texts, with LF line ends.
-
-    Args:
-        document: Its links in the order related, then next steps, and none twice; its body as
-            `parse_document` gives it (else blank lines around it are lost).
-        draft: What `draft_document` returned for it, or for it without groups and links.
+    gateway ignores. Equal documents give equal texts, with LF line ends. The links of *document*
+    stand in the order related, then next steps, and none twice; its body is as `parse_document`
+    gives it (else blank lines around it are lost). A *draft* is of it, or of it without groups and
+    links.
 
     Raises:
         DocumentError: The tool's texts and relations are too long for front matter, or nest too
