@@ -331,20 +331,6 @@ def _settle(
     return settled, diagnostics
 
 
-def _find_former_paths(
-    by_tool: Mapping[str, ReadDocument], addresses: Mapping[str, tuple[str, str]]
-) -> dict[str, str]:
-    """Return the URIs to which the paths of documents lead that stand elsewhere in the bundle."""
-    found: dict[str, set[str]] = {}
-    for tool_id, item in by_tool.items():
-        path, uri = addresses[tool_id]
-        for one in (item, *item.about):
-            key = path_key(normal_path(one.document.path))
-            if key != path_key(path):
-                found.setdefault(key, set()).add(uri)
-    return {key: uris.pop() for key, uris in found.items() if len(uris) == 1}
-
-
 def _merged_document(
     item: ReadDocument, address: tuple[str, str], places: DocumentPlaces
 ) -> tuple[ToolDocument, list[Diagnostic]]:
@@ -502,7 +488,14 @@ def locate_documents(
     pages = _place_pages(sorted_.pages, addresses.values())
     own_pages = [page.document for page in pages]
     kept = markdown.with_pages(markdown.collect_targets(catalog.tools, addresses), own_pages)
-    former = _find_former_paths(by_tool, addresses)
+    # Paths of documents that stand elsewhere in the bundle lead on to them, where that is clear.
+    uris: defaultdict[str, set[str]] = defaultdict(set)
+    for tool_id, item in by_tool.items():
+        path, uri = addresses[tool_id]
+        for key in (path_key(normal_path(one.document.path)) for one in (item, *item.about)):
+            if key != path_key(path):
+                uris[key].add(uri)
+    former = {key: found.pop() for key, found in uris.items() if len(found) == 1}
     counts = Counter(tool.name for tool in catalog.tools)
     places = DocumentPlaces(
         addresses=addresses,

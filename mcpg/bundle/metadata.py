@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain, pairwise
-from typing import overload
+from typing import Any
 
 from mcpg.bundle.codec import Bundle, ReadDocument, read_documents
 from mcpg.caching.build_cache import NO_BUILD_CACHE
@@ -77,13 +77,7 @@ class CompressedTexts(Sequence[SourceDocument]):
     def __len__(self) -> int:
         return len(self._bare)
 
-    @overload
-    def __getitem__(self, place: int) -> SourceDocument: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[SourceDocument]: ...
-
-    def __getitem__(self, place: int | slice) -> SourceDocument | Sequence[SourceDocument]:
+    def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
             return [self[one] for one in range(*place.indices(len(self)))]
         at = range(len(self))[place]

@@ -133,7 +133,7 @@ class _SchemaCleaner:
         if isinstance(schema.get("items"), list):
             changed["prefixItems"] = changed.pop("items")
             rest = schema.get("additionalItems")
-            changed["items"] = rest if _is_schema(rest) else {}
+            changed["items"] = rest if isinstance(rest, dict | bool) else {}
         for bound, flag in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
             if schema.get(flag) is True and _is_number(schema.get(bound)):
                 changed[flag] = changed.pop(bound)
@@ -151,7 +151,7 @@ class _SchemaCleaner:
             return ({name: self._clean(one, depth + 1) for name, one in member.items()},)
         if name in _LISTS and isinstance(member, list) and member:
             return ([self._clean(one, depth + 1) for one in member],)
-        if name in _PARTS and _is_schema(member):
+        if name in _PARTS and isinstance(member, dict | bool):
             kept = member if isinstance(member, bool) else self._clean(member, depth + 1)
             return (kept,)
         if name == "$ref":
@@ -166,7 +166,7 @@ class _SchemaCleaner:
         pointer = reference.removeprefix(self._base) if self._base else reference
         if pointer not in self._moved:
             target = self._target(pointer)
-            if not _is_schema(target):
+            if not isinstance(target, dict | bool):
                 return ""
             if _DEFINED.match(pointer) and pointer.split("/")[1] in self._root:
                 self._moved[pointer] = pointer
@@ -209,10 +209,6 @@ def _plain(name: str, member: Any) -> tuple[Any] | None:
         return ([*dict.fromkeys(member)],)
     check = CHECKS.get(name)
     return (member,) if check is None or check(member) else None
-
-
-def _is_schema(given: object) -> bool:
-    return isinstance(given, dict | bool)
 
 
 def _types(schema: Schema) -> list[str]:

@@ -268,7 +268,7 @@ def assign_ids(
     for _, group in itertools.groupby(sorted(tools, key=_source_and_name), key=_source_and_name):
         members = list(group)
         ordered += sorted(members, key=content_key) if len(members) > 1 else members
-    names = [_alone(tool.source_id, tool.name) for tool in ordered]
+    names = [_clean_name(one.name) or _id_hash(*one.key) for one in ordered]
     holders = Counter(names)
     kept: Sequence[str] = [""] * len(ordered)
     pool = _IdPool(reserved)
@@ -325,7 +325,7 @@ class _IdPool:
 
     def _candidates(self, source_id: str, name: str, require_source_prefix: bool) -> Iterator[str]:
         if not require_source_prefix:
-            yield _alone(source_id, name)
+            yield _clean_name(name) or _id_hash(source_id, name)
         if _clean_name(name) and _clean_name(source_id):
             yield source_qualified(source_id, name, TOOL_FALLBACK)
         yield (hashed := _id_hash(source_id, name))
@@ -333,11 +333,6 @@ class _IdPool:
         for number in itertools.count(self._numbers.get(hashed, 2)):
             self._numbers[hashed] = number + 1
             yield append_suffix(hashed, f"_{number}")
-
-
-def _alone(source_id: str, name: str) -> str:
-    """Return the id of a tool that shares its name with no other."""
-    return _clean_name(name) or _id_hash(source_id, name)
 
 
 def _id_hash(source_id: str, name: str) -> str:

@@ -161,13 +161,14 @@ def _holds_list(value: JsonValue) -> bool:
 
 def _pages_among(values: list[JsonValue]) -> list[tuple[int, JsonValue]]:
     """Leave out messages of a recorded session that have nothing to do with lists of tools."""
-
-    def is_other_message(value: JsonValue) -> bool:
-        result = value.get("result") if isinstance(value, dict) and "jsonrpc" in value else ...
-        return result is not ... and not (isinstance(result, dict) and "tools" in result)
-
     pages = list(enumerate(values))
-    kept = [page for page in pages if not is_other_message(page[1])]
+    kept = [
+        (index, value)
+        for index, value in pages
+        if not isinstance(value, dict)
+        or "jsonrpc" not in value
+        or (isinstance(result := value.get("result"), dict) and "tools" in result)
+    ]
     errors = [page for page in pages if isinstance(page[1], dict) and "error" in page[1]]
     return kept or errors[:1] or pages[:1]
 

@@ -239,10 +239,10 @@ class _FrontMatterMender:
             prefix = stated.strip().rstrip(":")
             namespace = str(uri).strip() if isinstance(uri, str) else ""
             if not prefix or not is_uri(namespace):
-                self._leave_out((key, stated), f"the prefix {stated!r} has no absolute IRI")
+                self._write((key, stated), "", f"the prefix {stated!r} has no absolute IRI")
             elif bound.setdefault(prefix.lower(), namespace) != namespace:
                 known = bound[prefix.lower()]
-                self._leave_out((key, stated), f"the prefix {stated!r} stands for {known} already")
+                self._write((key, stated), "", f"the prefix {stated!r} stands for {known} already")
             else:
                 if prefix != stated:
                     self._write((key, stated), f"the prefix {prefix!r}", "a prefix is a bare name")
@@ -303,11 +303,11 @@ class _FrontMatterMender:
                 return stated.strip()
             return {_ID: name if name != stated.strip() else stated, **members}
         if members.keys() != value.keys():
-            self._leave_out((*path, _ID), "an `id` that is not a text cannot be resolved")
+            self._write((*path, _ID), "", "an `id` that is not a text cannot be resolved")
         if _VALUE not in members:
             read = parse_facts({_PROPERTIES[0]: {"x": value}}).properties
             if not read:
-                self._leave_out(path, "the value has neither `id` nor `value`")
+                self._write(path, "", "the value has neither `id` nor `value`")
                 return None
             self._write(
                 path, f"`value`: {read[0].value!r}", "the value has neither `id` nor `value`"
@@ -327,7 +327,7 @@ class _FrontMatterMender:
         name = self._resolve_name(stated, path) if stated else None
         if name is None:
             shown = f"the {kind} {stated!r}" if stated else f"a {kind} that is not a text"
-            self._leave_out(path, f"{shown} cannot be resolved")
+            self._write(path, "", f"{shown} cannot be resolved")
         elif isinstance(item, str):
             return item if name == stated else name
         else:
@@ -352,9 +352,6 @@ class _FrontMatterMender:
         self._room -= len(own)
         self._write(path, own + local, f"the prefix {prefix!r} means something else in .NET")
         return own + local
-
-    def _leave_out(self, path: Path, why: str) -> None:
-        self.changes.append(PortableChange(path, why))
 
     def _write(self, path: Path, what: str, why: str) -> None:
         self.changes.append(PortableChange(path, why, what))
@@ -427,7 +424,7 @@ def named_nodes(values: JsonObject) -> Iterator[NamedNode]:
             path = (key, at) if isinstance(value, list) else (key,)
             if kind in _EDGES:
                 ends = item.items() if isinstance(item, dict) else ()
-                names = [_target(end) for member, end in ends if _kind(member) in _ENDS]
+                names = [_name(end, TARGET_KEYS) for member, end in ends if _kind(member) in _ENDS]
             else:
                 names = [_name(item)]
             for name in names:
@@ -576,17 +573,13 @@ def _edge(ids: Mapping[str, str], item: JsonValue) -> JsonValue:
     ends = {
         member: ids[name]
         for member, end in item.items()
-        if _kind(member) in _ENDS and (name := _target(end)) in ids
+        if _kind(member) in _ENDS and (name := _name(end, TARGET_KEYS)) in ids
     }
     return {**item, **ends} if ends else item
 
 
-def _name(item: JsonValue) -> str:
-    return scalar_text(pick_text(item, _NAME_KEYS) if isinstance(item, dict) else item)
-
-
-def _target(end: JsonValue) -> str:
-    return scalar_text(pick_text(end, TARGET_KEYS) if isinstance(end, dict) else end)
+def _name(item: JsonValue, keys: tuple[str, ...] = _NAME_KEYS) -> str:
+    return scalar_text(pick_text(item, keys) if isinstance(item, dict) else item)
 
 
 def _kind(key: str) -> str:

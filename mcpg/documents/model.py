@@ -151,11 +151,12 @@ def read_tags(tags: Iterable[str]) -> TagFacts:
         **{name: read_flag(first.get(prefix, "")) for prefix, name in _FLAGS.items()},
         **{name: read_tier(first.get(prefix, "")) for prefix, name in _TIERS.items()},
     }
+    is_off = read_flag(first.get(_ENABLED, "")) is False  # to be enabled is the rule
     return TagFacts(
         generated=GENERATED_TAG in known,
         source_id=first.get(_SOURCE, "").strip(),
         kind=first.get(_KIND, "").strip(),
-        hints=Hints(**hints, enabled_by_default=read_enabled(first.get(_ENABLED, ""))),
+        hints=Hints(**hints, enabled_by_default=False if is_off else None),
     )
 
 
@@ -167,11 +168,6 @@ def read_flag(text: str) -> bool | None:
 def read_tier(text: str) -> Tier | None:
     """Read the name of a tier in any case; anything else says nothing."""
     return _TIERS_BY_NAME.get(text.strip().lower())
-
-
-def read_enabled(text: str) -> bool | None:
-    """Read whether a tool is enabled; being so is the rule, hence says nothing."""
-    return False if read_flag(text) is False else None
 
 
 def text_items(value: JsonValue) -> list[str]:

@@ -13,7 +13,7 @@ from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, 
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.documents.front_matter import one_line
-from mcpg.documents.model import read_enabled, read_flag, read_tier
+from mcpg.documents.model import read_flag, read_tier
 from mcpg.errors import Code, Diagnostic, DocumentError, InputError, warning
 from mcpg.text.json_values import JsonObject, JsonValue
 
@@ -454,7 +454,8 @@ def read_hints(labels: Mapping[str, str]) -> Hints:
         **{name: read_flag(labels.get(one, "")) for name, one in FLAG_LABELS.items()},
         **{name: read_tier(labels.get(one, "")) for name, one in TIER_LABELS.items()},
     }
-    return Hints(**hints, enabled_by_default=read_enabled(labels.get(ENABLED_LABEL, "")))
+    is_off = read_flag(labels.get(ENABLED_LABEL, "")) is False
+    return Hints(**hints, enabled_by_default=False if is_off else None)
 
 
 def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:

@@ -203,20 +203,17 @@ def _markdown(document: ToolDocument) -> str:
         f"# {front_matter.one_line(tool.display_name)}".rstrip() + "\n",
         f"## {page.IDENTITY_HEADING}\n{''.join(identity)}",
         f"## {page.CONTRACT_HEADING}\n{page.descriptor_text(tool)}\n",
-        f"## {page.INPUT_HEADING}\n{_fence_schema(tool.input_schema)}",
     ]
-    if tool.output_schema is not None:
-        sections.append(f"## {page.OUTPUT_HEADING}\n{_fence_schema(tool.output_schema)}")
+    schemas = {page.INPUT_HEADING: tool.input_schema, page.OUTPUT_HEADING: tool.output_schema}
+    for heading, schema in schemas.items():
+        if schema is not None:
+            text = front_matter.dump_indented(schema)
+            fence = page.fence_for(text)
+            sections.append(f"## {heading}\n{fence}json\n{text}\n{fence}\n")
     body = page.tidy(document.body)
     if body:
         sections.append(f"## {page.NOTES_HEADING}\n\n{body}\n")
     return "".join(f"\n{section}" for section in sections)
-
-
-def _fence_schema(schema: JsonObject) -> str:
-    text = front_matter.dump_indented(schema)
-    fence = page.fence_for(text)
-    return f"{fence}json\n{text}\n{fence}\n"
 
 
 # A schema has no blank line, and none that begins with a back-tick.
