@@ -246,7 +246,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     context = replace(context, observed=observed)
     documents, pages, finished, faults = _finish_documents(catalog, placed, context)
     stale = metadata.still_stale(bundles, batch.documents, tools, source_id)
-    inferred = context.inferred
+    inferred = context.inferred if len(documents) == len(catalog.tools) else None
     # Where a mistake is reported, the same in another form is not.
     mistakes = {one.place for one in known if one.code in _MISTAKES}
     rewritten = rewritten_pieces((*placed.by_tool.values(), *placed.pages))
@@ -266,9 +266,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         stale=tuple(tool.id for tool in catalog.tools if tool.key in stale),
         unread=frozenset({one.path for one in batch.documents} - {one.source.path for one in read}),
         definitions=metadata.definitions_beside(sorted_.read, tools, sorted_.superseded, bundles),
-        provisions=inferred.provisions
-        if inferred and len(documents) == len(catalog.tools)
-        else None,
+        provisions=inferred.provisions if inferred else None,
         given=tuple(tools),
         rules=tuple(batch.rules),
         read=sorted_.read,

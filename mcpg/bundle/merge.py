@@ -104,14 +104,6 @@ def sort_documents(
     for item in read:
         if id(item) in owners:
             about[id(first[id(owners[id(item)])])].append(item)
-    settled: list[ReadDocument] = []
-    for item in documents:
-        tool = item.document.tool
-        pages = about.get(id(first[id(tool)]), ())
-        # None repeats a tool that others are about.
-        if not pages or first[id(tool)] is tool:
-            settled.append(_with_pages_about(item, pages) if pages else item)
-    settled += (_make_document(tool, about[id(tool)]) for tool in others if id(tool) in about)
     noticed = [one for item in read for one in _report_use(item, owners.get(id(item)), names)]
     noticed += _report_misnamed([item for item in unnamed if id(item) not in owners], others)
     for tool in superseded:
@@ -119,9 +111,10 @@ def sort_documents(
         message = f"the document {source.path!r} replaces the manifest's tool {tool.name!r}"
         place = tool.place or source.place or None
         noticed.append(info(Code.DOCUMENT_SUPERSEDES, message, place))
+    made = (_make_document(tool, about[id(tool)]) for tool in others if id(tool) in about)
     return DocumentGroups(
         tuple(tool for tool in others if id(first[id(tool)]) not in about),
-        tuple(settled),
+        (*_attach_pages(documents, first, about), *made),
         tuple(item for item in _without(read, claiming) if id(item) not in owners),
         tuple(superseded),
         tuple(noticed),
@@ -226,6 +219,19 @@ class _ToolNames:
         self._left -= 1
         near = likeliest(claim, self._by_key) if self._left >= 0 else None
         return f"; did you mean {near!r}?" if near else ""
+
+
+def _attach_pages(
+    documents: Iterable[ReadDocument],
+    first: Mapping[int, Tool],
+    about: Mapping[int, Sequence[ReadDocument]],
+) -> Iterator[ReadDocument]:
+    """Return each of *documents* with those about its tool, but none that repeats such a tool."""
+    for item in documents:
+        tool = item.document.tool
+        pages = about.get(id(first[id(tool)]), ())
+        if not pages or first[id(tool)] is tool:
+            yield _with_pages_about(item, pages) if pages else item
 
 
 def _with_pages_about(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
