@@ -333,10 +333,7 @@ def _finish_documents(
 
 
 def _look_ahead(
-    catalog: Catalog,
-    placed: LocatedDocuments,
-    memo: BuildCache,
-    ahead: LookAhead | None,
+    catalog: Catalog, placed: LocatedDocuments, memo: BuildCache, ahead: LookAhead | None
 ) -> None:
     """Let others begin with what does not depend on what tools have in common.
 

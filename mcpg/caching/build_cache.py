@@ -188,9 +188,7 @@ class StoredBuildCache(BuildCache):
     keeps = True
 
     def __init__(
-        self,
-        known: Mapping[bytes, bytes] | None = None,
-        fresh: ResultFile | None = None,
+        self, known: Mapping[bytes, bytes] | None = None, fresh: ResultFile | None = None
     ) -> None:
         self._known: Mapping[bytes, bytes] = {} if known is None else known
         self._used: set[bytes] = set()  # those known that this run has asked for

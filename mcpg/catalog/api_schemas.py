@@ -264,9 +264,7 @@ _BY_TYPE = {
     "integer": _NUMERIC,
     "array": ("minItems", "maxItems"),
 }
-_FORMATS = {
-    *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"),
-}
+_FORMATS = {*("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")}
 # What restricts a value and has no counterpart in strict mode.
 _REFUSED = (
     *("oneOf", "allOf", "not", "if", "then", "else", "$dynamicRef", "$recursiveRef"),

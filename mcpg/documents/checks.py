@@ -86,10 +86,7 @@ _MEMBERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(_GROUP_KEYS, ("id", "label", "name", "value")),
 }
 _VALUE_KEYS = ("value", "object", "target", "label", "name")
-_VALUE_MEMBERS = (
-    *("id", *_VALUE_KEYS),
-    *("datatype", "type", "language", "lang", "predicate"),
-)
+_VALUE_MEMBERS = (*("id", *_VALUE_KEYS), *("datatype", "type", "language", "lang", "predicate"))
 _EXAMPLE_KEYS = HINT_FIELDS["examples"].keys
 _EXAMPLE_MEMBERS = (
     *("input", "request", "output", "response", "description", "label"),
@@ -432,7 +429,4 @@ def _is_odd(word: str, known: Iterable[str]) -> bool:
     return plain not in others
 
 
-_CLOSED = {
-    ("entry_type", "entryType"): _ENTRY_TYPES,
-    ("source_kind", "sourceKind"): _SOURCE_KINDS,
-}
+_CLOSED = {("entry_type", "entryType"): _ENTRY_TYPES, ("source_kind", "sourceKind"): _SOURCE_KINDS}

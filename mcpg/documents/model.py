@@ -16,13 +16,7 @@ from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExam
 from mcpg.catalog.view import unique
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
-from mcpg.text.json_values import (
-    JsonObject,
-    JsonValue,
-    read_float,
-    read_json,
-    write_exact_json,
-)
+from mcpg.text.json_values import JsonObject, JsonValue, read_float, read_json, write_exact_json
 
 if TYPE_CHECKING:
     from mcpg.text.safeyaml import YamlPath
