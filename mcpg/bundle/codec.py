@@ -244,22 +244,18 @@ class Encoding:
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._whole = hashlib.sha256()
-        self.size = 0
+        self.size, self.key = 0, b""
         self.content_hash = ""
-
-    @property
-    def key(self) -> bytes:
-        return self._whole.digest()
 
     def __iter__(self) -> Iterator[bytes]:
         """Return the parts, of which some may have been returned before a `BundleError`."""
-        self._whole, self.size = hashlib.sha256(), 0
+        whole, self.size = hashlib.sha256(), 0
         for part in self._parts():
             self.size += len(part)
             if self.size > MAX_BYTES:
                 raise too_big("the bundle")
-            self._whole.update(part)
+            whole.update(part)
+            self.key = whole.digest()
             yield part
 
     def _parts(self) -> Iterator[bytes]:

@@ -14,6 +14,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
@@ -45,7 +46,7 @@ _COMBINED = ("$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not")
 
 
 def _is_number(given: object) -> bool:
-    if not isinstance(given, int | float) or isinstance(given, bool):
+    if isinstance(given, bool) or not isinstance(given, int | float):
         return False
     try:
         return math.isfinite(given)
@@ -327,17 +328,20 @@ def _child(path: str, name: str) -> str:
     return f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
+@dataclass(slots=True)
 class _StrictWriter:
     """One pass over a schema, which gathers the paths of arguments that are null if left out."""
 
-    def __init__(self, root: Schema) -> None:
-        self._root = root
-        self.optional: set[str] = set()
-        self._nullable: set[str] = set()
-        self._parts = self._properties = self._values = self._characters = 0
+    root: Schema
+    optional: set[str] = field(default_factory=set)
+    nullable: set[str] = field(default_factory=set)
+    parts: int = 0
+    properties: int = 0
+    values: int = 0
+    characters: int = 0
 
     def top(self) -> Schema:
-        schema, trail = self._resolve_references(self._root, "", frozenset())
+        schema, trail = self._resolve_references(self.root, "", frozenset())
         for keyword in ("anyOf", "enum", "const"):
             if keyword in schema:
                 raise _refusal("", f"it has `{keyword}` at the top")
@@ -345,7 +349,7 @@ class _StrictWriter:
             raise _refusal("", "it is not an object")
         self._check("", schema)
         written = self._object({"properties": {}, **schema}, "", 1, trail)
-        if both := self.optional & self._nullable:
+        if both := self.optional & self.nullable:
             raise _refusal(min(both), "null and nothing mean different things")
         return written
 
@@ -367,15 +371,15 @@ class _StrictWriter:
         """Return a schema with what it refers to in it, and the references on the way."""
         schema = given
         while isinstance(schema, dict):
-            self._parts += 1
-            if self._parts > _MOST_PARTS:
+            self.parts += 1
+            if self.parts > _MOST_PARTS:
                 raise _refusal(path, _TOO_LARGE)
             only = schema.get("allOf")
             if "$ref" in schema:
                 keyword, reference = "$ref", schema["$ref"]
                 if not isinstance(reference, str) or reference in trail:
                     raise _refusal(path, "it refers to itself")
-                target: Any = resolve(reference, self._root)
+                target: Any = resolve(reference, self.root)
                 trail |= {reference}
             elif isinstance(only, list) and len(only) == 1:
                 keyword, target = "allOf", only[0]
@@ -421,8 +425,8 @@ class _StrictWriter:
         characters = sum(len(one) for one in values if isinstance(one, str))
         if len(values) > _MANY_VALUES and characters > _MOST_CHARACTERS_OF_MANY:
             raise _refusal(path, _TOO_LARGE)
-        self._values += len(values)
-        self._characters += characters
+        self.values += len(values)
+        self.characters += characters
         self._check_size(path)
         types = [*dict.fromkeys(_SCALARS[type(one)] for one in values)]
         stated = _stated_types(schema, path) if "type" in schema else types
@@ -457,8 +461,8 @@ class _StrictWriter:
             raise _refusal(path, "it allows further members")
         if any(not isinstance(name, str) or name not in properties for name in required):
             raise _refusal(path, "it requires a member that it does not describe")
-        self._properties += len(properties)
-        self._characters += sum(map(len, properties))
+        self.properties += len(properties)
+        self.characters += sum(map(len, properties))
         self._check_size(path)
         members = {
             name: self._member(one, _child(path, name), depth, trail, is_required=name in required)
@@ -475,7 +479,7 @@ class _StrictWriter:
         member = self._part(given, path, depth + 1, trail)
         if is_required:
             if accepts_null(member):
-                self._nullable.add(path)
+                self.nullable.add(path)
             return member
         if accepts_null(member) and given.get("default", ...) is not None:
             raise _refusal(path, "null and nothing mean different things")
@@ -484,9 +488,9 @@ class _StrictWriter:
 
     def _check_size(self, path: str) -> None:
         if (
-            self._properties > _MOST_PROPERTIES
-            or self._values > _MOST_VALUES
-            or self._characters > _MOST_CHARACTERS
+            self.properties > _MOST_PROPERTIES
+            or self.values > _MOST_VALUES
+            or self.characters > _MOST_CHARACTERS
         ):
             raise _refusal(path, _TOO_LARGE)
 

@@ -55,16 +55,6 @@ class ToolOrigin:
     optional: tuple[str, ...] = ()
     is_strict: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the origin as a JSON object, with `optional` if its definition is strict."""
-        return {
-            "toolId": self.tool_id,
-            "sourceId": self.source_id,
-            "toolName": self.tool_name,
-            "arguments": dict(self.arguments),
-            **({"optional": [*self.optional]} if self.is_strict else {}),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -111,11 +101,21 @@ class ApiTools:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the list as `mcpg search --as` prints it."""
+        origins = {
+            name: {
+                "toolId": one.tool_id,
+                "sourceId": one.source_id,
+                "toolName": one.tool_name,
+                "arguments": dict(one.arguments),
+                **({"optional": [*one.optional]} if one.is_strict else {}),
+            }
+            for name, one in self.origins.items()
+        }
         return {
             "schema": "mcpg/tools/1",
             "api": self.api,
             "tools": self.definitions,
-            "origins": {name: one.to_dict() for name, one in self.origins.items()},
+            "origins": origins,
             **({"notStrict": dict(self.not_strict)} if self.not_strict else {}),
         }
 
@@ -182,17 +182,6 @@ def _define_function(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
     return {"name": name, "description": text, "parameters": schema}
 
 
-def _define_for_openai(name: str, tool: Tool, schema: Schema, strict: bool) -> dict[str, Any]:
-    function = _define_function(name, tool, schema) | ({"strict": True} if strict else {})
-    return {"type": "function", "function": function}
-
-
-def _define_for_gemini(name: str, tool: Tool, schema: Schema, _: bool) -> dict[str, Any]:
-    members: dict[str, Any] = {"name": name, "description": tool.description}
-    # It refuses objects without properties.
-    return members | ({"parametersJsonSchema": schema} if schema["properties"] else {})
-
-
 def _define_for_mcp(name: str, tool: Tool, schema: Schema, _: bool) -> dict[str, Any]:
     members: dict[str, Any] = {
         "name": name,
@@ -207,7 +196,13 @@ def _define_for_mcp(name: str, tool: Tool, schema: Schema, _: bool) -> dict[str,
 
 
 _APIS: dict[ApiName, _Api] = {
-    "openai": _Api(_define_for_openai, has_strict=True),
+    "openai": _Api(
+        lambda name, tool, schema, strict: {
+            "type": "function",
+            "function": _define_function(name, tool, schema) | ({"strict": True} if strict else {}),
+        },
+        has_strict=True,
+    ),
     "openai-responses": _Api(
         # The API makes a schema strict, which changes it, unless the definition says not to.
         lambda name, tool, schema, strict: {
@@ -229,7 +224,12 @@ _APIS: dict[ApiName, _Api] = {
         arguments=_NameRules("a-zA-Z0-9_.-"),
     ),
     "gemini": _Api(
-        _define_for_gemini,
+        # It refuses objects without properties.
+        lambda name, tool, schema, _: {
+            "name": name,
+            "description": tool.description,
+            **({"parametersJsonSchema": schema} if schema["properties"] else {}),
+        },
         _NameRules(is_identifier=True),
         arguments=_NameRules("a-zA-Z0-9_", is_identifier=True),
         wrapped_as="functionDeclarations",

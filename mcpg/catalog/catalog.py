@@ -15,7 +15,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from operator import attrgetter
@@ -248,7 +248,8 @@ def tool_id(
         Where nothing of the name can be kept, or nothing of a source that it has to name, the
         first is the one with a hash.
     """
-    return _IdPool(reserved).take(source_id, name, require_source_prefix=require_source_prefix)
+    pool = _IdPool({one.casefold() for one in reserved})
+    return pool.take(source_id, name, require_source_prefix=require_source_prefix)
 
 
 def assign_ids(
@@ -271,7 +272,7 @@ def assign_ids(
     names = [_clean_name(one.name) or _id_hash(*one.key) for one in ordered]
     holders = Counter(names)
     kept: Sequence[str] = [""] * len(ordered)
-    pool = _IdPool(reserved)
+    pool = _IdPool({one.casefold() for one in reserved})
     if earlier := tuple(earlier):
         kept, taken = keep_ids(ordered, earlier, pool.taken)
         pool.taken.update(one.casefold() for one in taken)
@@ -310,12 +311,12 @@ def content_key(tool: Tool) -> str:
     return json.dumps(content, sort_keys=True)
 
 
+@dataclass(slots=True)
 class _IdPool:
     """Ids that are taken, and how far numbering has come for each hashed one."""
 
-    def __init__(self, reserved: Collection[str]) -> None:
-        self.taken = {item.casefold() for item in reserved}
-        self._numbers: dict[str, int] = {}
+    taken: set[str]
+    numbers: dict[str, int] = field(default_factory=dict)
 
     def take(self, source_id: str, name: str, *, require_source_prefix: bool) -> str:
         candidates = self._candidates(source_id, name, require_source_prefix)
@@ -330,8 +331,8 @@ class _IdPool:
             yield source_qualified(source_id, name, TOOL_FALLBACK)
         yield (hashed := _id_hash(source_id, name))
         # Numbering goes on where it stopped: thousands of namesakes must not cost a square.
-        for number in itertools.count(self._numbers.get(hashed, 2)):
-            self._numbers[hashed] = number + 1
+        for number in itertools.count(self.numbers.get(hashed, 2)):
+            self.numbers[hashed] = number + 1
             yield append_suffix(hashed, f"_{number}")
 
 
@@ -420,23 +421,23 @@ def apply_rules(
     return tuple(hinted), tuple(stated.assertions.values()), tuple(stated.noticed)
 
 
+@dataclass(slots=True)
 class _StatedHints:
-    def __init__(self, lookup: ToolLookup[Tool]) -> None:
-        self._lookup = lookup
-        self._suggested = 0
-        self.named: dict[str, list[Hints]] = defaultdict(list)
-        self.globbed: dict[str, list[Hints]] = defaultdict(list)
-        self.assertions: dict[tuple[str, str, str], Assertion] = {}
-        self.noticed: list[Diagnostic] = []
+    lookup: ToolLookup[Tool]
+    suggested: int = 0
+    named: dict[str, list[Hints]] = field(default_factory=lambda: defaultdict(list))
+    globbed: dict[str, list[Hints]] = field(default_factory=lambda: defaultdict(list))
+    assertions: dict[tuple[str, str, str], Assertion] = field(default_factory=dict)
+    noticed: list[Diagnostic] = field(default_factory=list)
 
     def add(self, rule: HintRule) -> None:
-        tools = self._lookup.matching(rule.pattern)
+        tools = self.lookup.matching(rule.pattern)
         if not tools:
             self._report_unmatched(
                 Code.HINT_UNMATCHED, "no tool is called", rule.pattern, rule.place
             )
             return
-        gathered = self.named if self._lookup.is_name(rule.pattern) else self.globbed
+        gathered = self.named if self.lookup.is_name(rule.pattern) else self.globbed
         for tool in tools:
             gathered[tool.id].append(rule.hints)
         self._relate(rule, tools, "related", rule.related)
@@ -451,7 +452,7 @@ class _StatedHints:
     ) -> None:
         found: dict[str, None] = {}
         for pattern in patterns:
-            meant = self._lookup.matching(pattern)
+            meant = self.lookup.matching(pattern)
             if not meant:
                 what = f"{rule.pattern!r} is related to a tool that does not exist:"
                 self._report_unmatched(Code.RELATION_UNRESOLVED, what, pattern, rule.place)
@@ -473,8 +474,8 @@ class _StatedHints:
 
     def _report_unmatched(self, code: str, what: str, pattern: str, place: str) -> None:
         # A file written for another catalogue misses all its tools; guessing at each is too slow.
-        self._suggested += 1
-        close = self._lookup.suggest(pattern) if self._suggested <= _MAX_SUGGESTED else ()
+        self.suggested += 1
+        close = self.lookup.suggest(pattern) if self.suggested <= _MAX_SUGGESTED else ()
         advice = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
         self.noticed.append(warning(code, f"{what} {pattern!r}{advice}", place or None))
 

@@ -313,29 +313,32 @@ def _simple_parameters(schema: JsonObject, most: int) -> tuple[Parameter, ...] |
     return found if length < MAX_TEXT else None
 
 
+@dataclass(slots=True)
 class _SchemaWalk:
     """One walk through a schema; each schema in it is read and unfolded once."""
 
-    def __init__(self, root: JsonObject, max_depth: int, max_parameters: int) -> None:
-        self._root, self._max_depth, self._max_parameters = root, max_depth, max_parameters
-        self._path_room = self._room = MAX_TEXT
-        self._read: dict[int, _SchemaPart] = {}
-        self._unfolded: dict[int, list[tuple[_SchemaPart, bool]]] = {}
+    root: JsonObject
+    max_depth: int
+    max_parameters: int
+    path_room: int = MAX_TEXT
+    room: int = MAX_TEXT
+    read: dict[int, _SchemaPart] = field(default_factory=dict)
+    unfolded: dict[int, list[tuple[_SchemaPart, bool]]] = field(default_factory=dict)
 
     def run(self) -> dict[str, Parameter]:
         found: dict[str, Parameter] = {}
-        queue: deque[_SchemaNode] = deque([(self._root, "", 1, frozenset())])
+        queue: deque[_SchemaNode] = deque([(self.root, "", 1, frozenset())])
         # Schemas that lead to the same paths over and over must come to an end as well.
-        for _ in range(_NODES_PER_PARAMETER * self._max_parameters):
+        for _ in range(_NODES_PER_PARAMETER * self.max_parameters):
             if not queue:
                 break
             node = queue.popleft()
             for name, schema, required in self._properties(node[0]):
-                if len(found) == self._max_parameters:
+                if len(found) == self.max_parameters:
                     return found
                 path = f"{node[1]}{name}"
-                if path not in found and len(path) <= self._path_room:
-                    self._path_room -= len(path)
+                if path not in found and len(path) <= self.path_room:
+                    self.path_room -= len(path)
                     found[path] = self._parameter(path, schema, required)
                     queue.extend(self._inner(node, schema, path))
         return found
@@ -360,11 +363,11 @@ class _SchemaWalk:
     def _inner(self, node: _SchemaNode, member: JsonObject, path: str) -> Iterator[_SchemaNode]:
         """Return the schemas within *member* that have properties of their own."""
         outer, _, level, around = node
-        if level >= self._max_depth:
+        if level >= self.max_depth:
             return
         holders = [(member, path)]
         trail = around | {id(part.schema) for part, _ in self._parts(outer)}
-        for depth in range(level + 1, self._max_depth + 1):
+        for depth in range(level + 1, self.max_depth + 1):
             inner: list[tuple[JsonObject, str]] = []
             for holder, at in holders[:_MAX_HOLDERS]:
                 parts = [part for part, _ in self._parts(holder)]
@@ -382,14 +385,14 @@ class _SchemaWalk:
         items = [item for part in parts for item, mark in part.items if mark == "[]"]
         nested = [part for item in items[:_MAX_HOLDERS] for part, _ in self._parts(item)]
         types = dict.fromkeys(name for part in parts for name in part.types)
-        fitting = description[: self._room]
-        self._room -= len(fitting)
+        fitting = description[: self.room]
+        self.room -= len(fitting)
         values: list[str] = []
         for text in (text for part in (*parts, *nested) for text in part.values):
-            if len(text) >= self._room:
+            if len(text) >= self.room:
                 break
             # Each costs a place, too, for one that is repeated still has to be looked at.
-            self._room -= len(text) + 1
+            self.room -= len(text) + 1
             values.append(text)
         return Parameter(
             path,
@@ -402,10 +405,10 @@ class _SchemaWalk:
 
     def _parts(self, schema: JsonObject) -> list[tuple[_SchemaPart, bool]]:
         """Unfold a schema into itself and its branches, each with whether it always holds."""
-        known = self._unfolded.get(id(schema))
+        known = self.unfolded.get(id(schema))
         if known is not None:
             return known
-        parts = self._unfolded[id(schema)] = []
+        parts = self.unfolded[id(schema)] = []
         seen: set[int] = set()
         waiting = [(schema, True)]
         while waiting and len(parts) < _MAX_PARTS:
@@ -419,13 +422,13 @@ class _SchemaWalk:
         return parts
 
     def _read_part(self, schema: JsonObject) -> _SchemaPart:
-        known = self._read.get(id(schema))
+        known = self.read.get(id(schema))
         if known is not None:
             return known
         properties, required = schema.get("properties"), schema.get("required")
         is_plain = _PLAIN.issuperset(schema)  # as most are
-        branches = () if is_plain else islice(_subschemas(schema, self._root), _MAX_PARTS)
-        found = self._read[id(schema)] = _SchemaPart(
+        branches = () if is_plain else islice(_subschemas(schema, self.root), _MAX_PARTS)
+        found = self.read[id(schema)] = _SchemaPart(
             schema,
             properties if isinstance(properties, dict) else {},
             frozenset(_texts(required)) if isinstance(required, list) else frozenset(),

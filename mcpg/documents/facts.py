@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -443,7 +443,12 @@ def extras_for(tool: Tool, read: Tool) -> JsonObject:
     for key in _HINTS:
         value = getattr(tool.hints, key)
         if value != getattr(read.hints, key):
-            extras[key] = [*map(_example_json, value)] if isinstance(value, tuple) else value
+            extras[key] = list(value) if isinstance(value, tuple) else value
+    if "examples" in extras:
+        stated = map(asdict, tool.hints.examples)
+        extras["examples"] = [
+            {name: one for name, one in members.items() if one is not None} for members in stated
+        ]
     return extras
 
 
@@ -467,13 +472,6 @@ def with_extras(
     if hints:
         members["hints"] = replace(tool.hints, **hints)  # type: ignore[arg-type]
     return (replace(tool, **members) if members else tool), found  # type: ignore[arg-type]
-
-
-def _example_json(item: str | ToolExample) -> JsonValue:
-    if isinstance(item, str):
-        return item
-    members = {name: getattr(item, name) for name in item.__match_args__}
-    return {name: one for name, one in members.items() if one is not None}
 
 
 def _require(kind: Any, value: Any) -> Any:

@@ -190,15 +190,14 @@ _CLOSED: Mapping[str, tuple[str, ...]] = {
 _PREFIXES = {_SOURCE, _KIND, _ARGUMENT, _ENABLED, *_LISTS, *_FLAGS, *_TIERS}
 
 
+@dataclass(slots=True)
 class LineNumbers:
-    """Names the place of each value of a front matter for messages."""
+    """Names the place of each value of a front matter, which begins on *first_line*."""
 
-    def __init__(self, text: str, place: str, first_line: int) -> None:
-        """Take the YAML that begins on the *first_line* of the document at *place*."""
-        self.text = text
-        self.place = place
-        self._first_line = first_line
-        self._lines: Mapping[YamlPath, int] | None = None
+    text: str
+    place: str
+    first_line: int
+    _lines: Mapping[YamlPath, int] | None = field(default=None, init=False)
 
     def at(self, *path: str | int) -> str:
         """Return `file:line` of the value under *path*, or of the nearest one that holds it."""
@@ -207,7 +206,7 @@ class LineNumbers:
 
             try:
                 self._lines = load_yaml_with_lines(
-                    self.text, self.place, first_line=self._first_line, error=DocumentError
+                    self.text, self.place, first_line=self.first_line, error=DocumentError
                 )[1]
             except DocumentError:
                 self._lines = {}
