@@ -43,7 +43,7 @@ PROCESS: ResultKind[int] = ResultKind("process", lambda number: str(number).enco
 def memo(tmp_path: Path) -> Iterator[StoredBuildCache]:
     """A memory with another process at work."""
     with load_build_cache(tmp_path / "a.memo") as memo:
-        memo.employ(Workers(2))
+        memo.workers = Workers(2)
         yield memo
 
 
@@ -115,7 +115,7 @@ def test_where_no_file_can_be_opened_all_is_worked_out_here(
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     workers = Workers(2)
-    memo.employ(workers)
+    memo.workers = workers
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
     try:
         workers.prepare(marked)
@@ -128,7 +128,7 @@ def test_where_no_file_can_be_opened_all_is_worked_out_here(
 def test_one_job_is_this_process_alone(tmp_path: Path) -> None:
     """Nothing is started for one job."""
     with load_build_cache(tmp_path / "a.memo") as memo:
-        memo.employ(Workers(1))
+        memo.workers = Workers(1)
         memo.ahead([PROCESS], [os.fsencode(tmp_path / "first")])
 
         assert asked(memo, tmp_path / "first") == os.getpid()
@@ -198,7 +198,7 @@ def slow(path):
 
 if __name__ == "__main__":
     with load_build_cache(sys.argv[1] + "/a.memo") as memo:
-        memo.employ(Workers(2))
+        memo.workers = Workers(2)
         memo.ahead([ResultKind("slow", bytes, int, slow)], [(sys.argv[1] + "/begun").encode()])
         time.sleep(600)
 """

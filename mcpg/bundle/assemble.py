@@ -11,43 +11,15 @@ from heapq import merge
 from itertools import compress
 from operator import attrgetter
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
-from mcpg.bundle.codec import (
-    RANKING,
-    STALE,
-    Bundle,
-    ReadDocument,
-    decode_bundle,
-    encode_bundle,
-    read_documents,
-)
+from mcpg.bundle import codec, links, metadata
 from mcpg.bundle.dotnet_texts import portable_texts, rewritten_pieces
-from mcpg.bundle.links import (
-    StatedRelations,
-    joined_links,
-    observed_edges,
-    read_relations,
-    resolve_links,
-    stated_edges,
-    with_asserted,
-    with_observed,
-    with_stated,
-)
 from mcpg.bundle.merge import LocatedDocuments, locate_documents, names_no_tool, sort_documents
-from mcpg.bundle.metadata import (
-    DEFINITIONS,
-    Definitions,
-    definitions_beside,
-    encode_definitions,
-    hold_texts,
-    read_ranking,
-    still_stale,
-)
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import HintRule, SourceDocument, Tool
+from mcpg.documents.markdown import LinkTargets
 from mcpg.documents.model import ToolDocument, document_for, encode_content
 from mcpg.documents.writer import (
     DRAFTED,
@@ -60,15 +32,12 @@ from mcpg.documents.writer import (
 from mcpg.errors import Code, Diagnostic, DocumentError, error, warning
 from mcpg.relations.edges import Edge, EdgeKind, Relations, ToolRelations
 from mcpg.relations.infer import InferredRelations, authored_edges, infer
+from mcpg.relations.provisions import Provision
 from mcpg.sources import RawFile, SourceBatch
+from mcpg.sources.model import FailedSource
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import joined_name
 from mcpg.values import format_count
-
-if TYPE_CHECKING:
-    from mcpg.documents.markdown import LinkTargets
-    from mcpg.relations.provisions import Provision
-    from mcpg.sources.model import FailedSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +46,9 @@ class BundleContext:
 
     Attributes:
         addresses: Path and URI of every tool, by id.
-        targets: What links can reach.
         authored: What hints assert, by tool id and kind, then by target.
         inferred: What is inferred of tools whose document states no relations, `None` if none does.
         stated: What documents state outside their lists of links.
-        memo: What is known of documents that were written before.
         texts: Whether the texts of documents are needed.
         observed: What was observed of each tool, `None` where no source says.
     """
@@ -90,23 +57,28 @@ class BundleContext:
     targets: LinkTargets
     authored: Mapping[tuple[str, EdgeKind], Mapping[str, Edge]]
     inferred: InferredRelations | None
-    stated: StatedRelations
+    stated: links.StatedRelations
     memo: BuildCache
     texts: bool
     observed: Mapping[str, Sequence[Edge]] | None = None
 
 
 def _finish_document(
-    tool: Tool, read: ReadDocument | None, context: BundleContext
+    tool: Tool, read: codec.ReadDocument | None, context: BundleContext
 ) -> tuple[ToolDocument, SourceDocument] | Diagnostic:
     """Return the document of *tool*, links resolved to URIs, and its text; or why it has none.
 
     *read* is what it was read from, settled; `None` for a tool of a manifest.
     """
     document = _complete_document(tool, read.document if read else None, context)
-    is_kept = read is not None and read.keeps_text and _is_same(read.document, document)
+    is_kept = read is not None and read.keeps_text
+    if is_kept and read is not None:
+        said = read.document
+        # One that states no id gets the same one wherever it is read with the same others.
+        own = document.tool if said.tool.id else replace(document.tool, id="")
+        is_kept = (said.groups, said.links, said.tool) == (document.groups, document.links, own)
     if context.observed is not None:
-        seen = with_observed(document, context.observed.get(tool.id, ()), context.addresses)
+        seen = links.with_observed(document, context.observed.get(tool.id, ()), context.addresses)
         is_kept = is_kept and seen is document
         document = seen
     try:
@@ -116,10 +88,12 @@ def _finish_document(
         message = f"the tool is left out: {fault.message}{advice}"
         return error(Code.DOCUMENT_INVALID, message, tool.place or tool.id)
     text = SourceDocument(document.path, content, document.uri, tool.place)
-    return with_stated(document, context.stated), text
+    return links.with_stated(document, context.stated), text
 
 
-def _make_text(document: ToolDocument, kept: ReadDocument | None, context: BundleContext) -> str:
+def _make_text(
+    document: ToolDocument, kept: codec.ReadDocument | None, context: BundleContext
+) -> str:
     """Return the text of *kept* as it stands in a folder, or else write *document*.
 
     It is not written where nobody needs its text and it is sure to have one.
@@ -143,7 +117,7 @@ def _complete_document(
         path, uri = context.addresses[tool.id]
         asserted = {kind: context.authored[tool.id, kind].values() for kind in EdgeKind}
         own = replace(said, tool=tool, path=path, uri=uri)
-        return with_asserted(own, asserted, context.addresses)
+        return links.with_asserted(own, asserted, context.addresses)
     related = context.inferred.relations.of(tool.id) if context.inferred else ToolRelations()
     made = document_for(tool, related, context.addresses)
     if said is None:
@@ -151,19 +125,14 @@ def _complete_document(
         return replace(made, states_relations=True)
     return replace(
         made,
-        links=joined_links(said.links, made.links) if said.links or said.groups else made.links,
+        links=links.joined_links(said.links, made.links)
+        if said.links or said.groups
+        else made.links,
         groups=tuple(dict.fromkeys((*said.groups, *made.groups))),
         body=said.body,
         further=said.further,
         written=said.written,
     )
-
-
-def _is_same(said: ToolDocument, document: ToolDocument) -> bool:
-    # A document that states no id gets the same one wherever it is read with the same others.
-    tool = document.tool if said.tool.id else replace(document.tool, id="")
-    relations = (said.groups, said.links) == (document.groups, document.links)
-    return relations and said.tool == tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +142,7 @@ class Assembly:
     Attributes:
         documents: The document of every tool, sorted by path, links resolved to URIs.
         texts: Their final texts and those of the pages, sorted by path; none where not asked for.
-        catalog: The tools.
         by_uri: Tool ids by the canonical URI of their document, "" for that of a page.
-        diagnostics: Those of the sources up to here.
         ranking: The fitted model that its bundles carry, as they have it; `None` for none.
         pages: Documents of no tool, sorted by path, links resolved: what they state counts, but
             no search of tools finds them.
@@ -189,7 +156,6 @@ class Assembly:
             that was not needed.
         given: The tools of manifests and servers, as these state them.
         read: The documents of tools, as they stand in the sources.
-        rules: Hints of hints files.
         rewritten: What its bundles have otherwise than the documents, for other readers.
     """
 
@@ -204,10 +170,10 @@ class Assembly:
     stale: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     unread: frozenset[str] = frozenset()
-    definitions: Definitions = field(default_factory=dict)
+    definitions: metadata.Definitions = field(default_factory=dict)
     provisions: Sequence[Sequence[Provision]] | None = field(default=None, compare=False)
     given: tuple[Tool, ...] = field(default=(), compare=False)
-    read: tuple[ReadDocument, ...] = field(default=(), compare=False)
+    read: tuple[codec.ReadDocument, ...] = field(default=(), compare=False)
     rules: tuple[HintRule, ...] = field(default=(), compare=False)
     rewritten: tuple[Diagnostic, ...] = ()
 
@@ -215,7 +181,9 @@ class Assembly:
     def relations(self) -> Relations:
         """The graph, by tool id, made anew each time from what the documents state."""
         named = ((document.tool.id, document) for document in self.documents)
-        return Relations({name: read_relations(one, name, self.by_uri) for name, one in named})
+        return Relations(
+            {name: links.read_relations(one, name, self.by_uri) for name, one in named}
+        )
 
     def __repr__(self) -> str:
         found = format_count(len(self.documents), "tool"), format_count(len(self.pages), "page")
@@ -257,20 +225,15 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         ahead: Looks at the contents of the documents of all tools before the tools are related.
         hosted: Whether the documents were made for the tools, see `sort_documents`.
         infers: Whether relations that nobody states are inferred, which takes longer than much of
-            the rest; without, tools of manifests have none, those of hints files excepted, which
-            the catalogue has.
+            the rest; without, tools of manifests have none but those of hints files.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.
     """
-    bundles = [decode_bundle(raw.text, raw.place) for raw in batch.bundles]
-    ranking, dropped = read_ranking(bundles)
-    read, found = read_documents(
-        batch.documents,
-        [document for bundle in bundles for document in bundle.documents],
-        source_id,
-        memo,
-    )
+    bundles = [codec.decode_bundle(raw.text, raw.place) for raw in batch.bundles]
+    ranking, dropped = metadata.read_ranking(bundles)
+    bundled = [document for bundle in bundles for document in bundle.documents]
+    read, found = codec.read_documents(batch.documents, bundled, source_id, memo)
     tools, too_deep = _leave_out_deep(batch.tools)
     sorted_ = sort_documents(tools, read, reserved, hosted=hosted)
     known = (*too_deep, *found, *sorted_.diagnostics)
@@ -278,12 +241,12 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     catalog = build_catalog(described, batch.rules, reserved=reserved, earlier=earlier)
     placed = locate_documents(catalog, sorted_, source_id)
     _look_ahead(catalog, placed, memo if texts else NO_BUILD_CACHE, ahead)
-    observed, doubtful = observed_edges(batch.observed, catalog.tools)
+    observed, doubtful = links.observed_edges(batch.observed, catalog.tools)
     context = _make_context(catalog, placed, batch, memo, texts=texts, infers=infers)
     context = replace(context, observed=observed)
     documents, pages, finished, faults = _finish_documents(catalog, placed, context)
-    stale = still_stale(bundles, batch.documents, tools, source_id)
-    inferred = context.inferred
+    stale = metadata.still_stale(bundles, batch.documents, tools, source_id)
+    inferred = context.inferred if len(documents) == len(catalog.tools) else None
     # Where a mistake is reported, the same in another form is not.
     mistakes = {one.place for one in known if one.code in _MISTAKES}
     rewritten = rewritten_pieces((*placed.by_tool.values(), *placed.pages))
@@ -302,10 +265,8 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         documented=frozenset(placed.by_tool),
         stale=tuple(tool.id for tool in catalog.tools if tool.key in stale),
         unread=frozenset({one.path for one in batch.documents} - {one.source.path for one in read}),
-        definitions=definitions_beside(sorted_.read, tools, sorted_.superseded, bundles),
-        provisions=inferred.provisions
-        if inferred and len(documents) == len(catalog.tools)
-        else None,
+        definitions=metadata.definitions_beside(sorted_.read, tools, sorted_.superseded, bundles),
+        provisions=inferred.provisions if inferred else None,
         given=tuple(tools),
         rules=tuple(batch.rules),
         read=sorted_.read,
@@ -356,26 +317,23 @@ def _finish_documents(
     texts: Sequence[SourceDocument] = ()
     if context.texts:
         pages = (page.source for page in placed.pages)
-        texts = hold_texts(merge(finish_tools(), pages, key=attrgetter("path")))
+        texts = metadata.hold_texts(merge(finish_tools(), pages, key=attrgetter("path")))
     else:
         deque(finish_tools(), maxlen=0)
     suggest = placed.places.suggest
-    linked = [resolve_links(page, context.targets, suggest) for page in placed.pages]
+    linked = [links.resolve_links(page, context.targets, suggest) for page in placed.pages]
     found = [faults[tool.id] for tool in catalog.tools if tool.id in faults]
     found += [fault for _, faults_of_page in linked for fault in faults_of_page]
     return (
         tuple(documents),
-        tuple(with_stated(page, context.stated) for page, _ in linked),
+        tuple(links.with_stated(page, context.stated) for page, _ in linked),
         texts,
         found,
     )
 
 
 def _look_ahead(
-    catalog: Catalog,
-    placed: LocatedDocuments,
-    memo: BuildCache,
-    ahead: LookAhead | None,
+    catalog: Catalog, placed: LocatedDocuments, memo: BuildCache, ahead: LookAhead | None
 ) -> None:
     """Let others begin with what does not depend on what tools have in common.
 
@@ -383,12 +341,13 @@ def _look_ahead(
     """
     addresses, read = placed.places.addresses, placed.by_tool
 
-    def encode_tool(tool: Tool) -> bytes:
-        known = read.get(tool.id)
-        document = replace(known.document, tool=tool) if known else None
-        return encode_content(document or ToolDocument(tool, *addresses[tool.id]))
-
-    with (ahead or nullcontext)(map(encode_tool, catalog.tools)) as contents:
+    documents = (
+        replace(read[tool.id].document, tool=tool)
+        if tool.id in read
+        else ToolDocument(tool, *addresses[tool.id])
+        for tool in catalog.tools
+    )
+    with (ahead or nullcontext)(map(encode_content, documents)) as contents:
         unread = compress(contents, (tool.id not in read for tool in catalog.tools))
         memo.ahead([DRAFTED], unread, shares=ahead is not None)
 
@@ -408,30 +367,29 @@ def _leave_out_deep(tools: Sequence[Tool]) -> tuple[Sequence[Tool], list[Diagnos
     return kept, faults
 
 
-def bundle_of(assembly: Assembly) -> Bundle:
+def bundle_of(assembly: Assembly) -> codec.Bundle:
     """Make the bundle of *assembly*, with texts that every reader takes."""
-    extension: JsonObject = {} if assembly.ranking is None else {RANKING: assembly.ranking}
+    extension: JsonObject = {} if assembly.ranking is None else {codec.RANKING: assembly.ranking}
     if assembly.stale:
-        extension[STALE] = list(assembly.stale)
+        extension[codec.STALE] = list(assembly.stale)
     texts = {text.path: text.content for text in assembly.texts} if assembly.definitions else {}
-    if definitions := encode_definitions(assembly.definitions, assembly.documents, texts):
-        extension[DEFINITIONS] = definitions
+    if definitions := metadata.encode_definitions(assembly.definitions, assembly.documents, texts):
+        extension[metadata.DEFINITIONS] = definitions
     has_authors = bool(assembly.documented or assembly.pages)
-    compact = hold_texts(_compact_texts(assembly))
+    compact = metadata.hold_texts(_compact_texts(assembly))
     parts = compact, assembly.documents, assembly.pages
-    return Bundle(portable_texts(*parts) if has_authors else compact, extension)
+    return codec.Bundle(portable_texts(*parts) if has_authors else compact, extension)
 
 
 def _compact_texts(assembly: Assembly) -> Iterator[SourceDocument]:
     tools = {document.path: document.tool for document in assembly.documents}
     for text in assembly.texts:
-        tool = tools.get(text.path)
-        if tool is None:
-            yield text
-        else:
+        if tool := tools.get(text.path):
             is_fresh = tool.id not in assembly.documented
             content = with_compact_schemas(text.content, tool, is_fresh=is_fresh)
             yield replace(text, content=content)
+        else:
+            yield text
 
 
 def _make_context(
@@ -453,7 +411,7 @@ def _make_context(
         targets=targets,
         authored=authored_edges(catalog),
         inferred=None if complete or not infers else infer(catalog, memo),
-        stated=stated_edges(read, placed.pages, targets, others, placed.places.suggest),
+        stated=links.stated_edges(read, placed.pages, targets, others, placed.places.suggest),
         memo=memo,
         texts=texts,
     )
@@ -464,21 +422,21 @@ _MOST_NAMED = 12
 
 def missing_documents(
     last: Iterable[SourceDocument], assembly: Assembly, failed: Collection[FailedSource]
-) -> tuple[ReadDocument, ...]:
-    """Return the documents of the last bundle that are missing because sources failed.
+) -> tuple[codec.ReadDocument, ...]:
+    """Return the documents of the *last* bundle that are missing because sources failed.
 
     Where a failed source does not tell which tools it has, these are all tools of the last bundle
     whose source no tool of the others has: rather too many than too few.
-
-    Args:
-        last: The documents of the last bundle.
-        assembly: What could be read.
-        failed: The sources that could not.
     """
     tools = assembly.catalog.tools
     present = {tool.key for tool in tools}
     answered = {tool.source_id for tool in tools}
-    read, _ = read_documents(last, (), None, NO_BUILD_CACHE)
+
+    def may_be_from(source: FailedSource, tool: Tool) -> bool:
+        is_possible = source.kind in (None, tool.source_kind) and not source.is_named
+        return tool.source_id in source.names or (is_possible and tool.source_id not in answered)
+
+    read, _ = codec.read_documents(last, (), None, NO_BUILD_CACHE)
     return tuple(
         item
         for item in read
@@ -486,25 +444,18 @@ def missing_documents(
         and not names_no_tool(item)
         and (
             item.source.path in assembly.unread
-            or any(_may_be_from(item.document.tool, one, answered) for one in failed)
+            or any(may_be_from(one, item.document.tool) for one in failed)
         )
     )
 
 
-def _may_be_from(tool: Tool, source: FailedSource, answered: Collection[str]) -> bool:
-    if tool.source_id in source.names:
-        return True
-    is_possible = source.kind in (None, tool.source_kind)
-    return is_possible and not source.is_named and tool.source_id not in answered
-
-
 def with_missing(
     batch: SourceBatch,
-    missing: Sequence[ReadDocument],
+    missing: Sequence[codec.ReadDocument],
     assemble: Callable[[SourceBatch], Assembly],
 ) -> Assembly:
     """Return what *assemble* makes of *batch* with the *missing* tools, which are marked stale."""
-    data = encode_bundle(Bundle(tuple(item.source for item in missing)))
+    data = codec.encode_bundle(codec.Bundle(tuple(item.source for item in missing)))
     bundles = (*batch.bundles, RawFile(data.decode(), "last build"))
     assembly = assemble(replace(batch, bundles=bundles))
     keys = {item.document.tool.key for item in missing}
@@ -519,7 +470,7 @@ def with_missing(
     return replace(assembly, stale=stale, kept=kept, diagnostics=(*assembly.diagnostics, *noticed))
 
 
-def names_by_source(missing: Iterable[ReadDocument]) -> Mapping[str, list[str]]:
+def names_by_source(missing: Iterable[codec.ReadDocument]) -> Mapping[str, list[str]]:
     """Return the names of *missing* tools by their source id."""
     names: defaultdict[str, list[str]] = defaultdict(list)
     for source_id, name in sorted(item.document.tool.key for item in missing):

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NoReturn
 
 from mcpg import __version__
 from mcpg.caching.build_cache import BuildCache, ResultKind
@@ -29,14 +28,11 @@ from mcpg.values import format_count
 
 _REBUILD = "rebuild it with `mcpg bundle`"
 _NOT_A_BUNDLE = "name a file that `mcpg bundle` wrote"
+_CUT_SHORT = ("ends early: the file is truncated", f"copy it again, or {_REBUILD}")
 
 
 def parse_object(data: bytes | str, place: str) -> JsonObject:
-    """Parse *data* as one JSON object.
-
-    Args:
-        data: The whole content of the file.
-        place: The file, for messages.
+    """Parse *data*, the whole content of the file at *place*, as one JSON object.
 
     Raises:
         BundleError: It is bigger than `MAX_BYTES`, no UTF-8, no JSON, cut short, nested too deeply,
@@ -48,7 +44,7 @@ def parse_object(data: bytes | str, place: str) -> JsonObject:
         text = data.decode() if isinstance(data, bytes) else data
     except UnicodeDecodeError as fault:
         if fault.reason == "unexpected end of data":
-            raise _cut_short(place) from fault
+            raise _refuse(place, *_CUT_SHORT) from fault
         line = fault.object.count(b"\n", 0, fault.start) + 1
         found = f"is not UTF-8 text: byte {fault.start} (in line {line}) is broken"
         raise _refuse(place, found) from fault
@@ -69,15 +65,15 @@ def too_big(place: str) -> BundleError:
 
 
 def _parse(text: str, place: str) -> object:
-    def refuse_constant(name: str) -> NoReturn:
-        raise ValueError(name)
-
     try:
-        return json.loads(text, parse_constant=refuse_constant)
+        return json.loads(text, parse_constant=int)  # which refuses NaN and Infinity
     except json.JSONDecodeError as fault:
-        where = f"{place}:{fault.lineno}:{fault.colno}"
-        if _stops_early(fault.doc.rstrip(), fault):
-            raise _cut_short(where) from fault
+        where, whole = f"{place}:{fault.lineno}:{fault.colno}", fault.doc.rstrip()
+        # A text that was cut off is told from one that never was JSON.
+        in_last_token = fault.pos >= len(whole) - len("false") and not whole.endswith("}")
+        is_open = fault.pos >= len(whole) or fault.msg.startswith("Unterminated string")
+        if whole.lstrip().startswith("{") and (in_last_token or is_open):
+            raise _refuse(where, *_CUT_SHORT) from fault
         message = f"invalid JSON: {json_reason(fault)[0]}"
         raise _refuse(where, message, _NOT_A_BUNDLE) from fault
     except RecursionError as fault:
@@ -86,30 +82,18 @@ def _parse(text: str, place: str) -> object:
         raise _refuse(place, "invalid JSON: a number is not finite, or too long") from fault
 
 
-def _stops_early(text: str, fault: json.JSONDecodeError) -> bool:
-    """Tell a text that was cut off from one that never was JSON."""
-    if not text.lstrip().startswith("{"):
-        return False
-    in_last_token = fault.pos >= len(text) - len("false") and not text.endswith("}")
-    return in_last_token or fault.pos >= len(text) or fault.msg.startswith("Unterminated string")
-
-
-def _cut_short(where: str) -> BundleError:
-    return _refuse(where, "ends early: the file is truncated", f"copy it again, or {_REBUILD}")
-
-
 _DRIVE = re.compile(r"[A-Za-z]:")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def path_fault(path: str) -> str | None:
-    """Return what keeps a normal *path* from being safe in any folder, `None` when nothing does."""
+    """Return what keeps a normal *path* from being safe in any folder, `None` for nothing."""
     if not path:
         return "has a blank path"
     if _CONTROL.search(path):
         return "has a path with a control character"
     if _has_lone_surrogate(path):
-        return _surrogate_fault(path)
+        return _LONE_SURROGATE.format(path)
     segments = path.split("/")
     if ".." in path and any(segment.strip() == ".." for segment in segments):
         return f"has a path that climbs out of its folder: {path!r}"
@@ -121,19 +105,21 @@ def path_fault(path: str) -> str | None:
 def checked_document(document: SourceDocument, place: str) -> SourceDocument:
     """Return *document* in normal form: path, line ends, and a blank URI as `None`.
 
-    Args:
-        document: The document as given.
-        place: Where it stands, for messages.
-
     Raises:
-        BundleError: Its path, content or URI cannot stand in a bundle.
+        BundleError: Its path, content or URI cannot stand in a bundle; messages name the *place*.
     """
     content = document.content
     if "\r" in content:
         content = content.replace("\r\n", "\n").replace("\r", "\n")
     uri = (document.canonical_uri or "").strip() or None
     normal = SourceDocument(normal_path(document.path), content, uri, document.place)
-    fault = path_fault(normal.path) or _text_fault(normal)
+    fault = path_fault(normal.path)
+    if fault is None and (not content or content.isspace()):
+        fault = f"has a blank content: {normal.path!r}"
+    elif fault is None and any(map(_has_lone_surrogate, (content, uri or ""))):
+        fault = _LONE_SURROGATE.format(normal.path)
+    elif fault is None and uri is not None and not is_absolute(uri):
+        fault = f"has a canonical URI that is not absolute: {uri!r}"
     if fault:
         raise _refuse(place, fault, "correct the document and build the bundle again")
     return normal
@@ -156,19 +142,7 @@ def sorted_by_path(documents: Iterable[SourceDocument], place: str) -> tuple[Sou
     return tuple(ordered)
 
 
-def _text_fault(document: SourceDocument) -> str | None:
-    uri = document.canonical_uri
-    if not document.content or document.content.isspace():
-        return f"has a blank content: {document.path!r}"
-    if any(map(_has_lone_surrogate, (document.content, uri or ""))):
-        return _surrogate_fault(document.path)
-    if uri is not None and not is_absolute(uri):
-        return f"has a canonical URI that is not absolute: {uri!r}"
-    return None
-
-
-def _surrogate_fault(path: str) -> str:
-    return f"contains a lone surrogate, which is not valid Unicode: {path!r}"
+_LONE_SURROGATE = "contains a lone surrogate, which is not valid Unicode: {!r}"
 
 
 def _has_lone_surrogate(text: str) -> bool:
@@ -236,10 +210,11 @@ def content_hash(documents: Iterable[SourceDocument]) -> str:
     The digest is taken over the UTF-8 bytes of the JSON array of the documents, sorted by path, in
     the form in which a bundle writes each, joined by commas without white space.
     """
-    digest = _Digest()
-    for document in sorted(documents, key=lambda document: document.path):
-        digest.add(_document_line(document))
-    return digest.name()
+    digest = hashlib.sha256(b"[")
+    for at, document in enumerate(sorted(documents, key=lambda document: document.path)):
+        digest.update((b"," if at else b"") + _document_line(document))
+    digest.update(b"]")
+    return f"sha256:{digest.hexdigest()}"
 
 
 def encode_bundle(bundle: Bundle) -> bytes:
@@ -262,63 +237,47 @@ def encode_bundle(bundle: Bundle) -> bytes:
 class Encoding:
     """The bytes that `encode_bundle` returns, in parts, which are never all in memory.
 
-    Args:
-        bundle: Its documents are in normal form and sorted by path, and no two have one path.
-
-    Attributes:
-        size: How many bytes there are, as soon as the last part is made.
-        key: Their SHA-256.
-        content_hash: The name of the content; see `content_hash`.
+    The documents of *bundle* are in normal form and sorted by path, and no two have one path. How
+    many bytes there are (`size`), their SHA-256 (`key`) and the name of the content
+    (`content_hash`) are known when the last part is made.
     """
 
     def __init__(self, bundle: Bundle) -> None:
         self._bundle = bundle
-        self._whole = hashlib.sha256()
-        self.size = 0
+        self.size, self.key = 0, b""
         self.content_hash = ""
 
-    @property
-    def key(self) -> bytes:
-        """The SHA-256 of the parts."""
-        return self._whole.digest()
-
     def __iter__(self) -> Iterator[bytes]:
-        """Return the parts.
-
-        Raises:
-            BundleError: See `encode_bundle`; parts may have been returned before.
-        """
-        self._whole, self.size = hashlib.sha256(), 0
+        """Return the parts, of which some may have been returned before a `BundleError`."""
+        whole, self.size = hashlib.sha256(), 0
         for part in self._parts():
             self.size += len(part)
             if self.size > MAX_BYTES:
                 raise too_big("the bundle")
-            self._whole.update(part)
+            whole.update(part)
+            self.key = whole.digest()
             yield part
 
     def _parts(self) -> Iterator[bytes]:
-        digest = _Digest()
+        digest = hashlib.sha256(b"[")
         before, after = f'{{"version":{VERSION},"documents":['.encode(), b""
         for position, document in enumerate(self._bundle.documents):
             place = document.place or f"documents[{position}]"
             line = _document_line(checked_document(document, place))
-            digest.add(line)
+            digest.update((b"," if position else b"") + line)
             yield (before or b",") + b"\n" + line
             before, after = b"", b"\n"
-        self.content_hash = digest.name()
+        digest.update(b"]")
+        self.content_hash = f"sha256:{digest.hexdigest()}"
         members = self._bundle.extension | {_GENERATOR: __version__, _HASH: self.content_hash}
         yield before + after + b'],"mcpg":' + _encode_extension(members) + b"}\n"
 
 
 def decode_bundle(data: bytes | str, place: str) -> Bundle:
-    """Read a bundle from the content of a file.
+    """Read a bundle from the content of a file; *place* is its name for messages.
 
     Member names are matched without regard to case, unknown members are ignored, and paths are
     brought to their normal form.
-
-    Args:
-        data: The whole content of the file.
-        place: The file, for messages.
 
     Raises:
         BundleError: Anything is wrong with it; nothing is ever read in part.
@@ -367,26 +326,6 @@ def _encode_extension(members: JsonObject) -> bytes:
         raise _refuse("mcpg", found, "repair the text") from fault
 
 
-class _Digest:
-    """The digest of a JSON array, of which the items are given one by one."""
-
-    def __init__(self) -> None:
-        self._digest = hashlib.sha256()
-        self._separator = b"["
-
-    def add(self, line: bytes) -> None:
-        """Add an item."""
-        self._digest.update(self._separator)
-        self._digest.update(line)
-        self._separator = b","
-
-    def name(self) -> str:
-        """Return the name of the whole array."""
-        whole = self._digest.copy()
-        whole.update(b"]" if self._separator == b"," else b"[]")
-        return f"sha256:{whole.hexdigest()}"
-
-
 def _refuse(place: str, message: str, remedy: str = _REBUILD) -> BundleError:
     return BundleError(message, place=place, remedy=remedy)
 
@@ -407,28 +346,26 @@ def _check_version(members: JsonObject, place: str) -> None:
         raise _refuse(place, f"is a bundle of version {version}, which was never used")
 
 
-def _read_items(members: JsonObject, place: str) -> list[SourceDocument]:
+def _read_items(members: JsonObject, place: str) -> Iterator[SourceDocument]:
     if "documents" not in members:
         raise _refuse(place, "has no 'documents'")
     documents = members["documents"]
     if not isinstance(documents, list):
         kind = "null" if documents is None else "not an array"
         raise _refuse(place, f"has 'documents' that are {kind}")
-    return [_read_item(item, f"{place}: documents[{at}]") for at, item in enumerate(documents)]
-
-
-def _read_item(item: JsonValue, place: str) -> SourceDocument:
-    if not isinstance(item, dict):
-        raise _refuse(place, "is a document that is not an object")
-    members = {name.lower(): value for name, value in item.items()}
-    texts: list[str | None] = []
-    for name in ("path", "content", "canonicalUri"):
-        value = members.get(name.lower())
-        if not isinstance(value, str | None):
-            raise _refuse(place, f"is a document with a {name!r} that is not a string")
-        texts.append(value)
-    path, content, uri = texts
-    return checked_document(SourceDocument(path or "", content or "", uri, place), place)
+    for at, item in enumerate(documents):
+        where = f"{place}: documents[{at}]"
+        if not isinstance(item, dict):
+            raise _refuse(where, "is a document that is not an object")
+        stated = {name.lower(): value for name, value in item.items()}
+        texts: list[str | None] = []
+        for name in ("path", "content", "canonicalUri"):
+            value = stated.get(name.lower())
+            if not isinstance(value, str | None):
+                raise _refuse(where, f"is a document with a {name!r} that is not a string")
+            texts.append(value)
+        path, content, uri = texts
+        yield checked_document(SourceDocument(path or "", content or "", uri, where), where)
 
 
 Parsed = tuple["ToolDocument", tuple[Diagnostic, ...]]
@@ -439,8 +376,6 @@ class ReadDocument:
     """A document as it stands, and what it says.
 
     Attributes:
-        source: The text and where it stands.
-        document: What it says.
         is_bundled: Whether it is of a bundle, in which documents about a tool are joined already.
         keeps_text: Whether the text can stand as it is; not so for one joined with another.
         about: Further documents that are about the same tool.
@@ -502,19 +437,11 @@ def read_documents(
     source_id: str | None,
     memo: BuildCache,
 ) -> tuple[list[ReadDocument], list[Diagnostic]]:
-    """Parse documents.
+    """Parse documents, *sources* of their own and *bundled* ones, for a server that may be named.
 
     What authors can hardly have meant is reported of documents of their own; of those of a bundle
-    its build has reported it, see `mistakes_in`.
-
-    A document that cannot be read is reported, and the others go on; one that stands twice with
-    the same path and content counts once.
-
-    Args:
-        sources: Documents of their own.
-        bundled: Documents of bundles.
-        source_id: The server of documents that name none.
-        memo: What is known of documents that were read before.
+    its build has reported it, see `mistakes_in`. A document that cannot be read is reported, and
+    the others go on; one that stands twice with the same path and content counts once.
     """
     read: list[ReadDocument] = []
     diagnostics: list[Diagnostic] = []

@@ -11,31 +11,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
+from mcpg.bundle.codec import ReadDocument
 from mcpg.bundle.links import MEMBER, PROSE_REASON, parse_predicate
 from mcpg.bundle.metadata import hold_texts, is_generated
 from mcpg.catalog.model import SourceDocument
-from mcpg.documents import dotnet
+from mcpg.documents import dotnet, facts, front_matter
 from mcpg.documents.addresses import BASE_URI
-from mcpg.documents.dotnet import (
-    NamedNode,
-    distinct_ids,
-    named_nodes,
-    names_rdf,
-    number_items,
-    portable_values,
-    shared_nodes,
-    with_ids,
-)
-from mcpg.documents.facts import TARGET_KEYS, StatedEdge, means_itself, parse_facts, pick_text
-from mcpg.documents.front_matter import (
-    EXTRAS_KEY,
-    FrontMatter,
-    front_matter_text,
-    one_line,
-    split_front_matter,
-)
 from mcpg.documents.front_matter_edits import MAX_REWRITTEN, is_disputed, is_hidden, rewritten_text
 from mcpg.documents.markdown import LinkTargets, collect_targets, with_pages
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
@@ -44,10 +26,6 @@ from mcpg.errors import Code, Diagnostic, DocumentError, Severity, SeverityName,
 from mcpg.plugins.registry import is_item
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.text.json_values import JsonObject, JsonValue
-
-if TYPE_CHECKING:
-    from mcpg.bundle.codec import ReadDocument
-
 
 _EDGES = ("graph_edges", "graphEdges")
 _ENTITIES = ("graph_entities", "graphEntities")
@@ -69,21 +47,16 @@ _PREDICATES: Mapping[EdgeKind | str, str] = {
 
 
 class _AddressWriter:
-    """Puts addresses into the front matter of documents.
-
-    Args:
-        documents: The documents of the tools of a bundle and its pages, links resolved.
-    """
+    """Puts addresses into the front matter of documents of tools and of pages, links resolved."""
 
     def __init__(self, documents: Sequence[ToolDocument]) -> None:
         pages = [document for document in documents if document.is_page]
         tools = [document for document in documents if not document.is_page]
         addresses = {one.tool.id: (one.path, one.uri) for one in tools}
         self._targets = with_pages(collect_targets((one.tool for one in tools), addresses), pages)
-        self._titles = {one.uri: one_line(one.tool.display_name) for one in documents}
+        self._titles = {one.uri: front_matter.one_line(one.tool.display_name) for one in documents}
 
     def values(self, front: JsonObject, document: ToolDocument) -> JsonObject:
-        """Return the front matter of *document* with addresses, prose and predicates included."""
         changes: list[tuple[Iterable[str], Callable[[JsonValue], JsonValue]]] = [
             (_LINKS, partial(self._target, document.path)),
             (_ENTITIES, partial(self._entity, document.path)),
@@ -96,7 +69,7 @@ class _AddressWriter:
                 held = values[key]
                 values[key] = [*map(change, held)] if isinstance(held, list) else change(held)
         links = (item for key in _LINKS for item in _list_items(values.get(key)))
-        known = {pick_text(item, _NODE_KEYS) for item in links}
+        known = {facts.pick_text(item, _NODE_KEYS) for item in links}
         prose: list[JsonValue] = [
             one.target for one in document.links if _is_prose(one) and one.target not in known
         ]
@@ -110,21 +83,21 @@ class _AddressWriter:
         return self._targets.resolve(name, path) if name else None
 
     def _target(self, path: str, item: JsonValue) -> JsonValue:
-        uri = self._find_uri(pick_text(item, TARGET_KEYS), path)
-        return item if uri is None or pick_text(item, _NODE_KEYS) == uri else uri
+        uri = self._find_uri(facts.pick_text(item, facts.TARGET_KEYS), path)
+        return item if uri is None or facts.pick_text(item, _NODE_KEYS) == uri else uri
 
     def _entity(self, path: str, item: JsonValue) -> JsonValue:
         """Return an entity that names a document as that document, which keeps its name."""
         members = item if isinstance(item, dict) else {}
-        label, same = pick_text(item, _LABEL_KEYS), _same_as(members)
+        label, same = facts.pick_text(item, _LABEL_KEYS), _same_as(members)
         if members.get("id"):
-            uri = self._find_uri(pick_text(item, ("id",)), path)
+            uri = self._find_uri(facts.pick_text(item, ("id",)), path)
         elif same:
             uri = next(filter(None, (self._find_uri(one, path) for one in same)), None)
         else:
             uri = None if members.get("type") else self._find_uri(label, path)
             label = ""
-        if uri is None or pick_text(members, _NODE_KEYS) == uri:
+        if uri is None or facts.pick_text(members, _NODE_KEYS) == uri:
             return item
         others = {key: value for key, value in members.items() if key not in _NODE_KEYS}
         return {"id": uri, "label": label or self._titles[uri], "type": "schema:Article", **others}
@@ -138,17 +111,16 @@ class _AddressWriter:
         thing = {key: value for key, value in item.items() if key not in _SAME_AS}
         return {**thing, _SAME_AS[0]: kept} if kept else thing
 
-    def _ends(self, statement: StatedEdge, document: ToolDocument) -> tuple[str, str]:
+    def _ends(self, statement: facts.StatedEdge, document: ToolDocument) -> tuple[str, str]:
         """Return the addresses of both ends, "" for none; a group is named as it is."""
         subject, target = (
-            document.uri if means_itself(name) else self._find_uri(name, document.path) or ""
+            document.uri if facts.means_itself(name) else self._find_uri(name, document.path) or ""
             for name in (statement.subject, statement.object)
         )
         is_member = parse_predicate(statement.predicate) == MEMBER
         return subject, statement.object if is_member else target
 
     def _edge(self, document: ToolDocument, item: JsonValue) -> JsonValue:
-        """Return a statement with the addresses of its ends."""
         statement = _statement(item)
         if statement is None or not isinstance(item, dict):
             return item
@@ -163,7 +135,7 @@ class _AddressWriter:
             # The .NET library takes the first that is there, and reads no mapping.
             held = next((item[key] for key in keys if item.get(key)), "")
             read = held.strip() if isinstance(held, str) else ""
-            is_itself = means_itself(name) and read.casefold() in _ITSELF
+            is_itself = facts.means_itself(name) and read.casefold() in _ITSELF
             if read != (meant or name) and not is_itself:
                 edge = {key: value for key, value in edge.items() if key not in keys}
                 edge[part] = meant or name
@@ -176,9 +148,13 @@ class _AddressWriter:
             return None
         subject, target = self._ends(statement, document)
         is_edge = subject and target and target != subject and self._targets.by_uri[subject]
-        if not is_edge or _is_read_as(statement):
-            return None
         predicate = _PREDICATES[parse_predicate(statement.predicate)]
+        # The .NET library takes some predicates for the edge that this package reads.
+        prefix, colon, name = statement.predicate.rpartition(":")
+        is_known = not colon or f"{prefix.casefold()}:" in {"kb:", _VOCABULARY}
+        is_read = is_known and name.casefold() == predicate.removeprefix("kb:").casefold()
+        if not is_edge or is_read:
+            return None
         return {"subject": subject, "predicate": predicate, "object": target}
 
 
@@ -186,17 +162,9 @@ def _is_prose(link: Link) -> bool:
     return link.reason == PROSE_REASON and link.origin is EdgeOrigin.AUTHORED
 
 
-def _statement(item: JsonValue) -> StatedEdge | None:
-    found = parse_facts({_EDGES[0]: [item]}).statements
+def _statement(item: JsonValue) -> facts.StatedEdge | None:
+    found = facts.parse_facts({_EDGES[0]: [item]}).statements
     return found[0] if found else None
-
-
-def _is_read_as(statement: StatedEdge) -> bool:
-    """Return whether the .NET library takes a predicate for the edge that this package reads."""
-    wanted = _PREDICATES[parse_predicate(statement.predicate)].removeprefix("kb:")
-    prefix, colon, name = statement.predicate.rpartition(":")
-    is_known = not colon or f"{prefix.casefold()}:" in {"kb:", _VOCABULARY}
-    return is_known and name.casefold() == wanted.casefold()
 
 
 def _same_as(item: JsonObject) -> list[str]:
@@ -209,7 +177,6 @@ def _list_items(value: JsonValue) -> list[JsonValue]:
 
 
 def _append(values: JsonObject, keys: Sequence[str], items: list[JsonValue]) -> None:
-    """Add *items* to the list under the first of *keys* that there is."""
     if items:
         key = next((key for key in keys if key in values), keys[0])
         values[key] = [*_list_items(values.get(key)), *items]
@@ -224,12 +191,9 @@ def portable_texts(
     documents: Iterable[ToolDocument],
     pages: Iterable[ToolDocument],
 ) -> Sequence[SourceDocument]:
-    """Return *texts* as every reader takes them.
+    """Return the *texts* of a bundle as every reader takes them.
 
-    Args:
-        texts: The texts of a bundle.
-        documents: The documents of its tools, links resolved, those of prose included.
-        pages: Its documents of no tool, likewise.
+    The *documents* are of its tools, the *pages* of none, links resolved, those of prose included.
     """
     found = {document.path: document for document in (*documents, *pages)}
     portable = _PortableWriter(list(found.values()))
@@ -246,22 +210,16 @@ def rewritten_pieces(documents: Iterable[ReadDocument]) -> Iterator[Diagnostic]:
     """Return what bundles have otherwise than *documents*, since other readers would reject it."""
     for read in documents:
         for item in (read, *read.about):
-            if names_rdf(item.document.further):
+            if dotnet.names_rdf(item.document.further):
                 content = item.source.content.replace("\r\n", "\n").replace("\r", "\n")
-                front = split_front_matter(content.removeprefix("\ufeff"), item.place)
+                front = front_matter.split_front_matter(content.removeprefix("\ufeff"), item.place)
                 lines = LineNumbers(front.text, item.place, front.text_line)
-                for change in portable_values(front.values)[1]:
+                for change in dotnet.portable_values(front.values)[1]:
                     place = lines.at(*change.path)
                     yield warning(Code.DOCUMENT_REWRITTEN, change.message, place)
 
 
 class _PortableWriter:
-    """Makes texts of a bundle portable.
-
-    Args:
-        documents: What they say.
-    """
-
     def __init__(self, documents: Sequence[ToolDocument]) -> None:
         self._documents = documents
         self._ids = _distinct_ids(documents)
@@ -271,14 +229,13 @@ class _PortableWriter:
         return _AddressWriter(self._documents)
 
     def make_portable(self, text: SourceDocument, document: ToolDocument) -> SourceDocument:
-        """Return *text*, which says *document*, as every reader takes it."""
         uri = text.canonical_uri
         has_uri = uri is None or uri.startswith(BASE_URI) or dotnet.is_uri(uri)
         if has_uri and (is_item(text) or not self._may_change(text.content, document)):
             return text
         content = text.content.replace("\r\n", "\n").replace("\r", "\n")
         try:
-            front = split_front_matter(content.removeprefix("\ufeff"), document.path)
+            front = front_matter.split_front_matter(content.removeprefix("\ufeff"), document.path)
         except DocumentError:
             return text  # longer than any that can be read, since it was written
         stated = front.values
@@ -288,11 +245,11 @@ class _PortableWriter:
                 others = {key: value for key, value in stated.items() if key not in URI_KEYS}
                 stated = {URI_KEYS[0]: uri, **others}
             text = replace(text, canonical_uri=None)
-        addressed = with_ids(self._addresses.values(stated, document), self._ids)
+        addressed = dotnet.with_ids(self._addresses.values(stated, document), self._ids)
         try:
-            return _with_values(text, content, front, portable_values(addressed)[0])
+            return _with_values(text, content, front, dotnet.portable_values(addressed)[0])
         except DocumentError:  # too long with addresses, without which it is read all the same
-            return _with_values(text, content, front, portable_values(stated)[0])
+            return _with_values(text, content, front, dotnet.portable_values(stated)[0])
 
     def _may_change(self, content: str, document: ToolDocument) -> bool:
         """Return whether *content* has to be read to see whether it is portable as it is."""
@@ -300,13 +257,13 @@ class _PortableWriter:
             not document.further.keys().isdisjoint((*_EDGES, *_THINGS))
             or not is_generated(content)
             or any(link.target not in content or _is_prose(link) for link in document.links)
-            or names_rdf(document.further)
+            or dotnet.names_rdf(document.further)
             or is_disputed(document.written)
         ):
             return True
         if not self._ids:
             return False
-        stated = (one.name for one in named_nodes(document.further))
+        stated = (one.name for one in dotnet.named_nodes(document.further))
         targets = (link.target for link in document.links)
         return any(name in self._ids for name in (*document.groups, *stated, *targets))
 
@@ -315,7 +272,10 @@ def _distinct_ids(documents: Sequence[ToolDocument]) -> Mapping[str, str]:
     """Return identifiers for groups, things and topics; a target that nobody bears has none."""
     groups = {group for document in documents for group in document.groups}
     stated = [
-        one for document in documents if document.further for one in named_nodes(document.further)
+        one
+        for document in documents
+        if document.further
+        for one in dotnet.named_nodes(document.further)
     ]
     names = {(group, True) for group in groups}
     names.update((one.name, one.is_concept) for one in stated if not one.is_target)
@@ -325,24 +285,20 @@ def _distinct_ids(documents: Sequence[ToolDocument]) -> Mapping[str, str]:
     targets = {link.target for document in documents for link in document.links}
     targets.update(one.name for one in stated if one.is_target)
     uris = {document.uri for document in documents}
-    return distinct_ids(names, uris | (targets - own))
+    return dotnet.distinct_ids(names, uris | (targets - own))
 
 
 def _with_values(
-    text: SourceDocument, content: str, front: FrontMatter, values: JsonObject
+    text: SourceDocument, content: str, front: front_matter.FrontMatter, values: JsonObject
 ) -> SourceDocument:
-    """Return *text*, which is *content* with the front matter *front*, with other *values*.
-
-    Raises:
-        DocumentError: The front matter would be too long.
-    """
+    """Return *text*, which is *content* with the front matter *front*, with other *values*."""
     relates = not front.values.keys().isdisjoint((*GRAPH_KEYS, *_EDGES, *_ENTITIES))
     # Other readers refuse, or miss, front matter of which nothing changes.
     is_misread = is_disputed(front.text) or (relates and is_hidden(content))
     if values == front.values and not is_misread:
         return text
-    if not isinstance(values.get(EXTRAS_KEY, {}), dict):
-        values = {key: value for key, value in values.items() if key != EXTRAS_KEY}
+    if not isinstance(values.get(front_matter.EXTRAS_KEY, {}), dict):
+        values = {key: value for key, value in values.items() if key != front_matter.EXTRAS_KEY}
     return replace(text, content=rewritten_text(content, values))
 
 
@@ -373,13 +329,12 @@ class ReaderFinding:
 
 def named_findings(file: str) -> Sequence[ReaderFinding]:
     """Return what keeps the .NET gateway from reading *file* as a bundle: its name."""
-    if file.lower().endswith(".json"):
-        return ()
     message = (
         "a file whose name does not end in .json is read as one text, and searches find nothing:"
         f" write the bundle to {file}.json"
     )
-    return (ReaderFinding(Severity.ERROR, "name", file, message),)
+    is_json = file.lower().endswith(".json")
+    return () if is_json else (ReaderFinding(Severity.ERROR, "name", file, message),)
 
 
 def reader_findings(
@@ -387,21 +342,23 @@ def reader_findings(
 ) -> Sequence[ReaderFinding]:
     """Return what the .NET library makes of *documents* that their authors may not expect.
 
-    Args:
-        documents: The documents, as the file has them.
-        targets: What mcpg takes the names of their relations for.
+    The documents are as the file has them; mcpg takes the names of their relations for *targets*.
     """
     found: list[ReaderFinding] = []
-    names: defaultdict[str, list[tuple[NamedNode, str]]] = defaultdict(list)
+    names: defaultdict[str, list[tuple[dotnet.NamedNode, str]]] = defaultdict(list)
     for document in documents:
         front = _front(document, found)
         if front is None:
             continue
         lines = LineNumbers(front.text, document.place or document.path, front.text_line)
-        found += _find_refusals(document, front, lines)
+        if document.canonical_uri is not None and not dotnet.is_uri(document.canonical_uri):
+            message = f"{document.canonical_uri!r} is not an absolute URI"
+            found.append(_refused(message, lines.place))
+        refused = dotnet.portable_values(front.values)[1]
+        found += (_refused(change.reason, lines.at(*change.path)) for change in refused)
         for key, held in front.values.items():
             found += (_differs(text, lines.at(*path)) for path, text in _differences(key, held))
-        for one in named_nodes(front.values):
+        for one in dotnet.named_nodes(front.values):
             place = lines.at(*one.path)
             names[one.name].append((one, place))
             is_open = one.is_target and not dotnet.is_uri(one.name)
@@ -412,7 +369,7 @@ def reader_findings(
                 )
                 found.append(ReaderFinding(Severity.WARNING, "unresolved", place, message))
     kinds = ((one.name, one.is_concept) for places in names.values() for one, _ in places)
-    for shared in shared_nodes(kinds):
+    for shared in dotnet.shared_nodes(kinds):
         shown = ", ".join(map(repr, shared[:_MOST_SHOWN]))
         more = f" and {len(shared) - _MOST_SHOWN} more" if len(shared) > _MOST_SHOWN else ""
         message = f"these names are one node: {shown}{more}"
@@ -421,38 +378,24 @@ def reader_findings(
     return found
 
 
-def _front(document: SourceDocument, found: list[ReaderFinding]) -> FrontMatter | None:
-    """Return the front matter of *document*, `None` where it cannot be read."""
+def _front(document: SourceDocument, found: list[ReaderFinding]) -> front_matter.FrontMatter | None:
     place = document.place or document.path
     content = document.content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     try:
-        front = split_front_matter(content, place, MAX_REWRITTEN)
+        front = front_matter.split_front_matter(content, place, MAX_REWRITTEN)
     except DocumentError as fault:
         at = fault.place or place
-        text = front_matter_text(content)
+        text = front_matter.front_matter_text(content)
         if text is not None and dotnet.reads_yaml(text):
             found.append(_differs(f"it is read, though mcpg refuses it: {fault.message}", at))
         else:
-            message = f"the whole bundle is refused: {fault.message}"
-            found.append(ReaderFinding(Severity.ERROR, "refused", at, message))
+            found.append(_refused(fault.message, at))
         return None
     if content.startswith((" ", "\t", "\n")) and front.line > 1:
         message = "below an empty line, front matter is prose"
         found.append(ReaderFinding(Severity.WARNING, "unread", f"{place}:1", message))
         return None
     return front
-
-
-def _find_refusals(
-    document: SourceDocument, front: FrontMatter, lines: LineNumbers
-) -> Iterator[ReaderFinding]:
-    uri = document.canonical_uri
-    if uri is not None and not dotnet.is_uri(uri):
-        message = f"the whole bundle is refused: {uri!r} is not an absolute URI"
-        yield ReaderFinding(Severity.ERROR, "refused", lines.place, message)
-    for change in portable_values(front.values)[1]:
-        message = f"the whole bundle is refused: {change.reason}"
-        yield ReaderFinding(Severity.ERROR, "refused", lines.at(*change.path), message)
 
 
 def _differences(key: str, held: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -463,7 +406,7 @@ def _differences(key: str, held: JsonValue) -> Iterator[tuple[tuple[str | int, .
     elif kind in _DATES and isinstance(held, str) and held and not _ISO.match(held):
         yield (key,), f"the date {held!r} depends on the culture of the machine, or is a text"
     elif kind in _TOPICS:
-        for path, item in number_items((key,), held):
+        for path, item in dotnet.number_items((key,), held):
             if isinstance(item, str) and dotnet.is_uri(item):
                 yield path, f"the IRI {item!r} is taken for a label"
     elif kind in _PROPERTIES and isinstance(held, dict):
@@ -482,6 +425,11 @@ def _literals(stated: JsonValue) -> Iterator[str]:
             yield "a list under `value` becomes the text System.Object[]"
     elif isinstance(stated, int | float):
         yield f"the number or truth value {stated!r} is a plain text"
+
+
+def _refused(reason: str, place: str) -> ReaderFinding:
+    message = f"the whole bundle is refused: {reason}"
+    return ReaderFinding(Severity.ERROR, "refused", place, message)
 
 
 def _differs(message: str, place: str) -> ReaderFinding:

@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -51,8 +52,6 @@ class FolderPlan:
     """What writing documents into a folder would do. All paths are relative and sorted.
 
     Attributes:
-        root: The folder.
-        documents: The documents to write, by path.
         create: Paths of files that are not there yet.
         update: Paths of files of ours that change.
         unchanged: Paths of files that stand already as they shall.
@@ -84,15 +83,11 @@ class FolderPlan:
 
 
 def plan_folder(root: Path | str, documents: Sequence[SourceDocument]) -> FolderPlan:
-    """See what writing *documents* into the folder *root* would do; nothing is changed.
+    """See what writing *documents* into the folder *root*, which need not exist, would do.
 
     A file is ours when its content is what the folder's record says was written. Any other file
     where a document would go is a conflict, unless it holds the document's text already. A URI that
     only *documents* state, and not their texts, is put into the front matter.
-
-    Args:
-        root: The folder, which need not exist.
-        documents: What it shall hold.
 
     Raises:
         BundleError: A document's path climbs out of the folder, or its text is blank.
@@ -120,16 +115,19 @@ def _make_plan(folder: Path, wanted: Mapping[str, str], sources: frozenset[str])
     known = {path: recorded[old] for old, path in renamed.items()} | recorded
     states = {path: _find_state(folder, path, text, known) for path, text in wanted.items()}
     others = [path for path in recorded if path not in wanted and path not in renamed]
-    left = {path: _find_left_state(folder, path, recorded) for path in others}
+    states |= {path: _find_left_state(folder, path, recorded) for path in others}
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for path, state in sorted(states.items()):
+        found[state].append(path)
     return FolderPlan(
         root=folder,
         documents=wanted,
-        create=_list_paths(states, "create"),
-        update=_list_paths(states, "update"),
-        unchanged=_list_paths(states, "unchanged"),
-        conflicts=_list_paths(states, "conflict"),
-        obsolete=_list_paths(left, "obsolete"),
-        kept=_list_paths(left, "kept"),
+        create=tuple(found["create"]),
+        update=tuple(found["update"]),
+        unchanged=tuple(found["unchanged"]),
+        conflicts=tuple(found["conflict"]),
+        obsolete=tuple(found["obsolete"]),
+        kept=tuple(found["kept"]),
         renamed=tuple(sorted(renamed)),
         sources=sources,
         recorded=recorded,
@@ -137,45 +135,34 @@ def _make_plan(folder: Path, wanted: Mapping[str, str], sources: frozenset[str])
 
 
 def apply_plan(plan: FolderPlan, *, prune: bool = False, force: bool = False) -> FolderPlan:
-    """Write what *plan* says.
+    """Write what *plan* says, and return the plan that was carried out.
 
     The digests of what will be written are recorded first, so that a run that is killed, or out of
     disk, leaves no file that the next one takes for a person's. The folder is locked meanwhile, and
-    the plan is made anew, for a person or another run may have written there since.
-
-    Args:
-        plan: What `plan_folder` found.
-        prune: Remove obsolete files as well.
-        force: Overwrite files in conflict as well.
-
-    Returns:
-        The plan that was carried out.
+    the plan is made anew, for a person or another run may have written there since. To *prune*
+    removes obsolete files, *force* overwrites those in conflict.
 
     Raises:
         OutputError: There are conflicts and *force* is not set, in which case nothing is written;
             or a file cannot be written, or another process writes there for too long.
     """
-    if not force:
-        _refuse_conflicts(plan)
+    _check_conflicts(plan, force=force)
     with locked_folder(plan.root):
         plan = _make_plan(plan.root, plan.documents, plan.sources)
-        if not force:
-            _refuse_conflicts(plan)
+        _check_conflicts(plan, force=force)
         _carry_out(plan, prune=prune)
     return plan
 
 
-def _refuse_conflicts(plan: FolderPlan) -> None:
-    if not plan.conflicts:
+def _check_conflicts(plan: FolderPlan, *, force: bool) -> None:
+    if force or not plan.conflicts:
         return
     shown = ", ".join(plan.conflicts[:_MOST_SHOWN])
     more = len(plan.conflicts) - _MOST_SHOWN
     rest = f" and {more} more" if more > 0 else ""
-    raise _make_refusal(
-        plan.root,
-        f"holds files that were made or edited by someone else: {shown}{rest}; nothing was written",
-        "move your edits into a hints file or another folder, or overwrite with --force",
-    )
+    fault = f"holds files that were made or edited by someone else: {shown}{rest}"
+    remedy = "move your edits into a hints file or another folder, or overwrite with --force"
+    raise _make_refusal(plan.root, f"{fault}; nothing was written", remedy)
 
 
 def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
@@ -186,8 +173,17 @@ def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
     if written:
         _write_lock(plan.root, plan.recorded, {path: digests[path] for path in written})
     write_files({plan.root / path: plan.documents[path].encode() for path in written})
-    if prune:
-        _prune(plan)
+    for path in plan.obsolete if prune else ():
+        try:
+            (plan.root / path).unlink(missing_ok=True)
+        except OSError as fault:
+            message = f"{path!r} cannot be removed: {fault.strerror}"
+            raise _make_refusal(plan.root, message, "remove it by hand") from fault
+    for path in plan.recorded.keys() - plan.documents.keys() if prune else ():
+        with contextlib.suppress(OSError):
+            # A folder that holds anything else refuses to go, and so do those above it.
+            for folder in Path(path).parents[:-1]:
+                (plan.root / folder).rmdir()
     # What stands unchanged in its own source may be a person's, or edited by one.
     own = plan.sources.difference(written)
     left = own if prune else {*own, *plan.obsolete}
@@ -196,26 +192,10 @@ def _carry_out(plan: FolderPlan, *, prune: bool) -> None:
     _write_lock(plan.root, kept | ours)
 
 
-def _prune(plan: FolderPlan) -> None:
-    """Remove obsolete files, and folders that are empty without them."""
-    for path in plan.obsolete:
-        try:
-            (plan.root / path).unlink(missing_ok=True)
-        except OSError as fault:
-            message = f"{path!r} cannot be removed: {fault.strerror}"
-            raise _make_refusal(plan.root, message, "remove it by hand") from fault
-    for path in plan.recorded.keys() - plan.documents.keys():
-        with contextlib.suppress(OSError):
-            # A folder that holds anything else refuses to go, and so do those above it.
-            for folder in Path(path).parents[:-1]:
-                (plan.root / folder).rmdir()
-
-
 def generated_documents(root: Path | str) -> tuple[SourceDocument, ...]:
     """Return the documents in the folder *root* that `apply_plan` wrote and nobody edited since.
 
-    Raises:
-        OutputError: See `plan_folder`.
+    Raises `OutputError` as `plan_folder` does.
     """
     folder = Path(root)
     recorded = _read_lock(folder)
@@ -266,10 +246,8 @@ def _find_state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -
 
 def _find_left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
     found = _digest_file(root / path)
-    if found is None:
-        return "gone"
-    is_ours = found in (recorded[path], _EMPTY)
-    return "obsolete" if is_ours and _is_inside(root, path) else "kept"
+    is_ours = found in (recorded[path], _EMPTY) and _is_inside(root, path)
+    return "gone" if found is None else "obsolete" if is_ours else "kept"
 
 
 def _digest_file(path: Path) -> str | None:
@@ -282,10 +260,6 @@ def _digest_file(path: Path) -> str | None:
         return None
     except InputError:
         return ""
-
-
-def _list_paths(states: Mapping[str, str], state: str) -> tuple[str, ...]:
-    return tuple(sorted(path for path, found in states.items() if found == state))
 
 
 def _digest(data: bytes) -> str:
@@ -303,11 +277,15 @@ def _read_lock(root: Path) -> dict[str, str]:
     except InputError as fault:
         place = os.fspath(root / LOCK_NAME)
         raise OutputError(fault.message, place=place, remedy=fault.remedy) from fault
-    except (ValueError, RecursionError) as fault:
-        raise _make_damage_error(root) from fault
+    except (ValueError, RecursionError):
+        record = None
     files = record.get("files") if isinstance(record, dict) else None
     if not isinstance(files, dict) or record.get("version") != _LOCK_VERSION:
-        raise _make_damage_error(root)
+        raise OutputError(
+            "the record of generated files is damaged",
+            place=os.fspath(root / LOCK_NAME),
+            remedy="delete it; files that differ from the new ones will then count as yours",
+        )
     recorded, pending = _keep_safe(files), _keep_safe(record.get("pending"))
     if record.get(_WRITTEN) is not True:
         # Earlier versions recorded files of a person as well.
@@ -332,10 +310,7 @@ def _may_be_ours(path: Path) -> bool:
 
 
 def _keep_safe(files: JsonValue) -> dict[str, str]:
-    """Return the digests by path of a record, which is a file like any other.
-
-    A path in it must be as safe as a document's.
-    """
+    """Return the digests by path of a record, whose paths must be as safe as a document's."""
     return {
         path: digest
         for path, digest in (files.items() if isinstance(files, dict) else ())
@@ -346,7 +321,6 @@ def _keep_safe(files: JsonValue) -> dict[str, str]:
 def _write_lock(
     root: Path, files: Mapping[str, str], pending: Mapping[str, str] | None = None
 ) -> None:
-    """Record the digests of our files, and of those that are about to be written."""
     record: JsonObject = {
         "version": _LOCK_VERSION,
         _WRITTEN: True,
@@ -358,14 +332,6 @@ def _write_lock(
     target = root / LOCK_NAME
     if _digest_file(target) != _digest(data):
         atomic_write(target, data, special=False)
-
-
-def _make_damage_error(root: Path) -> OutputError:
-    return OutputError(
-        "the record of generated files is damaged",
-        place=os.fspath(root / LOCK_NAME),
-        remedy="delete it; files that differ from the new ones will then count as yours",
-    )
 
 
 def _make_refusal(root: Path, message: str, remedy: str) -> OutputError:
@@ -390,15 +356,7 @@ def read_bundle(path: Path | str) -> Bundle:
 
 
 def write_bundle(path: Path | str, bundle: Bundle, *, force: bool = False) -> bool:
-    """Write *bundle* to *path* in one step; an equal file is not touched.
-
-    Args:
-        path: The file to write.
-        bundle: What it shall hold.
-        force: Replace a file that is no bundle as well.
-
-    Returns:
-        Whether the bytes of the file changed.
+    """Write *bundle* to *path* in one step; return whether the bytes of the file changed.
 
     Raises:
         BundleError: The bundle cannot be written as it is.
@@ -408,23 +366,13 @@ def write_bundle(path: Path | str, bundle: Bundle, *, force: bool = False) -> bo
 
 
 def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: bool = False) -> bool:
-    """Write the bytes of a bundle as `write_bundle` does.
-
-    Args:
-        path: The file to write.
-        data: The bytes, or parts of them; these are made once.
-        force: Replace a file that is no bundle as well.
-
-    Raises:
-        OutputError: See `write_bundle`.
-    """
+    """Write the bytes of a bundle, or parts of them that are made once, as `write_bundle` does."""
     parts = iter((data,) if isinstance(data, bytes) else data)
     if is_file(path):
-        present = _PresentFile(path)
-        remaining = present.unlike(parts)
+        size, digest, remaining = _compare_beginning(path, parts)
         if remaining is None:
             return False
-        parts = chain(present.beginning(), remaining)
+        parts = chain(_read_beginning(path, size, digest), remaining)
         if not (force or _is_replaceable(path)):
             raise OutputError(
                 "the file exists and is not a bundle, so it is not overwritten",
@@ -435,53 +383,39 @@ def write_encoded(path: Path | str, data: bytes | Iterable[bytes], *, force: boo
     return True
 
 
-class _PresentFile:
-    """A file that is to be replaced; what it shares with the new one is not made twice.
+def _compare_beginning(
+    path: Path | str, parts: Iterator[bytes]
+) -> tuple[int, bytes, Iterator[bytes] | None]:
+    """Return size and digest of what the file at *path* begins with of *parts*, and the others.
 
-    Args:
-        path: The file.
+    The others are `None` where the file holds *parts* and nothing else: none is made twice.
     """
+    size, digest = 0, hashlib.sha256()
+    try:
+        with open(path, "rb", opener=open_at_once) as stream:
+            for part in parts:
+                if stream.read(len(part)) != part:
+                    return size, digest.digest(), chain((part,), parts)
+                size += len(part)
+                digest.update(part)
+            return size, digest.digest(), iter(()) if stream.read(1) else None
+    except OSError as fault:
+        raise _make_unchecked_error(path, f"cannot be read: {os_reason(fault)}") from fault
 
-    def __init__(self, path: Path | str) -> None:
-        self._path = path
-        self._same = 0
-        self._digest = hashlib.sha256()
 
-    def unlike(self, parts: Iterator[bytes]) -> Iterator[bytes] | None:
-        """Return those of *parts* from the first on that the file does not hold at its place.
-
-        They are `None` where the file holds *parts* and nothing else.
-        """
-        try:
-            with open(self._path, "rb", opener=open_at_once) as stream:
-                for part in parts:
-                    if stream.read(len(part)) != part:
-                        return chain((part,), parts)
-                    self._same += len(part)
-                    self._digest.update(part)
-                return iter(()) if stream.read(1) else None
-        except OSError as fault:
-            reason = f"cannot be read: {os_reason(fault)}"
-            raise _make_unchecked_error(self._path, reason) from fault
-
-    def beginning(self) -> Iterator[bytes]:
-        """Yield what the file holds before that.
-
-        Raises:
-            OutputError: It has changed meanwhile, or cannot be read.
-        """
-        found, left = hashlib.sha256(), self._same
-        with open(self._path, "rb", opener=open_at_once) as stream:
-            while left and (piece := stream.read(min(left, _PIECE))):
-                left -= len(piece)
-                found.update(piece)
-                yield piece
-        if found.digest() != self._digest.digest():
-            raise _make_unchecked_error(self._path, "cannot be read: it is being written")
+def _read_beginning(path: Path | str, size: int, digest: bytes) -> Iterator[bytes]:
+    """Yield the first *size* bytes of the file at *path*, unless it has changed meanwhile."""
+    found, left = hashlib.sha256(), size
+    with open(path, "rb", opener=open_at_once) as stream:
+        while left and (piece := stream.read(min(left, _PIECE))):
+            left -= len(piece)
+            found.update(piece)
+            yield piece
+    if found.digest() != digest:
+        raise _make_unchecked_error(path, "cannot be read: it is being written")
 
 
 def _is_replaceable(path: Path | str) -> bool:
-    """Return whether the file at *path* is empty, or a bundle."""
     with open(path, "rb", opener=open_at_once) as stream:
         start = stream.read(_START)
     if not start or _OURS.match(start):

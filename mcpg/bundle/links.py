@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 from urllib.parse import unquote
 
+from mcpg.bundle.codec import ReadDocument
 from mcpg.catalog.model import Tool
 from mcpg.documents.addresses import path_key
-from mcpg.documents.facts import TARGET_KEYS, StatedEdge, means_itself, parse_facts, pick_text
+from mcpg.documents.facts import TARGET_KEYS, means_itself, parse_facts, pick_text
 from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.markdown import MAX_PARSED, LinkTargets, Reference, read_markdown
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
@@ -48,9 +49,7 @@ from mcpg.text.suggestions import suggest
 from mcpg.values import format_count
 
 if TYPE_CHECKING:
-    from mcpg.bundle.codec import ReadDocument
     from mcpg.sources.model import RawFile
-
 
 _GENERATED = ("Tool Identity", "Execution Contract", "Input Schema", "Output Schema")
 # As HTML, Markdown Extra and its kin state them, and notes whose blocks have names.
@@ -81,12 +80,7 @@ class Headings:
         self._left = _MOST_HEADINGS_SUGGESTED
 
     def fault(self, reference: Reference, uri: str) -> str:
-        """Return what is wrong with the heading that *reference* names, "" for nothing.
-
-        Args:
-            reference: A link.
-            uri: The document to which it leads.
-        """
+        """Return what is wrong with the heading of a *reference* to *uri*, "" for nothing."""
         fragment = unquote(reference.target.partition("#")[2])
         if reference.is_wiki:
             # Headings below headings, of which the last is meant.
@@ -95,10 +89,11 @@ class Headings:
         if key in _ANYWHERE or _NO_HEADING.match(fragment):
             return ""
         # Most links are right, and lines are read much faster than Markdown.
-        if _is_among(key, self._collect_plain_keys(uri)):
+        keys = {key, key.rstrip("0123456789")}  # programs count what is headed alike
+        if not keys.isdisjoint(self._collect_plain_keys(uri)):
             return ""
         anchors = self._collect_anchors(uri)
-        if anchors is None or _is_among(key, anchors):
+        if anchors is None or not keys.isdisjoint(anchors):
             return ""
         self._left -= 1
         near = suggest(fragment, anchors.values()) if self._left >= 0 else ()
@@ -119,7 +114,7 @@ class Headings:
         return self._plain[uri]
 
     def _collect_anchors(self, uri: str) -> dict[str, str] | None:
-        """Return what may stand behind `#`, by what its spellings share; `None` if not known."""
+        """Return what may stand behind `#`, by what its spellings share; `None` if unknown."""
         if uri not in self._known:
             texts = self._texts(uri)
             anchors = [*map(_slug, _GENERATED)]
@@ -139,11 +134,6 @@ class Headings:
 
 def _slug(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.casefold()).strip().replace(" ", "-")
-
-
-def _is_among(key: str, keys: Collection[str]) -> bool:
-    # Programs count what is headed alike.
-    return key in keys or key.rstrip("0123456789") in keys
 
 
 def _anchor_key(fragment: str) -> str:
@@ -183,7 +173,6 @@ def resolve_links(
 
 
 def _find_link_places(item: ReadDocument) -> dict[tuple[EdgeKind, str], str]:
-    """Return `file:line` of each link in the front matter of *item* and those about its tool."""
     found: dict[tuple[EdgeKind, str], str] = {}
     for one in (item, *item.about):
         content = one.source.content.replace("\r\n", "\n").replace("\r", "\n")
@@ -204,9 +193,7 @@ def _find_link_places(item: ReadDocument) -> dict[tuple[EdgeKind, str], str]:
 class NameSuggester:
     """Suggests the document that an unknown target may be a slip of.
 
-    Args:
-        tools: Returns the ids of tools whose names are like one.
-        pages: Documents of no tool.
+    *tools* returns the ids of tools whose names are like one; *pages* are documents of no tool.
     """
 
     def __init__(
@@ -245,10 +232,7 @@ def with_asserted(
 ) -> ToolDocument:
     """Put what hints assert before the links of *document*, unless its author says it already.
 
-    Args:
-        document: The document, its links resolved.
-        edges: What hints assert about its tool.
-        addresses: Path and URI of every tool, by id.
+    Its links are resolved; *addresses* are path and URI of every tool, by id.
     """
     links: list[Link] = []
     for kind in EdgeKind:
@@ -285,15 +269,16 @@ PROSE_REASON = "its text links to it"
 """The reason of an edge that a link in prose makes."""
 
 _LOCAL_NAME = re.compile(r"[^#/:]*\Z")
-_KINDS = {
+MEMBER = "memberof"
+"""What a predicate of membership means; others mean an edge of some kind."""
+
+_KINDS: Mapping[str, EdgeKind | str] = {
     "relatedto": EdgeKind.RELATED,
     "related": EdgeKind.RELATED,
     "nextstep": EdgeKind.NEXT_STEP,
     "next": EdgeKind.NEXT_STEP,
+    MEMBER: MEMBER,
 }
-MEMBER = "memberof"
-"""What a predicate of membership means; others mean an edge of some kind."""
-
 _LONGEST_SHOWN = 200
 _MOST_SHOWN = 2
 _MOST_SUGGESTED = 20
@@ -314,13 +299,7 @@ _QUALIFIED = re.compile(r"[\w.-]+::[\w.-]+")
 
 @dataclass(slots=True)
 class StatedRelations:
-    """What documents state, by the URI of the document that it is said of.
-
-    Attributes:
-        links: Edges to other tools, and to pages.
-        groups: Groups that a tool is said to belong to.
-        diagnostics: Links that lead nowhere.
-    """
+    """What documents state, by the URI of the document that it is said of."""
 
     links: defaultdict[str, list[Link]] = field(default_factory=lambda: defaultdict(list))
     groups: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -334,14 +313,9 @@ def stated_edges(
     others: Iterable[str] = (),
     suggest: Suggest = lambda _: "",
 ) -> StatedRelations:
-    """Gather what documents and pages state.
+    """Gather what documents and pages, whose statements count as well, state.
 
-    Args:
-        by_tool: The document of each tool that has one, by tool id.
-        pages: Documents of no tool, whose statements count as well.
-        targets: What a statement or a link can mean.
-        others: Paths of files that are no documents, to which links may lead.
-        suggest: Suggests the document that a link may be meant to lead to.
+    Links may lead to *others* as well, which are no documents.
     """
     stated = StatedRelations()
     pages = list(pages)
@@ -352,10 +326,12 @@ def stated_edges(
     for item in (*by_tool.values(), *pages):
         for end in _take_statements(item.document, targets, stated):
             name = end[:_LONGEST_SHOWN]
-            message = f"unknown document {name!r} in a statement; use a tool id, URI or path"
+            message = (
+                f"unknown document {name!r} in a statement; use a tool id, URI or path"
+                f"{suggest(name)}"
+            )
             place = item.find_place(end)
-            text = f"{message}{suggest(name)}"
-            stated.diagnostics.append(warning(Code.RELATION_UNRESOLVED, text, place))
+            stated.diagnostics.append(warning(Code.RELATION_UNRESOLVED, message, place))
         for reference in _take_references(item, targets, names, stated, headings):
             if reference.is_wiki and named is None:
                 named = set(_things((*by_tool.values(), *pages)))
@@ -370,7 +346,6 @@ def with_stated(document: ToolDocument, stated: StatedRelations) -> ToolDocument
     if uri not in stated.links and uri not in stated.groups:
         return document
     authored = [link for link in document.links if link.origin is EdgeOrigin.AUTHORED]
-    derived = [link for link in document.links if link.origin is not EdgeOrigin.AUTHORED]
     known = {link.target for link in authored}
     for link in stated.links.get(uri, ()):
         is_repeated = link.reason == PROSE_REASON and link.target in known
@@ -378,13 +353,13 @@ def with_stated(document: ToolDocument, stated: StatedRelations) -> ToolDocument
             authored.append(link)
             known.add(link.target)
     groups = dict.fromkeys((*document.groups, *stated.groups.get(uri, ())))
-    return replace(document, links=joined_links(authored, derived), groups=tuple(groups))
+    # Those that others derived come last, and those of the author are there already.
+    return replace(document, links=joined_links(authored, document.links), groups=tuple(groups))
 
 
 def parse_predicate(predicate: str) -> EdgeKind | str:
     """Return the kind of edge that a statement with *predicate* is, or `MEMBER`."""
-    plain = _plain_name(predicate)
-    return MEMBER if plain == MEMBER else _KINDS.get(plain, EdgeKind.RELATED)
+    return _KINDS.get(_plain_name(predicate), EdgeKind.RELATED)
 
 
 def _plain_name(predicate: str) -> str:
@@ -405,32 +380,21 @@ def _take_statements(
             subject = targets.resolve(statement.subject, document.path)
         # Of a page the statement itself stands in the graph.
         if subject is not None and targets.by_uri[subject]:
-            _take_statement(statement, subject, document, targets, stated)
+            kind, other = parse_predicate(statement.predicate), statement.object
+            is_itself = means_itself(other)
+            target = document.uri if is_itself else targets.resolve(other, document.path)
+            if not isinstance(kind, EdgeKind):
+                stated.groups[subject].append(other)
+            elif target is not None:
+                is_known = _plain_name(statement.predicate) in _KINDS
+                default = "" if is_known else f"stated as {statement.predicate!r}"
+                link = Link(kind, target, reason=statement.reason or default)
+                stated.links[subject].append(link)
         for end in (statement.subject, statement.object):
             is_path = end.partition("#")[0].casefold().endswith(_PAGE) and "://" not in end
             is_name = is_path or _QUALIFIED.fullmatch(end)
             if is_name and targets.resolve(end, document.path) is None:
                 yield end
-
-
-def _take_statement(
-    statement: StatedEdge,
-    subject: str,
-    document: ToolDocument,
-    targets: LinkTargets,
-    stated: StatedRelations,
-) -> None:
-    plain = _plain_name(statement.predicate)
-    if plain == MEMBER:
-        stated.groups[subject].append(statement.object)
-        return
-    is_itself = means_itself(statement.object)
-    target = document.uri if is_itself else targets.resolve(statement.object, document.path)
-    if target is not None:
-        kind = _KINDS.get(plain, EdgeKind.RELATED)
-        default = "" if plain in _KINDS else f"stated as {statement.predicate!r}"
-        link = Link(kind, target, reason=statement.reason or default)
-        stated.links[subject].append(link)
 
 
 def _take_references(
@@ -532,16 +496,10 @@ _BOTH = "; "  # between what was observed and what was inferred
 def observed_edges(
     files: Sequence[RawFile], tools: Iterable[Tool]
 ) -> tuple[Mapping[str, Sequence[Edge]] | None, list[Diagnostic]]:
-    """Return the edges that observed calls show, by tool id, the strongest first.
+    """Return the edges that observed calls show, by tool id, the strongest first, and diagnostics.
 
-    Several files are counted together. A file that is damaged is left out, with a diagnostic.
-
-    Args:
-        files: The files among the sources.
-        tools: The tools of the catalogue; what was observed of others is left out.
-
-    Returns:
-        The edges, `None` where no file can be used, and diagnostics.
+    Several files are counted together. A file that is damaged is left out, as is what was observed
+    of others than *tools*. There are no edges, but `None`, where no file can be used.
     """
     if not files:
         return None, []
@@ -583,15 +541,10 @@ def _report_unknown_tools(
 def with_observed(
     document: ToolDocument, edges: Iterable[Edge], addresses: Mapping[str, tuple[str, str]]
 ) -> ToolDocument:
-    """Return *document* with what was observed of its tool, in place of what was before.
+    """Return *document*, its links resolved, with what was observed of its tool instead of before.
 
     What an author states stays as it is. Of an edge that is inferred as well, the greater weight
-    and both reasons count.
-
-    Args:
-        document: The document, its links resolved.
-        edges: What was observed of its tool, the strongest first.
-        addresses: Path and URI of every tool, by id.
+    and both reasons count. The *edges* begin with the strongest.
     """
     authored, others = [], {}
     for link in document.links:

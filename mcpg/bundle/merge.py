@@ -26,18 +26,11 @@ from mcpg.bundle.links import (
 from mcpg.bundle.metadata import is_generated
 from mcpg.catalog.catalog import Catalog, assign_ids, content_key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.documents import markdown
 from mcpg.documents.addresses import normal_path, path_key, tool_uri, uris_for
 from mcpg.documents.facts import TARGET_KEYS, pick_text
 from mcpg.documents.front_matter import one_line, split_front_matter
 from mcpg.documents.front_matter_edits import write_authored_lines, written_lines
-from mcpg.documents.markdown import (
-    LinkTargets,
-    Reference,
-    collect_targets,
-    read_markdown,
-    retarget,
-    with_pages,
-)
 from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY, parse_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
@@ -54,7 +47,6 @@ class DocumentGroups:
         read: The documents of tools, each with those that are about the same tool.
         pages: Documents of no tool.
         superseded: Tools of manifests that a document replaces.
-        diagnostics: What was found.
     """
 
     tools: tuple[Tool, ...]
@@ -112,19 +104,20 @@ def sort_documents(
     for item in read:
         if id(item) in owners:
             about[id(first[id(owners[id(item)])])].append(item)
-    described_first = (
-        _first_document(tool, about[id(tool)]) for tool in others if id(tool) in about
-    )
+    noticed = [one for item in read for one in _report_use(item, owners.get(id(item)), names)]
+    noticed += _report_misnamed([item for item in unnamed if id(item) not in owners], others)
+    for tool in superseded:
+        source = described[tool.key].source
+        message = f"the document {source.path!r} replaces the manifest's tool {tool.name!r}"
+        place = tool.place or source.place or None
+        noticed.append(info(Code.DOCUMENT_SUPERSEDES, message, place))
+    made = (_make_document(tool, about[id(tool)]) for tool in others if id(tool) in about)
     return DocumentGroups(
         tuple(tool for tool in others if id(first[id(tool)]) not in about),
-        (*_with_pages(documents, first, about), *described_first),
+        (*_attach_pages(documents, first, about), *made),
         tuple(item for item in _without(read, claiming) if id(item) not in owners),
         tuple(superseded),
-        (
-            *(one for item in read for one in _notices(item, owners.get(id(item)), names)),
-            *_report_misnamed([item for item in unnamed if id(item) not in owners], others),
-            *(_report_superseded(tool, described[tool.key].source) for tool in superseded),
-        ),
+        tuple(noticed),
     )
 
 
@@ -189,8 +182,6 @@ def _first_of_equals(tools: Iterable[Tool], read: Iterable[ReadDocument]) -> dic
 
 
 class _ToolNames:
-    """What tools are called, for documents about them."""
-
     def __init__(self, first: Mapping[int, Tool]) -> None:
         tools = self._tools = [tool for number, tool in first.items() if number == id(tool)]
         self._by_name: defaultdict[str, list[Tool]] = defaultdict(list)
@@ -230,7 +221,7 @@ class _ToolNames:
         return f"; did you mean {near!r}?" if near else ""
 
 
-def _with_pages(
+def _attach_pages(
     documents: Iterable[ReadDocument],
     first: Mapping[int, Tool],
     about: Mapping[int, Sequence[ReadDocument]],
@@ -238,9 +229,8 @@ def _with_pages(
     """Return each of *documents* with those about its tool, but none that repeats such a tool."""
     for item in documents:
         tool = item.document.tool
-        owner = first[id(tool)]
-        pages = about.get(id(owner), ())
-        if not pages or owner is tool:
+        pages = about.get(id(first[id(tool)]), ())
+        if not pages or first[id(tool)] is tool:
             yield _with_pages_about(item, pages) if pages else item
 
 
@@ -259,7 +249,7 @@ def _with_pages_about(item: ReadDocument, pages: Sequence[ReadDocument]) -> Read
     return replace(item, document=document, about=tuple(pages), keeps_text=False)
 
 
-def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
+def _make_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
     """Return the document of a tool that has none yet, where the first of *pages* stands."""
     page = pages[0].document
     uri = tool_uri(*tool.key) if page.uri == tool_uri(*page.tool.key) else page.uri
@@ -268,7 +258,7 @@ def _first_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
     return _with_pages_about(ReadDocument(pages[0].source, document), pages)
 
 
-def _notices(item: ReadDocument, owner: Tool | None, names: _ToolNames) -> Iterator[Diagnostic]:
+def _report_use(item: ReadDocument, owner: Tool | None, names: _ToolNames) -> Iterator[Diagnostic]:
     place = item.document.tool.place or None
     claim = _claim(item)
     if owner is not None:
@@ -287,7 +277,6 @@ def _notices(item: ReadDocument, owner: Tool | None, names: _ToolNames) -> Itera
 def _report_misnamed(
     unnamed: Sequence[ReadDocument], tools: Sequence[Tool]
 ) -> Iterator[Diagnostic]:
-    """Report documents that became tools of their own, though a tool is called nearly like them."""
     names = {tool.name for tool in tools}
     for item in unnamed[:_MOST_COMPARED]:
         name = item.document.tool.name
@@ -305,11 +294,6 @@ _LONGEST_SHOWN = 200
 _NO_TOOL = frozenset({"false", "no", "none", "null", "n/a", "-", "off", "page"})
 
 
-def _report_superseded(tool: Tool, source: SourceDocument) -> Diagnostic:
-    message = f"the document {source.path!r} replaces the manifest's tool {tool.name!r}"
-    return info(Code.DOCUMENT_SUPERSEDES, message, tool.place or source.place or None)
-
-
 _STATEMENT_KEYS = ("graph_edges", "graphEdges")
 _STATED_ENDS = ("subject", "object", "target")
 
@@ -323,29 +307,24 @@ class DocumentPlaces:
         kept: What links mean in the bundle.
         written: What links mean where they were written: paths from before lead on as well.
         namesakes: Names that several tools have.
-        source_id: The source of documents that name none.
         suggest: Suggests the document that an unknown target may be a slip of.
     """
 
     addresses: Mapping[str, tuple[str, str]]
-    kept: LinkTargets
-    written: LinkTargets
+    kept: markdown.LinkTargets
+    written: markdown.LinkTargets
     namesakes: Collection[str]
     source_id: str | None
     suggest: Suggest
 
 
-def settle(
+def _settle(
     by_tool: Mapping[str, ReadDocument], places: DocumentPlaces
 ) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
     """Join the documents of each tool into one, which holds wherever the bundle is read.
 
-    Args:
-        by_tool: The document of each tool that has one, by tool id.
-        places: Where they go.
-
-    Returns:
-        The documents in order of their paths, links and all as in the bundle; what was found.
+    They are in order of their paths, links and all as in the bundle; with them comes what was
+    found.
     """
     settled: dict[str, ReadDocument] = {}
     diagnostics: list[Diagnostic] = []
@@ -356,20 +335,6 @@ def settle(
         settled[tool_id] = replace(item, document=document, keeps_text=keeps)
         diagnostics += found
     return settled, diagnostics
-
-
-def former_paths(
-    by_tool: Mapping[str, ReadDocument], addresses: Mapping[str, tuple[str, str]]
-) -> dict[str, str]:
-    """Return the URIs to which the paths of documents lead that stand elsewhere in the bundle."""
-    found: dict[str, set[str]] = {}
-    for tool_id, item in by_tool.items():
-        path, uri = addresses[tool_id]
-        for one in (item, *item.about):
-            key = path_key(normal_path(one.document.path))
-            if key != path_key(path):
-                found.setdefault(key, set()).add(uri)
-    return {key: uris.pop() for key, uris in found.items() if len(uris) == 1}
 
 
 def _merged_document(
@@ -447,7 +412,6 @@ def _reads_back(item: ReadDocument, document: ToolDocument, places: DocumentPlac
 def _move_document(
     item: ReadDocument, path: str, places: DocumentPlaces
 ) -> tuple[ToolDocument, list[Diagnostic]]:
-    """Return the document of *item* with links that mean the same at *path* in the bundle."""
     document, diagnostics = resolve_links(item, places.written, places.suggest)
     if document.path == path and places.written is places.kept:
         return document, diagnostics
@@ -465,8 +429,6 @@ def _move_document(
 
 @dataclass(frozen=True, slots=True)
 class _MovedText:
-    """A text that moves from the place where it was written to one in the bundle."""
-
     old: str
     new: str
     places: DocumentPlaces
@@ -481,50 +443,41 @@ class _MovedText:
         )
 
     def prose(self, body: str) -> str:
-        """Return *body* with links that mean the same."""
         if not any(mark in body for mark in LINK_MARKS):
             return body
-        targets: dict[Reference, str] = {}
-        for reference in dict.fromkeys(read_markdown(body).references):
+        targets: dict[markdown.Reference, str] = {}
+        for reference in dict.fromkeys(markdown.read_markdown(body).references):
             target = self.target(list(meanings(reference)))
             if target is not None:
                 targets[reference] = target + reference.suffix
-        return retarget(body, targets) if targets else body
+        return markdown.retarget(body, targets) if targets else body
 
     def statements(self, further: JsonObject) -> JsonObject:
-        """Return front matter whose statements are about the same tools."""
+        def move(item: JsonValue) -> JsonValue:
+            if isinstance(item, list):
+                return [move(one) for one in item]
+            if not isinstance(item, dict):
+                return item
+            return item | {key: move_end(item[key]) for key in _STATED_ENDS if key in item}
+
+        def move_end(end: JsonValue) -> JsonValue:
+            words = pick_text(end, TARGET_KEYS)
+            uri = self.places.written.resolve(words, self.old)
+            if uri is None or uri == self.places.kept.resolve(words, self.new):
+                return end
+            return {**end, TARGET_KEYS[0]: uri} if isinstance(end, dict) else uri
+
         keys = [key for key in _STATEMENT_KEYS if key in further]
-        return {**further, **{key: self._move(further[key]) for key in keys}} if keys else further
-
-    def _move(self, value: JsonValue) -> JsonValue:
-        if isinstance(value, list):
-            return [self._move(item) for item in value]
-        if not isinstance(value, dict):
-            return value
-        return value | {key: self._move_end(value[key]) for key in _STATED_ENDS if key in value}
-
-    def _move_end(self, value: JsonValue) -> JsonValue:
-        words = pick_text(value, TARGET_KEYS)
-        uri = self.places.written.resolve(words, self.old)
-        if uri is None or uri == self.places.kept.resolve(words, self.new):
-            return value
-        return {**value, TARGET_KEYS[0]: uri} if isinstance(value, dict) else uri
+        return {**further, **{key: move(further[key]) for key in keys}} if keys else further
 
     @staticmethod
-    def _first(meant: Iterable[str], targets: LinkTargets, path: str) -> str | None:
+    def _first(meant: Iterable[str], targets: markdown.LinkTargets, path: str) -> str | None:
         return next(filter(None, (targets.resolve(one, path) for one in meant)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class LocatedDocuments:
-    """Documents where they go.
-
-    Attributes:
-        by_tool: The document of each tool that has one, by tool id, settled.
-        places: Where documents go, and what leads to them.
-        pages: Documents of no tool.
-        diagnostics: What was found.
-    """
+    """Documents where they go: those of tools by tool id, settled, and pages."""
 
     by_tool: Mapping[str, ReadDocument]
     places: DocumentPlaces
@@ -535,19 +488,20 @@ class LocatedDocuments:
 def locate_documents(
     catalog: Catalog, sorted_: DocumentGroups, source_id: str | None
 ) -> LocatedDocuments:
-    """Give every document its place in the bundle.
-
-    Args:
-        catalog: The tools.
-        sorted_: The documents, by what they are of.
-        source_id: The server of documents that name none.
-    """
-    by_tool, left_out = documents_by_tool(sorted_.read, catalog.tools)
-    addresses, moved = assign_paths(catalog.tools, by_tool)
-    pages = place_pages(sorted_.pages, addresses.values())
+    """Give every document its place in the bundle."""
+    by_tool, left_out = _find_documents(sorted_.read, catalog.tools)
+    addresses, moved = _assign_paths(catalog.tools, by_tool)
+    pages = _place_pages(sorted_.pages, addresses.values())
     own_pages = [page.document for page in pages]
-    kept = with_pages(collect_targets(catalog.tools, addresses), own_pages)
-    former = former_paths(by_tool, addresses)
+    kept = markdown.with_pages(markdown.collect_targets(catalog.tools, addresses), own_pages)
+    # Paths of documents that stand elsewhere in the bundle lead on to them, where that is clear.
+    uris: defaultdict[str, set[str]] = defaultdict(set)
+    for tool_id, item in by_tool.items():
+        path, uri = addresses[tool_id]
+        for key in (path_key(normal_path(one.document.path)) for one in (item, *item.about)):
+            if key != path_key(path):
+                uris[key].add(uri)
+    former = {key: found.pop() for key, found in uris.items() if len(found) == 1}
     counts = Counter(tool.name for tool in catalog.tools)
     places = DocumentPlaces(
         addresses=addresses,
@@ -557,17 +511,12 @@ def locate_documents(
         source_id=source_id,
         suggest=NameSuggester(catalog.suggest, own_pages),
     )
-    by_tool, unresolved = settle(by_tool, places)
+    by_tool, unresolved = _settle(by_tool, places)
     return LocatedDocuments(by_tool, places, pages, (*left_out, *moved, *unresolved))
 
 
 class _UniqueNames:
-    """Paths or URIs, none given twice.
-
-    Args:
-        suffix: What stands behind the number of one that is numbered.
-        taken: Those that are given already.
-    """
+    """Paths or URIs, none given twice; *suffix* stands behind the numbers of numbered ones."""
 
     def __init__(self, suffix: str, taken: Iterable[str] = ()) -> None:
         self._suffix = suffix
@@ -586,14 +535,13 @@ class _UniqueNames:
         return next(filter(self._is_taken_now, numbered))
 
     def _is_taken_now(self, text: str) -> bool:
-        """Take *text*, and return whether it was free."""
         key = path_key(text)
         was_free = key not in self._taken
         self._taken.add(key)
         return was_free
 
 
-def documents_by_tool(
+def _find_documents(
     read: Iterable[ReadDocument], tools: Sequence[Tool]
 ) -> tuple[dict[str, ReadDocument], list[Diagnostic]]:
     """Find the document of each tool that has one, by tool id.
@@ -617,24 +565,21 @@ def documents_by_tool(
         owner = places.get((*content, item.document.tool.place))
         if owner is None or found.setdefault(owner, item) is not item:
             left_out.append((item, owner or described[content]))
-    pairs = ((item, found.get(owner)) for item, owner in left_out)
-    return found, [one for pair in pairs for one in _report_left_out(*pair)]
+    noticed: list[Diagnostic] = []
+    for item, owner in left_out:
+        kept, tool = found.get(owner), item.document.tool
+        said = item.document.body, item.document.further
+        if said != ((kept.document.body, kept.document.further) if kept else ("", {})):
+            message = (
+                f"this document describes the tool {tool.name!r} of {tool.source_id!r} as"
+                f" {kept.place if kept else 'a manifest'} does, but its text differs and is left"
+                f" out: join the texts, or name the tool by the key `tool` alone"
+            )
+            noticed.append(warning(Code.TEXT_LEFT_OUT, message, item.place))
+    return found, noticed
 
 
-def _report_left_out(item: ReadDocument, kept: ReadDocument | None) -> Iterator[Diagnostic]:
-    """Report a document, unless it holds the same text as that of its tool, and relates alone."""
-    tool = item.document.tool
-    said = item.document.body, item.document.further
-    if said != ((kept.document.body, kept.document.further) if kept else ("", {})):
-        message = (
-            f"this document describes the tool {tool.name!r} of {tool.source_id!r} as"
-            f" {kept.place if kept else 'a manifest'} does, but its text differs and is left out:"
-            f" join the texts, or name the tool by the key `tool` alone"
-        )
-        yield warning(Code.TEXT_LEFT_OUT, message, item.place)
-
-
-def assign_paths(
+def _assign_paths(
     tools: Sequence[Tool], read: Mapping[str, ReadDocument]
 ) -> tuple[dict[str, tuple[str, str]], list[Diagnostic]]:
     """Return every tool a path and a URI, by tool id.
@@ -669,7 +614,7 @@ def assign_paths(
     return addresses, diagnostics
 
 
-def place_pages(
+def _place_pages(
     pages: Iterable[ReadDocument], addresses: Iterable[tuple[str, str]]
 ) -> list[ReadDocument]:
     """Return *pages* each a path and a URI that no tool and no other page has, in order of paths.

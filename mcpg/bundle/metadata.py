@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain, pairwise
-from typing import overload
+from typing import Any
 
 from mcpg.bundle.codec import Bundle, ReadDocument, read_documents
 from mcpg.caching.build_cache import NO_BUILD_CACHE
@@ -43,11 +43,7 @@ def hold_texts(texts: Iterable[SourceDocument]) -> Sequence[SourceDocument]:
 
 
 class CompressedTexts(Sequence[SourceDocument]):
-    """Texts in compressed blocks; each is decompressed when it is read.
-
-    Args:
-        texts: The texts, in the order in which they are read.
-    """
+    """Texts in compressed blocks; each is decompressed when it is read."""
 
     def __init__(self, texts: Iterable[SourceDocument]) -> None:
         self._bare: list[SourceDocument] = []
@@ -81,13 +77,7 @@ class CompressedTexts(Sequence[SourceDocument]):
     def __len__(self) -> int:
         return len(self._bare)
 
-    @overload
-    def __getitem__(self, place: int) -> SourceDocument: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[SourceDocument]: ...
-
-    def __getitem__(self, place: int | slice) -> SourceDocument | Sequence[SourceDocument]:
+    def __getitem__(self, place: int | slice) -> Any:
         if isinstance(place, slice):
             return [self[one] for one in range(*place.indices(len(self)))]
         at = range(len(self))[place]
@@ -175,10 +165,7 @@ def encode_definitions(
 ) -> list[JsonValue]:
     """Return what a bundle carries of *definitions*: those that its documents don't repeat.
 
-    Args:
-        definitions: The definitions.
-        documents: The documents of the bundle.
-        texts: Their texts, by path.
+    The *texts* of the documents are by path.
     """
     needed: dict[Key, tuple[Tool, ...]] = {}
     for document in documents if definitions else ():
@@ -228,7 +215,6 @@ def carried_definitions(bundle: Bundle) -> dict[Key, list[Tool]]:
 
 
 def _read_entry(entry: JsonValue) -> JsonObject | None:
-    """Return *entry* with what it states as a text, `None` where it is no entry."""
     if not isinstance(entry, dict) or _AS_TEXT not in entry:
         return entry if isinstance(entry, dict) else None
     try:
@@ -271,11 +257,7 @@ def still_stale(
 ) -> frozenset[Key]:
     """Return source id and name of the tools that *bundles* mark as stale and nothing else has.
 
-    Args:
-        bundles: The bundles among the sources.
-        documents: The documents among the sources that are of no bundle.
-        tools: The tools of manifests and servers.
-        source_id: The server of documents that name none.
+    Else are the *documents* that are of no bundle, and the *tools* of manifests and servers.
     """
     if not any(bundle.stale for bundle in bundles):
         return frozenset()

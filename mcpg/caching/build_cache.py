@@ -53,12 +53,8 @@ _PACKAGES = ("PyYAML", "PyStemmer")
 class ResultFile(Mapping[bytes, bytes]):
     """Results in a file, of which memory holds the keys alone.
 
-    Args:
-        file: The file.
-        places: Where each result begins, times 2**32, plus its length.
-
-    Raises:
-        OSError, ValueError: On access: a result cannot be read, or there is no room for it.
+    *places* are where each result begins, times 2**32, plus its length. Access raises `OSError` or
+    `ValueError` where a result cannot be read, or there is no room for it.
     """
 
     def __init__(self, file: IO[bytes], places: dict[bytes, int] | None = None) -> None:
@@ -101,12 +97,6 @@ class ResultFile(Mapping[bytes, bytes]):
 
 
 def _open_results(path: Path | str) -> ResultFile:
-    """Open a cache file, and read it once to see that it is whole.
-
-    Raises:
-        OSError: It cannot be read.
-        ValueError: It is no such file, damaged, or of another program.
-    """
     # Results are read one by one: a buffer would be filled for each.
     file = open(path, "rb", buffering=0, opener=open_at_once)  # noqa: SIM115 - stays open
     try:
@@ -155,22 +145,12 @@ class ResultKind(NamedTuple, Generic[T]):
 
 
 class BuildCache:
-    """A null cache: every result is computed.
-
-    Attributes:
-        keeps: Whether results are kept, so that it pays to compute what may be asked for.
-    """
+    """A null cache: every result is computed. `keeps` says whether it pays to compute ahead."""
 
     keeps = False
 
     def recall(self, kind: ResultKind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
-        """Return the result of *work*.
-
-        Args:
-            kind: Which function's result it is.
-            given: Returns everything that the result depends on; equal bytes mean equal results.
-            work: Computes the result.
-        """
+        """Return the result of *work*, one of *kind*, which depends on what *given* returns."""
         _ = self, kind, given
         return work()
 
@@ -179,10 +159,8 @@ class BuildCache:
     ) -> None:
         """Take note of what will be asked for, so that other processes can begin with it.
 
-        Args:
-            kinds: Which functions' results these are; each kind has a `make`.
-            given: What each result depends on.
-            shares: Whether a share is left to this process, because the others have more to do.
+        Each of *kinds* has a `make`. A share is left to this process if it *shares* the work,
+        because the others have more to do.
         """
 
     def __enter__(self) -> Self:
@@ -204,40 +182,32 @@ NO_BUILD_CACHE = BuildCache()
 class StoredBuildCache(BuildCache):
     """A cache that can be saved to a file and loaded again; one that was loaded is to be closed.
 
-    Args:
-        known: Results from an earlier run.
-        fresh: Takes those that this run adds.
+    It knows results from an earlier run; *fresh* takes those that this run adds.
     """
 
     keeps = True
 
     def __init__(
-        self,
-        known: Mapping[bytes, bytes] | None = None,
-        fresh: ResultFile | None = None,
+        self, known: Mapping[bytes, bytes] | None = None, fresh: ResultFile | None = None
     ) -> None:
         self._known: Mapping[bytes, bytes] = {} if known is None else known
         self._used: set[bytes] = set()  # those known that this run has asked for
         self._fresh: dict[bytes, bytes] | ResultFile = {} if fresh is None else fresh
         self._room = MOST_BYTES if fresh is None else MOST_SAVED
-        self._workers: Workers | None = None
-
-    def employ(self, workers: Workers) -> None:
-        """Let *workers* compute results ahead of their use."""
-        self._workers = workers
+        self.workers: Workers | None = None  # who compute results ahead of their use
 
     def ahead(
         self, kinds: Sequence[ResultKind[Any]], given: Iterable[bytes], *, shares: bool = False
     ) -> None:
         """Start to compute, in other processes, what is not known."""
-        if self._workers is None:
+        if self.workers is None:
             return
         keyed = (([_make_key(kind, one) for kind in kinds], one) for one in given)
         unknown = (pair for pair in keyed if not all(map(self._known.__contains__, pair[0])))
         if shares:
-            jobs = self._workers.jobs
+            jobs = self.workers.jobs
             unknown = (pair for number, pair in enumerate(unknown, 1) if number % jobs)
-        self._workers.start([kind.make for kind in kinds if kind.make], unknown, self._keep)
+        self.workers.start([kind.make for kind in kinds if kind.make], unknown, self._keep)
 
     def recall(self, kind: ResultKind[T], given: Callable[[], bytes], work: Callable[[], T]) -> T:
         """Return the cached result, or compute it with *work*."""
@@ -257,8 +227,8 @@ class StoredBuildCache(BuildCache):
         return result
 
     def _find_result(self, key: bytes) -> bytes | None:
-        if self._workers is not None:
-            self._workers.wait_for(key, self._keep)
+        if self.workers is not None:
+            self.workers.wait_for(key, self._keep)
         try:
             known = self._known.get(key)
             if known is None:
@@ -293,16 +263,14 @@ class StoredBuildCache(BuildCache):
     def close(self) -> None:
         """End the processes, and close all files."""
         with ExitStack() as held:  # an interrupt may end the wait for the processes
-            for one in (self._fresh, self._known, self._workers):
+            for one in (self._fresh, self._known, self.workers):
                 held.callback(_close, one)
 
     def pack(self) -> Iterator[bytes]:
         """Return the content of a cache file with the results used so far, in parts.
 
         The file that results of an earlier run are in is closed then, so that it can be replaced.
-
-        Raises:
-            OSError, ValueError: That file cannot be read any more.
+        Where that cannot be read any more, `OSError` or `ValueError` is raised.
         """
         used = [key for key in self._known if key in self._used]  # in the order of their file
         digest, part = hashlib.sha256(), bytearray(_MAGIC)

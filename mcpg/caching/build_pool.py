@@ -42,16 +42,9 @@ NOWHERE = ChunkRange(Path(), 0, 0)
 
 
 class ChunkFile:
-    """A temporary file that pieces are written to, and that is removed when it is closed.
+    """A temporary file in *folder* that pieces are written to, removed when it is closed.
 
-    Args:
-        folder: Where it is.
-
-    Attributes:
-        path: Its path.
-
-    Raises:
-        OSError: It cannot be made.
+    Each step raises `OSError` where there is no room for it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,21 +53,13 @@ class ChunkFile:
         self._end = 0
 
     def add(self, piece: bytes) -> None:
-        """Write a piece.
-
-        Raises:
-            OSError: There is no room for it.
-        """
+        """Write a piece."""
         self._file.write(_LENGTH.pack(len(piece)))
         self._file.write(piece)
         self._end += _LENGTH.size + len(piece)
 
     def since(self, start: int = 0) -> ChunkRange:
-        """Return the place of the pieces from *start* on, which others can read from now on.
-
-        Raises:
-            OSError: There is no room for them.
-        """
+        """Return the place of the pieces from *start* on, which others can read from now on."""
         self._file.flush()
         return ChunkRange(self.path, start, self._end)
 
@@ -87,11 +72,7 @@ class ChunkFile:
 
 
 def read_chunks(place: ChunkRange) -> Iterator[bytes]:
-    """Return the pieces at *place*, read one by one.
-
-    Raises:
-        OSError, struct.error: They cannot be read.
-    """
+    """Return the pieces at *place*, read one by one; may raise `OSError` or `struct.error`."""
     if place.start == place.end:
         return
     with place.path.open("rb") as file:
@@ -124,27 +105,16 @@ def processors() -> int:
 
 @dataclass(slots=True)
 class _Task:
-    """What is sent to a process at once.
-
-    Attributes:
-        keys: The keys of the results, by what they depend on and by function.
-        future: The results; `None` once these are kept.
-    """
+    """What is sent to a process at once: keys of results, and these until they are kept."""
 
     keys: Sequence[Sequence[bytes]]
     future: Future[Rows] | None = None
 
 
 class Workers:
-    """A pool of processes.
+    """A pool of processes, of which *jobs* work at once, this one included.
 
-    Args:
-        jobs: How many processes work at once, this one included.
-        folder: Where what they work on waits for them, in a temporary file; `None` for the folder
-            of the system.
-
-    Attributes:
-        jobs: How many processes there are, this one included.
+    What they work on waits for them in a temporary file in *folder*, or that of the system.
     """
 
     def __init__(self, jobs: int, folder: Path | None = None) -> None:
@@ -162,12 +132,10 @@ class Workers:
         keyed: Iterable[tuple[Sequence[bytes], bytes]],
         keep: Callable[[bytes, bytes], None],
     ) -> None:
-        """Let the processes compute results.
+        """Let the processes compute results with *makes*.
 
-        Args:
-            makes: The functions that compute them.
-            keyed: The key of the result of each function, and what they depend on.
-            keep: Takes each key and result, in any thread; must not raise.
+        Each of *keyed* has the key of the result of each function, and what they depend on; *keep*
+        takes each key and result, in any thread, and must not raise.
         """
         remaining = iter(keyed)
         with suppress(OSError, RuntimeError, ImportError):  # no process can be started here

@@ -14,6 +14,7 @@ import math
 import re
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
@@ -44,12 +45,8 @@ _COMBINED = ("$ref", "allOf", "anyOf", "oneOf", "enum", "const", "not")
 """Keywords that the top of a schema must not have."""
 
 
-def _is_count(given: object) -> bool:
-    return isinstance(given, int) and not isinstance(given, bool) and given >= 0
-
-
 def _is_number(given: object) -> bool:
-    if not isinstance(given, int | float) or isinstance(given, bool):
+    if isinstance(given, bool) or not isinstance(given, int | float):
         return False
     try:
         return math.isfinite(given)
@@ -61,25 +58,24 @@ def _are_names(given: object) -> bool:
     return isinstance(given, list) and all(isinstance(one, str) for one in given)
 
 
-def _are_values(given: object) -> bool:
-    return isinstance(given, list) and bool(given)
-
-
+_COUNTED = ("Length", "Items", "Properties", "Contains")
 CHECKS: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(
         ("title", "description", "format", "pattern", "contentEncoding", "contentMediaType"),
         lambda given: isinstance(given, str),
     ),
     **dict.fromkeys(("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum"), _is_number),
-    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
-    **dict.fromkeys(("minProperties", "maxProperties", "minContains", "maxContains"), _is_count),
+    **dict.fromkeys(
+        (f"{bound}{what}" for bound in ("min", "max") for what in _COUNTED),
+        lambda given: isinstance(given, int) and not isinstance(given, bool) and given >= 0,
+    ),
     **dict.fromkeys(
         ("uniqueItems", "deprecated", "readOnly", "writeOnly"),
         lambda given: isinstance(given, bool),
     ),
     "multipleOf": lambda given: _is_number(given) and given > 0,  # type: ignore[operator]
     "required": _are_names,
-    "enum": _are_values,
+    "enum": lambda given: isinstance(given, list) and bool(given),
     "examples": lambda given: isinstance(given, list),
     "dependentRequired": lambda given: (
         isinstance(given, dict) and all(map(_are_names, given.values()))
@@ -92,13 +88,13 @@ def acceptable(schema: Schema) -> Schema:
     """Return *schema*, of the arguments of a tool, as the APIs of language models accept it.
 
     It has an object at the top, its references lead to its own `$defs`, and each keyword has a
-    value that JSON Schema 2020-12 allows. *schema* is not changed.
+    value that JSON Schema 2020-12 allows.
     """
     cleaned = _SchemaCleaner(schema).run()
     members = {name: one for name, one in cleaned.items() if name not in _COMBINED}
     if any(name in cleaned for name in _COMBINED):
         # An object at the top states its properties itself.
-        properties, required = _SchemaMerger(cleaned).merge_properties(cleaned)
+        properties, required = _merge_properties(cleaned, cleaned, set())
         members["properties"] = {
             name: (ones[0] if len(ones) == 1 else {"anyOf": ones})
             for name, ones in properties.items()
@@ -121,7 +117,6 @@ class _SchemaCleaner:
         self._waiting: list[tuple[str, Any]] = []
 
     def run(self) -> Schema:
-        """Return the whole schema with its definitions."""
         cleaned = self._clean(self._root, 0)
         definitions = dict(cleaned.get("$defs", {}))
         while self._waiting:
@@ -139,7 +134,7 @@ class _SchemaCleaner:
         if isinstance(schema.get("items"), list):
             changed["prefixItems"] = changed.pop("items")
             rest = schema.get("additionalItems")
-            changed["items"] = rest if _is_schema(rest) else {}
+            changed["items"] = rest if isinstance(rest, dict | bool) else {}
         for bound, flag in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
             if schema.get(flag) is True and _is_number(schema.get(bound)):
                 changed[flag] = changed.pop(bound)
@@ -155,9 +150,9 @@ class _SchemaCleaner:
         """Return what is kept of the keyword *name*, in a tuple; `None` to leave it out."""
         if name in _MAPS and isinstance(member, dict):
             return ({name: self._clean(one, depth + 1) for name, one in member.items()},)
-        if name in _LISTS and _are_values(member):
+        if name in _LISTS and isinstance(member, list) and member:
             return ([self._clean(one, depth + 1) for one in member],)
-        if name in _PARTS and _is_schema(member):
+        if name in _PARTS and isinstance(member, dict | bool):
             kept = member if isinstance(member, bool) else self._clean(member, depth + 1)
             return (kept,)
         if name == "$ref":
@@ -172,7 +167,7 @@ class _SchemaCleaner:
         pointer = reference.removeprefix(self._base) if self._base else reference
         if pointer not in self._moved:
             target = self._target(pointer)
-            if not _is_schema(target):
+            if not isinstance(target, dict | bool):
                 return ""
             if _DEFINED.match(pointer) and pointer.split("/")[1] in self._root:
                 self._moved[pointer] = pointer
@@ -204,7 +199,6 @@ class _SchemaCleaner:
 
 
 def _plain(name: str, member: Any) -> tuple[Any] | None:
-    """Return what is kept of a keyword without schemas, as `_Cleaning` does."""
     if name == "type":
         if isinstance(member, str):
             return (member,) if member in TYPES else None
@@ -218,49 +212,41 @@ def _plain(name: str, member: Any) -> tuple[Any] | None:
     return (member,) if check is None or check(member) else None
 
 
-def _is_schema(given: object) -> bool:
-    return isinstance(given, dict | bool)
-
-
 def _types(schema: Schema) -> list[str]:
     stated = schema.get("type", [])
     return [stated] if isinstance(stated, str) else stated
 
 
-class _SchemaMerger:
-    """Merges what a schema combines; each definition once, so that circles come to an end."""
+def _merge_properties(
+    schema: Schema, root: Schema, seen: set[str]
+) -> tuple[dict[str, list[Schema]], set[str]]:
+    """Return the schemas of each property, and the properties that are always required.
 
-    def __init__(self, root: Schema) -> None:
-        self._root = root
-        self._seen: set[str] = set()
+    Each definition is *seen* once, so that circles come to an end.
+    """
+    properties = {name: [one] for name, one in schema.get("properties", {}).items()}
+    required = set(schema.get("required", ()))
 
-    def merge_properties(self, schema: Schema) -> tuple[dict[str, list[Schema]], set[str]]:
-        """Return the schemas of each property, and the properties that are always required."""
-        properties = {name: [one] for name, one in schema.get("properties", {}).items()}
-        required = set(schema.get("required", ()))
-        branches = [*schema.get("allOf", ())]
-        reference = schema.get("$ref")
-        if reference and reference not in self._seen:
-            self._seen.add(reference)
-            _, keyword, step = reference.split("/")
-            branches.append(
-                self._root[keyword][unquote(step).replace("~1", "/").replace("~0", "~")]
-            )
-        for branch in branches:
-            required |= self._take(properties, branch)
-        for keyword in ("anyOf", "oneOf"):
-            stated = [(one, _types(one)) for one in schema.get(keyword, ())]
-            branches = [one for one, types in stated if not types or "object" in types]
-            needed = [self._take(properties, branch) for branch in branches]
-            required |= set.intersection(*needed) if needed else set()
-        return properties, required
-
-    def _take(self, properties: dict[str, list[Schema]], branch: Schema) -> set[str]:
-        found, required = self.merge_properties(branch)
+    def take(branch: Schema) -> set[str]:
+        found, needed = _merge_properties(branch, root, seen)
         for name, ones in found.items():
             known = properties.setdefault(name, [])
             known += [one for one in ones if one not in known]
-        return required
+        return needed
+
+    branches = [*schema.get("allOf", ())]
+    reference = schema.get("$ref")
+    if reference and reference not in seen:
+        seen.add(reference)
+        _, keyword, step = reference.split("/")
+        branches.append(root[keyword][unquote(step).replace("~1", "/").replace("~0", "~")])
+    for branch in branches:
+        required |= take(branch)
+    for keyword in ("anyOf", "oneOf"):
+        stated = [(one, _types(one)) for one in schema.get(keyword, ())]
+        needed = [take(one) for one, types in stated if not types or "object" in types]
+        required |= set.intersection(*needed) if needed else set()
+    return properties, required
 
 
 ITEMS = "*"
@@ -279,9 +265,7 @@ _BY_TYPE = {
     "integer": _NUMERIC,
     "array": ("minItems", "maxItems"),
 }
-_FORMATS = {
-    *("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"),
-}
+_FORMATS = {*("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")}
 # What restricts a value and has no counterpart in strict mode.
 _REFUSED = (
     *("oneOf", "allOf", "not", "if", "then", "else", "$dynamicRef", "$recursiveRef"),
@@ -296,13 +280,8 @@ _HARMLESS = {
     **dict.fromkeys(("uniqueItems", "unevaluatedProperties", "unevaluatedItems"), False),
 }
 _RESTRICTING = {
-    *("$ref", "type", "enum", "const", "anyOf", "properties", "required", "items"),
-    *(
-        "additionalProperties",
-        "format",
-        *_REFUSED,
-        *(key for keys in _BY_TYPE.values() for key in keys),
-    ),
+    *("$ref", "type", "enum", "const", "anyOf", "properties", "required", "items", "format"),
+    *("additionalProperties", *_REFUSED, *(key for keys in _BY_TYPE.values() for key in keys)),
 }
 _BESIDE_CHOICES = _RESTRICTING - {"type", "enum", "const", "format", *_REFUSED}
 
@@ -314,9 +293,8 @@ class NotStrictError(Exception):
 def strict_schema(schema: Schema) -> tuple[Schema, tuple[str, ...]]:
     """Return *schema*, of the arguments of a tool, for strict mode.
 
-    Returns:
-        The schema, and the paths of the arguments that are null when they are left out: JSON
-        pointers with `ITEMS` for each item of a list.
+    With it come the paths of the arguments that are null when they are left out: JSON pointers with
+    `ITEMS` for each item of a list.
 
     Raises:
         NotStrictError: It cannot be written without a change of meaning.
@@ -331,47 +309,39 @@ def strict_schema(schema: Schema) -> tuple[Schema, tuple[str, ...]]:
 
 def without_left_out(given: Mapping[str, Any], optional: frozenset[str]) -> dict[str, Any]:
     """Return the arguments *given* without those at the paths *optional* that are null."""
-    found: dict[str, Any] = _without(given, optional, "")
+
+    def walk(value: Any, path: str) -> Any:
+        if isinstance(value, Mapping):
+            members = ((_child(path, name), name, one) for name, one in value.items())
+            return {
+                name: walk(one, at)
+                for at, name, one in members
+                if one is not None or at not in optional
+            }
+        return [walk(one, f"{path}/{ITEMS}") for one in value] if isinstance(value, list) else value
+
+    found: dict[str, Any] = walk(given, "")
     return found
-
-
-def _without(given: Any, optional: frozenset[str], path: str) -> Any:
-    if isinstance(given, Mapping):
-        members = ((_child(path, name), name, one) for name, one in given.items())
-        return {
-            name: _without(one, optional, at)
-            for at, name, one in members
-            if one is not None or at not in optional
-        }
-    if isinstance(given, list):
-        return [_without(one, optional, f"{path}/{ITEMS}") for one in given]
-    return given
 
 
 def _child(path: str, name: str) -> str:
     return f"{path}/{name.replace('~', '~0').replace('/', '~1')}"
 
 
+@dataclass(slots=True)
 class _StrictWriter:
-    """One pass over a schema.
+    """One pass over a schema, which gathers the paths of arguments that are null if left out."""
 
-    Attributes:
-        optional: Paths of the arguments that are null when they are left out.
-    """
-
-    def __init__(self, root: Schema) -> None:
-        self._root = root
-        self.optional: set[str] = set()
-        self._nullable: set[str] = set()
-        self._parts = self._properties = self._values = self._characters = 0
+    root: Schema
+    optional: set[str] = field(default_factory=set)
+    nullable: set[str] = field(default_factory=set)
+    parts: int = 0
+    properties: int = 0
+    values: int = 0
+    characters: int = 0
 
     def top(self) -> Schema:
-        """Return the whole schema, an object.
-
-        Raises:
-            NotStrictError: It cannot be written.
-        """
-        schema, trail = self._resolve_references(self._root, "", frozenset())
+        schema, trail = self._resolve_references(self.root, "", frozenset())
         for keyword in ("anyOf", "enum", "const"):
             if keyword in schema:
                 raise _refusal("", f"it has `{keyword}` at the top")
@@ -379,9 +349,8 @@ class _StrictWriter:
             raise _refusal("", "it is not an object")
         self._check("", schema)
         written = self._object({"properties": {}, **schema}, "", 1, trail)
-        if self.optional & self._nullable:
-            path = min(self.optional & self._nullable)
-            raise _refusal(path, "null and nothing mean different things")
+        if both := self.optional & self.nullable:
+            raise _refusal(min(both), "null and nothing mean different things")
         return written
 
     def _part(self, given: Any, path: str, depth: int, trail: frozenset[str]) -> Schema:
@@ -402,15 +371,15 @@ class _StrictWriter:
         """Return a schema with what it refers to in it, and the references on the way."""
         schema = given
         while isinstance(schema, dict):
-            self._parts += 1
-            if self._parts > _MOST_PARTS:
+            self.parts += 1
+            if self.parts > _MOST_PARTS:
                 raise _refusal(path, _TOO_LARGE)
             only = schema.get("allOf")
             if "$ref" in schema:
                 keyword, reference = "$ref", schema["$ref"]
                 if not isinstance(reference, str) or reference in trail:
                     raise _refusal(path, "it refers to itself")
-                target: Any = resolve(reference, self._root)
+                target: Any = resolve(reference, self.root)
                 trail |= {reference}
             elif isinstance(only, list) and len(only) == 1:
                 keyword, target = "allOf", only[0]
@@ -456,8 +425,8 @@ class _StrictWriter:
         characters = sum(len(one) for one in values if isinstance(one, str))
         if len(values) > _MANY_VALUES and characters > _MOST_CHARACTERS_OF_MANY:
             raise _refusal(path, _TOO_LARGE)
-        self._values += len(values)
-        self._characters += characters
+        self.values += len(values)
+        self.characters += characters
         self._check_size(path)
         types = [*dict.fromkeys(_SCALARS[type(one)] for one in values)]
         stated = _stated_types(schema, path) if "type" in schema else types
@@ -492,8 +461,8 @@ class _StrictWriter:
             raise _refusal(path, "it allows further members")
         if any(not isinstance(name, str) or name not in properties for name in required):
             raise _refusal(path, "it requires a member that it does not describe")
-        self._properties += len(properties)
-        self._characters += sum(map(len, properties))
+        self.properties += len(properties)
+        self.characters += sum(map(len, properties))
         self._check_size(path)
         members = {
             name: self._member(one, _child(path, name), depth, trail, is_required=name in required)
@@ -510,7 +479,7 @@ class _StrictWriter:
         member = self._part(given, path, depth + 1, trail)
         if is_required:
             if accepts_null(member):
-                self._nullable.add(path)
+                self.nullable.add(path)
             return member
         if accepts_null(member) and given.get("default", ...) is not None:
             raise _refusal(path, "null and nothing mean different things")
@@ -519,9 +488,9 @@ class _StrictWriter:
 
     def _check_size(self, path: str) -> None:
         if (
-            self._properties > _MOST_PROPERTIES
-            or self._values > _MOST_VALUES
-            or self._characters > _MOST_CHARACTERS
+            self.properties > _MOST_PROPERTIES
+            or self.values > _MOST_VALUES
+            or self.characters > _MOST_CHARACTERS
         ):
             raise _refusal(path, _TOO_LARGE)
 
@@ -563,7 +532,6 @@ def _stated_types(schema: Schema, path: str) -> list[str]:
 
 
 def _is_plain_pattern(pattern: str) -> bool:
-    """Return whether *pattern* is valid, and has no groups but simple ones."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # of what programs read in different ways

@@ -43,13 +43,9 @@ class ToolOrigin:
     """The tool behind a name that was given to a model.
 
     Attributes:
-        tool_id: Id of the tool in its catalogue.
-        source_id: The server it comes from.
-        tool_name: The name its server knows it by.
         arguments: Arguments that the model knows by another name, each with its own name.
         optional: Arguments that a strict definition requires, and that are null when the model
             leaves them out: JSON pointers, with `*` for each item of a list.
-        is_strict: Whether the definition is strict.
     """
 
     tool_id: str
@@ -59,27 +55,10 @@ class ToolOrigin:
     optional: tuple[str, ...] = ()
     is_strict: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the origin as a JSON object, with `optional` if its definition is strict."""
-        return {
-            "toolId": self.tool_id,
-            "sourceId": self.source_id,
-            "toolName": self.tool_name,
-            "arguments": dict(self.arguments),
-            **({"optional": [*self.optional]} if self.is_strict else {}),
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that a model asks for, as `Gateway.invoke` takes it.
-
-    Attributes:
-        tool_id: Id of the tool in its catalogue.
-        source_id: The server it comes from.
-        tool_name: The name its server knows it by.
-        arguments: The arguments by the names that the tool knows.
-    """
+    """A call that a model asks for, as `Gateway.invoke` takes it: by the tool's own names."""
 
     tool_id: str
     source_id: str
@@ -92,11 +71,9 @@ class ApiTools:
     """Tools as an API of language models takes them.
 
     Attributes:
-        api: The API.
-        definitions: The list for the parameter `tools` of its requests.
+        definitions: The list for the parameter `tools` of the requests.
         origins: The tool behind each name in the list.
-        not_strict: Names of tools whose definitions could not be made strict, each with the
-            reason; empty unless strict ones were asked for.
+        not_strict: Names of tools whose definitions could not be made strict, each with the reason.
     """
 
     api: ApiName
@@ -105,11 +82,9 @@ class ApiTools:
     not_strict: tuple[tuple[str, str], ...] = ()
 
     def call(self, name: str, arguments: str | Mapping[str, Any] | None = None) -> ToolCall:
-        """Return the call of a tool that a model asks for.
+        """Return the call of a tool that a model asks for, by the *name* that it was given.
 
-        Args:
-            name: The name of the function, as the model gives it.
-            arguments: Its arguments: an object, or the text of one in JSON.
+        The arguments are an object, or the text of one in JSON.
 
         Raises:
             NotFoundError: No tool was given by that name.
@@ -126,23 +101,30 @@ class ApiTools:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the list as `mcpg search --as` prints it."""
+        origins = {
+            name: {
+                "toolId": one.tool_id,
+                "sourceId": one.source_id,
+                "toolName": one.tool_name,
+                "arguments": dict(one.arguments),
+                **({"optional": [*one.optional]} if one.is_strict else {}),
+            }
+            for name, one in self.origins.items()
+        }
         return {
             "schema": "mcpg/tools/1",
             "api": self.api,
             "tools": self.definitions,
-            "origins": {name: one.to_dict() for name, one in self.origins.items()},
+            "origins": origins,
             **({"notStrict": dict(self.not_strict)} if self.not_strict else {}),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class _NameRules:
-    """Which names an API accepts.
+    """Which names an API accepts: their characters, as in a character class, and their length.
 
-    Attributes:
-        characters: Their characters, without the brackets of a character class.
-        longest: The greatest length of a name.
-        is_identifier: Whether a name begins with a letter or `_`.
+    An identifier begins with a letter or `_`.
     """
 
     characters: str = "a-zA-Z0-9_-"
@@ -154,7 +136,6 @@ class _NameRules:
         return bool(re.match(rf"{begins}[{self.characters}]{{1,{self.longest}}}\Z", name))
 
     def plain(self, name: str) -> str:
-        """Return *name* without the characters that are not accepted."""
         text = re.sub(f"[^{self.characters}]+", "_", name).strip("_")
         return f"_{text}" if self.is_identifier and re.match("[^a-zA-Z]", text) else text
 
@@ -174,51 +155,34 @@ class _Api:
     """What an API takes.
 
     Attributes:
-        define: Writes the definition of a tool: its name, itself, and its input schema.
+        define: Writes a definition of a tool: its name, itself, its input schema, whether strict.
         names: The names of tools.
         search: The tool of the API that searches deferred tools, `None` where it has none.
         has_own_schemas: Whether schemas are given as the server has them.
         arguments: The names of arguments, `None` if all are accepted.
         has_namespaces: Whether deferred tools are grouped.
         wrapped_as: The member of the one tool that has all definitions, "" if each is a tool.
-        make_strict: Returns a definition with its strict mode set, `None` where it has none.
+        has_strict: Whether it has a strict mode.
     """
 
-    define: Callable[[str, Tool, dict[str, Any]], dict[str, Any]]
+    define: Callable[[str, Tool, Schema, bool], dict[str, Any]]
     names: _NameRules = _NameRules()
     search: dict[str, Any] | None = None
     has_own_schemas: bool = False
     arguments: _NameRules | None = None
     has_namespaces: bool = False
     wrapped_as: str = ""
-    make_strict: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    has_strict: bool = False
 
 
-def _openai(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
-    function = {"name": name, "description": _cut(tool.description), "parameters": schema}
-    return {"type": "function", "function": function}
+def _define_function(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
+    text = tool.description
+    if len(text) > _LONGEST_DESCRIPTION:
+        text = f"{text[: _LONGEST_DESCRIPTION - 1].rstrip()}…"
+    return {"name": name, "description": text, "parameters": schema}
 
 
-def _openai_responses(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
-    # The API makes a schema strict, which changes it, unless the definition says not to.
-    members = {"name": name, "description": _cut(tool.description), "parameters": schema}
-    return {"type": "function", **members, "strict": False}
-
-
-def _cut(description: str) -> str:
-    """Return *description* in the length that Chat Completions accepts."""
-    if len(description) <= _LONGEST_DESCRIPTION:
-        return description
-    return f"{description[: _LONGEST_DESCRIPTION - 1].rstrip()}…"
-
-
-def _gemini(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
-    members: dict[str, Any] = {"name": name, "description": tool.description}
-    # It refuses objects without properties.
-    return members | ({"parametersJsonSchema": schema} if schema["properties"] else {})
-
-
-def _mcp(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
+def _define_for_mcp(name: str, tool: Tool, schema: Schema, _: bool) -> dict[str, Any]:
     members: dict[str, Any] = {
         "name": name,
         "title": tool.title,
@@ -233,20 +197,25 @@ def _mcp(name: str, tool: Tool, schema: Schema) -> dict[str, Any]:
 
 _APIS: dict[ApiName, _Api] = {
     "openai": _Api(
-        _openai,
-        make_strict=lambda definition: {
-            **definition,
-            "function": {**definition["function"], "strict": True},
+        lambda name, tool, schema, strict: {
+            "type": "function",
+            "function": _define_function(name, tool, schema) | ({"strict": True} if strict else {}),
         },
+        has_strict=True,
     ),
     "openai-responses": _Api(
-        _openai_responses,
+        # The API makes a schema strict, which changes it, unless the definition says not to.
+        lambda name, tool, schema, strict: {
+            "type": "function",
+            **_define_function(name, tool, schema),
+            "strict": strict,
+        },
         search={"type": "tool_search"},
         has_namespaces=True,
-        make_strict=lambda definition: {**definition, "strict": True},
+        has_strict=True,
     ),
     "anthropic": _Api(
-        lambda name, tool, schema: {
+        lambda name, tool, schema, _: {
             "name": name,
             "description": tool.description,
             "input_schema": schema,
@@ -255,12 +224,17 @@ _APIS: dict[ApiName, _Api] = {
         arguments=_NameRules("a-zA-Z0-9_.-"),
     ),
     "gemini": _Api(
-        _gemini,
+        # It refuses objects without properties.
+        lambda name, tool, schema, _: {
+            "name": name,
+            "description": tool.description,
+            **({"parametersJsonSchema": schema} if schema["properties"] else {}),
+        },
         _NameRules(is_identifier=True),
         arguments=_NameRules("a-zA-Z0-9_", is_identifier=True),
         wrapped_as="functionDeclarations",
     ),
-    "mcp": _Api(_mcp, _NameRules("a-zA-Z0-9_.-", 128), has_own_schemas=True),
+    "mcp": _Api(_define_for_mcp, _NameRules("a-zA-Z0-9_.-", 128), has_own_schemas=True),
 }
 APIS: tuple[ApiName, ...] = tuple(_APIS)
 
@@ -273,13 +247,11 @@ def api_tools(
     Args:
         name: One of `APIS`.
         tools: Tools that the model sees from the start.
-        deferred: Tools that the model finds with the tool search of the API; those among *tools*
-            are not deferred.
+        deferred: Tools that the model finds with the tool search of the API.
         strict: Whether definitions are strict, as far as their schemas can be written so.
 
     Raises:
-        UsageError: No API is called so, or it has no tool search and tools are deferred, or it has
-            no strict mode.
+        UsageError: See `check_api`.
     """
     loaded = {tool.id: tool for tool in tools}
     later = {tool.id: tool for tool in deferred if tool.id not in loaded}
@@ -311,20 +283,19 @@ def _define_tool(
     """Return the definition and the origin of *tool*, and why it is not strict if it is to be."""
     origin = ToolOrigin(tool.id, tool.source_id, tool.name)
     reason = ""
-    if strict and api.make_strict:
+    if strict and api.has_strict:
         try:
             schema, optional = strict_schema(tool.input_schema)
         except NotStrictError as fault:
             reason = str(fault)
         else:
-            definition = api.make_strict(api.define(name, tool, schema))
-            return definition, replace(origin, optional=optional, is_strict=True), ""
+            origin = replace(origin, optional=optional, is_strict=True)
+            return api.define(name, tool, schema, True), origin, ""
     schema = tool.input_schema if api.has_own_schemas else acceptable(tool.input_schema)
-    if api.arguments is None:
-        return api.define(name, tool, schema), origin, reason
-    schema, renamed = _rename_arguments(schema, api.arguments)
-    origin = replace(origin, arguments=tuple(renamed.items()))
-    return api.define(name, tool, schema), origin, reason
+    if api.arguments is not None:
+        schema, renamed = _rename_arguments(schema, api.arguments)
+        origin = replace(origin, arguments=tuple(renamed.items()))
+    return api.define(name, tool, schema, False), origin, reason
 
 
 def _namespaces(
@@ -332,8 +303,7 @@ def _namespaces(
 ) -> list[dict[str, Any]]:
     """Return a namespace for each source of *tools*, with their definitions.
 
-    The model sees its name and description before it searches, so that these have the names of the
-    tools.
+    The model sees its description before it searches, so that this has the names of the tools.
     """
     by_source: dict[str, list[dict[str, Any]]] = {}
     for tool in tools:
@@ -350,7 +320,6 @@ def _namespaces(
 
 
 def _tools_in(name: str, definitions: Iterable[dict[str, Any]]) -> str:
-    """Return the description of a namespace, at most `_LONGEST_OF_NAMESPACE` characters."""
     names = [str(one["name"]) for one in definitions]
     text = f"Tools of {name}: {names[0]}"
     for shown, one in enumerate(names[1:], 1):
@@ -365,30 +334,27 @@ def check_api(name: str, *, is_deferring: bool = False, is_strict: bool = False)
     """Return the API called *name*.
 
     Raises:
-        UsageError: No API is called so, or it has no tool search and tools are deferred, or it has
-            no strict mode.
+        UsageError: None is called so, it has no tool search but is to defer, or no strict mode.
     """
     able = [
         one
         for one, api in _APIS.items()
-        if (api.search or not is_deferring) and (api.make_strict or not is_strict)
+        if (api.search or not is_deferring) and (api.has_strict or not is_strict)
     ]
     for known in able:
         if known == name:
             return known
     fault = "is no API"
     if name in APIS:
-        lacks_search = not (is_strict and _APIS[name].make_strict is None)
-        lacks = "tool search for deferred tools" if lacks_search else "strict mode"
-        fault = f"has no {lacks}"
+        lacks_strict = is_strict and not _APIS[name].has_strict
+        fault = f"has no {'strict mode' if lacks_strict else 'tool search for deferred tools'}"
     raise UsageError(f"{name!r} {fault}", remedy=f"use {join_choices(able)}")
 
 
 def _names(ids: Iterable[str], api: _Api) -> dict[str, str]:
-    """Return a name for each id that the API accepts, no two the same.
+    """Return a name for each id that the API accepts, no two the same: the id itself if possible.
 
-    It is the id itself where possible. What else it is depends on the id alone, unless two
-    hashes are the same.
+    What else it is depends on the id alone, unless two hashes are the same.
     """
     reserved = {str(api.search["name"])} if api.search and "name" in api.search else set()
     ids = tuple(ids)
@@ -401,7 +367,6 @@ def _names(ids: Iterable[str], api: _Api) -> dict[str, str]:
 
 
 def _rename_arguments(schema: Schema, naming: _NameRules) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return *schema* with names of arguments that *naming* accepts, and their own names."""
     properties = schema["properties"]
     bad = [name for name in properties if not naming.accepts(name)]
     if not bad:
@@ -422,11 +387,7 @@ def _rename_arguments(schema: Schema, naming: _NameRules) -> tuple[dict[str, Any
 
 
 def _arguments(name: str, given: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the arguments that a model gives the tool *name*; blank text is none.
-
-    Raises:
-        UsageError: They are no JSON object.
-    """
+    """Return the arguments that a model gives the tool *name*; blank text is none."""
     read: Any = given
     broken = None
     if isinstance(given, str):

@@ -15,9 +15,10 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
+from operator import attrgetter
 from typing import Generic, Literal, Protocol, TypeVar
 
 from mcpg.catalog.definitions import definition_text
@@ -34,13 +35,9 @@ def keep_ids(
     """Find the id that each of *tools* had, and keeps.
 
     Of several tools with one source and name, those whose definition is the same as before keep
-    their ids; then the others take those that are left, in order.
-
-    Args:
-        tools: The tools.
-        earlier: Tools with the ids that they had; of two ids of one tool, the first counts, and
-            of two tools with one id, the first keeps it.
-        reserved: Ids that no tool may get, in lower case.
+    their ids; then the others take those that are left, in order. Of two *earlier* ids of one tool,
+    the first counts, and of two tools with one id, the first keeps it. Ids that are *reserved* are
+    in lower case.
 
     Returns:
         The id of each tool, "" for none, and all ids that there were: no other tool gets one, also
@@ -121,9 +118,6 @@ class ToolLookup(Generic[AnyTool]):
 
     Names are looked up in tables, which are made when they are needed; only globs look at every
     tool.
-
-    Attributes:
-        tools: The tools.
     """
 
     tools: Sequence[AnyTool]
@@ -134,14 +128,8 @@ class ToolLookup(Generic[AnyTool]):
 
     @cached_property
     def _keys(self) -> list[tuple[str, ...]]:
-        folded = (
-            (tool.id.casefold(), tool.source_id.casefold(), tool.name.casefold())
-            for tool in self.tools
-        )
-        return [
-            tuple(dict.fromkeys((tool_id, f"{source}::{name}", name)))
-            for tool_id, source, name in folded
-        ]
+        named = ((one.id, f"{one.source_id}::{one.name}", one.name) for one in self.tools)
+        return [tuple(dict.fromkeys(map(str.casefold, names))) for names in named]
 
     @cached_property
     def _by_key(self) -> dict[str, list[int]]:
@@ -167,11 +155,8 @@ class ToolLookup(Generic[AnyTool]):
     def matching(self, pattern: str) -> tuple[AnyTool, ...]:
         """Return the tools that *pattern* means, in their order.
 
-        An id means its one tool, whatever other tools are called.
-
-        Args:
-            pattern: A tool id, `source::name`, a raw name, or a glob over any of these;
-                `source::*` means all tools of a source.
+        It is a tool id, `source::name`, a raw name, or a glob over any of these, such as
+        `source::*`. An id means its one tool, whatever other tools are called.
         """
         wanted = pattern.strip().casefold()
         if wanted in self._by_id:
@@ -225,12 +210,7 @@ _RUN = re.compile(r"[A-Za-z0-9_-]+")
 def normalize(value: str, fallback: str) -> str:
     """Turn any text into a name of at most 64 characters out of `a-z`, `0-9`, `_` and `-`.
 
-    Args:
-        value: A name as its server gives it.
-        fallback: What to return when nothing of *value* can be kept.
-
-    Returns:
-        The name; an over-long one is cut and ends in a hash of its whole text.
+    An over-long one is cut and ends in a hash; *fallback* stands for one of which nothing is kept.
     """
     return _clean_name(value) or fallback
 
@@ -261,20 +241,14 @@ def append_suffix(name: str, suffix: str) -> str:
 def tool_id(
     source_id: str, name: str, reserved: Collection[str], *, require_source_prefix: bool
 ) -> str:
-    """Find an id for one tool.
-
-    Args:
-        source_id: Where the tool comes from, as given.
-        name: The tool's name, as given.
-        reserved: Ids that are taken, in any case.
-        require_source_prefix: Whether the id has to name the source.
+    """Find an id for one tool, of a source and a name as given, that is not *reserved* in any case.
 
     Returns:
         The first free of: the name, the source and the name, that with a hash, that with a number.
         Where nothing of the name can be kept, or nothing of a source that it has to name, the
         first is the one with a hash.
     """
-    pool = _IdPool(reserved)
+    pool = _IdPool({one.casefold() for one in reserved})
     return pool.take(source_id, name, require_source_prefix=require_source_prefix)
 
 
@@ -283,24 +257,22 @@ def assign_ids(
 ) -> tuple[tuple[Tool, ...], tuple[Diagnostic, ...]]:
     """Assign an id to every tool of a catalogue.
 
-    A tool keeps the id that it had. Of the others, one whose normalised name nobody else has is
-    called so; where several tools share one, each is called by its source and name, with a
-    diagnostic. See `tool_id` for what follows when these are taken, too, or nothing of them can be
-    kept.
-
-    Args:
-        tools: All tools of the catalogue; ids that they carry are not looked at.
-        reserved: Ids that no tool may get, in any case.
-        earlier: Tools with the ids that they had before; see `mcpg.catalog.catalog`.
+    A tool keeps the id that it had among the *earlier* ones. Of the others, one whose normalised
+    name nobody else has is called so; where several tools share one, each is called by its source
+    and name, with a diagnostic. See `tool_id` for what follows when these are taken, too, or
+    nothing of them can be kept. No tool gets an id that is *reserved*, in any case.
 
     Returns:
         The tools sorted by id, and what was noticed. Neither depends on the order of *tools*.
     """
-    ordered = in_stable_order(tools)
-    names = [_alone(tool.source_id, tool.name) for tool in ordered]
+    ordered: list[Tool] = []
+    for _, group in itertools.groupby(sorted(tools, key=_source_and_name), key=_source_and_name):
+        members = list(group)
+        ordered += sorted(members, key=content_key) if len(members) > 1 else members
+    names = [_clean_name(one.name) or _id_hash(*one.key) for one in ordered]
     holders = Counter(names)
     kept: Sequence[str] = [""] * len(ordered)
-    pool = _IdPool(reserved)
+    pool = _IdPool({one.casefold() for one in reserved})
     if earlier := tuple(earlier):
         kept, taken = keep_ids(ordered, earlier, pool.taken)
         pool.taken.update(one.casefold() for one in taken)
@@ -319,14 +291,7 @@ def assign_ids(
     return tuple(sorted(assigned, key=lambda tool: tool.id)), tuple(diagnostics)
 
 
-def in_stable_order(tools: Iterable[Tool]) -> list[Tool]:
-    """Sort tools by source, name and content, so that nothing depends on the order they came in."""
-    ordered: list[Tool] = []
-    by_name = sorted(tools, key=lambda tool: (tool.source_id, tool.name))
-    for _, group in itertools.groupby(by_name, key=lambda tool: (tool.source_id, tool.name)):
-        members = list(group)
-        ordered.extend(sorted(members, key=content_key) if len(members) > 1 else members)
-    return ordered
+_source_and_name = attrgetter("source_id", "name")
 
 
 def content_key(tool: Tool) -> str:
@@ -346,15 +311,14 @@ def content_key(tool: Tool) -> str:
     return json.dumps(content, sort_keys=True)
 
 
+@dataclass(slots=True)
 class _IdPool:
     """Ids that are taken, and how far numbering has come for each hashed one."""
 
-    def __init__(self, reserved: Collection[str]) -> None:
-        self.taken = {item.casefold() for item in reserved}
-        self._numbers: dict[str, int] = {}
+    taken: set[str]
+    numbers: dict[str, int] = field(default_factory=dict)
 
     def take(self, source_id: str, name: str, *, require_source_prefix: bool) -> str:
-        """Find the first free id and mark it as taken."""
         candidates = self._candidates(source_id, name, require_source_prefix)
         found = next(one for one in candidates if one not in self.taken)
         self.taken.add(found)
@@ -362,19 +326,14 @@ class _IdPool:
 
     def _candidates(self, source_id: str, name: str, require_source_prefix: bool) -> Iterator[str]:
         if not require_source_prefix:
-            yield _alone(source_id, name)
+            yield _clean_name(name) or _id_hash(source_id, name)
         if _clean_name(name) and _clean_name(source_id):
             yield source_qualified(source_id, name, TOOL_FALLBACK)
         yield (hashed := _id_hash(source_id, name))
         # Numbering goes on where it stopped: thousands of namesakes must not cost a square.
-        for number in itertools.count(self._numbers.get(hashed, 2)):
-            self._numbers[hashed] = number + 1
+        for number in itertools.count(self.numbers.get(hashed, 2)):
+            self.numbers[hashed] = number + 1
             yield append_suffix(hashed, f"_{number}")
-
-
-def _alone(source_id: str, name: str) -> str:
-    """Return the id of a tool that shares its name with no other."""
-    return _clean_name(name) or _id_hash(source_id, name)
 
 
 def _id_hash(source_id: str, name: str) -> str:
@@ -399,33 +358,27 @@ def drop_repeats(tools: Iterable[Tool]) -> tuple[list[Tool], tuple[Diagnostic, .
     """
     namesakes: dict[tuple[str, str], list[Tool]] = defaultdict(list)
     for tool in tools:
-        namesakes[tool.source_id, tool.name].append(tool)
+        namesakes[tool.key].append(tool)
     kept: list[Tool] = []
     noticed: list[Diagnostic] = []
-    for group in namesakes.values():
-        kept.extend(group if len(group) == 1 else _distinct(group, noticed))
+    for (source_id, name), group in namesakes.items():
+        called = f"the tool {name!r} of source {source_id!r} is given again"
+        distinct: dict[str, Tool] = {}
+        for tool in group:
+            first = distinct.setdefault(content_key(tool) if len(group) > 1 else "", tool)
+            if first is not tool:
+                seen = f" (first at {first.place})" if first.place else ""
+                message = f"{called}, unchanged; it is kept once{seen}"
+                noticed.append(info(Code.TOOL_REPEATED, message, tool.place or None))
+        first, *others = distinct.values()
+        seen = f" (first at {first.place})" if first.place else ""
+        for tool in others:
+            message = (
+                f"{called} with other content{seen}; both are kept (rename one, or set its source)"
+            )
+            noticed.append(warning(Code.DUPLICATE_TOOL_NAME, message, tool.place or None))
+        kept += distinct.values()
     return kept, tuple(noticed)
-
-
-def _distinct(group: list[Tool], noticed: list[Diagnostic]) -> list[Tool]:
-    """Keep the tools of a *group* of namesakes that differ."""
-    called = f"the tool {group[0].name!r} of source {group[0].source_id!r}"
-    kept: dict[str, Tool] = {}
-    for tool in group:
-        first = kept.setdefault(content_key(tool), tool)
-        if first is not tool:
-            seen = f" (first at {first.place})" if first.place else ""
-            message = f"{called} is given again, unchanged; it is kept once{seen}"
-            noticed.append(info(Code.TOOL_REPEATED, message, tool.place or None))
-    distinct = list(kept.values())
-    seen = f" (first at {distinct[0].place})" if distinct[0].place else ""
-    for tool in distinct[1:]:
-        message = (
-            f"{called} is given again with other content{seen}; "
-            "both are kept (rename one, or set its source)"
-        )
-        noticed.append(warning(Code.DUPLICATE_TOOL_NAME, message, tool.place or None))
-    return distinct
 
 
 MAX_TARGETS = 50
@@ -436,14 +389,7 @@ _MAX_SUGGESTED = 50
 
 @dataclass(frozen=True, slots=True)
 class Assertion:
-    """What an author says about two tools.
-
-    Attributes:
-        kind: `related`, or `nextStep` for a tool that one would call afterwards.
-        source: Id of the tool that it is said of.
-        target: Id of the other tool.
-        place: `file:line` of the rule that says so.
-    """
+    """What an author says about two tools: *target* is related, or one would call it afterwards."""
 
     kind: Literal["related", "nextStep"]
     source: str
@@ -465,45 +411,37 @@ def apply_rules(
     """
     if not rules:
         return tuple(tools), (), ()
-    application = _HintApplication(ToolLookup(tools))
+    stated = _StatedHints(ToolLookup(tools))
     for rule in rules:
-        application.add(rule)
-    return (
-        tuple(application.add_hints(tool) for tool in tools),
-        tuple(application.assertions.values()),
-        tuple(application.noticed),
-    )
+        stated.add(rule)
+    hinted: list[Tool] = []
+    for tool in tools:
+        hints = (*stated.named.get(tool.id, ()), *stated.globbed.get(tool.id, ()))
+        hinted.append(replace(tool, hints=Hints.merge(*hints, tool.hints)) if hints else tool)
+    return tuple(hinted), tuple(stated.assertions.values()), tuple(stated.noticed)
 
 
-class _HintApplication:
-    """Gathers what rules say, one rule after the other."""
-
-    def __init__(self, lookup: ToolLookup[Tool]) -> None:
-        self._lookup = lookup
-        self._named: dict[str, list[Hints]] = defaultdict(list)
-        self._globbed: dict[str, list[Hints]] = defaultdict(list)
-        self._suggested = 0
-        self.assertions: dict[tuple[str, str, str], Assertion] = {}
-        self.noticed: list[Diagnostic] = []
+@dataclass(slots=True)
+class _StatedHints:
+    lookup: ToolLookup[Tool]
+    suggested: int = 0
+    named: dict[str, list[Hints]] = field(default_factory=lambda: defaultdict(list))
+    globbed: dict[str, list[Hints]] = field(default_factory=lambda: defaultdict(list))
+    assertions: dict[tuple[str, str, str], Assertion] = field(default_factory=dict)
+    noticed: list[Diagnostic] = field(default_factory=list)
 
     def add(self, rule: HintRule) -> None:
-        """Take in one rule."""
-        tools = self._lookup.matching(rule.pattern)
+        tools = self.lookup.matching(rule.pattern)
         if not tools:
             self._report_unmatched(
                 Code.HINT_UNMATCHED, "no tool is called", rule.pattern, rule.place
             )
             return
-        gathered = self._named if self._lookup.is_name(rule.pattern) else self._globbed
+        gathered = self.named if self.lookup.is_name(rule.pattern) else self.globbed
         for tool in tools:
             gathered[tool.id].append(rule.hints)
         self._relate(rule, tools, "related", rule.related)
         self._relate(rule, tools, "nextStep", rule.next_steps)
-
-    def add_hints(self, tool: Tool) -> Tool:
-        """Return *tool* with the hints of all rules."""
-        parts = (*self._named.get(tool.id, ()), *self._globbed.get(tool.id, ()))
-        return replace(tool, hints=Hints.merge(*parts, tool.hints)) if parts else tool
 
     def _relate(
         self,
@@ -514,7 +452,7 @@ class _HintApplication:
     ) -> None:
         found: dict[str, None] = {}
         for pattern in patterns:
-            meant = self._lookup.matching(pattern)
+            meant = self.lookup.matching(pattern)
             if not meant:
                 what = f"{rule.pattern!r} is related to a tool that does not exist:"
                 self._report_unmatched(Code.RELATION_UNRESOLVED, what, pattern, rule.place)
@@ -536,8 +474,8 @@ class _HintApplication:
 
     def _report_unmatched(self, code: str, what: str, pattern: str, place: str) -> None:
         # A file written for another catalogue misses all its tools; guessing at each is too slow.
-        self._suggested += 1
-        close = self._lookup.suggest(pattern) if self._suggested <= _MAX_SUGGESTED else ()
+        self.suggested += 1
+        close = self.lookup.suggest(pattern) if self.suggested <= _MAX_SUGGESTED else ()
         advice = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
         self.noticed.append(warning(code, f"{what} {pattern!r}{advice}", place or None))
 
@@ -568,7 +506,7 @@ def build_catalog(
 
     Args:
         tools: Tools in any order; the ids that they carry are not looked at.
-        rules: Hints for them. What rules say comes before what tools say themselves.
+        rules: Hints for them, which come before what tools say themselves.
         reserved: Ids that no tool may get, in any case.
         earlier: Tools with the ids that they had before, and keep.
     """

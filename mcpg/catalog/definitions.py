@@ -18,7 +18,7 @@ from itertools import islice
 
 from mcpg.catalog.flat_schema import canonical_text, plain_number
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
-from mcpg.catalog.model import Hints, Tool
+from mcpg.catalog.model import NO_HINTS, Hints, Tool
 from mcpg.catalog.schema_changes import Compatibility, input_changes, output_changes
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import to_json
@@ -47,12 +47,7 @@ class DefinitionPart(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartChange:
-    """A part that differs between two definitions of one tool.
-
-    Attributes:
-        part: The part.
-        details: What differs in it, for people; a few at most.
-    """
+    """A part that differs between two definitions of one tool, with a few details for people."""
 
     part: DefinitionPart
     details: tuple[str, ...]
@@ -64,7 +59,6 @@ class PartChange:
 _PROSE = frozenset(("title", "description", "$comment"))
 _SETS = frozenset(("required", "enum", "type"))
 _FLAT = (DefinitionPart.ANNOTATIONS, DefinitionPart.HINTS)
-_NO_HINTS = Hints()
 _DETAILS = 4
 _BEFORE, _SHOWN, _NAME = 20, 80, 60
 
@@ -74,10 +68,7 @@ def definition_changes(before: Tool, after: Tool, *, hints: bool = False) -> tup
 
     A definition that nests too deeply to be read back differs from any other.
 
-    Args:
-        before: A tool.
-        after: The same tool, as another source or a later release defines it.
-        hints: Whether hints count; both tools then have those that their source states.
+    Hints count only if *hints* is true; both tools then have those that their source states.
     """
     if any(is_deeper(_parts(tool), MAX_DEPTH) for tool in (before, after)):
         return (PartChange(DefinitionPart.INPUT_SCHEMA, ("nests too deeply",)),)
@@ -99,10 +90,7 @@ def is_same_definition(before: Tool, after: Tool) -> bool:
 
 
 def definition_text(tool: Tool) -> str | None:
-    """Return a text that tools share if they are defined in the same way.
-
-    It is `None` for a definition that differs from any other.
-    """
+    """Return what tools share that are defined alike, `None` for what differs from any other."""
     if is_deeper(_parts(tool), MAX_DEPTH):
         return None
     return canonical_text(
@@ -123,7 +111,6 @@ def part_digests(tool: Tool) -> dict[DefinitionPart, str]:
 
 
 def _parts(tool: Tool) -> list[JsonValue]:
-    """Return the parts of a definition as they are, in the order of `Part`."""
     texts: list[JsonValue] = [tool.title, tool.description]
     return [*texts, tool.input_schema, tool.output_schema, tool.annotations]
 
@@ -150,7 +137,7 @@ def normal_parts(tool: Tool) -> dict[DefinitionPart, JsonValue]:
 
 def stated_hints(hints: Hints) -> JsonObject:
     """Return those of *hints* that say something, as a JSON object."""
-    if hints == _NO_HINTS:
+    if hints == NO_HINTS:
         return {}
     return {name: one for name, one in to_json(hints).items() if one not in (None, [])}
 
@@ -175,7 +162,6 @@ def one_line(text: str) -> str:
 def _describe_difference(
     part: DefinitionPart, before: JsonValue, after: JsonValue
 ) -> tuple[str, ...]:
-    """Describe how a part differs, in a few details."""
     details: Iterable[str]
     if isinstance(before, str) and isinstance(after, str):
         details = [text_change(before, after)]
@@ -208,7 +194,6 @@ def _schema_differences(
 def _member_differences(
     before: Mapping[str, JsonValue], after: Mapping[str, JsonValue]
 ) -> Iterator[str]:
-    """Describe how the members of two objects differ."""
     for name in sorted({*before, *after}):
         shown = f"{name[:_NAME]!r}"
         if name not in before:

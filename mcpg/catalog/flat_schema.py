@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from mcpg.catalog.model import resolve
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -24,7 +25,6 @@ NOTHING: JsonObject = {"not": {}}
 _ANYTHING: JsonObject = {}
 _MOST_HOPS, _MOST_UNIONS = 16, 3
 _MOST_JOINED = 300_000
-_FINITE = frozenset(("boolean", "null"))
 _JOINED = ("properties", "required")
 _REFERENCES = ("$ref", "$dynamicRef")
 _ANCHORS = {"$anchor": "#", "$dynamicAnchor": "#", "$id": ""}
@@ -33,16 +33,16 @@ canonical_text = json.JSONEncoder(sort_keys=True).encode
 """Returns a text that values share if they are equal; Python takes 1 and true for equal."""
 
 
+@dataclass(slots=True)
 class SchemaReader:
     """Reads the schemas below one root."""
 
-    def __init__(self, root: JsonObject) -> None:
-        self._root = root
-        # By identity, which is theirs for as long as the schema itself is kept.
-        self._read: dict[int, tuple[JsonValue, JsonObject]] = {}
-        self._branches: dict[int, tuple[JsonObject, list[JsonObject]]] = {}
-        self._anchors: dict[str, JsonObject] | None = None
-        self._joins_left = _MOST_JOINED
+    root: JsonObject
+    # By identity, which is theirs for as long as the schema itself is kept.
+    _read: dict[int, tuple[JsonValue, JsonObject]] = field(default_factory=dict)
+    _branches: dict[int, tuple[JsonObject, list[JsonObject]]] = field(default_factory=dict)
+    _anchors: dict[str, JsonObject] | None = None
+    _joins_left: int = _MOST_JOINED
 
     def plain(self, schema: JsonValue) -> JsonObject:
         """Return *schema* with what it refers to and the parts of `allOf` joined into one object.
@@ -99,13 +99,13 @@ class SchemaReader:
         return found
 
     def _follow(self, reference: JsonValue) -> JsonObject | None:
-        found = resolve(reference, self._root)
+        found = resolve(reference, self.root)
         if found is not None or not isinstance(reference, str):
             return found
         if self._anchors is None:  # the schemas with an anchor or an id, by what refers to them
             self._anchors = {
                 f"{sign}{one[key]}": one
-                for one in _objects_in([self._root])
+                for one in _objects_in([self.root])
                 for key, sign in _ANCHORS.items()
                 if isinstance(one.get(key), str)
             }
@@ -266,7 +266,7 @@ def _with_whole_types(schema: JsonObject) -> JsonObject:
         return schema
     types = allowed_types({"enum": values})
     has_all_flags = "boolean" not in types or _has_both_flags(values)
-    if not types or not types <= _FINITE or not has_all_flags:
+    if not types or not types <= {"boolean", "null"} or not has_all_flags:
         return schema
     bare = {key: one for key, one in schema.items() if key not in ("enum", "const")}
     return bare | {"type": [*sorted(types)] if len(types) > 1 else next(iter(types))}
@@ -277,7 +277,6 @@ def _has_both_flags(values: Iterable[JsonValue]) -> bool:
 
 
 def _alternatives(schema: JsonObject) -> Iterator[JsonObject]:
-    """Yield *schema* once for each of its values, or else for each of its types."""
     values = allowed_values(schema)
     types = schema.get("type")
     if values is not None and len(values) <= MOST_BRANCHES:

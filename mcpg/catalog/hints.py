@@ -6,7 +6,7 @@ A hints file adds to tools whose manifests its author does not own.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,30 +49,20 @@ def _read_tier(value: JsonValue) -> Tier | None:
 
 def _read_examples(value: JsonValue) -> tuple[ToolExample, ...] | None:
     items = value if isinstance(value, list) else [value]
-    examples = [found for found in map(_read_example, items) if found is not None]
-    return tuple(dict.fromkeys(examples)) if examples or not items else None
-
-
-def _read_example(value: JsonValue) -> ToolExample | None:
-    if isinstance(value, str):
-        return ToolExample(value.strip()) if value.strip() else None
-    if not isinstance(value, dict):
-        return None
-    asked = _first_text(value, "Input", "input", "request", "Request")
-    if asked is None:
-        return None
-    answer = _first_text(value, "output", "Output", "response", "Response")
-    return ToolExample(
-        asked, answer, _first_text(value, "description", "Description", "label", "Label")
-    )
+    examples: dict[ToolExample, None] = {}
+    for item in items:
+        members: JsonObject = item if isinstance(item, dict) else {"input": item}
+        asked = _first_text(members, "Input", "input", "request", "Request")
+        answer = _first_text(members, "output", "Output", "response", "Response")
+        label = _first_text(members, "description", "Description", "label", "Label")
+        if asked is not None:
+            examples.setdefault(ToolExample(asked, answer, label))
+    return tuple(examples) if examples or not items else None
 
 
 def _first_text(mapping: JsonObject, *keys: str) -> str | None:
-    for key in keys:
-        value = mapping.get(key)
-        if isinstance(value, str) and value.strip():
-            return value.strip()
-    return None
+    texts = (text.strip() for text in map(mapping.get, keys) if isinstance(text, str))
+    return next(filter(None, texts), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +74,8 @@ class HintField:
 
     def find(self, mapping: JsonObject) -> object | None:
         """Return the value of the first key that holds a usable one, or `None`."""
-        for key in self.keys:
-            value = mapping.get(key)
-            found = None if value is None else self.read(value)
-            if found is not None:
-                return found
-        return None
+        stated = (value for value in map(mapping.get, self.keys) if value is not None)
+        return next((one for one in map(self.read, stated) if one is not None), None)
 
 
 def _spellings(*words: str) -> tuple[str, ...]:
@@ -173,7 +159,7 @@ def hints_of_tool(
         annotations: Its MCP annotations: first the specified booleans, then custom keys.
         meta: Its `_meta`: the object itself, then its namespaced objects.
         trusts_entry: Whether the lists in *entry* are hints.
-        trusts_server: Whether those in *annotations* and *meta* are; see `mcpg.catalog.hints`.
+        trusts_server: Whether those in *annotations* and *meta* are.
     """
     own, claimed = _entry_hints(entry), claimed_hints(annotations, meta)
     if own is NO_HINTS and claimed is NO_HINTS:
@@ -236,14 +222,7 @@ _LAYOUT = "write `tools:`, then tool ids below it, then hints below each"
 
 
 def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[Diagnostic, ...]]:
-    """Read the rules of a hints file, YAML or JSON.
-
-    Args:
-        text: The whole file.
-        place: Its path, for messages.
-
-    Returns:
-        The rules in the file's order, and a diagnostic for every member that says nothing.
+    """Read the rules of a hints file, YAML or JSON, and report each member that says nothing.
 
     Raises:
         SourceError: The file is broken, uses YAML that is refused, or has no mapping `tools`.
@@ -254,8 +233,8 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
     tools = value.get("tools") if isinstance(value, dict) else None
     if not isinstance(value, dict) or "tools" not in value or not isinstance(tools, dict | None):
         keys = list(value) if isinstance(value, dict) else []
-        near = "" if "tools" in keys else _closest("tools", keys)
-        remedy = f"rename {near[:80]!r} to 'tools'" if near else _LAYOUT
+        near = () if "tools" in keys else suggest("tools", keys)
+        remedy = f"rename {near[0][:80]!r} to 'tools'" if near else _LAYOUT
         raise SourceError("this hints file has no mapping `tools`", place=place, remedy=remedy)
     diagnostics = list(_unknown(value, ("tools", "$schema"), place))
     rules: list[HintRule] = []
@@ -274,7 +253,6 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
 
 
 def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
-    """Parse the file; give the value and a way to find the place of a tool's entry."""
     if text.lstrip().startswith("{") and place.casefold().endswith(".json"):
         repeated: set[str] = set()
         values = parse_json_documents(text, place, repeated)
@@ -283,15 +261,15 @@ def _parse(text: str, place: str) -> tuple[JsonValue, Callable[[str], str]]:
             raise SourceError(message, place=place, remedy="keep one of them")
         if len(values) > 1:
             raise SourceError("holds several JSON documents", place=place, remedy="keep one")
-        return values[0], lambda pattern: f"{place}:{_line_of_key(text, pattern)}"
+
+        def find_place(key: str) -> str:
+            found = map(text.find, (json.dumps(key, ensure_ascii=False), json.dumps(key)))
+            at = next((at for at in found if at >= 0), 0)
+            return f"{place}:{text.count(chr(10), 0, at) + 1}"
+
+        return values[0], find_place
     value, lines = load_yaml_with_lines(text, place, error=SourceError)
     return value, lambda pattern: f"{place}:{lines[('tools', pattern)]}"
-
-
-def _line_of_key(text: str, key: str) -> int:
-    spellings = (json.dumps(key, ensure_ascii=False), json.dumps(key))
-    found = next((at for spelling in spellings if (at := text.find(spelling)) >= 0), 0)
-    return text.count("\n", 0, found) + 1
 
 
 def _texts(entry: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -315,14 +293,9 @@ def _unknown(mapping: JsonObject, known: Iterable[str], place: str) -> Iterator[
     names = tuple(known)
     for key in mapping:
         if key not in names:
-            close = _closest(key, names)
-            advice = f"; did you mean {close!r}?" if close else ""
+            close = suggest(key, names)
+            advice = f"; did you mean {close[0]!r}?" if close else ""
             yield warning(Code.HINT_INVALID, f"{key[:80]!r} is not a known hint{advice}", place)
-
-
-def _closest(key: str, names: Sequence[str]) -> str:
-    """Return the one of *names* that *key* may mean, or ""."""
-    return next(iter(suggest(key, names)), "")
 
 
 MOST_WORDS = 64
@@ -352,16 +325,16 @@ def read_claims(tool: Tool) -> Hints:
     # Most tools have annotations, and hardly one has such keys among them.
     if all(_KEYS.isdisjoint(part) for part in (tool.annotations, *meta_parts(tool.meta))):
         return NO_HINTS
+
+    def fold(entry: object) -> object:
+        return entry.casefold() if isinstance(entry, str) else entry
+
     claimed = claimed_hints(tool.annotations, tool.meta)
     kept: dict[str, tuple[object, ...]] = {}
     for name in HINT_LISTS:
-        own = set(map(_key, getattr(tool.hints, name)))
-        kept[name] = tuple(one for one in getattr(claimed, name) if _key(one) not in own)
+        own = set(map(fold, getattr(tool.hints, name)))
+        kept[name] = tuple(one for one in getattr(claimed, name) if fold(one) not in own)
     return Hints(**kept)  # type: ignore[arg-type]
-
-
-def _key(entry: object) -> object:
-    return entry.casefold() if isinstance(entry, str) else entry
 
 
 def claimed_texts(claims: Hints) -> tuple[str, ...]:

@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import NoReturn
 
 from mcpg.errors import SourceError
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -65,7 +64,9 @@ def parse_json_documents(
         at = f"{place}:{fault.lineno}:{fault.colno}"
         raise SourceError(f"invalid JSON: {problem}", place=at, remedy=remedy) from None
     except _NotANumberError:
-        at = f"{place}:{_place_of_bad_number(content)}"
+        numbers = (one for one in _TOKEN.finditer(content) if one.group()[0] not in '"[{]}')
+        bad = (one.start() for one in numbers if not math.isfinite(float(one.group())))
+        at = f"{place}:{_position(content, next(bad))}"
         message = "numbers in JSON must be finite (no NaN, Infinity or overflow)"
         raise SourceError(message, place=at, remedy="write a finite number or null") from None
     except RecursionError:
@@ -81,33 +82,30 @@ def has_surrogate_escapes(text: str) -> bool:
 
 
 def repair_surrogates(value: JsonValue, path: str, repaired: list[str]) -> JsonValue:
-    """Replace every lone surrogate in *value*, keys included, by U+FFFD.
+    """Replace every lone surrogate in *value*, JSON of bounded depth at *path*, by U+FFFD.
 
-    Args:
-        value: JSON of bounded depth.
-        path: Where *value* stands.
-        repaired: Gets an item for every text that was changed, the first of them its path: so
-            many of them could be many times the size of the file.
+    *repaired* takes an item for every text or key that was changed, the first of them its path: so
+    many of them could be many times the size of the file.
     """
+
+    def repair(text: str) -> str:
+        clean, count = _SURROGATE.subn("\ufffd", text)
+        if count:
+            repaired.append("" if repaired else path)
+        return clean
+
     if isinstance(value, str):
-        return _repair(value, path, repaired)
+        return repair(value)
     if isinstance(value, list):
         return [repair_surrogates(v, f"{path}[{i}]", repaired) for i, v in enumerate(value)]
     if isinstance(value, dict):
         return {
-            (name := _repair(key, path, repaired)): repair_surrogates(
+            (name := repair(key)): repair_surrogates(
                 member, f"{path}.{name[:_KEY_SHOWN]}".removeprefix("."), repaired
             )
             for key, member in value.items()
         }
     return value
-
-
-def _repair(text: str, path: str, repaired: list[str]) -> str:
-    clean, count = _SURROGATE.subn("\ufffd", text)
-    if count:
-        repaired.append("" if repaired else path)
-    return clean
 
 
 class _NotANumberError(Exception):
@@ -119,7 +117,7 @@ def _decode_all(
 ) -> list[JsonValue]:
     decoder = json.JSONDecoder(
         object_pairs_hook=None if repeated is None else partial(_object, repeated, {}),
-        parse_constant=_refuse_constant,
+        parse_constant=partial(_finite, float),
         parse_float=partial(_finite, parse_float),
         parse_int=_int,
     )
@@ -149,13 +147,9 @@ def _after_space(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _refuse_constant(_: str) -> NoReturn:
-    raise _NotANumberError
-
-
 def _finite(parse_float: Callable[[str], float], text: str) -> float:
     value = parse_float(text)
-    if math.isinf(value):
+    if not math.isfinite(value):
         raise _NotANumberError
     return value
 
@@ -194,13 +188,6 @@ def _too_deep(text: str, place: str) -> SourceError:
     return SourceError(message, place=f"{place}:{_position(text, start)}", remedy="flatten it")
 
 
-def _place_of_bad_number(text: str) -> str:
-    numbers = (token for token in _TOKEN.finditer(text) if token.group()[0] not in '"[{]}')
-    bad = (token.start() for token in numbers if not math.isfinite(float(token.group())))
-    return _position(text, next(bad))
-
-
 def _position(text: str, at: int) -> str:
-    """Return line and column, both counted from 1."""
     line = text.count("\n", 0, at) + 1
     return f"{line}:{at - (text.rfind(chr(10), 0, at) + 1) + 1}"

@@ -33,76 +33,37 @@ _FOREIGN = {
 
 
 @dataclass(frozen=True, slots=True)
-class FoundEntry:
-    """One thing that stands where a tool should.
-
-    Attributes:
-        value: What stands there.
-        path: Where, as in `result.tools[3]`.
-        source: Source id that a manifest around it states, or `None`.
-        kind: Source kind that a manifest around it states, or `None`.
-        is_response: Whether it stands in the response of a server.
-    """
+class _Entry:
+    """What stands in a manifest at *path*, as in `result.tools[3]`, and what is stated there."""
 
     value: JsonValue
-    path: str
-    source: str | None = None
-    kind: str | None = None
-    is_response: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Context:
-    """What the manifests around a value state."""
-
     place: str
-    path: str
+    path: str = ""
     source: str | None = None
     kind: str | None = None
     is_response: bool = False
 
-    def inside(self, manifest: JsonObject) -> _Context:
-        """Add what *manifest* itself states."""
-        return replace(
-            self,
-            source=stated_source(manifest) or self.source,
-            kind=stated_kind(manifest) or self.kind,
-            is_response=self.is_response or "result" in manifest,
+    def enter(self, page: JsonObject, key: str) -> _Entry:
+        """Go down to the member *key* of the value, which is *page*."""
+        return _Entry(
+            page[key],
+            self.place,
+            f"{self.path}.{key}".lstrip("."),
+            stated_source(page) or self.source,
+            stated_kind(page) or self.kind,
+            self.is_response or "result" in page,
         )
 
-    def at(self, step: str) -> _Context:
-        """Go down one *step*: `tools` or `[3]`."""
-        return replace(self, path=f"{self.path}{'' if step[0] == '[' else '.'}{step}".lstrip("."))
+    def item(self, index: int, value: JsonValue) -> _Entry:
+        """Go down to the item at *index* of the value, a list."""
+        return replace(self, value=value, path=f"{self.path}[{index}]")
 
-    def entry(self, value: JsonValue) -> FoundEntry:
-        """Take *value* for a tool."""
-        return FoundEntry(value, self.path, self.source, self.kind, self.is_response)
+    @property
+    def where(self) -> str:
+        return f"{self.place}: {self.path}" if self.path else self.place
 
     def fail(self, message: str, remedy: str = _SHAPES) -> SourceError:
-        """Make the error for this value."""
-        place = f"{self.place}: {self.path}" if self.path else self.place
-        return SourceError(message, place=place, remedy=remedy)
-
-
-def find_entries(values: list[JsonValue], place: str) -> tuple[list[FoundEntry], bool]:
-    """Find the tools in the documents of one manifest.
-
-    Known are: the result of MCP `tools/list`, bare or in its JSON-RPC envelope; several such pages
-    as an array, as documents that follow each other, or under `pages`; arrays of tools;
-    `{"functions": [...]}`; Gemini's `functionDeclarations`; a tool on its own. Messages of another
-    kind in a recorded session are passed over.
-
-    Returns:
-        The tools, in the manifest's order, and whether the last page says that another one follows.
-
-    Raises:
-        SourceError: There is no list of tools, or the server answered with an error.
-    """
-    many = len(values) > 1
-    pages = _pages_among(values)
-    contexts = [(_Context(place, f"[{i}]" if many else ""), value) for i, value in pages]
-    entries = [entry for context, value in contexts for entry in _entries(value, context)]
-    return entries, bool(pages) and _has_cursor(pages[-1][1])
+        return SourceError(message, place=self.where, remedy=remedy)
 
 
 def stated_source(mapping: JsonObject) -> str | None:
@@ -134,58 +95,56 @@ def stated_kind(mapping: JsonObject) -> str | None:
     return next((value for value in values if isinstance(value, str)), None)
 
 
-def _entries(value: JsonValue, context: _Context) -> Iterator[FoundEntry]:
+def _find_tools(entry: _Entry) -> Iterator[_Entry]:
+    value = entry.value
     if isinstance(value, dict):
-        yield from _page(value, context)
+        yield from _find_in_page(value, entry)
     elif isinstance(value, list) and (not value or any(isinstance(item, dict) for item in value)):
         members = _pages_among(value)
         for index, item in members:
-            yield from _item(item, context.at(f"[{index}]"), is_only=len(members) == 1)
+            yield from _read_item(entry.item(index, item), is_only=len(members) == 1)
     else:
-        raise context.fail("this JSON is neither a list of tools nor an object that holds one")
+        raise entry.fail("this JSON is neither a list of tools nor an object that holds one")
 
 
-def _item(value: JsonValue, context: _Context, *, is_only: bool = False) -> Iterator[FoundEntry]:
+def _read_item(entry: _Entry, *, is_only: bool = False) -> Iterator[_Entry]:
     """Read a member of an array: a tool, or a page of tools.
 
     Beside others, a message that holds no tools costs nobody else a tool; alone, it is the answer.
     """
-    is_page = False
+    value = entry.value
     if isinstance(value, dict) and not _is_tool(value):
         is_message = "name" not in value and ("result" in value or "error" in value)
-        is_page = _holds_list(value) or _holds_list(value.get("result")) or (is_only and is_message)
-    if isinstance(value, dict) and is_page:
-        yield from _page(value, context)
-    else:
-        yield context.entry(value)
+        if _holds_list(value) or _holds_list(value.get("result")) or (is_only and is_message):
+            yield from _find_in_page(value, entry)
+            return
+    yield entry
 
 
-def _page(page: JsonObject, context: _Context) -> Iterator[FoundEntry]:
-    inner = context.inside(page)
+def _find_in_page(page: JsonObject, entry: _Entry) -> Iterator[_Entry]:
     key = next((key for key in ("result", "pages", *_LISTS) if page.get(key) is not None), None)
     if key is None:
         fault = page.get("error")
-        foreign = next((text for key, text in _FOREIGN.items() if key in page), None)
         if _is_tool(page):
-            yield context.entry(page)
+            yield entry
         elif fault is not None:
             said = fault.get("message") if isinstance(fault, dict) else fault
-            raise context.fail(f"the server answered with an error: {said}", "ask it again")
+            raise entry.fail(f"the server answered with an error: {said}", "ask it again")
         else:
-            raise context.fail(foreign or "this JSON object holds no `tools`")
-    elif key in ("result", "pages"):
-        yield from _entries(page[key], inner.at(key))
-    else:
-        value = page[key]
-        context = inner.at(key)
-        if not isinstance(value, list):
-            raise context.fail(f"`{key}` is not an array of tools")
-        for index, item in enumerate(value):
-            at = context.at(f"[{index}]")
-            if key in _DECLARATIONS and isinstance(item, dict):
-                yield at.entry(_lower_types(item))
-            else:
-                yield from _item(item, at)
+            foreign = next((text for key, text in _FOREIGN.items() if key in page), None)
+            raise entry.fail(foreign or "this JSON object holds no `tools`")
+        return
+    held = entry.enter(page, key)
+    if key in ("result", "pages"):
+        yield from _find_tools(held)
+        return
+    if not isinstance(held.value, list):
+        raise held.fail(f"`{key}` is not an array of tools")
+    for index, item in enumerate(held.value):
+        if key in _DECLARATIONS and isinstance(item, dict):
+            yield held.item(index, _lower_types(item))
+        else:
+            yield from _read_item(held.item(index, item))
 
 
 def _is_tool(value: JsonObject) -> bool:
@@ -203,16 +162,15 @@ def _holds_list(value: JsonValue) -> bool:
 def _pages_among(values: list[JsonValue]) -> list[tuple[int, JsonValue]]:
     """Leave out messages of a recorded session that have nothing to do with lists of tools."""
     pages = list(enumerate(values))
-    kept = [page for page in pages if not _is_other_message(page[1])]
+    kept = [
+        (index, value)
+        for index, value in pages
+        if not isinstance(value, dict)
+        or "jsonrpc" not in value
+        or (isinstance(result := value.get("result"), dict) and "tools" in result)
+    ]
     errors = [page for page in pages if isinstance(page[1], dict) and "error" in page[1]]
     return kept or errors[:1] or pages[:1]
-
-
-def _is_other_message(value: JsonValue) -> bool:
-    if not isinstance(value, dict) or "jsonrpc" not in value:
-        return False
-    result = value.get("result")
-    return not (isinstance(result, dict) and "tools" in result)
 
 
 def _has_cursor(value: JsonValue) -> bool:
@@ -276,7 +234,12 @@ def read_manifest(
     trust_hints: bool = False,
     is_response: bool = False,
 ) -> ManifestTools:
-    """Read the tools of a manifest in any of the known shapes.
+    """Read the tools of a manifest.
+
+    Known shapes are: the result of MCP `tools/list`, bare or in its JSON-RPC envelope; several such
+    pages as an array, as documents that follow each other, or under `pages`; arrays of tools;
+    `{"functions": [...]}`; Gemini's `functionDeclarations`; a tool on its own. Messages of another
+    kind in a recorded session are passed over.
 
     Args:
         text: The whole manifest.
@@ -287,30 +250,28 @@ def read_manifest(
         is_response: Whether the manifest is the response of a server, not the operator's.
 
     Raises:
-        SourceError: The text is no JSON or holds no list of tools.
+        SourceError: It is no JSON, holds no list of tools, or the server answered with an error.
     """
-    diagnostics: list[Diagnostic] = []
-    reading = _ManifestReader(place, default_source, source_id, trust_hints, is_response)
-    values = parse_repaired(text, place, diagnostics)
-    entries, is_unfinished = find_entries(values, place)
-    tools: list[Tool] = []
-    for entry in entries:
-        tool = _tool(entry, reading, diagnostics)
-        if tool is not None:
-            tools.append(tool)
-    if is_unfinished:
+    noticed: list[Diagnostic] = []
+    options = _ReadingOptions(default_source, source_id, trust_hints, is_response)
+    values = parse_repaired(text, place, noticed)
+    pages = _pages_among(values)
+    entries = [
+        entry
+        for index, value in pages
+        for entry in _find_tools(_Entry(value, place, f"[{index}]" if len(values) > 1 else ""))
+    ]
+    found = [_read_tool(entry, options, noticed) for entry in entries]
+    if pages and _has_cursor(pages[-1][1]):
         message = "the last page names a `nextCursor`: more tools follow that are not in this file"
-        diagnostics.append(warning(Code.SOURCE_INCOMPLETE, message, place))
-    return ManifestTools(tuple(tools), tuple(diagnostics))
+        noticed.append(warning(Code.SOURCE_INCOMPLETE, message, place))
+    return ManifestTools(tuple(filter(None, found)), tuple(noticed))
 
 
 def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[JsonValue]:
     """Parse JSON documents and make all text in them whole.
 
-    Args:
-        text: The documents.
-        place: Their file, for messages.
-        noticed: Gets a diagnostic for keys that are repeated, and one for text that was not whole.
+    *noticed* gets a diagnostic for keys that are repeated, and one for text that was not whole.
 
     Raises:
         SourceError: The text is no JSON.
@@ -338,26 +299,25 @@ def parse_repaired(text: str, place: str, noticed: list[Diagnostic]) -> list[Jso
 
 
 @dataclass(frozen=True, slots=True)
-class _ManifestReader:
-    """How a manifest is read; see `read_manifest`."""
-
-    place: str
+class _ReadingOptions:
     default_source: str
     source_id: str | None
     trust_hints: bool
     is_response: bool
 
 
-def _tool(found: FoundEntry, reading: _ManifestReader, noticed: list[Diagnostic]) -> Tool | None:
-    where = f"{reading.place}: {found.path}" if found.path else reading.place
-    if not isinstance(found.value, dict):
+# Shared by most tools, of which nothing changes any member.
+_NOTHING: JsonObject = {}
+
+
+def _read_tool(found: _Entry, options: _ReadingOptions, noticed: list[Diagnostic]) -> Tool | None:
+    where, entry = found.where, found.value
+    if not isinstance(entry, dict):
         message = "this entry is not a tool and is ignored"
         noticed.append(warning(Code.TOOL_INVALID, message, where))
         return None
     # OpenAI nests a tool under `function`.
-    function = _object(found.value.get("function"))
-    entry = found.value
-    if function is not None:
+    if (function := _object(entry.get("function"))) is not None:
         entry = {key: value for key, value in entry.items() if key != "function"} | function
     name = _text(entry.get("name"))
     if not name:
@@ -366,11 +326,11 @@ def _tool(found: FoundEntry, reading: _ManifestReader, noticed: list[Diagnostic]
     description = entry.get("description")
     schema = _first_object(entry, INPUT_KEYS)
     kind = (stated_kind(entry) or found.kind or "").strip().casefold()
-    stated = (reading.source_id or "").strip() or stated_source(entry) or found.source
-    listed = _READ_KEYS if reading.is_response else entry.keys() - {"icons"}
+    stated = (options.source_id or "").strip() or stated_source(entry) or found.source
+    listed = _READ_KEYS if options.is_response else entry.keys() - {"icons"}
     return Tool(
         id="",
-        source_id=stated or reading.default_source,
+        source_id=stated or options.default_source,
         name=name,
         title=next((title for key in _TITLE_KEYS if (title := _text(entry.get(key)))), None),
         description=description if isinstance(description, str) else "",
@@ -378,35 +338,27 @@ def _tool(found: FoundEntry, reading: _ManifestReader, noticed: list[Diagnostic]
         output_schema=_first_object(entry, _OUTPUT_KEYS),
         annotations=_object(entry.get("annotations")) or _NOTHING,
         meta=_object(entry.get("_meta")) or _NOTHING,
-        hints=_hints(entry, found, reading, where, noticed),
+        hints=_read_hints(entry, found, options, noticed),
         source_kind=_KINDS.get(kind, SourceKind.LOCAL),
         place=where,
         listed={key: value for key, value in entry.items() if key not in listed} or _NOTHING,
     )
 
 
-# Shared by most tools, of which nothing changes any member.
-_NOTHING: JsonObject = {}
-
-
-def _hints(
-    entry: JsonObject,
-    found: FoundEntry,
-    reading: _ManifestReader,
-    where: str,
-    noticed: list[Diagnostic],
+def _read_hints(
+    entry: JsonObject, found: _Entry, options: _ReadingOptions, noticed: list[Diagnostic]
 ) -> Hints:
     """Return the hints of the operator: beside the name only where no server wrote them."""
-    trusts_entry = reading.trust_hints or not (reading.is_response or found.is_response)
+    trusts_entry = options.trust_hints or not (options.is_response or found.is_response)
     if not trusts_entry and states_lists(entry):
         message = "the server states hints beside the name, where MCP has none; they are ignored"
-        noticed.append(info(Code.HINT_UNTRUSTED, message, where))
+        noticed.append(info(Code.HINT_UNTRUSTED, message, found.where))
     return hints_of_tool(
         entry,
         _object(entry.get("annotations")) or {},
         _object(entry.get("_meta")) or {},
         trusts_entry=trusts_entry,
-        trusts_server=reading.trust_hints,
+        trusts_server=options.trust_hints,
     )
 
 

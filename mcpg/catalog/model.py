@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from mcpg.catalog.view import ToolView, display_name, hints_json, required_arguments, unique
@@ -35,13 +35,7 @@ class Tier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolExample:
-    """One request that a tool serves.
-
-    Attributes:
-        input: What a person would ask, never blank.
-        output: What the tool would answer, or `None`.
-        description: When one would ask it, or `None`.
-    """
+    """One request that a tool serves: what is asked, never blank, the answer, and when to ask."""
 
     input: str
     output: str | None = None
@@ -106,14 +100,6 @@ class Tool:
         id: Unique in its catalogue, stable, safe as a file name; "" until a catalogue assigns it.
         source_id: The server it comes from, as given.
         name: The name that its server knows it by, as given.
-        title: A name for people, or `None`.
-        description: What it does; "" when the server does not say.
-        input_schema: JSON Schema of the arguments, always an object.
-        output_schema: JSON Schema of the structured result, or `None`.
-        annotations: MCP annotations as given, custom keys included.
-        meta: MCP `_meta` as given.
-        hints: What an author adds.
-        source_kind: How the server is reached.
         place: The file (and member) it was read from, for messages; not part of its identity.
         listed: Other members of its entry in the list of a running server, such as `icons`, as
             given, and the `icons` of a manifest; neither kept in documents nor part of its
@@ -182,13 +168,9 @@ class Tool:
 class HintRule:
     """One entry of a hints file: hints for every tool that its pattern names.
 
-    Attributes:
-        pattern: A tool id, `source::name`, a raw name, or a glob over any of these.
-        hints: What to add.
-        related: Patterns of tools that the author calls related.
-        next_steps: Patterns of tools that the author calls a next step.
-        place: `file:line` of the entry.
-        lint_ignore: Codes that `mcpg lint` does not report for these tools.
+    The pattern is a tool id, `source::name`, a raw name, or a glob over any of these; so are those
+    of related tools and next steps. The place is `file:line`; `mcpg lint` does not report the codes
+    that it is to ignore.
     """
 
     pattern: str
@@ -239,7 +221,6 @@ class Parameter:
         description: What it means; "" when the schema does not say.
         type: JSON types joined by `|`, `null` left out, or `None` when the schema does not say.
         values: The texts that it may or typically does take.
-        required: Whether its object must have it.
         format: The `format` of its values, or of those of its list; "" when there is none.
     """
 
@@ -251,21 +232,9 @@ class Parameter:
     format: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _SchemaNode:
-    """A schema to look into.
-
-    Attributes:
-        schema: The schema.
-        path: What goes before the names of its properties.
-        depth: How many objects and lists it lies in.
-        trail: Identities of the schemas it lies in, to notice a circle.
-    """
-
-    schema: JsonObject
-    path: str
-    depth: int
-    trail: frozenset[int]
+# A schema to look into: itself, what goes before the names of its properties, how many objects and
+# lists it lies in, and the identities of these, to notice a circle.
+_SchemaNode: TypeAlias = tuple[JsonObject, str, int, frozenset[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,12 +242,6 @@ class _SchemaPart:
     """One schema without those that it refers to, read once however often it is met.
 
     Attributes:
-        schema: The schema.
-        properties: Its properties by name.
-        required: Names of properties that an object must have.
-        description: What it means, `None` when it does not say.
-        types: Names of JSON types, the first few.
-        format: The `format` that it states, or "".
         values: The texts that it may or typically does take.
         branches: Schemas that it refers to or combines, the first few, each with whether it
             always holds: a branch of `anyOf` or `oneOf` need not.
@@ -300,21 +263,17 @@ class _SchemaPart:
 def walk_parameters(
     schema: JsonObject, *, max_depth: int = 6, max_parameters: int = 400
 ) -> tuple[Parameter, ...]:
-    """List the parameters of a schema, outer ones first, each level in the schema's order.
+    """List up to *max_parameters* of a schema, outer ones first, each level in the schema's order.
 
     Properties are found through local `$ref`, `allOf`, `anyOf`, `oneOf`, array items and
-    `additionalProperties`. Whatever is not a schema is passed over. When `MAX_TEXT` is reached,
-    descriptions and values are cut, and parameters whose paths do not fit are left out.
-
-    Args:
-        schema: JSON Schema of an object.
-        max_depth: How many levels of properties are listed, at least 1.
-        max_parameters: How many parameters are listed at most.
+    `additionalProperties`, on *max_depth* levels. Whatever is not a schema is passed over. When
+    `MAX_TEXT` is reached, descriptions and values are cut, and parameters whose paths do not fit
+    are left out.
     """
     simple = _simple_parameters(schema, max_parameters)
-    if simple is not None:
-        return simple
-    return tuple(_SchemaWalk(schema, max_depth, max_parameters).run().values())
+    if simple is None:
+        return tuple(_SchemaWalk(schema, max_depth, max_parameters).run().values())
+    return simple
 
 
 _BRANCHES = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
@@ -350,38 +309,36 @@ def _simple_parameters(schema: JsonObject, most: int) -> tuple[Parameter, ...] |
         for name, one, texts in zip(properties, members, values, strict=True)
     )
     length = sum(len(one.path) + len(one.description) for one in found)
-    return (
-        found if length + sum(len(text) + 1 for row in values for text in row) < MAX_TEXT else None
-    )
+    length += sum(len(text) + 1 for row in values for text in row)
+    return found if length < MAX_TEXT else None
 
 
+@dataclass(slots=True)
 class _SchemaWalk:
     """One walk through a schema; each schema in it is read and unfolded once."""
 
-    def __init__(self, root: JsonObject, max_depth: int, max_parameters: int) -> None:
-        self._root = root
-        self._max_depth = max_depth
-        self._max_parameters = max_parameters
-        self._path_room = MAX_TEXT
-        self._room = MAX_TEXT
-        self._read: dict[int, _SchemaPart] = {}
-        self._unfolded: dict[int, list[tuple[_SchemaPart, bool]]] = {}
+    root: JsonObject
+    max_depth: int
+    max_parameters: int
+    path_room: int = MAX_TEXT
+    room: int = MAX_TEXT
+    read: dict[int, _SchemaPart] = field(default_factory=dict)
+    unfolded: dict[int, list[tuple[_SchemaPart, bool]]] = field(default_factory=dict)
 
     def run(self) -> dict[str, Parameter]:
-        """List the parameters by path, outer ones first."""
         found: dict[str, Parameter] = {}
-        queue = deque([_SchemaNode(self._root, "", 1, frozenset())])
+        queue: deque[_SchemaNode] = deque([(self.root, "", 1, frozenset())])
         # Schemas that lead to the same paths over and over must come to an end as well.
-        for _ in range(_NODES_PER_PARAMETER * self._max_parameters):
+        for _ in range(_NODES_PER_PARAMETER * self.max_parameters):
             if not queue:
                 break
             node = queue.popleft()
-            for name, schema, required in self._properties(node.schema):
-                if len(found) == self._max_parameters:
+            for name, schema, required in self._properties(node[0]):
+                if len(found) == self.max_parameters:
                     return found
-                path = f"{node.path}{name}"
-                if path not in found and len(path) <= self._path_room:
-                    self._path_room -= len(path)
+                path = f"{node[1]}{name}"
+                if path not in found and len(path) <= self.path_room:
+                    self.path_room -= len(path)
                     found[path] = self._parameter(path, schema, required)
                     queue.extend(self._inner(node, schema, path))
         return found
@@ -405,18 +362,19 @@ class _SchemaWalk:
 
     def _inner(self, node: _SchemaNode, member: JsonObject, path: str) -> Iterator[_SchemaNode]:
         """Return the schemas within *member* that have properties of their own."""
-        if node.depth >= self._max_depth:
+        outer, _, level, around = node
+        if level >= self.max_depth:
             return
         holders = [(member, path)]
-        trail = node.trail | {id(part.schema) for part, _ in self._parts(node.schema)}
-        for depth in range(node.depth + 1, self._max_depth + 1):
+        trail = around | {id(part.schema) for part, _ in self._parts(outer)}
+        for depth in range(level + 1, self.max_depth + 1):
             inner: list[tuple[JsonObject, str]] = []
             for holder, at in holders[:_MAX_HOLDERS]:
                 parts = [part for part, _ in self._parts(holder)]
                 if any(id(part.schema) in trail for part in parts):
                     continue
                 if any(isinstance(part.schema.get("properties"), dict) for part in parts):
-                    yield _SchemaNode(holder, f"{at}.", depth, trail)
+                    yield holder, f"{at}.", depth, trail
                 inner.extend((item, at + mark) for part in parts for item, mark in part.items)
             holders = inner
 
@@ -427,14 +385,14 @@ class _SchemaWalk:
         items = [item for part in parts for item, mark in part.items if mark == "[]"]
         nested = [part for item in items[:_MAX_HOLDERS] for part, _ in self._parts(item)]
         types = dict.fromkeys(name for part in parts for name in part.types)
-        fitting = description[: self._room]
-        self._room -= len(fitting)
+        fitting = description[: self.room]
+        self.room -= len(fitting)
         values: list[str] = []
         for text in (text for part in (*parts, *nested) for text in part.values):
-            if len(text) >= self._room:
+            if len(text) >= self.room:
                 break
             # Each costs a place, too, for one that is repeated still has to be looked at.
-            self._room -= len(text) + 1
+            self.room -= len(text) + 1
             values.append(text)
         return Parameter(
             path,
@@ -446,14 +404,11 @@ class _SchemaWalk:
         )
 
     def _parts(self, schema: JsonObject) -> list[tuple[_SchemaPart, bool]]:
-        """Unfold a schema into itself and what it refers to or combines.
-
-        Each part comes with whether it always holds.
-        """
-        known = self._unfolded.get(id(schema))
+        """Unfold a schema into itself and its branches, each with whether it always holds."""
+        known = self.unfolded.get(id(schema))
         if known is not None:
             return known
-        parts = self._unfolded[id(schema)] = []
+        parts = self.unfolded[id(schema)] = []
         seen: set[int] = set()
         waiting = [(schema, True)]
         while waiting and len(parts) < _MAX_PARTS:
@@ -467,13 +422,13 @@ class _SchemaWalk:
         return parts
 
     def _read_part(self, schema: JsonObject) -> _SchemaPart:
-        known = self._read.get(id(schema))
+        known = self.read.get(id(schema))
         if known is not None:
             return known
         properties, required = schema.get("properties"), schema.get("required")
         is_plain = _PLAIN.issuperset(schema)  # as most are
-        branches = () if is_plain else islice(_subschemas(schema, self._root), _MAX_PARTS)
-        found = self._read[id(schema)] = _SchemaPart(
+        branches = () if is_plain else islice(_subschemas(schema, self.root), _MAX_PARTS)
+        found = self.read[id(schema)] = _SchemaPart(
             schema,
             properties if isinstance(properties, dict) else {},
             frozenset(_texts(required)) if isinstance(required, list) else frozenset(),
@@ -517,7 +472,6 @@ def _types(value: JsonValue) -> tuple[str, ...]:
 
 
 def _items(schema: JsonObject) -> Iterator[tuple[JsonObject, str]]:
-    """Return the schemas of a list's items and of a mapping's unnamed values."""
     for key, mark in _ITEMS.items():
         value = schema.get(key)
         items = value if isinstance(value, list) else [value]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Flag, StrEnum, auto
@@ -58,7 +58,6 @@ class SchemaChange:
 
     Attributes:
         path: Where, as in `order.lines[].sku`; "" for the schema as a whole.
-        verdict: What it means to those who rely on the schema.
         what: What changed, in words of ours.
         values: The parts of the schemas that these words are about, each cut short.
     """
@@ -72,9 +71,7 @@ class SchemaChange:
         return " ".join(filter(None, (self.path, self.what, ", ".join(self.values))))
 
 
-class _TextPair(NamedTuple):
-    """Two texts, which are compared word by word only if their change is listed."""
-
+class _TextPair(NamedTuple):  # compared word by word only if the change is listed
     before: str
     after: str
 
@@ -212,11 +209,6 @@ class _Comparison:
             yield "", _Effect.UNKNOWN, "is too large to be compared as a whole", ()
 
     def _spend(self, size: int) -> None:
-        """Count a comparison of two things that have *size* characters.
-
-        Raises:
-            _TooLargeError: There were too many.
-        """
         self._pairs_left -= 1
         self._text_left -= size
         if self._pairs_left < 0 or self._text_left < 0:
@@ -265,12 +257,12 @@ class _Comparison:
                 yield path, _Effect.UNKNOWN, "has alternatives too many to be compared", ()
             return
         cells = [[[*self._compare_schemas(one, other, path)] for other in after] for one in before]
-        effects = [[_join_effects(cell) for cell in row] for row in cells]
+        effects = [
+            [reduce(or_, (one[1] for one in cell), _Effect.NONE) for cell in row] for row in cells
+        ]
         columns = [[row[at] for row in effects] for at in range(len(after))]
-        lost, gained = (
-            _find_uncovered(effects, _Effect.NARROWER),
-            _find_uncovered(columns, _Effect.WIDER),
-        )
+        lost = _find_uncovered(effects, _Effect.NARROWER)
+        gained = _find_uncovered(columns, _Effect.WIDER)
         is_same = len(before) == len(after) and all(
             _Effect.NONE in line for line in (*effects, *columns)
         )
@@ -297,10 +289,7 @@ class _Comparison:
         fault: _Effect,
         path: str,
     ) -> Iterator[Change]:
-        """Describe the *branches* at *places*, which none of the *others* is sure to hold.
-
-        Those that one of them may hold are undecided.
-        """
+        """Describe the *branches* at *places*, which none of the *others* is sure to hold."""
         unsure = [at for at in places if any(fault not in one for one in effects[at])]
         sure = [branches[at] for at in places if at not in unsure]
         is_loss = fault is _Effect.NARROWER
@@ -308,20 +297,27 @@ class _Comparison:
         amount = f"{self._words('accepts', 'has')} {'fewer' if is_loss else 'more'} values of:"
         whole = [one for one in sure if all(are_disjoint(one, other) for other in others)]
         part = [one for one in sure if one not in whole]
-        if whole:
-            yield path, fault, words, _list_first(whole, _name)
-        if part:
-            yield path, fault, amount, _list_first(part, _name)
-        if unsure:
-            named = _list_first([branches[at] for at in unsure], _name)
-            yield path, _Effect.UNKNOWN, "may treat differently:", named
+        doubtful = [branches[at] for at in unsure]
+        for effect, text, some in (
+            (fault, words, whole),
+            (fault, amount, part),
+            (_Effect.UNKNOWN, "may treat differently:", doubtful),
+        ):
+            if some:
+                yield path, effect, text, _list_first(some, _name)
 
     def _compare_keywords(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
         yield from self._compare_kinds(old, new, path)
         shared, keys = allowed_types(old) & allowed_types(new), old.keys() | new.keys()
-        for key, kind in _COUNTS.items():
-            if key in keys and kind in shared:
-                yield from _compare_limits(key, old, new, path)
+        for key in (key for key, kind in _COUNTS.items() if key in keys and kind in shared):
+            is_least = key.startswith("min")
+            before, after = (
+                (0.0 if is_least else math.inf) if (one := _number(each.get(key))) is None else one
+                for each in (old, new)
+            )
+            if before != after:
+                effect = _Effect.NARROWER if (after > before) is is_least else _Effect.WIDER
+                yield path, effect, *_describe_keyword(key, old, new)
         if "integer" in shared:
             for key, exclusive in _BOUNDS.items():
                 if key in keys or exclusive in keys:
@@ -379,7 +375,14 @@ class _Comparison:
                 yield from self._compare_schemas(before[name], after[name], inner)
             elif name in after:
                 self._spend(0)
-                yield from self._describe_new(old, after[name], inner, is_required=name in demanded)
+                further, is_required = _further_schema(old), name in demanded
+                effect = _Effect.NARROWER if is_required else _Effect.NEW
+                if self._is_read and further is False:
+                    # A reader may refuse what it does not know.
+                    effect |= _Effect.UNKNOWN
+                yield inner, effect, "is new and required" if is_required else "is new", ()
+                if isinstance(further, dict):
+                    yield from self._compare_schemas(further, after[name], inner)
             elif name in before:
                 self._spend(0)
                 yield from self._describe_removed(before[name], new, inner)
@@ -389,21 +392,7 @@ class _Comparison:
                 yield inner, _Effect.WIDER, self._words("is now optional", "may be missing"), ()
         yield from self._compare_further(old, new, path)
 
-    def _describe_new(
-        self, old: JsonObject, schema: JsonValue, path: str, *, is_required: bool
-    ) -> Iterator[Change]:
-        """Describe a property that was none of the properties."""
-        further = _further_schema(old)
-        effect = _Effect.NARROWER if is_required else _Effect.NEW
-        if self._is_read and further is False:
-            # A reader may refuse what it does not know.
-            effect |= _Effect.UNKNOWN
-        yield path, effect, "is new and required" if is_required else "is new", ()
-        if isinstance(further, dict):
-            yield from self._compare_schemas(further, schema, path)
-
     def _describe_removed(self, schema: JsonValue, new: JsonObject, path: str) -> Iterator[Change]:
-        """Describe a property that no longer is one of the properties."""
         further = _further_schema(new)
         if self._is_read:
             yield path, _Effect.WIDER, "is gone", ()
@@ -489,10 +478,6 @@ def _find_partners(
             yield at, found[0]
 
 
-def _join_effects(changes: Iterable[Change]) -> _Effect:
-    return reduce(or_, (effect for _, effect, _, _ in changes), _Effect.NONE)
-
-
 def _compare_annotations(old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
     """Compare what refuses no value: texts, defaults, and keywords that JSON Schema lacks."""
     for key in ("title", "description"):
@@ -502,15 +487,6 @@ def _compare_annotations(old: JsonObject, new: JsonObject, path: str) -> Iterato
     for key in ("default", *sorted((old.keys() | new.keys()) - _COMPARED)):
         if not key.startswith("$") and _differs(key, old, new):
             yield path, _Effect.NONE, *_describe_keyword(key, old, new)
-
-
-def _compare_limits(key: str, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-    is_least = key.startswith("min")
-    found = (_number(one.get(key)) for one in (old, new))
-    before, after = ((0.0 if is_least else math.inf) if one is None else one for one in found)
-    if before != after:
-        effect = _Effect.NARROWER if (after > before) is is_least else _Effect.WIDER
-        yield path, effect, *_describe_keyword(key, old, new)
 
 
 def _compare_bounds(
@@ -550,22 +526,20 @@ def _compare_assertions(old: JsonObject, new: JsonObject, path: str) -> Iterator
     for key in _AS_WRITTEN:
         if not _differs(key, old, new):
             continue
+        before, after = old.get(key), new.get(key)
         effect = _Effect.UNKNOWN
-        if key in _ASSERTIONS and key not in old:
-            effect = _Effect.NARROWER
-        elif key in _ASSERTIONS and key not in new:
-            effect = _Effect.WIDER
-        elif key == "multipleOf":
-            effect = _compare_factors(old[key], new[key])
+        if key in _ASSERTIONS and (key not in old or key not in new):
+            effect = _Effect.WIDER if key in old else _Effect.NARROWER
+        elif (
+            key == "multipleOf"
+            and isinstance(before, int)
+            and isinstance(after, int)
+            and min(before, after) > 0
+        ):
+            narrower = _Effect.NARROWER if after % before == 0 else _Effect.NONE
+            wider = _Effect.WIDER if before % after == 0 else _Effect.NONE
+            effect = narrower or wider or _Effect.NARROWER | _Effect.WIDER
         yield path, effect, *_describe_keyword(key, old, new)
-
-
-def _compare_factors(before: JsonValue, after: JsonValue) -> _Effect:
-    if not (isinstance(before, int) and isinstance(after, int) and min(before, after) > 0):
-        return _Effect.UNKNOWN
-    if after % before == 0:
-        return _Effect.NARROWER
-    return _Effect.WIDER if before % after == 0 else _Effect.NARROWER | _Effect.WIDER
 
 
 def _differs(key: str, old: JsonObject, new: JsonObject) -> bool:
@@ -575,7 +549,6 @@ def _differs(key: str, old: JsonObject, new: JsonObject) -> bool:
 
 
 def _describe_keyword(key: str, old: JsonObject, new: JsonObject) -> tuple[str, tuple[str, ...]]:
-    """Return the words on a keyword that differs, and its values."""
     if key not in old:
         return f"has a new {key}:", (_format_value(new[key]),)
     if key not in new:
@@ -584,7 +557,6 @@ def _describe_keyword(key: str, old: JsonObject, new: JsonObject) -> tuple[str, 
 
 
 def _further_schema(schema: JsonObject) -> JsonValue:
-    """Return the schema of properties that are not listed."""
     is_stated = "additionalProperties" in schema
     return schema.get("additionalProperties" if is_stated else "unevaluatedProperties", True)
 

@@ -57,14 +57,7 @@ def hints_json(hints: Mapping[str, Any]) -> JsonObject:
 
 
 class ToolView(NamedTuple):
-    """What lists show of a tool.
-
-    Attributes:
-        card: What the tool is called and what it does, as a JSON object.
-        required: Names of the arguments that must be given, in the schema's order.
-        hints: All hints, as a JSON object.
-        input_schema: JSON Schema of the arguments.
-    """
+    """What lists show of a tool: names and description, required arguments, hints, input schema."""
 
     card: JsonObject
     required: tuple[str, ...]

@@ -280,7 +280,7 @@ class BuildCacheSession:
         jobs = self._jobs or (processors() if size >= _FEWEST_FOR_PROCESSES else 1)
         if isinstance(self.memo, StoredBuildCache) and jobs > 1:
             self._workers = Workers(jobs, self._path and self._path.parent)
-            self.memo.employ(self._workers)
+            self.memo.workers = self._workers
             if self.makes_index and DRAFTED.make is not None:
                 # Processes start while this one finds out what there is for them to do.
                 self._workers.prepare(partial(make_sections, None), DRAFTED.make)

@@ -87,13 +87,7 @@ def is_absolute(uri: str) -> bool:
 
 
 def tool_uri(source_id: str, name: str, copy: int = 1) -> str:
-    """Return the canonical URI of a tool's document.
-
-    Args:
-        source_id: The server the tool comes from.
-        name: The tool's raw name.
-        copy: Which one of the tools that share source and name, counted from 1.
-    """
+    """Return the canonical URI of a tool's document; *copy* counts those of one name, from 1."""
     address = f"{BASE_URI}tools/{_escape(source_id)}/{_escape(name)}/"
     return address if copy == 1 else f"{address}{copy}/"
 
@@ -101,13 +95,9 @@ def tool_uri(source_id: str, name: str, copy: int = 1) -> str:
 def tool_path(source_id: str, name: str, copy: int = 1) -> str:
     """Return the relative path of a tool's document, which every operating system can hold.
 
-    An ordinary name stands as the .NET gateway writes it. One that some file system would refuse
-    or change is replaced by a readable prefix, `_` and eight hex digits of its SHA-256.
-
-    Args:
-        source_id: The server the tool comes from.
-        name: The tool's raw name.
-        copy: Which one of the tools that share a path, counted from 1.
+    An ordinary name stands as the .NET gateway writes it. One that some file system would refuse or
+    change is replaced by a readable prefix, `_` and eight hex digits of its SHA-256. *copy* counts
+    the tools that share a path, from 1.
     """
     folder = f"tools/{_segment(source_id)}"
     if copy == 1:

@@ -10,33 +10,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TypeAlias
 
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, read_texts
 from mcpg.catalog.model import Hints, SourceKind
-from mcpg.documents.facts import (
-    DATATYPES,
-    LANGUAGE,
-    PREFIXES,
-    SCHEMES,
-    XSD,
-    Path,
-    format_path,
-    is_date,
-    is_of_datatype,
-    iter_items,
-    lexical_form,
-    means_itself,
-)
+from mcpg.documents import facts
 from mcpg.documents.front_matter import EXTRAS_KEY
 from mcpg.documents.model import TAG_KEYS, LineNumbers, possible_values, text_items
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import edit_distance, likeliest
 
-Found: TypeAlias = Iterator[tuple[str, str, Path]]
-# What is suggested in place of a name among known ones; of so many names as bounds the work.
-_Suggestions: TypeAlias = dict[tuple[str, Sequence[str]], str]
+Found: TypeAlias = Iterator[tuple[str, str, facts.Path]]
 
 _TEXT_KEYS = (
     *("title", "displayName", "display_name", "name", "toolName", "tool_name"),
@@ -86,6 +72,7 @@ _SUGGESTED = tuple(dict.fromkeys(key for key in _KNOWN if key == key.lower()))
 
 _IDS = ("targetId", "target_id", "objectId", "object_id")
 _TARGETS = ("target", "object", "id", *_IDS, "value", "sameAs", "same_as", "name", "label")
+_SAME_AS = ("sameAs", "same_as")
 _SUBJECT_IDS = ("subjectId", "subject_id")
 _MEMBERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(
@@ -99,10 +86,7 @@ _MEMBERS: Mapping[str, Sequence[str]] = {
     **dict.fromkeys(_GROUP_KEYS, ("id", "label", "name", "value")),
 }
 _VALUE_KEYS = ("value", "object", "target", "label", "name")
-_VALUE_MEMBERS = (
-    *("id", *_VALUE_KEYS),
-    *("datatype", "type", "language", "lang", "predicate"),
-)
+_VALUE_MEMBERS = (*("id", *_VALUE_KEYS), *("datatype", "type", "language", "lang", "predicate"))
 _EXAMPLE_KEYS = HINT_FIELDS["examples"].keys
 _EXAMPLE_MEMBERS = (
     *("input", "request", "output", "response", "description", "label"),
@@ -137,14 +121,9 @@ _COMPARED = 100
 
 
 def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagnostic]:
-    """Report what the author of *front* can hardly have meant, with the line of each.
-
-    Args:
-        front: The front matter.
-        lines: Where its values stand.
-    """
+    """Report what the author of *front* can hardly have meant, with the line of each."""
     own = (str(path[1]).rstrip(":") for path, _ in _namespaces(front))
-    prefixes = dict.fromkeys(sorted({*PREFIXES, *own}))
+    prefixes = dict.fromkeys(sorted({*facts.PREFIXES, *own}))
     parts = (
         _misspelt(front),
         _cut_values(front, lines.text),
@@ -155,7 +134,7 @@ def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagno
         _literals(front),
         _vocabulary(front),
     )
-    seen: set[tuple[str, Path]] = set()
+    seen: set[tuple[str, facts.Path]] = set()
     for part in parts:
         for code, message, path in part:
             if (message, path) not in seen:
@@ -205,12 +184,11 @@ def _cut_values(front: JsonObject, text: str) -> Found:
 def _of_wrong_kind(front: JsonObject) -> Found:
     """Report values that their key cannot take, which the reader passes over."""
     for key, value in front.items():
-        fault = _fault_of_kind(key, value) if key in _SET_OF_KNOWN else ""
-        if fault:
+        if fault := _fault_of_kind(key, value) if key in _SET_OF_KNOWN else "":
             yield Code.VALUE_INVALID, f"`{key}` {fault}", (key,)
     for key in _DATE_KEYS:
-        text = lexical_form(front.get(key))
-        if text and not is_date(text):
+        text = facts.lexical_form(front.get(key))
+        if text and not facts.is_date(text):
             message = f"`{key}` is no date: {quote_cut(text)}; write it as 2026-01-31"
             yield Code.VALUE_INVALID, message, (key,)
 
@@ -236,57 +214,45 @@ def _fault_of_kind(key: str, value: JsonValue) -> str:
 
 def _tags(front: JsonObject) -> Found:
     """Report tags whose prefix does not take their value, which the reader passes over."""
-    for path, item in iter_items(front, TAG_KEYS):
+    for path, item in facts.iter_items(front, TAG_KEYS):
         for tag in text_items(item):
             known = possible_values(tag)
             if known:
                 advice = suggestion(tag.partition(":")[2], known) or f"; write {', '.join(known)}"
-                yield (
-                    Code.VALUE_INVALID,
-                    f"the tag {quote_cut(tag)} has an unknown value{advice}",
-                    path,
-                )
+                message = f"the tag {quote_cut(tag)} has an unknown value{advice}"
+                yield Code.VALUE_INVALID, message, path
 
 
 def _members(front: JsonObject) -> Found:
     """Report members of items that nobody reads, where they are like ones that are read."""
-    near: _Suggestions = {}
-    for path, item in iter_items(front, _MEMBERS):
-        if isinstance(item, dict):
-            known, is_lost = _MEMBERS[str(path[0])], path[0] in _LINK_KEYS
-            yield from _unknown_members(item, known, path, near, is_lost=is_lost)
-    for path, item in iter_items(front, _EXAMPLE_KEYS):
-        if isinstance(item, dict):
-            yield from _unknown_members(item, _EXAMPLE_MEMBERS, path, near, is_lost=True)
-    for key, known in (("hints", _HINTS), (EXTRAS_KEY, _EXTRAS)):
-        held = front.get(key)
-        if isinstance(held, dict):
-            yield from _unknown_members(held, known, (key,), near, is_lost=key == EXTRAS_KEY)
-    yield from _members_of_values(front, near)
+    near: dict[tuple[str, Sequence[str]], str] = {}  # of so many as bounds the work
+    for item, known, path, is_lost in _mappings_in(front):
+        for member in item if isinstance(item, dict) else ():
+            if member in known:
+                continue
+            advice = near.get((member, known))
+            if advice is None and len(near) < _COMPARED:
+                advice = near[member, known] = suggestion(member, known)
+            if advice or advice is None or is_lost:
+                ignored = advice or (" and is ignored" if is_lost else "")
+                where = facts.format_path(path)
+                message = f"the member {quote_cut(member)} of {where} is unknown{ignored}"
+                yield Code.KEY_UNKNOWN, message, (*path, member)
 
 
-def _members_of_values(front: JsonObject, near: _Suggestions) -> Found:
+def _mappings_in(front: JsonObject) -> Iterator[tuple[JsonValue, Sequence[str], facts.Path, bool]]:
+    """Return items, the members that each takes, its path, and whether others are ignored."""
+    for path, item in facts.iter_items(front, _MEMBERS):
+        yield item, _MEMBERS[str(path[0])], path, path[0] in _LINK_KEYS
+    for path, item in facts.iter_items(front, _EXAMPLE_KEYS):
+        yield item, _EXAMPLE_MEMBERS, path, True
+    yield front.get("hints"), _HINTS, ("hints",), False
+    yield front.get(EXTRAS_KEY), _EXTRAS, (EXTRAS_KEY,), True
     for path, _, held in _values(front):
-        if isinstance(held, dict):
-            yield from _unknown_members(held, _VALUE_MEMBERS, path, near, is_lost=False)
-    for path, item in iter_items(front, _PROPERTY_KEYS):
+        yield held, _VALUE_MEMBERS, path, False
+    for path, item in facts.iter_items(front, _PROPERTY_KEYS):
         if isinstance(item, dict) and "predicate" not in item and is_misspelt_triple(item):
-            yield from _unknown_members(item, _VALUE_MEMBERS, path, near, is_lost=True)
-
-
-def _unknown_members(
-    item: JsonObject, known: Sequence[str], path: Path, near: _Suggestions, *, is_lost: bool
-) -> Found:
-    for member in item:
-        if member in known:
-            continue
-        advice = near.get((member, known))
-        if advice is None and len(near) < _COMPARED:
-            advice = near[member, known] = suggestion(member, known)
-        if advice or advice is None or is_lost:
-            ignored = advice or (" and is ignored" if is_lost else "")
-            message = f"the member {quote_cut(member)} of {format_path(path)} is unknown{ignored}"
-            yield Code.KEY_UNKNOWN, message, (*path, member)
+            yield item, _VALUE_MEMBERS, path, True
 
 
 def _find_name_fault(
@@ -294,15 +260,11 @@ def _find_name_fault(
 ) -> tuple[str, str] | None:
     """Return code and words of what is wrong with *name*, `None` for nothing.
 
-    Args:
-        name: An IRI, a name with a prefix, or something else.
-        prefixes: Those that stand for a namespace, in order.
-        left: Yields once for each comparison with them that may still be made.
-        needs_prefix: Whether it is to be an IRI or a name with a prefix.
+    The *prefixes* are in order; *left* yields once for each comparison with them that may be made.
     """
     prefix, colon, rest = name.partition(":")
     is_known = colon and prefix in prefixes and not rest.startswith("//")
-    if is_known or (colon and (prefix.lower() in SCHEMES or rest.startswith("//"))):
+    if is_known or (colon and (prefix.lower() in facts.SCHEMES or rest.startswith("//"))):
         odd = _NO_IRI.search(name)
         if odd is None:
             return None
@@ -326,59 +288,52 @@ def _find_name_fault(
 def _names(front: JsonObject, prefixes: Collection[str]) -> Found:
     """Report names that stand for no IRI though they should."""
     left = iter(range(_COMPARED))
-    for name, path, needs_prefix in _names_in(front):
+    declared = ((name, path, False) for path, name in _namespaces(front) if _PREFIXED.match(name))
+    for name, path, needs_prefix in chain(_names_in(front), declared):
         fault = _find_name_fault(name, prefixes, left, needs_prefix=needs_prefix)
         if fault is not None:
-            yield fault[0], f"{format_path(path[:2])}: {fault[1]}", path
+            yield fault[0], f"{facts.format_path(path[:2])}: {fault[1]}", path
 
 
-def _names_in(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
+def _names_in(front: JsonObject) -> Iterator[tuple[str, facts.Path, bool]]:
     """Return each name that may have a prefix, where it stands, and whether it needs one."""
-    for path, item in iter_items(front, _TYPE_KEYS):
+    for path, item in facts.iter_items(front, _TYPE_KEYS):
         if isinstance(item, str):
             yield item.strip(), path, True
     for path, predicate, held in _values(front):
         yield predicate.strip(), path[:2], True
         yield from _iter_texts(held, path, {"id": True, "datatype": True, "type": True})
-    for path, item in iter_items(front, (*_THING_KEYS, *_LINK_KEYS, *_GROUP_KEYS)):
+    for path, item in facts.iter_items(front, (*_THING_KEYS, *_LINK_KEYS, *_GROUP_KEYS)):
         yield from _iter_texts(item, path, {"id": False, "type": False})
-    yield from _names_of_things(front)
-    for path, item in iter_items(front, _EDGE_KEYS):
+    for path, item in facts.iter_items(front, _THING_KEYS):
+        if isinstance(item, str) and "://" in item:
+            yield item.strip(), path, False
+        same = {key: item.get(key) for key in _SAME_AS} if isinstance(item, dict) else {}
+        yield from (
+            (text, (*path, at[0]), True)
+            for at, one in facts.iter_items(same, _SAME_AS)
+            if (text := one.strip() if isinstance(one, str) else "")
+        )
+    for path, item in facts.iter_items(front, _EDGE_KEYS):
         ends = ("subject", "object", "target")
         yield from _iter_texts(item, path, dict.fromkeys(ends, False))
         stated = item.get("predicate") if isinstance(item, dict) else None
         if isinstance(stated, str) and ":" in stated:
             yield stated.strip(), (*path, "predicate"), True
-    for path, address in _namespaces(front):
-        if _PREFIXED.match(address):
-            yield address, path, False
-
-
-def _names_of_things(front: JsonObject) -> Iterator[tuple[str, Path, bool]]:
-    for path, item in iter_items(front, _THING_KEYS):
-        if isinstance(item, str) and "://" in item:
-            yield item.strip(), path, False
-        elif isinstance(item, dict):
-            for member in ("sameAs", "same_as"):
-                held = item.get(member)
-                for one in held if isinstance(held, list) else [held]:
-                    if isinstance(one, str) and one.strip():
-                        yield one.strip(), (*path, member), True
 
 
 def _iter_texts(
-    item: JsonValue, path: Path, members: Mapping[str, bool]
-) -> Iterator[tuple[str, Path, bool]]:
+    item: JsonValue, path: facts.Path, members: Mapping[str, bool]
+) -> Iterator[tuple[str, facts.Path, bool]]:
     held = item if isinstance(item, dict) else {}
     for member, needs_prefix in members.items():
         value = held.get(member)
-        if isinstance(value, str) and value.strip() and not means_itself(value):
+        if isinstance(value, str) and value.strip() and not facts.means_itself(value):
             yield value.strip(), (*path, member), needs_prefix
 
 
-def _values(front: JsonObject) -> Iterator[tuple[Path, str, JsonValue]]:
-    """Return path, predicate and value of each property of the document."""
-    for path, held in iter_items(front, _PROPERTY_KEYS):
+def _values(front: JsonObject) -> Iterator[tuple[facts.Path, str, JsonValue]]:
+    for path, held in facts.iter_items(front, _PROPERTY_KEYS):
         if not isinstance(held, dict):
             continue
         if "predicate" in held:
@@ -403,7 +358,7 @@ def is_misspelt_triple(held: JsonObject) -> bool:
 def _literals(front: JsonObject) -> Found:
     """Report values that do not fit their datatype or have a language that is none."""
     own = {str(path[1]).rstrip(":"): address for path, address in _namespaces(front)}
-    namespaces = {**PREFIXES, **own}
+    namespaces = {**facts.PREFIXES, **own}
     for path, predicate, held in _values(front):
         value = next(map(held.get, _VALUE_KEYS), None) if isinstance(held, dict) else held
         turtle = _TURTLE.match(value.strip()) if isinstance(value, str) else None
@@ -428,7 +383,7 @@ def _as_mapping(found: re.Match[str]) -> str:
 def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator[str]:
     language = held.get("language", held.get("lang"))
     datatype = held.get("datatype", held.get("type"))
-    if language is not None and not (isinstance(language, str) and LANGUAGE.match(language)):
+    if language is not None and not (isinstance(language, str) and facts.LANGUAGE.match(language)):
         yield f"{quote_cut(language)} is no language tag: write one such as `de` or `pt-BR`"
     elif language is not None and datatype is not None:
         yield "a text in a language has no other datatype: remove `datatype` or `lang`"
@@ -436,16 +391,15 @@ def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator
         name = datatype.strip()
         prefix, colon, local = name.partition(":")
         iri = f"{namespaces[prefix]}{local}" if colon and prefix in namespaces else name
-        name = iri.removeprefix(XSD)
-        value = next(filter(None, map(lexical_form, map(held.get, _VALUE_KEYS))), "")
-        if name != iri and name not in DATATYPES:
-            yield f"xsd has no datatype {quote_cut(name)}{suggestion(name, DATATYPES)}"
-        elif not is_of_datatype(value, iri):
+        name = iri.removeprefix(facts.XSD)
+        value = next(filter(None, map(facts.lexical_form, map(held.get, _VALUE_KEYS))), "")
+        if name != iri and name not in facts.DATATYPES:
+            yield f"xsd has no datatype {quote_cut(name)}{suggestion(name, facts.DATATYPES)}"
+        elif not facts.is_of_datatype(value, iri):
             yield f"{quote_cut(value)} is no xsd:{name}: correct the value or its datatype"
 
 
-def _namespaces(front: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Return where each prefix is declared, and its namespace."""
+def _namespaces(front: JsonObject) -> Iterator[tuple[facts.Path, str]]:
     for key in _PREFIX_KEYS:
         value = front.get(key)
         for prefix, address in value.items() if isinstance(value, dict) else ():
@@ -454,7 +408,7 @@ def _namespaces(front: JsonObject) -> Iterator[tuple[Path, str]]:
 
 def _vocabulary(front: JsonObject) -> Found:
     """Report words that are like those of a closed list, but none of them."""
-    for path, item in iter_items(front, _EDGE_KEYS):
+    for path, item in facts.iter_items(front, _EDGE_KEYS):
         word = item.get("predicate") if isinstance(item, dict) else None
         if isinstance(word, str) and ":" not in word and _is_odd(word, _PREDICATES):
             advice = suggestion(word, _PREDICATES)
@@ -462,27 +416,17 @@ def _vocabulary(front: JsonObject) -> Found:
                 message = f"the predicate {quote_cut(word)} is unknown{advice}"
                 yield Code.VALUE_INVALID, message, (*path, "predicate")
     for keys, known in _CLOSED.items():
-        for path, value in iter_items(front, keys):
+        for path, value in facts.iter_items(front, keys):
             if isinstance(value, str) and _is_odd(value, known):
                 others = f"; write {', '.join(known)}" if known is _SOURCE_KINDS else ""
-                advice = suggestion(value, known) or others
-                if advice:
-                    yield (
-                        Code.VALUE_INVALID,
-                        f"`{path[0]}` {quote_cut(value)} is unknown{advice}",
-                        path,
-                    )
+                if advice := suggestion(value, known) or others:
+                    message = f"`{path[0]}` {quote_cut(value)} is unknown{advice}"
+                    yield Code.VALUE_INVALID, message, path
 
 
 def _is_odd(word: str, known: Iterable[str]) -> bool:
-    return _plain(word) not in map(_plain, known)
+    plain, *others = (re.sub(r"[\s_-]", "", text.casefold()) for text in (word, *known))
+    return plain not in others
 
 
-_CLOSED = {
-    ("entry_type", "entryType"): _ENTRY_TYPES,
-    ("source_kind", "sourceKind"): _SOURCE_KINDS,
-}
-
-
-def _plain(text: str) -> str:
-    return re.sub(r"[\s_-]", "", text.casefold())
+_CLOSED = {("entry_type", "entryType"): _ENTRY_TYPES, ("source_kind", "sourceKind"): _SOURCE_KINDS}

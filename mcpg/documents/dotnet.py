@@ -9,8 +9,7 @@ import ipaddress
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import yaml
@@ -68,30 +67,22 @@ def is_uri(text: str) -> bool:
     if not rest.startswith("//"):
         return scheme not in _WITH_SLASHES and bool(rest.strip())
     authority = _AUTHORITY.match(rest, 2)
-    if authority is None:
+    if authority is None or int(authority[2] or 0) > _MOST_PORTS:
         return False
-    host, port = authority.groups()
-    if port and int(port) > _MOST_PORTS:
-        return False
-    return _is_host(host) if host else scheme not in _OF_HOSTS
-
-
-def _is_host(text: str) -> bool:
-    if text.startswith("["):
+    host = authority[1]
+    if host.startswith("["):
         try:
-            ipaddress.IPv6Address(text[1:-1])
+            return bool(ipaddress.IPv6Address(host[1:-1]))
         except ValueError:
             return False
-        return True
-    return all(map(_LABEL.match, text.removesuffix(".").split(".")))
+    has_labels = all(map(_LABEL.match, host.removesuffix(".").split(".")))
+    return has_labels if host else scheme not in _OF_HOSTS
 
 
 def resolves(name: str, prefixes: Mapping[str, str]) -> bool:
     """Return whether *name* stands for an IRI in `rdf_types` and `rdf_properties`.
 
-    Args:
-        name: A name with a prefix, or an IRI.
-        prefixes: The namespace of each prefix in lower case.
+    It has a prefix, of those whose namespaces *prefixes* has by lower case, or is an IRI.
     """
     prefix, colon, local = name.strip().partition(":")
     if not (prefix and colon and local):
@@ -128,29 +119,23 @@ def reads_yaml(text: str) -> bool:
         events = [*yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))]
     except yaml.YAMLError:
         return False
-    is_mapping = len(events) > _ROOT and isinstance(events[_ROOT], yaml.MappingStartEvent)
-    tags = {getattr(event, "tag", None) for event in events}
-    return is_mapping and tags <= {None, *_TAGS} and _has_sound_aliases(events)
-
-
-def _has_sound_aliases(events: Iterable[yaml.Event]) -> bool:
-    """Return whether each alias is of something that has an anchor before, and has ended."""
+    # Behind the events that begin the stream and the document.
+    is_mapping = any(isinstance(event, yaml.MappingStartEvent) for event in events[2:3])
+    if not is_mapping or {getattr(event, "tag", None) for event in events} - {None, *_TAGS}:
+        return False
+    # Each alias has to be of something that has an anchor before, and has ended.
     opened: list[str | None] = []
     known: set[str | None] = set()
     for event in events:
-        kind, anchor = type(event).__name__, getattr(event, "anchor", None)
-        if kind == "AliasEvent" and (anchor in opened or anchor not in known):
+        anchor = getattr(event, "anchor", None)
+        if isinstance(event, yaml.AliasEvent) and (anchor in opened or anchor not in known):
             return False
         known.add(anchor)
-        if kind in {"MappingStartEvent", "SequenceStartEvent"}:
+        if isinstance(event, yaml.CollectionStartEvent):
             opened.append(anchor)
-        elif kind in {"MappingEndEvent", "SequenceEndEvent"}:
+        elif isinstance(event, yaml.CollectionEndEvent):
             opened.pop()
     return True
-
-
-# Behind the events that begin the stream and the document.
-_ROOT = 2
 
 
 _DECLARABLE: Mapping[str, str] = {**ONLY_IN_RULES, "mcpg": "urn:mcpg:vocab:"}
@@ -179,20 +164,17 @@ class PortableChange(NamedTuple):
     @property
     def message(self) -> str:
         """What is changed, and why."""
-        done = (
-            f"the bundle has {_cut(self.result)} instead" if self.result else "the bundle omits it"
+        reason, result = (
+            text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+            for text in (self.reason, self.result)
         )
-        why = "because the .NET gateway would reject the whole bundle"
-        return f"{_cut(self.reason)}: {done}, {why}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        done = f"the bundle has {result} instead" if result else "the bundle omits it"
+        return f"{reason}: {done}, because the .NET gateway would reject the whole bundle"
 
 
 def names_rdf(values: JsonObject) -> bool:
     """Return whether front matter with these *values* declares or uses names of RDF."""
-    return any(key.strip().lower() in _KEYS for key in values)
+    return any(_kind(key) in _KEYS for key in values)
 
 
 def portable_values(values: JsonObject) -> tuple[JsonObject, list[PortableChange]]:
@@ -200,29 +182,14 @@ def portable_values(values: JsonObject) -> tuple[JsonObject, list[PortableChange
 
     No key is left out. Values that no reader refuses are returned as they are.
     """
-    keys = [key for key in values if key.strip().lower() in _KEYS]
-    if not keys:
+    if not names_rdf(values):
         return values, []
     front = _FrontMatterMender(values)
-    for key in keys:
-        if key.strip().lower() in _PREFIXES:
-            front.mend_prefixes(key)
-    front.know_prefixes()
-    for key in keys:
-        kind = key.strip().lower()
-        if kind in _TYPES:
-            front.mend_types(key)
-        elif kind in _PROPERTIES:
-            front.mend_properties(key)
-    return front.finish_values(), front.changes
+    return front.mend(), front.changes
 
 
 class _FrontMatterMender:
-    """Front matter that is being mended.
-
-    Attributes:
-        changes: What is written otherwise.
-    """
+    """Front matter that is being mended, and what of it is written otherwise."""
 
     def __init__(self, values: JsonObject) -> None:
         self.changes: list[PortableChange] = []
@@ -233,31 +200,28 @@ class _FrontMatterMender:
         # A namespace can be long and its names many: written out they have a limit together.
         self._room = MAX_FRONT_MATTER
 
-    def finish_values(self) -> JsonObject:
-        """Return the mended values, with the prefixes that they need declared."""
-        if self._needed:
-            key = self._key_of_prefixes() or _PREFIXES[0]
-            held = self._values.get(key)
-            self._values[key] = {**(held if isinstance(held, dict) else {}), **self._needed}
-        return self._values
-
-    def know_prefixes(self) -> None:
-        """Take the prefixes that other readers know; of several keys they read one."""
-        key = self._key_of_prefixes()
-        held = self._values[key] if key else None
+    def mend(self) -> JsonObject:
+        keys = list(self._values)
+        for key in keys:
+            if _kind(key) in _PREFIXES:
+                self._mend_prefixes(key)
+        # Of several keys other readers look at the last in snake_case, else in camelCase.
+        spelt = (key for kind in _PREFIXES for key in reversed(keys) if _kind(key) == kind)
+        where = next(spelt, _PREFIXES[0])
+        held = self._values.get(where)
         members = held if isinstance(held, dict) else {}
         given = {prefix.strip().lower(): str(uri).strip() for prefix, uri in members.items()}
         self._declared = {**BUILT_IN, **given}
+        for key in keys:
+            if _kind(key) in _TYPES:
+                self._mend_types(key)
+            elif _kind(key) in _PROPERTIES:
+                self._mend_properties(key)
+        if self._needed:
+            self._values[where] = {**members, **self._needed}
+        return self._values
 
-    def _key_of_prefixes(self) -> str | None:
-        """Return the key that other readers look at: the last in snake_case, else in camelCase."""
-        for spelling in _PREFIXES:
-            found = [key for key in self._values if key.strip().lower() == spelling]
-            if found:
-                return found[-1]
-        return None
-
-    def mend_prefixes(self, key: str) -> None:
+    def _mend_prefixes(self, key: str) -> None:
         """Have a mapping under *key*, in which each prefix has one absolute namespace."""
         value = self._values[key]
         if not isinstance(value, dict):
@@ -275,17 +239,17 @@ class _FrontMatterMender:
             prefix = stated.strip().rstrip(":")
             namespace = str(uri).strip() if isinstance(uri, str) else ""
             if not prefix or not is_uri(namespace):
-                self._leave_out((key, stated), f"the prefix {stated!r} has no absolute IRI")
+                self._write((key, stated), "", f"the prefix {stated!r} has no absolute IRI")
             elif bound.setdefault(prefix.lower(), namespace) != namespace:
                 known = bound[prefix.lower()]
-                self._leave_out((key, stated), f"the prefix {stated!r} stands for {known} already")
+                self._write((key, stated), "", f"the prefix {stated!r} stands for {known} already")
             else:
                 if prefix != stated:
                     self._write((key, stated), f"the prefix {prefix!r}", "a prefix is a bare name")
                 kept[prefix] = uri
         self._values[key] = kept
 
-    def mend_types(self, key: str) -> None:
+    def _mend_types(self, key: str) -> None:
         """Have names under *key* that other readers resolve."""
         value = self._values[key]
         kept: list[JsonValue] = []
@@ -296,12 +260,16 @@ class _FrontMatterMender:
                 kept.append(name)
         self._values[key] = kept if isinstance(value, list) or not kept else kept[0]
 
-    def mend_properties(self, key: str) -> None:
+    def _mend_properties(self, key: str) -> None:
         """Have a mapping under *key*, of predicates that other readers resolve to their values."""
-        value = _without_misspelt(self._values[key])
+        value = self._values[key]
+        stated = _wrap_list(value)
+        sound = [one for one in stated if not isinstance(one, dict) or not is_misspelt_triple(one)]
+        if len(sound) < len(stated):
+            value = sound if isinstance(value, list) and sound else {}
         if not isinstance(value, dict) or "predicate" in value:
             self._write((key,), "a mapping", f"{key} is not a mapping of predicates")
-            value = _by_predicate({key: value})
+            value = _group_by_predicate({key: value})
         kept: JsonObject = {}
         for predicate, held in value.items():
             path = (key, predicate)
@@ -326,7 +294,7 @@ class _FrontMatterMender:
         members = {
             key: item
             for key, item in value.items()
-            if key.strip().lower() != _ID or not str(item or "").strip()
+            if _kind(key) != _ID or not str(item or "").strip()
         }
         if isinstance(stated, str) and stated.strip():
             name = self._resolve_name(stated.strip(), (*path, _ID))
@@ -335,23 +303,19 @@ class _FrontMatterMender:
                 return stated.strip()
             return {_ID: name if name != stated.strip() else stated, **members}
         if members.keys() != value.keys():
-            self._leave_out((*path, _ID), "an `id` that is not a text cannot be resolved")
+            self._write((*path, _ID), "", "an `id` that is not a text cannot be resolved")
         if _VALUE not in members:
             read = parse_facts({_PROPERTIES[0]: {"x": value}}).properties
             if not read:
-                self._leave_out(path, "the value has neither `id` nor `value`")
+                self._write(path, "", "the value has neither `id` nor `value`")
                 return None
             self._write(
                 path, f"`value`: {read[0].value!r}", "the value has neither `id` nor `value`"
             )
             members = {_VALUE: read[0].value, **members}
-        return self._mend_literal(members, path)
-
-    def _mend_literal(self, members: JsonObject, path: Path) -> JsonObject:
-        """Return the members of a literal with a datatype that resolves, or without one."""
         kept: JsonObject = {}
         for key, item in members.items():
-            if key.strip().lower() != _DATATYPE or not item:
+            if _kind(key) != _DATATYPE or not item:
                 kept[key] = item
             elif (name := self._name(item, (*path, key), "datatype")) is not None:
                 kept[key] = name
@@ -363,7 +327,7 @@ class _FrontMatterMender:
         name = self._resolve_name(stated, path) if stated else None
         if name is None:
             shown = f"the {kind} {stated!r}" if stated else f"a {kind} that is not a text"
-            self._leave_out(path, f"{shown} cannot be resolved")
+            self._write(path, "", f"{shown} cannot be resolved")
         elif isinstance(item, str):
             return item if name == stated else name
         else:
@@ -389,9 +353,6 @@ class _FrontMatterMender:
         self._write(path, own + local, f"the prefix {prefix!r} means something else in .NET")
         return own + local
 
-    def _leave_out(self, path: Path, why: str) -> None:
-        self.changes.append(PortableChange(path, why))
-
     def _write(self, path: Path, what: str, why: str) -> None:
         self.changes.append(PortableChange(path, why, what))
 
@@ -408,15 +369,7 @@ def _wrap_list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [value]
 
 
-def _without_misspelt(value: JsonValue) -> JsonValue:
-    """Return properties without those that are none by a slip, `{}` if there are no others."""
-    if not isinstance(value, list):
-        return {} if isinstance(value, dict) and is_misspelt_triple(value) else value
-    kept = [one for one in value if not isinstance(one, dict) or not is_misspelt_triple(one)]
-    return kept if kept or not value else {}
-
-
-def _by_predicate(values: JsonObject) -> JsonObject:
+def _group_by_predicate(values: JsonObject) -> JsonObject:
     """Return what *values*, one key of properties, states, by predicate."""
     found: dict[str, list[JsonValue]] = {}
     for one in parse_facts(values).properties:
@@ -449,10 +402,9 @@ _ENTITIES, _RULES = "graph_entities", "graph_edges"
 
 
 class NamedNode(NamedTuple):
-    """A node that front matter names.
+    """A node that front matter names by its address or label.
 
     Attributes:
-        name: Its address or label.
         path: Keys and positions that lead to it.
         is_concept: Whether it is a group or a topic.
         is_target: Whether it is an end of a relation.
@@ -464,11 +416,6 @@ class NamedNode(NamedTuple):
     is_target: bool
 
 
-def names_nodes(values: JsonObject) -> bool:
-    """Return whether front matter with these *values* may name a node."""
-    return any(_kind(key) in _NODE_LIST_KEYS for key in values)
-
-
 def named_nodes(values: JsonObject) -> Iterator[NamedNode]:
     """Return the nodes that a front matter names, but for the document itself."""
     for key, value in values.items():
@@ -477,14 +424,12 @@ def named_nodes(values: JsonObject) -> Iterator[NamedNode]:
             path = (key, at) if isinstance(value, list) else (key,)
             if kind in _EDGES:
                 ends = item.items() if isinstance(item, dict) else ()
-                names = [_target(end) for member, end in ends if _kind(member) in _ENDS]
+                names = [_name(end, TARGET_KEYS) for member, end in ends if _kind(member) in _ENDS]
             else:
                 names = [_name(item)]
-            is_concept = kind in _CONCEPTS
-            is_target = kind in _TARGETS
             for name in names:
                 if name and not means_itself(name):
-                    yield NamedNode(name, path, is_concept, is_target)
+                    yield NamedNode(name, path, kind in _CONCEPTS, kind in _TARGETS)
 
 
 def distinct_ids(
@@ -492,26 +437,30 @@ def distinct_ids(
 ) -> Mapping[str, str]:
     """Return an absolute identifier for each name that is not a node of its own elsewhere.
 
-    Args:
-        names: Names of nodes, and whether each is that of a concept.
-        fixed: Names that stay as they are: addresses of documents, targets that nobody bears.
+    With each of *names* it is said whether it is that of a concept. Those that are *fixed* stay as
+    they are: addresses of documents, targets that nobody bears.
     """
     found, holders = _group_nodes(names)
     for name in fixed:
         holders[_node(name, is_concept=False)].add(name)
+
+    def is_shared(name: str, node: str) -> bool:
+        if is_uri(name):
+            # The last stays, which is the one in lower case: generated groups are.
+            others = [one for one in holders[node] if one in fixed]
+            return name not in (others or [max(holders[node])])
+        # Labels without a Latin letter or digit are one node with those that prose gives.
+        return not node or len(set(map(label_iri, holders[node]))) > 1
+
     return {
         name: label_iri(name)
         for name, nodes in sorted(found.items())
-        if name not in fixed and any(_is_shared(name, node, holders[node], fixed) for node in nodes)
+        if name not in fixed and any(is_shared(name, node) for node in nodes)
     }
 
 
 def shared_nodes(names: Iterable[tuple[str, bool]]) -> Iterator[Sequence[str]]:
-    """Return the names that are one node elsewhere, though they are several in mcpg's graph.
-
-    Args:
-        names: Names of nodes, and whether each is that of a concept.
-    """
+    """Return the names that are one node elsewhere, though they are several in mcpg's graph."""
     _, holders = _group_nodes(names)
     for _, held in sorted(holders.items()):
         own = {one if is_uri(one) else label_iri(one): one for one in sorted(held)}
@@ -530,16 +479,6 @@ def _group_nodes(
         nodes[name].add(node)
         holders[node].add(name)
     return nodes, holders
-
-
-def _is_shared(name: str, node: str, names: Collection[str], fixed: Collection[str]) -> bool:
-    """Return whether *name* has to give way, since the *node* is that of others, too."""
-    if is_uri(name):
-        # The last stays, which is the one in lower case: generated groups are.
-        others = [one for one in names if one in fixed] or [max(names)]
-        return name not in others
-    # Labels without a Latin letter or digit are one node with those that prose gives.
-    return not node or len(set(map(label_iri, names))) > 1
 
 
 def _node(name: str, *, is_concept: bool) -> str:
@@ -563,9 +502,13 @@ def with_ids(values: JsonObject, ids: Mapping[str, str]) -> JsonObject:
         kind = _kind(key)
         if kind in _TOPICS:
             made = _topics(key, value, ids, entities, edges)
+        elif kind in _EDGES or kind in _ITEMS:
+            change = _edge if kind in _EDGES else _item
+            items = [change(ids, item) for item in _wrap_list(value)]
+            made = items if isinstance(value, list) else items[0]
         else:
-            change = _edge if kind in _EDGES else _item if kind in _ITEMS else None
-            made = _each(value, partial(change, ids)) if change else value
+            made = value
+
         if made != value:
             changed[key] = made
     if not changed:
@@ -610,10 +553,6 @@ def _topics(
     return kept if kept != _make_list(value) else value
 
 
-def _each(value: JsonValue, change: Callable[[JsonValue], JsonValue]) -> JsonValue:
-    return [change(item) for item in value] if isinstance(value, list) else change(value)
-
-
 def _item(ids: Mapping[str, str], item: JsonValue) -> JsonValue:
     name = _name(item)
     return _with_id(item, name, ids) if name in ids else item
@@ -634,17 +573,13 @@ def _edge(ids: Mapping[str, str], item: JsonValue) -> JsonValue:
     ends = {
         member: ids[name]
         for member, end in item.items()
-        if _kind(member) in _ENDS and (name := _target(end)) in ids
+        if _kind(member) in _ENDS and (name := _name(end, TARGET_KEYS)) in ids
     }
     return {**item, **ends} if ends else item
 
 
-def _name(item: JsonValue) -> str:
-    return scalar_text(pick_text(item, _NAME_KEYS) if isinstance(item, dict) else item)
-
-
-def _target(end: JsonValue) -> str:
-    return scalar_text(pick_text(end, TARGET_KEYS) if isinstance(end, dict) else end)
+def _name(item: JsonValue, keys: tuple[str, ...] = _NAME_KEYS) -> str:
+    return scalar_text(pick_text(item, keys) if isinstance(item, dict) else item)
 
 
 def _kind(key: str) -> str:

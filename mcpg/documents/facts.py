@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
-from typing import NamedTuple, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from mcpg.catalog.model import HINT_LISTS, Hints, Tier, Tool, ToolExample
 from mcpg.documents.addresses import is_absolute
@@ -59,9 +60,7 @@ _FORMS = {
     "base64Binary": re.compile(r"[A-Za-z0-9+/\s]*={0,2}\s*\Z"),
     "boolean": re.compile(r"(?:true|false|1|0)\Z"),
     "decimal": re.compile(rf"{_DECIMAL}\Z"),
-    "double": re.compile(
-        r"(?:[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN)\Z"
-    ),
+    "double": re.compile(rf"(?:{_DECIMAL}(?:[eE][+-]?[0-9]+)?|[+-]?INF|NaN)\Z"),
     "duration": re.compile(
         r"-?P(?=.)(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+D)?"
         r"(?:T(?=.)(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+(?:\.[0-9]+)?S)?)?\Z"
@@ -77,25 +76,15 @@ _FORMS = {
 }
 _FORMS["float"] = _FORMS["double"]
 _FORMS["dayTimeDuration"] = _FORMS["yearMonthDuration"] = _FORMS["duration"]
+_SIZES = {"long": 64, "int": 32, "short": 16, "byte": 8}
 _INTEGERS: Mapping[str, tuple[int | None, int | None]] = {
     "integer": (None, None),
     "nonNegativeInteger": (0, None),
     "positiveInteger": (1, None),
     "nonPositiveInteger": (None, 0),
     "negativeInteger": (None, -1),
-    **{
-        name: (-(1 << bits - 1), (1 << bits - 1) - 1)
-        for name, bits in (("long", 64), ("int", 32), ("short", 16), ("byte", 8))
-    },
-    **{
-        name: (0, (1 << bits) - 1)
-        for name, bits in (
-            ("unsignedLong", 64),
-            ("unsignedInt", 32),
-            ("unsignedShort", 16),
-            ("unsignedByte", 8),
-        )
-    },
+    **{name: (-(1 << bits - 1), (1 << bits - 1) - 1) for name, bits in _SIZES.items()},
+    **{f"unsigned{name.title()}": (0, (1 << bits) - 1) for name, bits in _SIZES.items()},
 }
 _TEXTS = ("string", "normalizedString", "token", "Name", "NCName", "NMTOKEN", "QName")
 
@@ -121,13 +110,9 @@ def is_date(text: str) -> bool:
 
 
 def is_of_datatype(text: str, datatype: str) -> bool:
-    """Return whether *text* is a value of a datatype of XML Schema; of any other, `True`.
+    """Return whether *text* is a value of a datatype of XML Schema; of any other IRI, `True`.
 
     Source: "W3C XML Schema Definition Language (XSD) 1.1 Part 2: Datatypes", 2012.
-
-    Args:
-        text: The lexical form.
-        datatype: IRI of the datatype.
     """
     name = datatype.removeprefix(XSD)
     text = text.strip()
@@ -162,11 +147,7 @@ TARGET_KEYS = (
 
 _SUBJECT_KEYS = ("subjectId", "subject_id", "subject")
 _OBJECT_KEYS = ("objectId", "object_id", "targetId", "target_id", "object", "target")
-_KEYS_OF_PARTS = {
-    "subject": _SUBJECT_KEYS,
-    "predicate": ("predicate",),
-    "object": _OBJECT_KEYS,
-}
+_KEYS_OF_PARTS = {"subject": _SUBJECT_KEYS, "predicate": ("predicate",), "object": _OBJECT_KEYS}
 
 # Most documents have none of these.
 _KEYS = frozenset(
@@ -187,14 +168,7 @@ _SELF = frozenset({"article", "this article", _ITSELF, "this document"})
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that a document is about, or mentions.
-
-    Attributes:
-        label: What it is called, never blank.
-        id: Its own IRI or name, or "".
-        type: What kind of thing it is, or "".
-        same_as: Addresses of the same thing elsewhere.
-    """
+    """A thing that a document is about or mentions: label, never blank, own IRI, type, sameAs."""
 
     label: str
     id: str = ""
@@ -209,7 +183,6 @@ class StatedEdge:
     Attributes:
         subject: A document, a tool, a thing; see `means_itself`. The document, where none is given.
         predicate: A name, a name with a prefix, or an IRI.
-        object: As the subject.
         reason: Why, for people; "" when the author does not say.
     """
 
@@ -221,15 +194,7 @@ class StatedEdge:
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One value of an RDF property of the document.
-
-    Attributes:
-        predicate: A name with a prefix, or an IRI.
-        value: Text of the value, or an IRI.
-        is_iri: Whether *value* is an IRI.
-        datatype: Datatype of a literal, or "" for a text.
-        language: Language of a literal, or "".
-    """
+    """One value of an RDF property: a text, perhaps of a datatype or a language, or an IRI."""
 
     predicate: str
     value: str
@@ -243,17 +208,12 @@ class FrontMatterFacts:
     """Everything that a front matter states beyond the tool and its links.
 
     Attributes:
-        about: What the document is about.
         mentions: Things that it mentions: entity hints, then graph entities.
-        authors: Who wrote it.
         statements: Edges written out.
         prefixes: Prefixes for names in this document, with their IRIs.
-        types: Further RDF types of the document.
-        properties: Further RDF properties of the document.
         entry_types: What kinds of text it is, each once, whatever its case.
         source_projects: What it belongs to, likewise.
-        published: Date of publication, or "".
-        modified: Date of the last change, or "".
+        published: Date of publication, or "", as that of the last change.
     """
 
     about: tuple[Entity, ...] = ()
@@ -270,12 +230,7 @@ class FrontMatterFacts:
 
 
 class FrontMatterError(NamedTuple):
-    """An item that cannot be used.
-
-    Attributes:
-        path: Keys and positions that lead to it.
-        message: What is wrong with it.
-    """
+    """An item that cannot be used: the keys and positions that lead to it, and what is wrong."""
 
     path: Path
     message: str
@@ -292,11 +247,7 @@ def parse_facts(front: JsonObject) -> FrontMatterFacts:
 
 
 def read_facts(front: JsonObject) -> tuple[FrontMatterFacts, list[FrontMatterError]]:
-    """Read what *front* states, and tell of items that cannot be used.
-
-    Args:
-        front: Front matter, or the part of it that `ToolDocument.further` keeps.
-    """
+    """Read what *front*, or a part of it, states, and tell of items that cannot be used."""
     found: list[FrontMatterError] = []
     if _KEYS.isdisjoint(front):
         return FrontMatterFacts(), found
@@ -381,11 +332,10 @@ def _entity(item: JsonValue) -> Entity:
 def _statement(item: JsonValue) -> StatedEdge:
     if not isinstance(item, dict):
         raise ValueError("is not a mapping with `subject`, `predicate` and `object`")  # noqa: TRY004
-    parts = {
-        "subject": _end(item, _SUBJECT_KEYS),
-        "predicate": pick_text(item.get("predicate"), TARGET_KEYS),
-        "object": _end(item, _OBJECT_KEYS),
-    }
+    parts: dict[str, str] = {}
+    for part, keys in _KEYS_OF_PARTS.items():
+        ends = (pick_text(item.get(key), TARGET_KEYS) for key in keys)
+        parts[part] = next(filter(None, ends), "")
     if all(item.get(key) in (None, "") for key in _SUBJECT_KEYS):
         parts["subject"] = _ITSELF
     missing = next((name for name, text in parts.items() if not text), None)
@@ -393,11 +343,6 @@ def _statement(item: JsonValue) -> StatedEdge:
         is_blank = any(isinstance(item.get(key), str) for key in _KEYS_OF_PARTS[missing])
         raise ValueError(f"has {'an empty' if is_blank else 'no'} `{missing}`")
     return StatedEdge(**parts, reason=pick_text(item, ("reason",)))
-
-
-def _end(item: Mapping[str, JsonValue], keys: tuple[str, ...]) -> str:
-    """Return which thing the first of *keys* that means any means; "" for none."""
-    return next(filter(None, (pick_text(item.get(key), TARGET_KEYS) for key in keys)), "")
 
 
 def _type(item: JsonValue) -> str:
@@ -411,9 +356,8 @@ def _prefixes(front: JsonObject, found: list[FrontMatterError]) -> tuple[tuple[s
     for path, value in iter_items(front, ("rdf_prefixes", "rdfPrefixes")):
         members = value if isinstance(value, dict) else {}
         if not members:
-            found.append(
-                FrontMatterError(path, f"{format_path(path)} is not a mapping of prefixes to IRIs")
-            )
+            message = f"{format_path(path)} is not a mapping of prefixes to IRIs"
+            found.append(FrontMatterError(path, message))
         for prefix, address in members.items():
             if is_absolute(scalar_text(address)):
                 known.setdefault(prefix.rstrip(":"), scalar_text(address))
@@ -499,7 +443,12 @@ def extras_for(tool: Tool, read: Tool) -> JsonObject:
     for key in _HINTS:
         value = getattr(tool.hints, key)
         if value != getattr(read.hints, key):
-            extras[key] = _hint_json(value)
+            extras[key] = list(value) if isinstance(value, tuple) else value
+    if "examples" in extras:
+        stated = map(asdict, tool.hints.examples)
+        extras["examples"] = [
+            {name: one for name, one in members.items() if one is not None} for members in stated
+        ]
     return extras
 
 
@@ -525,70 +474,32 @@ def with_extras(
     return (replace(tool, **members) if members else tool), found  # type: ignore[arg-type]
 
 
-def _hint_json(value: object) -> JsonValue:
-    if not isinstance(value, tuple):
-        return value  # type: ignore[return-value]  # text, a truth value or None
-    found: list[JsonValue] = []
-    for item in value:
-        if isinstance(item, ToolExample):
-            members = {name: getattr(item, name) for name in item.__match_args__}
-            found.append({name: one for name, one in members.items() if one is not None})
-        else:
-            found.append(item)
-    return found
-
-
-def _text(value: JsonValue) -> str:
-    if not isinstance(value, str):
+def _require(kind: Any, value: Any) -> Any:
+    if not isinstance(value, kind):
         raise TypeError(value)
     return value
 
 
 def _name(value: JsonValue) -> str:
-    if not _text(value):
+    if value == "":
         raise ValueError(value)
-    return _text(value)
-
-
-def _optional_text(value: JsonValue) -> str | None:
-    return None if value is None else _text(value)
-
-
-def _text_list(value: JsonValue) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise TypeError(value)
-    return tuple(map(_text, value))
-
-
-def _flag(value: JsonValue) -> bool | None:
-    if value is not None and not isinstance(value, bool):
-        raise TypeError(value)
-    return value
-
-
-def _tier(value: JsonValue) -> Tier | None:
-    return None if value is None else Tier(_text(value))
-
-
-def _object(value: JsonValue) -> JsonObject:
-    if not isinstance(value, dict):
-        raise TypeError(value)
-    return value
+    return str(_text(value))
 
 
 def _examples(value: JsonValue) -> tuple[ToolExample, ...]:
-    if not isinstance(value, list):
-        raise TypeError(value)
+    stated = [_object(one) for one in _require(list, value)]
     return tuple(
         ToolExample(
-            _text(members.get("input")),
-            _optional_text(members.get("output")),
-            _optional_text(members.get("description")),
+            _text(one.get("input")),
+            _optional_text(one.get("output")),
+            _optional_text(one.get("description")),
         )
-        for members in map(_object, value)
+        for one in stated
     )
 
 
+_text, _object = partial(_require, str), partial(_require, dict)
+_optional_text, _flag = partial(_require, str | None), partial(_require, bool | None)
 _MEMBERS: Mapping[str, tuple[str, Callable[[JsonValue], object]]] = {
     "id": ("id", _text),
     "source": ("source_id", _text),
@@ -600,5 +511,10 @@ _MEMBERS: Mapping[str, tuple[str, Callable[[JsonValue], object]]] = {
 }
 
 _HINTS: Mapping[str, Callable[[JsonValue], object]] = {
-    name: _text_list if name in HINT_LISTS else _flag for name in Hints.__match_args__
-} | {"examples": _examples, "cost_tier": _tier, "latency_tier": _tier}
+    **dict.fromkeys(Hints.__match_args__, _flag),
+    **dict.fromkeys(HINT_LISTS, lambda value: tuple(map(_text, _require(list, value)))),
+    **dict.fromkeys(
+        ("cost_tier", "latency_tier"), lambda value: None if value is None else Tier(_text(value))
+    ),
+    "examples": _examples,
+}

@@ -49,12 +49,7 @@ class FrontMatter:
 
 
 def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) -> FrontMatter:
-    """Cut a document with LF line ends into front matter and Markdown.
-
-    Args:
-        content: The whole text.
-        place: Name of the document, for messages.
-        limit: Longest front matter that is read, in characters.
+    """Cut a document with LF line ends into front matter of up to *limit* characters and Markdown.
 
     Raises:
         DocumentError: The front matter does not end, is too long, or is no YAML mapping.
@@ -77,34 +72,29 @@ def split_front_matter(content: str, place: str, limit: int = MAX_FRONT_MATTER) 
         raise DocumentError(message, place=fence, remedy="move prose below it")
     line = content.count("\n", 0, closing.end()) + 1
     plain = _read_plain(text)
-    values = plain if plain is not None else _read_yaml(text, place, first)
-    return FrontMatter(values, content[closing.end() :], line, text, first, plain is not None)
+    values = (
+        load_yaml(text, place, first_line=first, error=DocumentError) if plain is None else plain
+    )
+    if not isinstance(values, dict | None):
+        raise DocumentError(
+            "the front matter is not a mapping",
+            place=f"{place}:{first}",
+            remedy="write `key: value` lines",
+        )
+    markdown = content[closing.end() :]
+    return FrontMatter(values or {}, markdown, line, text, first, plain is not None)
 
 
 def front_matter_text(content: str) -> str | None:
     """Return the YAML between the fences of a document with LF line ends, read or not.
 
-    Returns:
-        The text; "" without fences, `None` where the second is missing.
+    It is "" without fences, and `None` where the second is missing.
     """
     opening = _FENCE.match(content)
     if opening is None:
         return ""
     closing = _CLOSING.search(content, opening.end())
     return content[opening.end() : closing.start()] if closing else None
-
-
-def _read_yaml(text: str, place: str, line: int = 2) -> JsonObject:
-    values = load_yaml(text, place, first_line=line, error=DocumentError)
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise DocumentError(
-            "the front matter is not a mapping",
-            place=f"{place}:{line}",
-            remedy="write `key: value` lines",
-        )
-    return values
 
 
 def _read_plain(text: str) -> JsonObject | None:
@@ -120,7 +110,16 @@ def _read_plain(text: str) -> JsonObject | None:
         for key, rest, block in _entries(text):
             if key in values or _KEY.match(key) is None:
                 return None
-            values[key] = _plain_value(key, rest, block)
+            if rest.startswith(' "') and not block:
+                values[key] = _decode(rest)
+            elif rest == " []" and not block:
+                values[key] = []
+            elif rest or not block:
+                return None
+            elif key == EXTRAS_KEY:
+                values[key] = _mapping(block)
+            else:
+                values[key] = [_item(line, '- "') for line in block]
     except (ValueError, RecursionError):
         return None
     # What is nested too deeply is refused by the YAML parser, which knows the line.
@@ -142,17 +141,6 @@ def _entries(text: str) -> list[tuple[str, str, list[str]]]:
             key, _, rest = line.partition(":")
             entries.append((key, rest, []))
     return entries
-
-
-def _plain_value(key: str, rest: str, block: list[str]) -> JsonValue:
-    """Read the value of one key; raise `ValueError` when only a YAML parser can."""
-    if rest.startswith(' "') and not block:
-        return _decode(rest)
-    if rest == " []" and not block:
-        return []
-    if rest or not block:
-        raise ValueError(rest)
-    return _mapping(block) if key == EXTRAS_KEY else [_item(line, '- "') for line in block]
 
 
 def _mapping(block: list[str]) -> JsonObject:
@@ -188,10 +176,6 @@ def _decode(text: str) -> JsonValue:
     return value
 
 
-def _refuse_constant(name: str) -> JsonValue:
-    raise ValueError(name)
-
-
 def _number(text: str) -> JsonValue:
     value = plain_value(text)
     if isinstance(value, str):
@@ -200,7 +184,8 @@ def _number(text: str) -> JsonValue:
 
 
 _QUOTES = 2
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_number, parse_int=_number)
+# No constant, such as NaN, is an integer.
+_DECODER = json.JSONDecoder(parse_constant=int, parse_float=_number, parse_int=_number)
 
 
 _SPECIAL = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
@@ -241,9 +226,7 @@ def flow(value: JsonValue) -> str:
 def dump_indented(value: JsonValue, margin: str = "\n") -> str:
     """Write a JSON value as `json.dumps` with an indent of 2 does, in a third of the time.
 
-    Args:
-        value: The value.
-        margin: What goes before each of its lines but the first.
+    The *margin* goes before each of its lines but the first.
     """
     inner = f"{margin}  "
     if isinstance(value, dict) and value:

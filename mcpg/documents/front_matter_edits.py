@@ -37,13 +37,9 @@ _COMMENT = re.compile(r"(?:(?<=\s)|^)#[^\n]*", re.MULTILINE)
 
 
 class _Block(NamedTuple):
-    """A key of front matter as it stands.
+    """A key of front matter as it stands, with the comments and blank lines above it.
 
-    Attributes:
-        key: The key, "" for what stands below the last one.
-        above: Comments above it, with blank lines.
-        lines: Its lines.
-        value: Its value.
+    The key is "" for what stands below the last one.
     """
 
     key: str
@@ -53,16 +49,11 @@ class _Block(NamedTuple):
 
 
 def written_lines(values: JsonObject, texts: Iterable[str]) -> str:
-    """Return front matter of *values*, whose lines are those of *texts* where these hold them.
+    """Return front matter of *values*, in this order, with lines of *texts* where these hold them.
 
-    All comments of *texts* stay: those of other keys stand where these were.
-
-    Args:
-        values: The values, in the order in which they are to stand.
-        texts: Front matter that authors wrote, which can be read.
-
-    Returns:
-        The lines; "" where they would be those that `member` writes.
+    The texts are front matter that authors wrote and that can be read. All their comments stay:
+    those of other keys stand where these were. The result is "" where the lines would be those that
+    `member` writes.
     """
     texts, canonical = list(texts), _canonical(values)
     blocks = [block for text in texts for block in _blocks(text)]
@@ -89,9 +80,7 @@ def write_authored_lines(values: JsonObject, written: str) -> str:
 def values_as_written(values: JsonObject, written: str) -> JsonObject:
     """Return *values* with numbers as their author wrote them, such as `1.10`.
 
-    Args:
-        values: The values.
-        written: What `written_lines` returned for them, perhaps for others meanwhile.
+    *written* is what `written_lines` returned for them, perhaps for others meanwhile.
     """
     if not written or _NUMBER.search(written) is None:
         return values
@@ -123,7 +112,14 @@ def _canonical(values: JsonObject) -> str:
 def _blocks(text: str) -> Iterator[_Block]:
     """Cut front matter into its keys; what is no mapping in blocks has none, but comments."""
     lines = text.removesuffix("\n").split("\n")
-    starts = _starts(text)
+    starts: dict[str, int] = {}  # the line, from 0, on which each key stands, in order
+    line = end = 0
+    for name, (key, _) in _block_members(_compose_yaml(text)).items():
+        # The parser counts other line ends as well.
+        at = key.start_mark.index
+        line, end = line + text.count("\n", end, at), at
+        if text[at - 1 : at] in ("", "\n"):
+            starts[name] = line
     values = _read(text)
     members = values if isinstance(values, dict) else {}
     if not starts or list(starts) != list(members) or len(set(starts.values())) < len(starts):
@@ -132,11 +128,11 @@ def _blocks(text: str) -> Iterator[_Block]:
     ends = [*list(starts.values())[1:], len(lines)]
     first = next(iter(starts.values()), len(lines))
     above = _join_lines([line.lstrip(" ") for line in lines[:first]])
-    for (key, start), end in zip(starts.items(), ends, strict=True):
+    for (name, start), end in zip(starts.items(), ends, strict=True):
         stop = end
         while stop > start + 1 and (not lines[stop - 1].strip() or lines[stop - 1][0] == "#"):
             stop -= 1
-        yield _Block(key, above, _join_lines(lines[start:stop]), members[key])
+        yield _Block(name, above, _join_lines(lines[start:stop]), members[name])
         above = _join_lines(lines[stop:end])
     yield _Block("", above, "", None)
 
@@ -144,19 +140,6 @@ def _blocks(text: str) -> Iterator[_Block]:
 def _join_lines(lines: Sequence[str]) -> str:
     text = "".join(f"{line}\n" for line in lines)
     return text if text.strip() else ""
-
-
-def _starts(text: str) -> dict[str, int]:
-    """Return the line, from 0, on which each key of a mapping in blocks stands, in order."""
-    starts: dict[str, int] = {}
-    line = end = 0
-    for name, (key, _) in _block_members(_compose_yaml(text)).items():
-        # The parser counts other line ends as well.
-        at = key.start_mark.index
-        line, end = line + text.count("\n", end, at), at
-        if text[at - 1 : at] in ("", "\n"):
-            starts[name] = line
-    return starts
 
 
 def _comments(text: str) -> Iterator[str]:
@@ -191,13 +174,7 @@ _HERE = "\x00"
 
 
 class _ReplacedRun(NamedTuple):
-    """Lines of a rewritten text that are not its author's.
-
-    Attributes:
-        first: Number of the first, counted from 1.
-        size: How many there are.
-        authored: The author's lines instead.
-    """
+    """Lines of a rewritten text: number of the first, from 1, how many, the author's instead."""
 
     first: int
     size: int
@@ -205,28 +182,17 @@ class _ReplacedRun(NamedTuple):
 
 
 class _Edit(NamedTuple):
-    """A stretch of front matter that is replaced.
-
-    Attributes:
-        start: Where it begins, in characters.
-        end: Where it ends.
-        text: What stands there instead.
-    """
-
     start: int
     end: int
     text: str
 
 
 def rewritten_text(content: str, values: JsonObject) -> str:
-    """Return the document *content* with other *values* in its front matter.
+    """Return the document *content*, which can be read, with other *values* in its front matter.
 
     Lines whose values stay are kept as they are, with their comments; blank lines above the front
-    matter are dropped. `authored_text` returns *content* again.
-
-    Args:
-        content: A document that can be read, with LF line ends.
-        values: All values of the front matter; a key may be added, but not left out.
+    matter are dropped. `authored_text` returns *content* again. A key may be added, but not left
+    out.
 
     Raises:
         DocumentError: The front matter would be too long.
@@ -238,18 +204,11 @@ def rewritten_text(content: str, values: JsonObject) -> str:
     made = _apply_edits(text, front, edits) if edits else ""
     if not made or not _is_sound(made, values):
         extras = values.get(EXTRAS_KEY)
-        lines = [
-            line
-            for key, value in values.items()
-            if key != EXTRAS_KEY
-            for line in member(key, value)
-        ]
-        inner = extras if isinstance(extras, dict) else {}
-        lines += [f"{EXTRAS_KEY}:", f"  {_HERE}"]
-        lines += [f"  {line}" for key, value in inner.items() for line in member(key, value)]
-        made = _apply_edits(
-            text, front, [_Edit(0, len(front.text), "".join(f"{line}\n" for line in lines))]
-        )
+        others = {key: value for key, value in values.items() if key != EXTRAS_KEY}
+        inner = _lines(_canonical(extras if isinstance(extras, dict) else {}))
+        lines = [f"{EXTRAS_KEY}:", f"  {_HERE}", *(f"  {line}" for line in inner)]
+        whole = _canonical(others) + "".join(f"{line}\n" for line in lines)
+        made = _apply_edits(text, front, [_Edit(0, len(front.text), whole)])
         if not _is_sound(made, values):
             message = f"the front matter would be longer than {MAX_REWRITTEN} characters"
             raise DocumentError(message, remedy="shorten it")
@@ -294,7 +253,6 @@ def _read_record(line: str) -> tuple[str, Sequence[_ReplacedRun]]:
 
 
 def _checksum(front: Sequence[str], record: int) -> str:
-    """Return a checksum of the lines of a front matter but the one at index *record*."""
     text = "\n".join(line for at, line in enumerate(front) if at != record)
     return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
 
@@ -360,7 +318,6 @@ def _may_be_disputed(text: str) -> bool:
 
 
 def _apply_edits(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
-    """Carry *edits* of the front matter out, and record the lines that were there."""
     lines = text.split("\n")
     has_front = front.line > 1
     fence = front.text_line - 2 if has_front else 0
@@ -384,8 +341,17 @@ def _apply_edits(text: str, front: FrontMatter, edits: Sequence[_Edit]) -> str:
 
 def _in_runs(text: str, edits: Sequence[_Edit]) -> Iterator[tuple[bool, list[str], list[str]]]:
     """Cut *text* into runs of lines: whether it is edited, its lines before and after."""
+    runs: list[tuple[int, int, list[_Edit]]] = []  # edits of the same lines are one
+    for edit in sorted(edits):
+        start = text.rfind("\n", 0, edit.start) + 1
+        end = start if edit.end == start else text.find("\n", edit.end - 1) + 1
+        if runs and start < runs[-1][1]:
+            first, before, run = runs[-1]
+            runs[-1] = first, max(before, end), [*run, edit]
+        else:
+            runs.append((start, end, [edit]))
     at = 0
-    for start, end, run in _group_edits(text, edits):
+    for start, end, run in runs:
         new, cut = "", start
         for edit in run:
             new += text[cut : edit.start] + edit.text
@@ -396,21 +362,6 @@ def _in_runs(text: str, edits: Sequence[_Edit]) -> Iterator[tuple[bool, list[str
         at = end
     if at < len(text):
         yield False, [], _lines(text[at:])
-
-
-def _group_edits(text: str, edits: Sequence[_Edit]) -> Sequence[tuple[int, int, list[_Edit]]]:
-    """Join edits of the same lines, each with where its lines begin and end."""
-    joined: list[tuple[int, int, list[_Edit]]] = []
-    for edit in sorted(edits):
-        start = text.rfind("\n", 0, edit.start) + 1
-        is_insertion = edit.end == start
-        end = start if is_insertion else text.find("\n", edit.end - 1) + 1
-        if joined and start < joined[-1][1]:
-            first, before, run = joined[-1]
-            joined[-1] = first, max(before, end), [*run, edit]
-        else:
-            joined.append((start, end, [edit]))
-    return joined
 
 
 def _lines(text: str) -> list[str]:
@@ -428,15 +379,11 @@ def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
     if members.keys() != front.values.keys():
         return []
     disputed = is_disputed(front.text)
-    edits = [
-        edit
-        for key, (name, node) in members.items()
-        for edit in (
-            [_make_edit(name, node, values[key], front.text)]
-            if disputed and _may_be_disputed(front.text[name.end_mark.index : node.end_mark.index])
-            else _changes(name, node, front.values[key], values[key], front.text)
-        )
-    ]
+    edits: list[_Edit] = []
+    for key, (name, node) in members.items():
+        written = front.text[name.end_mark.index : node.end_mark.index]
+        as_whole = disputed and _may_be_disputed(written)
+        edits += _changes(name, node, front, key, values[key], as_whole=as_whole)
     added = "".join(
         f"{line}\n"
         for key, value in values.items()
@@ -457,23 +404,27 @@ def _edits(front: FrontMatter, values: JsonObject) -> list[_Edit]:
 
 
 def _changes(
-    key: yaml.Node, node: yaml.Node, old: JsonValue, new: JsonValue, text: str
+    name: yaml.Node,
+    node: yaml.Node,
+    front: FrontMatter,
+    key: str,
+    new: JsonValue,
+    *,
+    as_whole: bool,
 ) -> Iterator[_Edit]:
-    """Return the edits that make *new* of the value *old*, which *node* is."""
-    if old == new:
-        return
+    """Return the edits that make *new* of the value of *key*, which *node* is."""
+    old = front.values[key]
     items = node.value if isinstance(node.value, list) else []
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new) == len(items):
+    is_list = isinstance(old, list) and isinstance(new, list) and len(old) == len(new) == len(items)
+    if not as_whole and old == new:
+        return
+    if not as_whole and is_list and isinstance(old, list) and isinstance(new, list):
         for item, before, after in zip(items, old, new, strict=True):
             if before != after:
-                yield _Edit(item.start_mark.index, _end(item, text), flow(after))
+                yield _Edit(item.start_mark.index, _end(item, front.text), flow(after))
         return
-    yield _make_edit(key, node, new, text)
-
-
-def _make_edit(key: yaml.Node, node: yaml.Node, value: JsonValue, text: str) -> _Edit:
-    start = key.end_mark.index
-    return _Edit(start, max(start, _end(node, text)), f": {flow(value)}")
+    start = name.end_mark.index
+    yield _Edit(start, max(start, _end(node, front.text)), f": {flow(new)}")
 
 
 def _end(node: yaml.Node, text: str) -> int:
@@ -485,7 +436,6 @@ def _end(node: yaml.Node, text: str) -> int:
 
 
 def _compose_yaml(text: str) -> yaml.Node | None:
-    """Parse YAML that was read before, and so is safe."""
     try:
         return yaml.compose(mask_pairs(text)[0], Loader=_LOADER)
     except yaml.YAMLError:

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache, partial
-from itertools import groupby, takewhile
+from functools import cache, cached_property, lru_cache
+from itertools import chain, groupby, takewhile
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -48,13 +48,7 @@ _MOST_REMEMBERED, _LONGEST_REMEMBERED = 4_096, 1_024
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A link in the text.
-
-    Attributes:
-        target: What it leads to, as written.
-        label: The text that is shown, "" for none.
-        is_wiki: Whether it is written `[[target|label]]`.
-    """
+    """A link in the text: its target as written, and the text that is shown, "" for none."""
 
     target: str
     label: str
@@ -69,14 +63,7 @@ class Reference:
 
 @dataclass(slots=True)
 class Prose:
-    """What a body holds, in order.
-
-    Attributes:
-        headings: Texts of its headings.
-        texts: Texts of its paragraphs, items, table cells and code, none blank.
-        schemas: JSON Schemas that stand in fences.
-        references: Links to other places.
-    """
+    """What a body holds, in order; texts are those of paragraphs, items, table cells and code."""
 
     headings: list[str] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
@@ -147,21 +134,6 @@ def _wiki_link(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def written_address(raw: str) -> str:
-    """Return the target of a reference whose address is written *raw*, perhaps in `<>`."""
-    from markdown_it.common.utils import unescapeAll  # noqa: PLC0415 - as above
-
-    plain = raw[1:-1] if raw.startswith("<") else raw
-    return _parser().normalizeLink(unescapeAll(plain))
-
-
-def code_lines(body: str) -> set[int]:
-    """Return the numbers, from 0, of the lines of *body* that are code."""
-    tokens = _parser().parse(body[:MAX_PARSED])
-    spans = [token.map for token in tokens if token.type in {"fence", "code_block"}]
-    return {number for span in spans if span for number in range(*span)}
-
-
 def _render_token(token: Token) -> str:
     if token.type in {"softbreak", "hardbreak"}:
         return "\n"
@@ -204,9 +176,8 @@ _PATHS = 2
 class LinkTargets:
     """The documents that a link can reach, by everything an author may call them.
 
-    Attributes:
-        by_uri: Tool ids by canonical URI, "" for that of a page.
-        make_words: Makes `by_words` when it is first read: in most catalogues no link has to be.
+    Tool ids are by canonical URI, "" for that of a page; other names are gathered when they are
+    first needed: in most catalogues no link has to be resolved.
     """
 
     by_uri: Mapping[str, str]
@@ -240,9 +211,15 @@ class LinkTargets:
 
     def _find_named(self, target: str, path: str, kinds: Collection[int] = ()) -> str | None:
         """Return what *target* names, of the names of some *kinds* if there are any."""
-        keys = list(dict.fromkeys(_target_keys(target, path)))
+        keys = [path_key(target.strip())]
+        relative = target.strip().replace("\\", "/")
+        # What climbs above the top from there leads nowhere, and does not lead down again.
+        for folder in ("",) if relative.startswith("/") else ("", posixpath.dirname(path)):
+            joined = posixpath.join(folder, relative.lstrip("/"))
+            normal = normal_path(posixpath.normpath(joined))
+            keys += (path_key(normal + suffix) for suffix in ("", *_SUFFIXES))
         all_words = [self.by_words[kind] for kind in kinds] if kinds else self.by_words
-        meant = (words.get(key) for words in all_words for key in keys)
+        meant = (words.get(key) for words in all_words for key in dict.fromkeys(keys))
         return next(filter(None, meant), None)
 
     def _loosely(self, target: str, path: str) -> str | None:
@@ -267,21 +244,18 @@ class LinkTargets:
 def collect_targets(tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]) -> LinkTargets:
     """Gather what *tools* are called, each at its path and URI in *addresses*, by tool id."""
     held = tuple(tools)
-    by_uri = {addresses[tool.id][1]: tool.id for tool in held}
-    return LinkTargets(by_uri, partial(_index_names, held, addresses))
 
+    def index_names() -> Sequence[Mapping[str, str | None]]:
+        by_words: list[dict[str, str | None]] = [{}, {}, {}, {}, {}]
+        for tool in held:
+            path, uri = addresses[tool.id]
+            names = (tool.id, f"{tool.source_id}::{tool.name}", path, tool.name, tool.display_name)
+            for words, name in zip(by_words, names, strict=True):
+                key = path_key(name.strip())
+                words[key] = uri if key and words.get(key, uri) == uri else None
+        return by_words
 
-def _index_names(
-    tools: Iterable[Tool], addresses: Mapping[str, tuple[str, str]]
-) -> Sequence[Mapping[str, str | None]]:
-    by_words: list[dict[str, str | None]] = [{}, {}, {}, {}, {}]
-    for tool in tools:
-        path, uri = addresses[tool.id]
-        names = (tool.id, f"{tool.source_id}::{tool.name}", path, tool.name, tool.display_name)
-        for words, name in zip(by_words, names, strict=True):
-            key = path_key(name.strip())
-            words[key] = uri if key and words.get(key, uri) == uri else None
-    return by_words
+    return LinkTargets({addresses[tool.id][1]: tool.id for tool in held}, index_names)
 
 
 def with_pages(targets: LinkTargets, pages: Collection[ToolDocument]) -> LinkTargets:
@@ -300,18 +274,6 @@ def with_pages(targets: LinkTargets, pages: Collection[ToolDocument]) -> LinkTar
     return LinkTargets(by_uri, lambda: (*targets.by_words, names, paths))
 
 
-def _target_keys(target: str, path: str) -> Iterator[str]:
-    yield path_key(target.strip())
-    relative = target.strip().replace("\\", "/")
-    # What climbs above the top from there leads nowhere, and does not lead down again.
-    folders = ("",) if relative.startswith("/") else ("", posixpath.dirname(path))
-    for folder in folders:
-        joined = posixpath.join(folder, relative.lstrip("/"))
-        normal = normal_path(posixpath.normpath(joined))
-        yield path_key(normal)
-        yield from (path_key(normal + suffix) for suffix in _SUFFIXES)
-
-
 _ADDRESS = re.compile(
     r"(\]\([ \t]*(?:\n[ \t]*)?|^[ \t>]*\[[^\[\]\n]+\]:[ \t]*(?:\n[ \t]*)?)"
     r"(<[^<>\n]*>|(?:[^\s()<>\\]|\\.|\([^\s()\\]*\))+)",
@@ -321,17 +283,15 @@ _WIKI_LINK = re.compile(r"\[\[([^\[\]\n|\\]+)((?:\\?\|[^\[\]\n]*)?)\]\]")
 
 
 def retarget(body: str, targets: Mapping[Reference, str]) -> str:
-    """Return *body* with other targets for links.
+    """Return *body* with other targets for links, each as `read_markdown` gives it."""
+    from markdown_it.common.utils import unescapeAll  # noqa: PLC0415 - as above
 
-    Args:
-        body: A person's Markdown.
-        targets: The new target of each link that changes, the link as `read_markdown` gives it.
-    """
     addresses = {link.target: new for link, new in targets.items() if not link.is_wiki}
     wiki = {link.target: new for link, new in targets.items() if link.is_wiki}
 
     def retarget_address(match: re.Match[str]) -> str:
-        new = addresses.get(written_address(match[2]))
+        raw = match[2][1:-1] if match[2].startswith("<") else match[2]
+        new = addresses.get(_parser().normalizeLink(unescapeAll(raw)))
         if new is not None and any(mark in new for mark in " ()"):
             new = f"<{new}>"
         return match[0] if new is None else f"{match[1]}{new}"
@@ -346,7 +306,9 @@ def retarget(body: str, targets: Mapping[Reference, str]) -> str:
 
         return _WIKI_LINK.sub(retarget_wiki_link, line)
 
-    code = code_lines(body)
+    tokens = _parser().parse(body[:MAX_PARSED])
+    spans = [token.map for token in tokens if token.type in {"fence", "code_block"}]
+    code = {number for span in spans if span for number in range(*span)}
     lines = enumerate(body.split("\n"))
     runs = groupby(lines, key=lambda line: line[0] in code)
     parts = ((is_code, "\n".join(text for _, text in run)) for is_code, run in runs)
@@ -373,13 +335,7 @@ _SCHEMA = re.compile(r'"(?:properties|\$schema|required)"\s*:|"type"\s*:\s*"obje
 
 @dataclass(frozen=True, slots=True)
 class _MarkdownLine:
-    """A line of Markdown.
-
-    Attributes:
-        text: The line.
-        fence: The fence in which it stands, "" outside of one.
-        is_mark: Whether it opens or closes a fence.
-    """
+    """A line of Markdown, the fence in which it stands, "" outside, and whether it is its mark."""
 
     text: str
     fence: str
@@ -391,41 +347,38 @@ def check_page(
 ) -> Iterator[Diagnostic]:
     """Report what the author of *markdown* can hardly have meant, with the line of each.
 
-    Args:
-        markdown: The text after the front matter, with LF line ends.
-        first_line: Number of the document's line on which it begins.
-        place: Name of the document.
-        is_prose: Whether all of it is prose, also what is headed like a generated section.
+    It begins on the *first_line* of the document at *place*; if all of it *is_prose*, that holds
+    for what is headed like a generated section as well.
     """
     lines: list[_MarkdownLine] = []
     fence = ""
     for text in markdown.split("\n"):
         before, fence = fence, fence_after(text, fence)
         lines.append(_MarkdownLine(text, before or fence, before != fence))
-    parts = [_open_fence(lines), _open_comment(lines), _broken_schemas(lines, is_prose=is_prose)]
-    if not is_prose:
-        parts.append(_sections(lines))
-    for part in parts:
-        for message, number in part:
-            yield warning(Code.DOCUMENT_INVALID, message, f"{place}:{first_line + number}")
+    found = chain(
+        _open_blocks(lines),
+        _broken_schemas(lines, is_prose=is_prose),
+        () if is_prose else _sections(lines),
+    )
+    for message, number in found:
+        yield warning(Code.DOCUMENT_INVALID, message, f"{place}:{first_line + number}")
 
 
-def _open_fence(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
-    """Report a fence in which another one opens, or the document ends."""
+def _open_blocks(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
+    """Report a fence in which another one opens, or the document ends, and an open comment."""
     opened = None
     for number, line in enumerate(lines):
         if line.is_mark:
             opened = number if opened is None else None
         elif opened is not None and fence_after(line.text, "").startswith(line.fence):
             yield "this code fence is not closed before the next one opens", opened
-            return
-    if opened is not None:
-        yield "this code fence is not closed: all that follows is code", opened
-
-
-def _open_comment(lines: Sequence[_MarkdownLine]) -> Iterator[tuple[str, int]]:
+            break
+    else:
+        if opened is not None:
+            yield "this code fence is not closed: all that follows is code", opened
     # Only at the beginning of a line does a comment hide more than the rest of its paragraph.
     opened = None
+
     for number, line in enumerate(lines):
         if not line.fence and "--" in line.text:
             if opened is None and line.text.lstrip().startswith("<!--"):

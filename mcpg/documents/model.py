@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -16,10 +16,9 @@ from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExam
 from mcpg.catalog.view import unique
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import Coverage, EdgeKind, EdgeOrigin, FieldMapping, ToolRelations
-from mcpg.text.json_values import read_float, read_json, write_exact_json
+from mcpg.text.json_values import JsonObject, JsonValue, read_float, read_json, write_exact_json
 
 if TYPE_CHECKING:
-    from mcpg.text.json_values import JsonObject, JsonValue
     from mcpg.text.safeyaml import YamlPath
 
 
@@ -28,11 +27,9 @@ class Link:
     """An edge as a document writes it: to the URI of another document.
 
     Attributes:
-        kind: What the edge says.
         target: Canonical URI of the other document, which may be absent.
         weight: Strength in (0, 1]; 1 for what an author wrote.
         reason: Why, for people; "" when the document does not say.
-        origin: Where it comes from.
         fields: The output fields of the tool that fill arguments of the other one.
         coverage: How much of what the other takes these are; `None` when nobody says.
     """
@@ -53,7 +50,6 @@ class ToolDocument:
     A page, which is of no tool, is one as well: its `tool` holds title, description and hints.
 
     Attributes:
-        tool: The tool.
         path: Relative path of the document in a folder or bundle.
         uri: Canonical URI of the document.
         groups: Group ids that the tool belongs to.
@@ -63,7 +59,6 @@ class ToolDocument:
             relations are inferred when a bundle is made.
         further: Front-matter keys that say nothing of the tool itself, as their author wrote them;
             `mcpg.documents.facts` reads what they state. Shared, not copied: read-only.
-        is_page: Whether the document is of no tool.
         written: The YAML of *further* as its author wrote it, with the comments of all front
             matter; "" where it says nothing beyond *further*. See
             `mcpg.documents.front_matter_edits`.
@@ -106,14 +101,7 @@ _TIERS = {"cost-tier": "cost_tier", "latency-tier": "latency_tier"}
 
 @dataclass(frozen=True, slots=True)
 class TagFacts:
-    """What the tags of a document say.
-
-    Attributes:
-        generated: Whether the tags are those of a generated document, and so complete.
-        source_id: The server, or "".
-        kind: How the server is reached, or "".
-        hints: The author's hints; tags without a known prefix are the tool's own tags.
-    """
+    """What the tags of a document say; generated ones are complete, others the tool's own tags."""
 
     generated: bool
     source_id: str
@@ -157,11 +145,12 @@ def read_tags(tags: Iterable[str]) -> TagFacts:
         **{name: read_flag(first.get(prefix, "")) for prefix, name in _FLAGS.items()},
         **{name: read_tier(first.get(prefix, "")) for prefix, name in _TIERS.items()},
     }
+    is_off = read_flag(first.get(_ENABLED, "")) is False  # to be enabled is the rule
     return TagFacts(
         generated=GENERATED_TAG in known,
         source_id=first.get(_SOURCE, "").strip(),
         kind=first.get(_KIND, "").strip(),
-        hints=Hints(**hints, enabled_by_default=read_enabled(first.get(_ENABLED, ""))),
+        hints=Hints(**hints, enabled_by_default=False if is_off else None),
     )
 
 
@@ -173,11 +162,6 @@ def read_flag(text: str) -> bool | None:
 def read_tier(text: str) -> Tier | None:
     """Read the name of a tier in any case; anything else says nothing."""
     return _TIERS_BY_NAME.get(text.strip().lower())
-
-
-def read_enabled(text: str) -> bool | None:
-    """Read whether a tool is enabled; being so is the rule, hence says nothing."""
-    return False if read_flag(text) is False else None
 
 
 def text_items(value: JsonValue) -> list[str]:
@@ -206,20 +190,14 @@ _CLOSED: Mapping[str, tuple[str, ...]] = {
 _PREFIXES = {_SOURCE, _KIND, _ARGUMENT, _ENABLED, *_LISTS, *_FLAGS, *_TIERS}
 
 
+@dataclass(slots=True)
 class LineNumbers:
-    """Names the place of each value of a front matter for messages.
+    """Names the place of each value of a front matter, which begins on *first_line*."""
 
-    Attributes:
-        text: The YAML.
-        place: The document.
-    """
-
-    def __init__(self, text: str, place: str, first_line: int) -> None:
-        """Take the YAML that begins on the *first_line* of the document at *place*."""
-        self.text = text
-        self.place = place
-        self._first_line = first_line
-        self._lines: Mapping[YamlPath, int] | None = None
+    text: str
+    place: str
+    first_line: int
+    _lines: Mapping[YamlPath, int] | None = field(default=None, init=False)
 
     def at(self, *path: str | int) -> str:
         """Return `file:line` of the value under *path*, or of the nearest one that holds it."""
@@ -228,7 +206,7 @@ class LineNumbers:
 
             try:
                 self._lines = load_yaml_with_lines(
-                    self.text, self.place, first_line=self._first_line, error=DocumentError
+                    self.text, self.place, first_line=self.first_line, error=DocumentError
                 )[1]
             except DocumentError:
                 self._lines = {}
@@ -242,30 +220,16 @@ def document_for(
 ) -> ToolDocument:
     """Make the document of *tool*, with a link for every edge.
 
-    A tool without any relation states none, as in the .NET gateway's layout.
-
-    Args:
-        tool: The tool.
-        relations: What the graph says about it.
-        addresses: Path and URI of every tool, by id, as `uris_for` gives them.
-
-    Raises:
-        KeyError: The tool, or one that an edge reaches, has no address.
+    A tool without any relation states none, as in the .NET gateway's layout. The *addresses* are
+    those of `uris_for`; without one of the tool, or of one that an edge reaches, `KeyError` is
+    raised.
     """
     path, uri = addresses[tool.id]
     edges = (*relations.related, *relations.next_steps)
-    links = [
-        Link(
-            edge.kind,
-            addresses[edge.target][1],
-            edge.weight,
-            edge.reason,
-            edge.origin,
-            edge.fields,
-            edge.coverage,
-        )
-        for edge in edges
-    ]
+    links: list[Link] = []
+    for edge in edges:
+        evidence = (edge.weight, edge.reason, edge.origin, edge.fields, edge.coverage)
+        links.append(Link(edge.kind, addresses[edge.target][1], *evidence))
     return ToolDocument(
         tool=tool,
         path=path,
@@ -308,29 +272,14 @@ def encode_content(document: ToolDocument) -> bytes:
     results and for other processes, and stand in no file: reading them trusts whoever wrote them.
     """
     words = tuple([group for group in document.groups if ":" not in group])
-    alone = (
-        document.tool,
-        document.path,
-        document.uri,
-        words,
-        (),
-        document.body,
-        True,
-        document.further,
-        document.is_page,
-        document.written,
-    )
-    try:
-        return marshal.dumps((_flatten_value(document.tool), *alone[1:]), _MARSHAL_VERSION)
-    except ValueError:  # a number as its author wrote it
-        return encode_record(ToolDocument(*alone))
+    return document_key(replace(document, groups=words, links=(), states_relations=True))
 
 
 def document_key(document: ToolDocument) -> bytes:
     """Write all that `encode_record` writes of *document*, in less time, for keys of results."""
     try:
         return marshal.dumps(_flatten_value(document), _MARSHAL_VERSION)
-    except ValueError:  # as above
+    except ValueError:  # a number as its author wrote it
         return encode_record(document)
 
 
@@ -399,7 +348,6 @@ def _part(part: Any) -> Any:
 
 
 def _make_value(kind: type[Any], members: Mapping[str, Any] | tuple[Any, ...]) -> Any:
-    """Make the value that has *members*, by name as in records or all of them in order."""
     if isinstance(members, tuple):
         members = dict(zip(_MEMBERS[kind], members, strict=True))
     return kind(**{name: _read(name, part) for name, part in members.items()})
@@ -412,5 +360,4 @@ def _read(name: str, part: Any) -> Any:
         return _make_value(_VALUES[name], part)
     if name in _LISTS_OF:
         return tuple(_make_value(_LISTS_OF[name], one) for one in part)
-    is_list_of_texts = isinstance(part, list)
-    return tuple(part) if is_list_of_texts else part
+    return tuple(part) if isinstance(part, list) else part

@@ -13,7 +13,7 @@ from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, 
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.documents.front_matter import one_line
-from mcpg.documents.model import read_enabled, read_flag, read_tier
+from mcpg.documents.model import read_flag, read_tier
 from mcpg.errors import Code, Diagnostic, DocumentError, InputError, warning
 from mcpg.text.json_values import JsonObject, JsonValue
 
@@ -44,8 +44,6 @@ class Page:
         title: Text of the title line, which is no part of the body; "" without one.
         identity: Labelled values of the section *Tool Identity*.
         contract: Labelled values of the section *Execution Contract*, some of several lines.
-        input_schema: The object in *Input Schema*, or `None`.
-        output_schema: The object in *Output Schema*, or `None`.
         body: A person's prose, in order.
         diagnostics: What could not be read.
     """
@@ -62,13 +60,7 @@ class Page:
 
 @dataclass(slots=True)
 class _PageSection:
-    """A run of lines under one heading that matters.
-
-    Attributes:
-        name: Heading of a generated section in lower case, or "" for prose.
-        line: Number of the document's line on which the piece begins.
-        lines: The lines, that heading included.
-    """
+    """Lines from one heading that matters up to the next; `name` is "" for prose."""
 
     name: str
     line: int
@@ -90,14 +82,10 @@ def fence_for(text: str) -> str:
 def read_page(
     markdown: str, first_line: int, place: str, description: str = "", *, is_prose: bool = False
 ) -> Page:
-    """Read the Markdown part of a document.
+    """Read the Markdown part of a document, with LF line ends, that begins on its *first_line*.
 
-    Args:
-        markdown: The text after the front matter, with LF line ends.
-        first_line: Number of the document's line on which it begins.
-        place: Name of the document, for messages.
-        description: The description in the front matter, which the contract may have in lines.
-        is_prose: Whether all of it is a person's, also what is headed like a generated section.
+    The contract may have the *description* of the front matter in lines. All is a person's if it
+    *is_prose*, also what is headed like a generated section.
     """
     page = Page()
     pieces = _cut(markdown, first_line, page, frozenset() if is_prose else _GENERATED)
@@ -106,10 +94,16 @@ def read_page(
         for at, piece in enumerate(pieces)
         if piece.name in _SCHEMAS
     }
-    prose = (
-        schemas[at] if at in schemas else _read_labelled(piece, page, description)
-        for at, piece in enumerate(pieces)
-    )
+    prose: list[str] = []
+    for at, piece in enumerate(pieces):
+        known = _KNOWN_LABELS.get(piece.name)
+        if known is None or not any(map(known.match, piece.lines)):
+            prose.append(schemas.get(at, "\n".join(piece.lines)))
+            continue
+        lines = "\n".join(piece.lines[1:]).rstrip().split("\n")
+        values, others = _split_values(lines, known, page.input_schema or {}, description)
+        setattr(page, "identity" if piece.name == _IDENTITY else "contract", values)
+        prose.append("\n".join(others))
     page.body = "\n\n".join(text for text in map(tidy, prose) if text)
     return page
 
@@ -117,14 +111,7 @@ def read_page(
 def _cut(
     markdown: str, first_line: int, page: Page, generated: Collection[str]
 ) -> list[_PageSection]:
-    """Cut *markdown* into pieces; note the title line, which is in none of them.
-
-    Args:
-        markdown: The text.
-        first_line: Number of the document's line on which it begins.
-        page: Takes the title line.
-        generated: Headings of generated sections, in lower case.
-    """
+    """Cut *markdown* into pieces; note the title line, which is in none of them, in *page*."""
     pieces = [_PageSection("", first_line, [])]
     taken: set[str] = set()
     fence = ""
@@ -178,17 +165,6 @@ def fence_after(line: str, fence: str) -> str:
         return "" if closes else fence
     opening = _FENCE.match(line)
     return opening[1] if opening else ""
-
-
-def _read_labelled(piece: _PageSection, page: Page, description: str) -> str:
-    """Take the values of a generated section into *page*; return what of the piece is prose."""
-    known = _KNOWN_LABELS.get(piece.name)
-    if known is None or not any(map(known.match, piece.lines)):
-        return "\n".join(piece.lines)
-    lines = "\n".join(piece.lines[1:]).rstrip().split("\n")
-    values, prose = _split_values(lines, known, page.input_schema or {}, description)
-    setattr(page, "identity" if piece.name == _IDENTITY else "contract", values)
-    return "\n".join(prose)
 
 
 def _split_values(
@@ -260,10 +236,16 @@ _SCHEMAS = {INPUT_HEADING.casefold(): "input_schema", OUTPUT_HEADING.casefold():
 
 def _read_schema(piece: _PageSection, page: Page, place: str) -> str:
     """Read the JSON of a schema section; prose is what stands around it, or all of it."""
-    span = _first_fence(piece.lines)
-    if span is None:
+    start, end, fence = -1, len(piece.lines), ""
+    for position, line in enumerate(piece.lines):
+        before, fence = fence, fence_after(line, fence)
+        if fence and not before:
+            start = position
+        elif before and not fence:
+            end = position
+            break
+    if start < 0:
         return "\n".join(piece.lines)
-    start, end = span
     try:
         schema = json_object("\n".join(piece.lines[start + 1 : end]), "")
     except InputError as fault:
@@ -275,17 +257,6 @@ def _read_schema(piece: _PageSection, page: Page, place: str) -> str:
     return "\n".join([*piece.lines[1:start], "", *piece.lines[end + 1 :]])
 
 
-def _first_fence(lines: list[str]) -> tuple[int, int] | None:
-    start, fence = -1, ""
-    for position, line in enumerate(lines):
-        before, fence = fence, fence_after(line, fence)
-        if fence and not before:
-            start = position
-        elif before and not fence:
-            return start, position
-    return (start, len(lines)) if fence else None
-
-
 def parse_row(fault: InputError) -> int:
     """Return the number of the line that *fault* names in a text without a place, from 1."""
     row = next((part for part in (fault.place or "").split(":") if part.isdigit()), "1")
@@ -295,12 +266,8 @@ def parse_row(fault: InputError) -> int:
 def json_object(text: str, place: str) -> JsonObject:
     """Read *text* as one JSON object, with whole characters only.
 
-    Args:
-        text: What stands in a fence.
-        place: Name of the document, for messages.
-
     Raises:
-        InputError: It is anything else.
+        InputError: It is anything else; its place begins with *place*.
     """
     value, *more = parse_json_documents(text, place)
     if has_surrogate_escapes(text):
@@ -402,11 +369,13 @@ def descriptor_text(tool: Tool) -> str:
     return "\n".join(lines)
 
 
-def impossible_values(contract: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def impossible_values(contract: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Return the flags and prices of a contract without a known value, and the known ones."""
-    for label, known in _CLOSED.items():
-        if contract.get(label, known[0]).lower() not in map(str.lower, known):
-            yield label, known
+    return {
+        label: known
+        for label, known in _CLOSED.items()
+        if contract.get(label, known[0]).lower() not in map(str.lower, known)
+    }
 
 
 _CLOSED: Mapping[str, tuple[str, ...]] = {
@@ -425,35 +394,24 @@ def differing_labels(
 ) -> Iterator[tuple[str, str, bool]]:
     """Return the labels of a contract whose values are not those of *tool*.
 
-    Args:
-        values: The execution contract.
-        tool: The tool that was read.
-        tags: The hints that the tags state, if these count instead of the contract.
-
-    Returns:
-        Each label, what states its value, and whether the contract has a hint that is not there.
+    The *tags* are the hints that the tags state, if these count instead of the contract. With each
+    label comes what states its value, and whether the contract has a hint that is not there.
     """
-    contract = {ENABLED_LABEL: "True"} | _labels_above_examples(values)
-    hints = (tool.hints, tags or tool.hints)
-    known = [
-        _labels_above_examples(descriptor_text(replace(tool, hints=one)).split("\n"))
-        for one in hints
-    ]
+    texts = [descriptor_text(replace(tool, hints=one)) for one in (tool.hints, tags or tool.hints)]
+    contract, *known = (
+        read_labels(takewhile(lambda one: one != _EXAMPLES, lines))
+        for lines in (values, *(text.split("\n") for text in texts))
+    )
+    contract = {ENABLED_LABEL: "True"} | contract
     hint_labels = _HINT_LABELS if tags else ()
     for label in dict.fromkeys((*contract, *hint_labels)):
         value = contract.get(label, "")
         stated = [one.get(label, "") for one in known]
         is_compared = label in hint_labels or label not in _HINT_LABELS
         if is_compared and _solid(value) not in map(_solid, stated):
-            is_lost = label in hint_labels and not {*value.split(", ")} <= {
-                *stated[1].split(", "),
-                "",
-            }
+            lost = {*value.split(", ")} - {*stated[1].split(", "), ""}
+            is_lost = label in hint_labels and bool(lost)
             yield label, _STATED_BY.get(label, "input schema"), is_lost
-
-
-def _labels_above_examples(values: Iterable[str]) -> dict[str, str]:
-    return read_labels(takewhile(lambda one: one != _EXAMPLES, values))
 
 
 def _line(label: str, value: str) -> list[str]:
@@ -496,7 +454,8 @@ def read_hints(labels: Mapping[str, str]) -> Hints:
         **{name: read_flag(labels.get(one, "")) for name, one in FLAG_LABELS.items()},
         **{name: read_tier(labels.get(one, "")) for name, one in TIER_LABELS.items()},
     }
-    return Hints(**hints, enabled_by_default=read_enabled(labels.get(ENABLED_LABEL, "")))
+    is_off = read_flag(labels.get(ENABLED_LABEL, "")) is False
+    return Hints(**hints, enabled_by_default=False if is_off else None)
 
 
 def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
@@ -527,12 +486,8 @@ def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
 def read_description(values: Iterable[str], flat: str) -> str:
     """Find the lines of a description whose breaks the front matter has turned into spaces.
 
-    Args:
-        values: The execution contract, where the .NET gateway keeps the breaks.
-        flat: The description as the front matter gives it.
-
-    Returns:
-        The description with its breaks, or *flat* when the contract does not have it.
+    It is *flat* as the front matter gives it, or where the contract, in which the .NET gateway
+    keeps the breaks, does not have it.
     """
     found = next((one for one in values if one.startswith(f"{DESCRIPTION_LABEL}:")), "")
     text = found.partition(":")[2].strip()

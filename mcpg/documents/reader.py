@@ -74,32 +74,23 @@ GRAPH_KEYS = tuple(spelling for spellings in SPELLINGS.values() for spelling in 
 _GROUP_KEYS = ("id", "label", "name", "value")
 
 
-def states_relations(front: JsonObject) -> bool:
-    """Return whether the front matter carries any graph rule, even an empty one."""
-    return any(key in front for key in GRAPH_KEYS)
-
-
-def read_groups(front: JsonObject, lines: LineNumbers) -> tuple[tuple[str, ...], list[Diagnostic]]:
-    """Read the groups of a document, without repeats, and report items that name none."""
+def _read_groups(front: JsonObject, lines: LineNumbers, found: list[Diagnostic]) -> tuple[str, ...]:
     groups: dict[str, None] = {}
-    found: list[Diagnostic] = []
     for where, place, item in _items(front, GROUPS_KEY, lines):
-        name = pick_text(item, _GROUP_KEYS)
-        if name:
+        if name := pick_text(item, _GROUP_KEYS):
             groups.setdefault(name)
         else:
             found.append(_invalid(f"{where} names no group", place()))
-    return tuple(groups), found
+    return tuple(groups)
 
 
-def read_links(front: JsonObject, lines: LineNumbers) -> tuple[tuple[Link, ...], list[Diagnostic]]:
+def _read_links(front: JsonObject, lines: LineNumbers, found: list[Diagnostic]) -> tuple[Link, ...]:
     """Read the links of a document: the related ones, then the next steps, without repeats.
 
     A target that is no absolute URI (a tool id, `source::name`, a path, a title) stands as given.
     Items that name no target are reported and left out.
     """
     links: dict[tuple[EdgeKind, str], Link] = {}
-    found: list[Diagnostic] = []
     for kind, key in LINK_KEYS.items():
         for where, place, item in _items(front, key, lines):
             target = pick_text(item, TARGET_KEYS)
@@ -110,7 +101,7 @@ def read_links(front: JsonObject, lines: LineNumbers) -> tuple[tuple[Link, ...],
             if link is not None:
                 links.setdefault((kind, target), link)
             found += [_invalid(f"{where} has {fault}", place()) for fault in faults]
-    return tuple(links.values()), found
+    return tuple(links.values())
 
 
 def state_evidence(links: tuple[Link, ...]) -> list[JsonValue]:
@@ -134,17 +125,15 @@ def state_evidence(links: tuple[Link, ...]) -> list[JsonValue]:
     return stated
 
 
-def with_evidence(
-    links: tuple[Link, ...], stated: JsonValue, lines: LineNumbers
-) -> tuple[tuple[Link, ...], list[Diagnostic]]:
+def _with_evidence(
+    links: tuple[Link, ...], stated: JsonValue, lines: LineNumbers, found: list[Diagnostic]
+) -> tuple[Link, ...]:
     """Put what `state_evidence` states back on *links*; what speaks of no link is ignored."""
-    if not isinstance(stated, list):
-        return links, [
-            _invalid("mcpg.relations is not a list", lines.at(EXTRAS_KEY, RELATIONS_KEY))
-        ]
-    known: dict[tuple[str, str], Link | None] = {(link.kind, link.target): link for link in links}
-    found: list[Diagnostic] = []
     path = (EXTRAS_KEY, RELATIONS_KEY)
+    if not isinstance(stated, list):
+        found.append(_invalid("mcpg.relations is not a list", lines.at(*path)))
+        return links
+    known: dict[tuple[str, str], Link | None] = {(link.kind, link.target): link for link in links}
     for index, entry in enumerate(stated):
         members = entry if isinstance(entry, dict) else {}
         link = known.get((str(members.get("edge")), str(members.get("target"))))
@@ -153,7 +142,7 @@ def with_evidence(
             known[link.kind, link.target], faults = _evidence(link, members)
         place = lines.at(*path, index) if faults else ""
         found += [_invalid(f"mcpg.relations[{index}] has {fault}", place) for fault in faults]
-    return tuple(filter(None, known.values())), found
+    return tuple(filter(None, known.values()))
 
 
 def _items(
@@ -172,9 +161,14 @@ def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
     if not members:
         return link, []
     faults: list[str] = []
-    weight = _weight(members, link, faults)
-    if weight is None:
-        return None, faults
+    weight = members.get("weight", link.weight)
+    if isinstance(weight, bool) or not isinstance(weight, int | float):
+        faults.append("a weight that is not a number")
+        weight = link.weight
+    elif weight <= 0:
+        return None, ["a weight outside (0, 1] and is ignored"]
+    elif weight > 1:
+        faults.append("a weight above 1, which is read as 1")
     reason = members.get("reason", link.reason)
     if not isinstance(reason, str):
         faults.append("a reason that is not text")
@@ -189,22 +183,9 @@ def _evidence(link: Link, members: JsonObject) -> tuple[Link | None, list[str]]:
         coverage = link.coverage
     fields, wrong = read_mappings(members.get("fields", []))
     known = Coverage(str(coverage)) if coverage else None
-    found = Link(link.kind, link.target, weight, reason, EdgeOrigin(str(origin)), fields, known)
+    strength, source = float(min(1.0, weight)), EdgeOrigin(str(origin))
+    found = Link(link.kind, link.target, strength, reason, source, fields, known)
     return found, [*faults, *wrong]
-
-
-def _weight(members: JsonObject, link: Link, faults: list[str]) -> float | None:
-    """Return the weight among *members*, `None` where it is not above 0."""
-    weight = members.get("weight", link.weight)
-    if isinstance(weight, bool) or not isinstance(weight, int | float):
-        faults.append("a weight that is not a number")
-        return link.weight
-    if weight <= 0:
-        faults[:] = ["a weight outside (0, 1] and is ignored"]
-        return None
-    if weight > 1:
-        faults.append("a weight above 1, which is read as 1")
-    return float(min(1.0, weight))
 
 
 def read_mappings(stated: JsonValue) -> tuple[tuple[FieldMapping, ...], list[str]]:
@@ -284,15 +265,10 @@ class _SplitDocument:
     """A document cut into the parts from which facts are taken.
 
     Attributes:
-        front: The front matter.
-        lines: Where its values stand.
-        page: The Markdown.
-        tag_facts: What the tags say.
+        lines: Where the values of the front matter stand.
         identity: The labels of the section *Tool Identity*.
         contract: The labels of the section *Execution Contract*.
-        markdown: The text after the front matter.
-        first_line: Number of the document's line on which that begins.
-        is_prose: Whether all of it is prose.
+        first_line: Number of the document's line on which *markdown* begins.
         written: The YAML of the front matter, "" where this package may have written it.
     """
 
@@ -313,22 +289,19 @@ def parse_document(
 ) -> tuple[ToolDocument, tuple[Diagnostic, ...]]:
     """Read a document that this package, the .NET gateway or a person has written.
 
-    Each fact is taken from the first that states it: the `mcpg` key of the front matter, its
-    other keys, the tags, the generated sections. Lists of hints are joined from all but the
-    `mcpg` key, which replaces them. Its description is passed over when the `description` beside
-    it was edited since.
+    Each fact is taken from the first that states it: the `mcpg` key of the front matter, its other
+    keys, the tags, the generated sections. Lists of hints are joined from all but the `mcpg` key,
+    which replaces them. Its description is passed over when the `description` beside it was edited
+    since.
 
-    Targets of links that are no absolute URI (a tool id, `source::name`, a path, a title) stand
-    in `Link.target` as given; whoever knows the other documents resolves them.
+    Targets of links that are no absolute URI (a tool id, `source::name`, a path, a title) stand in
+    `Link.target` as given; whoever knows the other documents resolves them.
 
     Args:
         source: The text and where it stands.
         source_id: The server of a document that names none; without it, the document's folder
             (`.../{source}/{name}.md`), else `DEFAULT_SOURCE`.
         is_checked: Whether to report also what can be read, but is hardly what its author meant.
-
-    Returns:
-        The document, and diagnostics.
 
     Raises:
         DocumentError: There is no tool to be had: the text is empty, its front matter is
@@ -345,14 +318,13 @@ def parse_document(
     found += faults
     if is_checked:
         found += _contract_faults(text, tool, place)
-    groups, faults = read_groups(text.front, text.lines)
+    unnamed: list[Diagnostic] = []
+    groups = _read_groups(text.front, text.lines, unnamed)
     further = _further(text, found)
     uri = _uri(source, text, found) or tool_uri(tool.source_id, tool.name)
-    links, wrong = read_links(text.front, text.lines)
-    found += wrong
+    links = _read_links(text.front, text.lines, found)
     if RELATIONS_KEY in extras:
-        links, wrong = with_evidence(links, extras[RELATIONS_KEY], text.lines)
-        found += wrong
+        links = _with_evidence(links, extras[RELATIONS_KEY], text.lines, found)
     document = ToolDocument(
         tool=tool,
         path=source.path,
@@ -360,19 +332,15 @@ def parse_document(
         groups=groups,
         links=links,
         body=_body(text, tool),
-        states_relations=states_relations(text.front),
+        states_relations=any(key in text.front for key in GRAPH_KEYS),
         further=further,
         written=written_lines(further, [text.written]) if text.written else "",
     )
-    return document, (*found, *faults)
+    return document, (*found, *unnamed)
 
 
 def check_document(source: SourceDocument) -> list[Diagnostic]:
-    """Report what can be read in a document, but is hardly what its author meant.
-
-    Raises:
-        DocumentError: See `parse_document`.
-    """
+    """Report what can be read in a document, but is hardly what its author meant."""
     place = source.place or source.path
     text = _cut(source, place)
     tool, _ = _with_extras(_tool(text, source.path, None, place), _extras(text, []), text)
@@ -386,40 +354,30 @@ def _check_text(text: _SplitDocument, place: str) -> Iterator[Diagnostic]:
 
 def _contract_faults(text: _SplitDocument, tool: Tool, place: str) -> Iterator[Diagnostic]:
     """Report values of the contract that have no effect, with their lines."""
-    found = [*_without_effect(text, tool)]
-    lines = text.markdown.split("\n") if found else []
-    rows = {line.lstrip("#*- ").rstrip(): at for at, line in reversed([*enumerate(lines)])}
-    for label, one in found:
-        value = text.contract.get(label, "").split("\n")[0].rstrip()
-        shown = f"{label}: {value}" if label in text.contract else CONTRACT_HEADING
-        yield one._replace(place=f"{place}:{text.first_line + rows.get(shown, 0)}")
-
-
-def _without_effect(text: _SplitDocument, tool: Tool) -> Iterator[tuple[str, Diagnostic]]:
-    """Return the labels of values that have no effect, and what is reported of each."""
-    impossible = dict(impossible_values(text.contract))
+    found: list[tuple[str, Diagnostic]] = []
+    impossible = impossible_values(text.contract)
     for label, known in impossible.items():
         value = text.contract[label]
         advice = suggestion(value, known) or f"; write {', '.join(known)}"
         message = f"{label!r} has the unknown value {value[:_SHORT]!r}{advice}"
-        yield label, warning(Code.VALUE_INVALID, message)
+        found.append((label, warning(Code.VALUE_INVALID, message)))
     tags = text.tag_facts.hints if text.tag_facts.generated and text.contract else None
     for label, stated, is_lost in differing_labels(text.page.contract, tool, tags):
         if label not in impossible:
-            message = (
-                f"{label[:_SHORT]!r} differs from the {stated}, which counts: edit the {stated}"
-            )
+            shown = f"{label[:_SHORT]!r} differs from the {stated}, which counts: edit the {stated}"
             # Otherwise the line may be older than an edit there.
             report = warning if is_lost else info
-            yield label, report(Code.DOCUMENT_INVALID, message)
+            found.append((label, report(Code.DOCUMENT_INVALID, shown)))
+    lines = text.markdown.split("\n") if found else []
+    rows = {line.lstrip("#*- ").rstrip(): at for at, line in reversed([*enumerate(lines)])}
+    for label, one in found:
+        value = text.contract.get(label, "").split("\n")[0].rstrip()
+        line = f"{label}: {value}" if label in text.contract else CONTRACT_HEADING
+        yield one._replace(place=f"{place}:{text.first_line + rows.get(line, 0)}")
 
 
 def tool_without_extras(source: SourceDocument) -> Tool:
-    """Read the tool of a document from everything but the `mcpg` key, as `parse_document` does.
-
-    Raises:
-        DocumentError: See `parse_document`.
-    """
+    """Read the tool of a document from everything but the `mcpg` key, as `parse_document` does."""
     place = source.place or source.path
     return _tool(_cut(source, place), source.path, None, place)
 
@@ -428,18 +386,14 @@ def tool_as_shown(tool: Tool, title: str, description: str) -> Tool:
     """Return what `tool_without_extras` reads from the generated text of *tool*, schemas aside.
 
     The text need not be there: each label of the generated sections stands on one line, and no
-    value can be mistaken for another label.
-
-    Args:
-        tool: The tool.
-        title: Its title in the front matter.
-        description: Its description there; must not be blank.
+    value can be mistaken for another label. Title and description, which must not be blank, are
+    those of the front matter.
     """
     name = one_line(tool.name) or parse_stem(UNNAMED)
     display = one_line(tool.display_name)
     is_labelled = display and (tool.title or tool.display_name != tool.name)
     is_titled = title.strip() and (is_labelled or one_line(title) != name)
-    hints = _hints_of_tags(tool.hints)
+    hints = _read_back_hints(tool.hints)
     if tool.hints.examples:
         examples = read_examples(descriptor_text(tool).split("\n"))
         hints = Hints.merge(hints, Hints(examples=examples))
@@ -455,8 +409,7 @@ def tool_as_shown(tool: Tool, title: str, description: str) -> Tool:
 
 
 @lru_cache(maxsize=64)
-def _hints_of_tags(hints: Hints) -> Hints:
-    """Return what is read from the tags that state *hints*."""
+def _read_back_hints(hints: Hints) -> Hints:
     return read_tags(make_tags(Tool("", "", "x", hints=hints))).hints
 
 
@@ -472,8 +425,9 @@ def _cut(source: SourceDocument, place: str) -> _SplitDocument:
     facts = read_tags([tag for key in TAG_KEYS for tag in text_items(front.get(key))])
     # A page, or a text about a tool, may show what a generated document looks like.
     is_prose = TOOL_KEY in front and not facts.generated
-    description = _stated_description(front)
-    page = read_page(matter.markdown, matter.line, place, description, is_prose=is_prose)
+    stated = _stated_description(front)
+    page = read_page(matter.markdown, matter.line, place, stated, is_prose=is_prose)
+
     return _SplitDocument(
         front,
         LineNumbers(matter.text, place, matter.text_line),
@@ -543,17 +497,13 @@ def _with_extras(
     if not text.tag_facts.generated or _SHOWN.isdisjoint(extras):
         return whole, faults
     expected, shown = read_tags(make_tags(whole)).hints, text.tag_facts.hints
-    edited: JsonObject = {}
-    for key in _SHOWN_HINTS & extras.keys():
-        if getattr(expected, key) != getattr(shown, key):
-            edited[key] = None
+    stated = _SHOWN_HINTS & extras.keys()
+    edited = {key for key in stated if getattr(expected, key) != getattr(shown, key)}
     title = _edited_title(text, whole) if "title" in extras else None
     if not edited and title is None:
         return whole, faults
     kept = {key: value for key, value in extras.items() if key not in edited}
-    if title is not None:
-        kept["title"] = title
-    return with_extras(tool, kept, text.lines)
+    return with_extras(tool, kept if title is None else kept | {"title": title}, text.lines)
 
 
 def _edited_title(text: _SplitDocument, tool: Tool) -> str | None:
@@ -568,15 +518,11 @@ def _edited_title(text: _SplitDocument, tool: Tool) -> str | None:
 
 
 def _further(text: _SplitDocument, found: list[Diagnostic]) -> JsonObject:
-    """Return the keys that say nothing of the tool, and report what in them cannot be used."""
     further = {key: value for key, value in text.front.items() if key not in _TOOL_KEYS}
     if further:
-        _, faults = read_facts(further)
-        found += [
-            warning(Code.DOCUMENT_INVALID, f"{fault.message}; it is ignored", place)
-            for fault in faults
-            for place in [text.lines.at(*fault.path)]
-        ]
+        for path, message in read_facts(further)[1]:
+            place = text.lines.at(*path)
+            found.append(warning(Code.DOCUMENT_INVALID, f"{message}; it is ignored", place))
     return further
 
 
@@ -608,8 +554,7 @@ def _description(text: _SplitDocument) -> str:
     if DESCRIPTION_LABEL in text.contract:
         return text.contract[DESCRIPTION_LABEL]
     for block in re.split(r"\n[ \t]*\n", text.page.body):
-        lines = [line for line in block.split("\n") if _HEADING.match(line) is None]
-        paragraph = "\n".join(lines)
+        paragraph = "\n".join(one for one in block.split("\n") if _HEADING.match(one) is None)
         if paragraph.strip() and not paragraph.startswith(_NO_PARAGRAPH):
             return paragraph.strip()
     return ""
@@ -656,12 +601,11 @@ def _unusable_hints(text: _SplitDocument) -> Iterator[Diagnostic]:
 
 def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> str | None:
     """Return the first text or number under *keys* that is not blank, trimmed unless *exact*."""
-    for key in keys:
-        value = front.get(key)
+    for value in map(front.get, keys):
         if isinstance(value, str | int | float) and not isinstance(value, bool):
-            text = str(value)
+            text = str(value) if exact else str(value).strip()
             if text.strip():
-                return text if exact else text.strip()
+                return text
     return None
 
 

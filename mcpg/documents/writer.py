@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -11,23 +12,9 @@ from typing import NamedTuple
 from mcpg.caching.build_cache import ResultKind
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
 from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.documents import front_matter, page, reader
 from mcpg.documents.addresses import is_absolute, tool_uri
 from mcpg.documents.facts import extras_for
-from mcpg.documents.front_matter import (
-    EXTRAS_KEY,
-    MAX_FRONT_MATTER,
-    FrontMatter,
-    compact,
-    dump_indented,
-    flow,
-    front_matter_text,
-    member,
-    needs_yaml,
-    one_line,
-    quote_scalar,
-    split_front_matter,
-    without_breaks,
-)
 from mcpg.documents.front_matter_edits import write_authored_lines
 from mcpg.documents.model import (
     GENERATED_TAG,
@@ -35,28 +22,6 @@ from mcpg.documents.model import (
     decode_content,
     encode_record,
     make_tags,
-)
-from mcpg.documents.page import (
-    CONTRACT_HEADING,
-    IDENTITY_HEADING,
-    INPUT_HEADING,
-    NOTES_HEADING,
-    OUTPUT_HEADING,
-    descriptor_text,
-    fence_for,
-    tidy,
-)
-from mcpg.documents.reader import (
-    EXCERPT_LENGTH,
-    GROUPS_KEY,
-    LINK_KEYS,
-    RELATIONS_KEY,
-    UNNAMED,
-    URI_KEYS,
-    parse_document,
-    state_evidence,
-    tool_as_shown,
-    tool_without_extras,
 )
 from mcpg.errors import DocumentError
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -108,12 +73,10 @@ def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -
     """Write *document* in the .NET gateway's layout, so that reading it gives an equal one.
 
     What that layout has no place for stands in sections and one front-matter key that the .NET
-    gateway ignores. Equal documents give equal texts, with LF line ends.
-
-    Args:
-        document: Its links in the order related, then next steps, and none twice; its body as
-            `parse_document` gives it (else blank lines around it are lost).
-        draft: What `draft_document` returned for it, or for it without groups and links.
+    gateway ignores. Equal documents give equal texts, with LF line ends. The links of *document*
+    stand in the order related, then next steps, and none twice; its body is as `parse_document`
+    gives it (else blank lines around it are lost). A *draft* is of it, or of it without groups and
+    links.
 
     Raises:
         DocumentError: The tool's texts and relations are too long for front matter, or nest too
@@ -121,11 +84,11 @@ def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -
     """
     text = _complete_draft(document, draft or draft_document(document))
     if text is None:  # the description would stand in the front matter three times
-        text = _complete_draft(document, draft_document(document, EXCERPT_LENGTH))
+        text = _complete_draft(document, draft_document(document, reader.EXCERPT_LENGTH))
     if text is None:
         raise DocumentError(
             f"the tool {document.tool.name[:80]!r} needs front matter longer than"
-            f" {MAX_FRONT_MATTER} characters",
+            f" {front_matter.MAX_FRONT_MATTER} characters",
             place=document.path,
             remedy="shorten its description, annotations, _meta, hints or relations",
         )
@@ -135,28 +98,26 @@ def write_document(document: ToolDocument, draft: DocumentDraft | None = None) -
 def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDraft:
     """Write the parts of *document* that its groups and links have no part in.
 
-    Args:
-        document: The document.
-        cut: How many characters of the description the front matter holds, `None` for all.
+    Its front matter holds *cut* characters of the description, or all.
 
     Raises:
         DocumentError: Values of the tool nest too deeply.
     """
     tool = document.tool
-    lines = [f"{key}: {quote_scalar(text)}" for key, text in _texts(tool, cut).items()]
+    lines = [f"{key}: {front_matter.quote_scalar(text)}" for key, text in _texts(tool, cut).items()]
     lines += _list_lines("tags", make_tags(tool))
     head = "".join(f"{line}\n" for line in lines)
     tail = ""
     if document.uri != tool_uri(tool.source_id, tool.name):
-        tail = f"canonical_url: {quote_scalar(document.uri)}\n"
+        tail = f"canonical_url: {front_matter.quote_scalar(document.uri)}\n"
     if document.further or document.written:
         authored = write_authored_lines(document.further, document.written)
         tail += authored.removesuffix("\n") + "\n"
     markdown = _markdown(document)
-    if len(head) + len(tail) > MAX_FRONT_MATTER:
+    if len(head) + len(tail) > front_matter.MAX_FRONT_MATTER:
         return DocumentDraft(head, tail, "", markdown)
     extras = extras_for(tool, _read_back(document, head + tail, markdown, cut))
-    if extras and is_deeper([{EXTRAS_KEY: extras}], MAX_DEPTH):
+    if extras and is_deeper([{front_matter.EXTRAS_KEY: extras}], MAX_DEPTH):
         raise DocumentError(
             f"the tool {tool.name[:80]!r} has values that nest too deeply for front matter"
             f" of {MAX_DEPTH} levels",
@@ -168,26 +129,31 @@ def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDr
 
 
 def _complete_draft(document: ToolDocument, draft: DocumentDraft) -> str | None:
-    """Return *draft* with the groups and links of *document*; `None` if too long."""
-    lines = [*_list_lines(GROUPS_KEY, document.groups)]
-    for kind, key in LINK_KEYS.items():
+    lines = [*_list_lines(reader.GROUPS_KEY, document.groups)]
+    for kind, key in reader.LINK_KEYS.items():
         lines += _list_lines(key, (link.target for link in document.links if link.kind is kind))
     if document.states_relations and not document.groups and not document.links:
         # Without any key the relations would be inferred again.
-        lines.append(f"{GROUPS_KEY}: []")
+        lines.append(f"{reader.GROUPS_KEY}: []")
     graph = "".join(f"{line}\n" for line in lines)
-    evidence = state_evidence(document.links)
-    extras = draft.extras + "".join(_member_lines(RELATIONS_KEY, evidence) if evidence else ())
-    named = f"{EXTRAS_KEY}:\n{extras}" if extras else ""
+    evidence = reader.state_evidence(document.links)
+    extras = draft.extras + "".join(
+        _member_lines(reader.RELATIONS_KEY, evidence) if evidence else ()
+    )
+    named = f"{front_matter.EXTRAS_KEY}:\n{extras}" if extras else ""
     front = f"{draft.head}{graph}{draft.tail}{named}"
-    return f"---\n{front}---\n{draft.markdown}" if len(front) <= MAX_FRONT_MATTER else None
+    return (
+        f"---\n{front}---\n{draft.markdown}"
+        if len(front) <= front_matter.MAX_FRONT_MATTER
+        else None
+    )
 
 
 def can_be_written(document: ToolDocument) -> bool:
     """Tell without writing *document* that `write_document` would; `False` says nothing."""
     tool = document.tool
     nesting: list[JsonValue] = [tool.annotations, tool.meta, document.further]
-    is_short = len(encode_record(document)) * _MOST_FRONT <= MAX_FRONT_MATTER
+    is_short = len(encode_record(document)) * _MOST_FRONT <= front_matter.MAX_FRONT_MATTER
     return is_short and not is_deeper(nesting, MAX_DEPTH // 2)
 
 
@@ -199,17 +165,16 @@ def _read_back(document: ToolDocument, front: str, markdown: str, cut: int | Non
     """
     tool = document.tool
     shown = _texts(tool, cut)
-    is_told = one_line(tool.description) and shown["description"].strip()
-    if document.further or needs_yaml(front) or not is_told:
+    is_told = front_matter.one_line(tool.description) and shown["description"].strip()
+    if document.further or front_matter.needs_yaml(front) or not is_told:
         text = f"---\n{front}---\n{markdown}"
-        return tool_without_extras(SourceDocument(UNNAMED, text, document.uri))
-    return tool_as_shown(tool, shown["title"], shown["description"])
+        return reader.tool_without_extras(SourceDocument(reader.UNNAMED, text, document.uri))
+    return reader.tool_as_shown(tool, shown["title"], shown["description"])
 
 
 def _texts(tool: Tool, cut: int | None) -> dict[str, str]:
-    """Return the texts of *tool* that stand in the front matter, by key."""
-    description = without_breaks(tool.description)[:cut]
-    title = without_breaks(tool.display_name)
+    description = front_matter.without_breaks(tool.description)[:cut]
+    title = front_matter.without_breaks(tool.display_name)
     return {"title": title, "summary": description, "description": description}
 
 
@@ -217,43 +182,43 @@ def _member_lines(key: str, value: JsonValue) -> Iterator[str]:
     """Write a member; each mapping of a list on its own line, which keeps changes readable."""
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         yield f"  {key}:\n"
-        yield from (f"    - {flow(item)}\n" for item in value)
+        yield from (f"    - {front_matter.flow(item)}\n" for item in value)
     else:
-        yield f"  {key}: {flow(value)}\n"
+        yield f"  {key}: {front_matter.flow(value)}\n"
 
 
 def _list_lines(key: str, values: Iterable[str]) -> list[str]:
-    items = [f"  - {quote_scalar(value)}" for value in values]
+    items = [f"  - {front_matter.quote_scalar(value)}" for value in values]
     return [f"{key}:", *items] if items else []
 
 
 def _markdown(document: ToolDocument) -> str:
     tool = document.tool
     facts = {"Tool id": tool.id, "Source id": tool.source_id, "Source kind": tool.source_kind}
-    identity = [f"- {label}: {one_line(value)}".rstrip() + "\n" for label, value in facts.items()]
-    sections = [
-        f"# {one_line(tool.display_name)}".rstrip() + "\n",
-        f"## {IDENTITY_HEADING}\n{''.join(identity)}",
-        f"## {CONTRACT_HEADING}\n{descriptor_text(tool)}\n",
-        f"## {INPUT_HEADING}\n{_fence_schema(tool.input_schema)}",
+    identity = [
+        f"- {label}: {front_matter.one_line(value)}".rstrip() + "\n"
+        for label, value in facts.items()
     ]
-    if tool.output_schema is not None:
-        sections.append(f"## {OUTPUT_HEADING}\n{_fence_schema(tool.output_schema)}")
-    body = tidy(document.body)
+    sections = [
+        f"# {front_matter.one_line(tool.display_name)}".rstrip() + "\n",
+        f"## {page.IDENTITY_HEADING}\n{''.join(identity)}",
+        f"## {page.CONTRACT_HEADING}\n{page.descriptor_text(tool)}\n",
+    ]
+    schemas = {page.INPUT_HEADING: tool.input_schema, page.OUTPUT_HEADING: tool.output_schema}
+    for heading, schema in schemas.items():
+        if schema is not None:
+            text = front_matter.dump_indented(schema)
+            fence = page.fence_for(text)
+            sections.append(f"## {heading}\n{fence}json\n{text}\n{fence}\n")
+    body = page.tidy(document.body)
     if body:
-        sections.append(f"## {NOTES_HEADING}\n\n{body}\n")
+        sections.append(f"## {page.NOTES_HEADING}\n\n{body}\n")
     return "".join(f"\n{section}" for section in sections)
-
-
-def _fence_schema(schema: JsonObject) -> str:
-    text = dump_indented(schema)
-    fence = fence_for(text)
-    return f"{fence}json\n{text}\n{fence}\n"
 
 
 # A schema has no blank line, and none that begins with a back-tick.
 _SCHEMA = re.compile(
-    rf"^## ({INPUT_HEADING}|{OUTPUT_HEADING})\n(`{{3,}}json)\n"
+    rf"^## ({page.INPUT_HEADING}|{page.OUTPUT_HEADING})\n(`{{3,}}json)\n"
     r"((?:[^`\n].*\n)*[^`\n].*)\n(`{3,})$",
     re.MULTILINE,
 )
@@ -263,19 +228,16 @@ def with_compact_schemas(text: str, tool: Tool, *, is_fresh: bool = False) -> st
     """Return the generated document *text* of *tool* with each schema on one line, as in a bundle.
 
     Other readers make a searchable part of each line. A schema that is not as `write_document`
-    writes it, and the text of an author, stay as they are.
-
-    Args:
-        text: The document.
-        tool: What it says.
-        is_fresh: Whether *text* is what `write_document` returned.
+    writes it, and the text of an author, stay as they are. A text is fresh from `write_document`.
     """
-    return _with_schemas(text, tool, dump_indented, compact, is_fresh=is_fresh)
+    return _with_schemas(
+        text, tool, front_matter.dump_indented, front_matter.compact, is_fresh=is_fresh
+    )
 
 
 def with_indented_schemas(text: str, tool: Tool) -> str:
     """Return the document *text* of *tool* in a bundle as it stands in a folder."""
-    return _with_schemas(text, tool, compact, dump_indented)
+    return _with_schemas(text, tool, front_matter.compact, front_matter.dump_indented)
 
 
 def _with_schemas(
@@ -290,10 +252,10 @@ def _with_schemas(
         return text
     normal = text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
     if not is_fresh and GENERATED_TAG not in (
-        front_matter_text(normal.removeprefix("\ufeff")) or ""
+        front_matter.front_matter_text(normal.removeprefix("\ufeff")) or ""
     ):
         return text
-    schemas = {INPUT_HEADING: tool.input_schema, OUTPUT_HEADING: tool.output_schema}
+    schemas = {page.INPUT_HEADING: tool.input_schema, page.OUTPUT_HEADING: tool.output_schema}
 
     def respell(found: re.Match[str]) -> str:
         schema = schemas.pop(found[1], None)
@@ -301,7 +263,7 @@ def _with_schemas(
             return found[0]
         return f"## {found[1]}\n{found[2]}\n{new(schema)}\n{found[4]}"
 
-    head, mark, notes = normal.partition(f"\n## {NOTES_HEADING}\n")
+    head, mark, notes = normal.partition(f"\n## {page.NOTES_HEADING}\n")
     return _SCHEMA.sub(respell, head) + mark + notes
 
 
@@ -316,29 +278,24 @@ def addressed_text(document: SourceDocument) -> str:
     if uri is None:
         return document.content
     try:
-        front = split_front_matter(text, document.path)
-        alone, _ = parse_document(replace(document, canonical_uri=None))
+        front = front_matter.split_front_matter(text, document.path)
+        alone, _ = reader.parse_document(replace(document, canonical_uri=None))
     except DocumentError:
         return document.content
-    line = f"{URI_KEYS[0]}: {quote_scalar(uri)}"
+    key = reader.URI_KEYS[0]
+    line = f"{key}: {front_matter.quote_scalar(uri)}"
     if front.line == 1:
         return f"---\n{line}\n---\n{text}"
-    states_uri = any(is_absolute(str(front.values.get(key, ""))) for key in URI_KEYS)
-    return (
-        document.content if states_uri or alone.uri == uri else _with_line(text, front, uri, line)
-    )
-
-
-def _with_line(text: str, front: FrontMatter, uri: str, line: str) -> str:
-    """Put the *line* of *uri* first in the front matter, which is written anew if it takes none."""
-    others = {key: value for key, value in front.values.items() if key not in URI_KEYS}
-    wanted: JsonObject = {URI_KEYS[0]: uri, **others}
+    states_uri = any(is_absolute(str(front.values.get(one, ""))) for one in reader.URI_KEYS)
+    if states_uri or alone.uri == uri:
+        return document.content
+    others = {one: value for one, value in front.values.items() if one not in reader.URI_KEYS}
+    wanted: JsonObject = {key: uri, **others}
     lines = text.split("\n")
     lines.insert(front.text_line - 1, line)
-    try:
-        if split_front_matter("\n".join(lines), "").values == wanted:
+    # Front matter that takes no line, such as one mapping in braces, is written anew.
+    with suppress(DocumentError):
+        if front_matter.split_front_matter("\n".join(lines), "").values == wanted:
             return "\n".join(lines)
-    except DocumentError:
-        pass  # such as one mapping in braces
-    written = (one for key, value in wanted.items() for one in member(key, value))
+    written = (one for name, value in wanted.items() for one in front_matter.member(name, value))
     return "\n".join(("---", *written, "---", front.markdown))
