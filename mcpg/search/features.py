@@ -90,8 +90,10 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         index.best_impacts(near) or clause_impacts(near, pool, index) if near else {}
         for near in (clause.related_variants for clause in analysis.clauses)
     ]
-    hits = _hits(pool, held_impacts)
-    rows = [tuple(map(dict(row).get, range(len(shares)), repeat(0.0))) for row in hits]
+    by_clause = [list(map(impacts.get, pool, repeat(0.0))) for impacts in held_impacts]
+    rows = list(zip(*by_clause, strict=True)) or [()] * len(pool)
+    # A document holds few of the clauses of a query.
+    hits = [[(place, impact) for place, impact in enumerate(row) if impact] for row in rows]
     lexical = [fsum([shares[place] * impact for place, impact in row]) for row in hits]
     held = [
         share * clause.repairs[0].similarity if clause.repairs and clause.origin == "query" else 0.0
@@ -120,18 +122,6 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
     )
     return list(map(Candidate._make, zip(*columns, strict=True)))
-
-
-def _hits(pool: Iterable[int], impacts: Iterable[Mapping[int, float]]) -> list[_Hits]:
-    """Return, for each document of the *pool*, the places of the clauses it holds, with *impacts*.
-
-    A document holds few of the clauses of a query.
-    """
-    hits: dict[int, _Hits] = {document: [] for document in pool}
-    for place, found in enumerate(impacts):
-        for document, impact in found.items():
-            hits[document].append((place, impact))
-    return list(hits.values())
 
 
 def _compare_operations(
@@ -302,27 +292,25 @@ class NameMatcher:
 
 def _compare_grams(pool: Sequence[int], analysis: Analysis, index: Index) -> list[float]:
     """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
+    all_grams = index.grams
     rarities: dict[int, float] = {}
     weights: dict[int, float] = {}
     # Of the words that share a 3-gram the one that weighs most comes last, and counts.
     spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
     for clause in sorted(spoken, key=lambda one: one.weight):
-        grams_of_word = index.grams.of_word(
-            clause.repairs[0].word if clause.repairs else clause.text
-        )
-        rarities.update(grams_of_word)
-        weights.update(dict.fromkeys(grams_of_word, clause.weight))
+        own = all_grams.of_word(clause.repairs[0].word if clause.repairs else clause.text)
+        rarities.update(own)
+        weights.update(dict.fromkeys(own, clause.weight))
     weighed = list(map(mul, weights.values(), rarities.values()))
     length = fsum(map(mul, weighed, weighed)) ** 0.5 * _GRAM_SCALE
     # Whole numbers add up to the same sum in whatever order they come.
     rows = zip(rarities.items(), weighed, strict=True)
     products = {gram: int(own * rarity * _GRAM_SCALE) for (gram, rarity), own in rows}
-    product_of, grams = products.__getitem__, frozenset(products)
-    shared = [grams.intersection(index.grams.of_tool(document)) for document in pool]
-    sums = [sum(map(product_of, row)) for row in shared]
+    product_of, find_shared = products.__getitem__, frozenset(products).intersection
+    sums = [sum(map(product_of, find_shared(row))) for row in map(all_grams.of_tool, pool)]
     return [
         product / (length * norm) if product else 0.0
-        for product, norm in zip(sums, index.grams.norms(pool), strict=True)
+        for product, norm in zip(sums, all_grams.norms(pool), strict=True)
     ]
 
 
