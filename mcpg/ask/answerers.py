@@ -69,32 +69,28 @@ class SymbolAnswerer(SymbolNames, Protocol):
         """Return the repositories and branches that the symbols are from."""
 
 
-class SymbolAnswerers:
-    """All answerers of one index, as one; those of packages that fail are left out.
+def _make(answerer: Answerer, index: Index) -> SymbolAnswerer:
+    made: SymbolAnswerer = load_reference(answerer.make)(index)
+    return made
 
-    Attributes:
-        diagnostics: What failed.
+
+class SymbolAnswerers:
+    """All answerers of our rooms and of other packages, as one; packages that fail are left out.
+
+    Each reads the index on demand. `diagnostics` has what failed.
     """
 
-    def __init__(self, answerers: Iterable[Registered[SymbolAnswerer]] = ()) -> None:
-        """Ask *answerers* one after another."""
-        self._answerers = list(answerers)
-        self.diagnostics: tuple[Diagnostic, ...] = ()
-
-    @classmethod
-    def registered(cls, index: Index) -> SymbolAnswerers:
-        """Return the answerers of our rooms and of other packages; each reads *index* on demand."""
+    def __init__(self, index: Index) -> None:
         own = [Registered("", _make(one, index)) for one in own_items(Answerer)]
-        found = cls(own)
+        self._answerers: list[Registered[SymbolAnswerer]] = own
         packages = package_plugins()
-        found.diagnostics = packages.diagnostics
+        self.diagnostics = packages.diagnostics
         for one in packages.items(Answerer):
             made = one.attempt(partial(_make, one.item, index))
             if isinstance(made, Diagnostic):
-                found.diagnostics = (*found.diagnostics, made)
+                self.diagnostics = (*self.diagnostics, made)
             else:
-                found._answerers.append(Registered(one.owner, made))
-        return found
+                self._answerers.append(Registered(one.owner, made))
 
     def has(self, name: str) -> bool:
         return any(self._ask(lambda one: one.has(name)))
@@ -127,8 +123,3 @@ class SymbolAnswerers:
                 self.diagnostics = (*self.diagnostics, answer)
             else:
                 yield answer
-
-
-def _make(answerer: Answerer, index: Index) -> SymbolAnswerer:
-    made: SymbolAnswerer = load_reference(answerer.make)(index)
-    return made

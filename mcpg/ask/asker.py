@@ -7,9 +7,11 @@ the decision and its evidence. A question that names nothing is searched for.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from mcpg.ask.answerers import SymbolAnswerers, SymbolAnswers, SymbolQuestion
 from mcpg.ask.intent import IntentPattern, check_patterns, decide, matching, residue
@@ -36,7 +38,6 @@ from mcpg.index import Index
 from mcpg.search.results import (
     ASK_LIMIT,
     MAX_QUERY_CHARACTERS,
-    Match,
     SearchResult,
     check_flag,
     check_limit,
@@ -76,15 +77,7 @@ class AskRequest:
 
 @dataclass(frozen=True, slots=True)
 class _ReadQuestion:
-    """A question that was read.
-
-    Attributes:
-        text: The question.
-        tokens: Its words.
-        mentions: What it mentions.
-        literals: Its arguments.
-        terms: After `similar:ID`, what else the others are to do.
-    """
+    """A question that was read; *terms* are, after `similar:ID`, what else others are to do."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -109,7 +102,7 @@ class Asker:
 
     @cached_property
     def _symbols(self) -> SymbolAnswerers:
-        return SymbolAnswerers.registered(self._index)
+        return SymbolAnswerers(self._index)
 
     def ask(self, text: str | None, request: AskRequest, search: Search) -> AskResult:
         """Answer the question *text*; *search* finds the tools for a text.
@@ -142,7 +135,7 @@ class Asker:
             self._describe_question(question),
             len(results),
             tuple(results[: request.limit]),
-            tuple(suggestions(decision, results, lookup.leads)),
+            tuple(islice(suggest(decision, results, lookup.leads), _MOST_SUGGESTIONS)),
             (*diagnostics, *noticed),
             *(homes.pop() if len(homes) == 1 else ("", "")),
         )
@@ -168,8 +161,10 @@ class Asker:
         if fitting is not None:
             return fitting
         mentions = question.mentions
-        if mentions and mentions[0].kind != MentionKind.FIELD and _is_whole(mentions[0], question):
-            why = (f"is the name of a {mentions[0].kind}",)
+        first = next(iter(mentions), None)
+        is_whole = first and first.is_sure and first.end - first.start == len(question.tokens)
+        if first and is_whole and first.kind != MentionKind.FIELD:
+            why = (f"is the name of a {first.kind}",)
             # Plain words may be a wish as well, and a search finds that name first, too.
             is_form = any(one.is_identifier or one.is_marked for one in question.tokens)
             is_form = is_form or (len(question.tokens) == 1 and is_rare(question.tokens[0]))
@@ -237,8 +232,13 @@ class _Lookup:
         intent, tools, behind = decision.intent, self._tools, list[Answer]()
         if intent == Intent.SEARCH:
             return self.search_question(), decision
+        if intent == Intent.RELATIONS and self._symbols:
+            related = self._ask_answerers(intent)
+            return [*related.answers], replace(decision, direction=related.direction)
         if intent == Intent.RELATIONS:
-            return self._relate_mentions(decision)
+            direction = decide_direction(self._question.tokens, self._question.mentions, tools)
+            found = ToolRelationsAnswers(tools).answers(direction, self._named, self._fields)
+            return found, replace(decision, direction=direction)
         if intent == Intent.NAVIGATION:
             found = tools.locate_tools(self._named, self._question.mentions)
             behind = [] if found else tools.locate_tools(self._holders(), ())
@@ -267,16 +267,6 @@ class _Lookup:
         entries = (fields.get(joined(field)) for field in self._fields)
         return [tool for entry in entries if entry for tool in entry[1]]
 
-    def _relate_mentions(self, decision: Decision) -> tuple[list[Answer], Decision]:
-        if self._symbols:
-            related = self._ask_answerers(Intent.RELATIONS)
-            return [*related.answers], replace(decision, direction=related.direction)
-        question = self._question
-        direction = decide_direction(question.tokens, question.mentions, self._tools)
-        relations = ToolRelationsAnswers(self._tools)
-        found = relations.answers(direction, self._named, self._fields)
-        return found, replace(decision, direction=direction)
-
     def leads(self, direction: str, answer: Answer) -> bool:
         """Return whether anything is related in a *direction* to a tool or symbol."""
         if answer.kind == "tool":
@@ -292,13 +282,26 @@ class _Lookup:
             return [*symbols]
         found = self._search(self._question.text, min(limit, MOST_MATCHES))
         self.diagnostics = found.diagnostics
+        groups = (
+            ("prerequisite", found.prerequisites),
+            ("related", found.related_matches),
+            ("nextStep", found.next_step_matches),
+        )
+        around: dict[str, list[RelatedItem]] = {}
+        for rel, reached in groups:
+            own = Counter[str]()
+            for one in reached:
+                source = one.via.source if one.via else ""
+                own[source] += 1
+                if own[source] <= _MOST_RELATED // 2:
+                    around.setdefault(source, []).append(RelatedItem(one.tool_id, "tool", rel))
         tools = []
         for one in found.matches:
             words = ", ".join(one.evidence.terms)
             why = (f"matches {words}",) if words else ()
             number = self._tools.index.find_tool(one.tool_id)
             answer = self._tools.answer(number, "match", one.score, why)
-            tools.append(replace(answer, related=tuple(_around(one, found))))
+            tools.append(replace(answer, related=tuple(around.get(one.tool_id, ()))))
         return sorted((*tools, *symbols), key=lambda one: -one.score)
 
     def _numbers(self, text: str, limit: int) -> list[tuple[int, float]]:
@@ -309,12 +312,7 @@ class _Lookup:
 def _check_request(
     text: str | None, request: AskRequest
 ) -> tuple[AskRequest, tuple[Diagnostic, ...]]:
-    """Check what is asked; too much is cut, with a diagnostic.
-
-    Raises:
-        UsageError: There is no question, an argument has the wrong type, the limit is below 1, or
-            the intent is unknown.
-    """
+    """Check what is asked; too much is cut, with a diagnostic."""
     check_text("question", text)
     check_text("intent", request.intent)
     check_flag("include_disabled", request.include_disabled)
@@ -335,50 +333,20 @@ def _check_request(
     return replace(request, limit=limit, patterns=check_patterns(request.patterns)), tuple(found)
 
 
-def _is_whole(mention: Mention, question: _ReadQuestion) -> bool:
-    return mention.is_sure and mention.end - mention.start == len(question.tokens)
-
-
-def _around(match: Match, found: SearchResult) -> Iterator[RelatedItem]:
-    """Yield what a search shows around one of its matches."""
-    groups = (
-        ("prerequisite", found.prerequisites),
-        ("related", found.related_matches),
-        ("nextStep", found.next_step_matches),
-    )
-    for rel, reached in groups:
-        own = [one for one in reached if one.via and one.via.source == match.tool_id]
-        for one in own[: _MOST_RELATED // 2]:
-            yield RelatedItem(one.tool_id, "tool", rel)
-
-
-def suggestions(
+def suggest(
     decision: Decision, results: Sequence[Answer], leads: Callable[[str, Answer], bool]
 ) -> Iterator[Suggestion]:
-    """Yield what to ask next, at most three commands.
-
-    Args:
-        decision: What the question wants.
-        results: The answers to it.
-        leads: Returns whether anything is related in a direction to an answer.
-    """
-    if not results:
+    """Yield what to ask next; *leads* tells if anything is related in a direction to an answer."""
+    if not results or results[0].kind in {"page", "file"}:
         return
-    best = results[0]
-    if best.kind == "tool":
-        follow: Iterable[Suggestion] = _about_tool(decision, results, leads)
-    elif best.kind in {"page", "file"}:
-        follow = ()
-    else:
-        follow = _about_symbol(decision, best, leads)
-    for _, one in zip(range(_MOST_SUGGESTIONS), follow, strict=False):
-        yield one
-
-
-def _about_tool(
-    decision: Decision, results: Sequence[Answer], leads: Callable[[str, Answer], bool]
-) -> Iterator[Suggestion]:
-    name = results[0].symbol
+    best, name = results[0], results[0].symbol
+    if best.kind != "tool":
+        if decision.direction != Direction.CALLERS and leads(Direction.CALLERS, best):
+            yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
+        if decision.direction != Direction.CALLEES and leads(Direction.CALLEES, best):
+            yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
+        yield Suggestion(f"symbols like {name}", ("ask", f"similar:{name}"))
+        return
     others = [one.symbol for one in results[1:] if one.kind == "tool"]
     if decision.intent != Intent.DOCUMENTATION:
         yield Suggestion(f"the card of {name}", ("show", name))
@@ -386,18 +354,7 @@ def _about_tool(
         yield Suggestion("the same for another tool", ("ask", f"similar:{others[0]}"))
     if decision.intent != Intent.EXAMPLES:
         yield Suggestion(f"a call of {name}", ("ask", f"example of {name}"))
-    if decision.intent != Intent.RELATIONS and leads(Direction.BEFORE, results[0]):
+    if decision.intent != Intent.RELATIONS and leads(Direction.BEFORE, best):
         yield Suggestion(f"what runs before {name}", ("ask", f"what comes before {name}"))
     if decision.intent != Intent.SIMILAR:
         yield Suggestion(f"tools like {name}", ("ask", f"similar:{name}"))
-
-
-def _about_symbol(
-    decision: Decision, best: Answer, leads: Callable[[str, Answer], bool]
-) -> Iterator[Suggestion]:
-    name = best.symbol
-    if decision.direction != Direction.CALLERS and leads(Direction.CALLERS, best):
-        yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
-    if decision.direction != Direction.CALLEES and leads(Direction.CALLEES, best):
-        yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
-    yield Suggestion(f"symbols like {name}", ("ask", f"similar:{name}"))

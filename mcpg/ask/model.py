@@ -334,9 +334,21 @@ def fit_budget(
 def _shorten_stepwise(result: AskResult) -> Iterator[AskResult]:
     """Yield *result* in less and less detail."""
     yield result
-    for shorten in (_without_schemas, _with_short_docs, _bare):
-        result = replace(result, results=tuple(map(shorten, result.results)))
-        yield result
+    found = [
+        replace(one, card={key: one.card[key] for key in one.card if key not in _SCHEMAS})
+        if one.card is not None
+        else one
+        for one in result.results
+    ]
+    yield replace(result, results=tuple(found))
+    found = [
+        replace(one, docs=one.docs[:_SHORT_DOCS], related=one.related[:_FEW_RELATED], card=None)
+        for one in found
+    ]
+    yield replace(result, results=tuple(found))
+    found = [replace(one, docs="", sig="", related=(), why=one.why[:1]) for one in found]
+    result = replace(result, results=tuple(found))
+    yield result
     decision = replace(result.decision, evidence=result.decision.evidence[:1])
     yield replace(
         result,
@@ -347,22 +359,6 @@ def _shorten_stepwise(result: AskResult) -> Iterator[AskResult]:
             replace(one, message=one.message[:_SHORT_MESSAGE]) for one in result.diagnostics[:2]
         ),
     )
-
-
-def _without_schemas(answer: Answer) -> Answer:
-    if answer.card is None:
-        return answer
-    card = {key: part for key, part in answer.card.items() if key not in _SCHEMAS}
-    return replace(answer, card=card)
-
-
-def _with_short_docs(answer: Answer) -> Answer:
-    docs = answer.docs[:_SHORT_DOCS]
-    return replace(answer, docs=docs, related=answer.related[:_FEW_RELATED], card=None)
-
-
-def _bare(answer: Answer) -> Answer:
-    return replace(answer, docs="", sig="", related=(), why=answer.why[:1])
 
 
 def _cut(result: AskResult, count: int) -> AskResult:
@@ -405,14 +401,15 @@ class CodeScope:
     def has(self, file: ScopedFile) -> bool:
         """Return whether *file* is in the scope."""
         languages = {language.casefold() for language in self.languages}
+        folders = [path.rstrip("/") for path in self.paths]
         return (
             (not languages or file.language in languages)
             and (not self.repositories or file.repository in self.repositories)
             and (not self.branches or file.branch in self.branches)
-            and (not self.paths or any(_is_at(file.path, path) for path in self.paths))
+            and (
+                not folders
+                or file.path in folders
+                or file.path.startswith(tuple(f"{folder}/" for folder in folders))
+                or any(fnmatchcase(file.path, path) for path in self.paths)
+            )
         )
-
-
-def _is_at(path: str, pattern: str) -> bool:
-    folder = pattern.rstrip("/")
-    return path == folder or path.startswith(f"{folder}/") or fnmatchcase(path, pattern)

@@ -113,7 +113,6 @@ class _Cues:
         return self._places[kind] < self._places.get(other, self._places[kind] + 1)
 
     def is_done_by_name(self, kind: str) -> bool:
-        """Return whether what is named does what the cue of a *kind* says."""
         return does(self._tokens, self._places[kind], self._first)
 
 
@@ -129,7 +128,14 @@ class ToolRelationsAnswers:
         if direction == Direction.PATH:
             return self._path(tools)
         if direction in _ORDERED:
-            return self._list_in_order(direction, tools)
+            found: list[Answer] = []
+            if direction != Direction.AFTER:
+                found += self._make_answers("before", self._before(tools), tools)
+            if direction != Direction.BEFORE:
+                found += self._make_answers("after", self._after(tools), tools)
+            ordered = {one.symbol for one in found}
+            beside = self._make_answers("related", self._beside(tools), tools)
+            return [*found, *(one for one in beside if one.symbol not in ordered)]
         kind, evidence = {
             Direction.FEEDS: ("feeds", self._feeding(tools, fields)),
             Direction.CONSUMES: ("consumer", self._consuming(tools, fields)),
@@ -137,17 +143,6 @@ class ToolRelationsAnswers:
             Direction.GIVES_FIELD: ("producer", self._giving(fields)),
         }[direction]
         return self._make_answers(kind, evidence, tools)
-
-    def _list_in_order(self, direction: str, tools: Sequence[int]) -> list[Answer]:
-        """Return what comes before or after *tools*, then what is related in no order."""
-        found: list[Answer] = []
-        if direction != Direction.AFTER:
-            found += self._make_answers("before", self._before(tools), tools)
-        if direction != Direction.BEFORE:
-            found += self._make_answers("after", self._after(tools), tools)
-        ordered = {one.symbol for one in found}
-        beside = self._make_answers("related", self._beside(tools), tools)
-        return [*found, *(one for one in beside if one.symbol not in ordered)]
 
     def _make_answers(
         self, kind: str, evidence: Iterable[Evidence], tools: Sequence[int]

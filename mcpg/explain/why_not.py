@@ -247,11 +247,7 @@ class HintSearch:
                 return
 
     def _try_last_resorts(self) -> Iterator[HintTrial]:
-        """Return an alias with keywords beside it that make the tool first.
-
-        The alias is that of the request, where there is one, or the best that there was of some
-        words.
-        """
+        """Yield keywords beside the alias of the request, if any, or the best of some words."""
         ordered = sorted(self._tried.values(), key=lambda trial: -trial.lead)
         alone = [trial.hints for trial in ordered if trial.hints.aliases][:1]
         alias, words = self.alias(), self.hint_words
@@ -324,30 +320,24 @@ def reasons(
         for one in features
         if one.difference >= _NEGLIGIBLE
     ]
-    filtered = [f"the filter leaves this tool out: {one}" for one in unmet]
-    outside = _explain_retrieval(retrieval, is_hidden=is_hidden)
+    outside = [f"the filter leaves this tool out: {one}" for one in unmet]
+    if is_hidden:
+        outside.append("this tool is disabled by default, so a search leaves it out")
+    if not (retrieval.is_pooled or retrieval.lexical or retrieval.place):
+        outside.append("this tool holds no word of the query")
+    elif not retrieval.is_pooled:
+        place = f"place {retrieval.place}" if retrieval.place else f"beyond {retrieval.retrieved:,}"
+        outside.append(
+            f"by its words alone this tool comes to {place}: only the first {retrieval.pool} are"
+            " looked at closely"
+        )
     alone = sorted(
         (word for word in words if word.other and not word.own), key=lambda word: -word.share
     )
     names = ", ".join(f"{word.query!r} ({word.share:.0%} of the query)" for word in alone)
     only = [f"only it holds {names}"] if alone else []
-    found = (*filtered, *outside, *ahead[:_SHOWN], *only)
+    found = (*outside, *ahead[:_SHOWN], *only)
     return found or ("the two are level, and the smaller tool id goes first",)
-
-
-def _explain_retrieval(retrieval: Retrieval, *, is_hidden: bool) -> Iterator[str]:
-    if is_hidden:
-        yield "this tool is disabled by default, so a search leaves it out"
-    if retrieval.is_pooled:
-        return
-    if not retrieval.lexical and not retrieval.place:
-        yield "this tool holds no word of the query"
-    else:
-        place = f"place {retrieval.place}" if retrieval.place else f"beyond {retrieval.retrieved:,}"
-        yield (
-            f"by its words alone this tool comes to {place}: only the first {retrieval.pool} are"
-            " looked at closely"
-        )
 
 
 MOST_RANKED = 10_000
@@ -412,7 +402,18 @@ def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> Ra
     hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place
     change = None if is_first or unmet else hint_search.best_change()
-    retrieval = _describe_retrieval(field)
+    # How it came through retrieval; its place counts those of single intents.
+    lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
+    by_words = field.pool.by_words
+    first = by_words[:POOL]
+    retrieval = Retrieval(
+        is_pooled=tool in field.pool.documents[: field.pool.ends[0]],
+        lexical=lexical[tool],
+        place=by_words.index(tool) + 1 if tool in by_words else None,
+        retrieved=len(by_words),
+        pool=POOL,
+        last=min(map(lexical.__getitem__, first)) if len(first) == POOL else 0.0,
+    )
     lacking = [
         field.analysis.clauses[place]
         for place in find_lacking_clauses(field.own.candidate, field.analysis)
@@ -434,22 +435,6 @@ def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> Ra
         change=change,
         remark=_explain_change(change, hint_search, field),
         unmet=unmet,
-    )
-
-
-def _describe_retrieval(field: RankedField) -> Retrieval:
-    """Describe how the tool came through retrieval; its place counts those of single intents."""
-    lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
-    own, by_words = lexical[field.tool], field.pool.by_words
-    first = by_words[:POOL]
-    place = by_words.index(field.tool) + 1 if field.tool in by_words else None
-    return Retrieval(
-        is_pooled=field.tool in field.pool.documents[: field.pool.ends[0]],
-        lexical=own,
-        place=place,
-        retrieved=len(by_words),
-        pool=POOL,
-        last=min(map(lexical.__getitem__, first)) if len(first) == POOL else 0.0,
     )
 
 

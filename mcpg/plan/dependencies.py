@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from itertools import product
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from mcpg.plan.model import STAGE
 from mcpg.plan.selection import PlanContext, strength, weigh_handles
@@ -53,53 +53,33 @@ def components(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> lis
     for first, then in edges:
         if first in following and then in following:
             following[first].append(then)
-    search = _DepthFirst(following)
-    for node in following:
-        if node not in search.numbers:
-            search.run(node)
-    return search.found
-
-
-class _DepthFirst(Generic[Node]):
-    """A depth-first search that finds strongly connected components."""
-
-    def __init__(self, following: Mapping[Node, Sequence[Node]]) -> None:
-        self._following = following
-        self.numbers: dict[Node, int] = {}
-        self._lowest: dict[Node, int] = {}
-        self._open: dict[Node, None] = {}
-        self._walk: list[tuple[Node, Iterator[Node]]] = []
-        self.found: list[list[Node]] = []
-
-    def run(self, root: Node) -> None:
-        """Find the components of all that *root* reaches."""
-        self._enter(root)
-        while self._walk:
-            node, ahead = self._walk[-1]
-            then = next(ahead, None)
-            if then is None:
-                self._leave(node)
-            elif then not in self.numbers:
-                self._enter(then)
-            elif then in self._open:
-                self._lowest[node] = min(self._lowest[node], self.numbers[then])
-
-    def _enter(self, node: Node) -> None:
-        self.numbers[node] = self._lowest[node] = len(self.numbers)
-        self._open[node] = None
-        self._walk.append((node, iter(self._following[node])))
-
-    def _leave(self, node: Node) -> None:
-        self._walk.pop()
-        if self._walk:
-            before = self._walk[-1][0]
-            self._lowest[before] = min(self._lowest[before], self._lowest[node])
-        if self._lowest[node] != self.numbers[node]:
-            return
-        component: list[Node] = []
-        while node in self._open:
-            component.append(self._open.popitem()[0])
-        self.found.append(component[::-1])
+    numbers: dict[Node, int] = {}
+    waiting: dict[Node, None] = {}
+    found: list[list[Node]] = []
+    # The walk begins above all nodes, at one that is in no component.
+    lowest: dict[Node | None, int] = {None: -1}
+    walk: list[tuple[Node | None, Iterator[Node]]] = [(None, iter(following))]
+    while walk:
+        node, ahead = walk[-1]
+        for then in ahead:
+            if then not in numbers:
+                numbers[then] = lowest[then] = len(numbers)
+                waiting[then] = None
+                walk.append((then, iter(following[then])))
+                break
+            if then in waiting:
+                lowest[node] = min(lowest[node], numbers[then])
+        else:
+            walk.pop()
+            if node is None:
+                break
+            before = walk[-1][0]
+            lowest[before] = min(lowest[before], lowest[node])
+            component: list[Node] = []
+            while lowest[node] == numbers[node] and node in waiting:
+                component.append(waiting.popitem()[0])
+            found += [component[::-1]] if component else []
+    return found
 
 
 def split_layers(
@@ -213,8 +193,18 @@ def dependencies(
     )
     removed = [(pair, links[pair]) for pair in broken]
     links = {pair: links[pair] for pair in kept}
-    for pair, link in _before_deletion(tools, links, surroundings):
-        links[pair] = link
+    # Tools that read come before those of their server that delete, where that closes no cycle:
+    # what somebody says of their order counts more.
+    profiles = {tool: surroundings.profile(tool) for tool in tools}
+    for tool, one in product(tools, tools):
+        if (
+            profiles[tool].deletes
+            and profiles[one].changes < _SURELY
+            and surroundings.index.source_id(one) == surroundings.index.source_id(tool)
+            and not reaches(tool, one, links)
+            and not reaches(one, tool, links)
+        ):
+            links[one, tool] = TaskLink(STAGE, _INFERRED, _BY_STAGE, "it reads; this deletes")
     return TaskOrder(links, removed, given)
 
 
@@ -361,25 +351,3 @@ def _iter_handle_links(
             reason = f"the argument {argument!r} asks for what it is named after"
             link = TaskLink(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
             yield (giver, tool), link
-
-
-def _before_deletion(
-    tools: Sequence[int], links: Mapping[Pair, TaskLink], surroundings: PlanContext
-) -> Iterator[tuple[Pair, TaskLink]]:
-    """Yield that tools which read come before those of their server which delete.
-
-    No cycle is closed: what somebody says of their order counts more.
-    """
-    index = surroundings.index
-    profiles = {tool: surroundings.profile(tool) for tool in tools}
-    pairs = set(links)
-    for tool in tools:
-        for one in tools if profiles[tool].deletes else ():
-            if (
-                profiles[one].changes < _SURELY
-                and index.source_id(one) == index.source_id(tool)
-                and not reaches(tool, one, pairs)
-                and not reaches(one, tool, pairs)
-            ):
-                pairs.add((one, tool))
-                yield (one, tool), TaskLink(STAGE, _INFERRED, _BY_STAGE, "it reads; this deletes")

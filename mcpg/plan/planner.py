@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -162,6 +162,10 @@ class Planner:
         tasks = tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
         filled, missing = find_inputs(tasks, ranking.analysis.literals)
         sure = sum(task.confidence for task in tasks) / len(tasks)
+        if sure < LOW_CONFIDENCE:
+            shown = format_below(sure, LOW_CONFIDENCE)
+            doubt = _doubt(f"the plan has a confidence of {shown}: add detail to the goal")
+            diagnostics = (*diagnostics, doubt)
         return Plan(
             request.query,
             request.strategy,
@@ -178,7 +182,7 @@ class Planner:
             ),
             sure,
             self._rationale(draft),
-            (*diagnostics, *_doubts(sure)),
+            diagnostics,
         )
 
     def _draft(self, request: SearchRequest, ranking: RankedList) -> _PlanDraft:
@@ -203,7 +207,14 @@ class Planner:
         tools += [one.tool for one in closure.found]
         found = dependencies(tools, self._surroundings, used)
         chances = {one.tool: one.chance for one in chosen.steps}
-        layers = split_layers(tools, found.links, lambda tool: self._standing(tool, chances))
+
+        def rank(tool: int) -> tuple[bool, float, float, str]:
+            """Order tools that may run side by side by kind of work, then likelihood."""
+            profile, tool_id = self._surroundings.profile(tool), self._searcher.index.tool_id(tool)
+            stage, chance = round(profile.stage, 6), chances.get(tool, 0.0)
+            return profile.is_destructive, stage, -chance, tool_id
+
+        layers = split_layers(tools, found.links, rank)
         order = tuple([tool for layer in layers for tool in layer])
         names = {tool: f"t{place}" for place, tool in enumerate(order, 1)}
         return _PlanDraft(chosen, closure, order, tuple(map(tuple, layers)), found, names)
@@ -244,12 +255,6 @@ class Planner:
                 kept.append(one)
             known.add(one.tool)
         return Closure(tuple(kept), closure.needs)
-
-    def _standing(self, tool: int, chances: Mapping[int, float]) -> tuple[bool, float, float, str]:
-        """Return what orders tools that may run side by side: by kind of work, then likelihood."""
-        profile = self._surroundings.profile(tool)
-        stage, chance = round(profile.stage, 6), chances.get(tool, 0.0)
-        return profile.is_destructive, stage, -chance, self._searcher.index.tool_id(tool)
 
     def _task(self, tool: int, layer: int, draft: _PlanDraft) -> Task:
         index = self._searcher.index
@@ -368,11 +373,3 @@ def _intents(ranking: RankedList, draft: _PlanDraft) -> tuple[Intent, ...]:
         texts = tuple([clauses[one] for one in words])
         intents.append(Intent(texts, tuple([draft.names[tool] for tool in answering])))
     return tuple(intents)
-
-
-def _doubts(sure: float) -> Iterable[Diagnostic]:
-    if sure >= LOW_CONFIDENCE:
-        return ()
-    shown = format_below(sure, LOW_CONFIDENCE)
-    message = f"the plan has a confidence of {shown}: add detail to the goal"
-    return (warning(Code.LOW_CONFIDENCE, message),)

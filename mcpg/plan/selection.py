@@ -191,7 +191,11 @@ def step_inputs(
     top = max((scores[tool] for tool in ranks), default=0.0) or 1.0
     relevance = {tool: scores[tool] / top if tool in ranks else _LEAST_RELEVANCE for tool in tools}
     handles = weigh_handles(tools, profiles)
-    wanted = _weigh_demand(tools, relevance, handles)
+    # How much each handle is asked for: the most by any tool, by its relevance.
+    wanted: dict[str, float] = {}
+    for tool in tools:
+        for handle, weight in handles[tool].items():
+            wanted[handle] = max(wanted.get(handle, 0.0), relevance[tool] * weight)
     found: dict[int, tuple[float, ...]] = {}
     for tool in tools:
         one = profiles[tool]
@@ -231,19 +235,6 @@ def weigh_handles(
         }
         for tool in tools
     }
-
-
-def _weigh_demand(
-    tools: Iterable[int],
-    relevance: Mapping[int, float],
-    handles: Mapping[int, Mapping[str, float]],
-) -> dict[str, float]:
-    """Return how much each handle is asked for: the most by any tool, by its relevance."""
-    wanted: dict[str, float] = {}
-    for tool in tools:
-        for handle, weight in handles[tool].items():
-            wanted[handle] = max(wanted.get(handle, 0.0), relevance[tool] * weight)
-    return wanted
 
 
 def probability(inputs: Sequence[float], weights: Sequence[float]) -> float:
@@ -355,16 +346,9 @@ class PlanContext:
             return [tool for tool in tools if tool not in without]
         near: dict[int, float] = {}
         for tool in found:
-            rows = [
-                (to, weight) for _, to, kind, weight in self.index.edges(tool) if kind == NEXT_STEP
-            ]
-            rows += [
-                (at, weight)
-                for _, at, kind, weight in self.index.edges_to(tool)
-                if kind == NEXT_STEP
-            ]
-            for other, weight in rows:
-                near[other] = max(near.get(other, 0.0), weight)
+            for _, other, kind, weight in (*self.index.edges(tool), *self.index.edges_to(tool)):
+                if kind == NEXT_STEP:
+                    near[other] = max(near.get(other, 0.0), weight)
         own = frozenset(found)
         reached = sorted((-weight, tool) for tool, weight in near.items() if tool not in own)
         held = [tool for _, tool in reached if self.index.source_id(tool) == source]
@@ -407,7 +391,12 @@ def choose(
             continue
         tools = surroundings.near(source, found[source], excluded)
         share = chance / ordered[0][1] if ordered[0][1] else 1.0
-        considered += weigh_tools(source, tools, scores, surroundings, model, share)
+        profiles = {tool: surroundings.profile(tool) for tool in tools}
+        links = {tool: surroundings.links(tool) for tool in tools}
+        own = {tool: score for tool, score in scores.items() if tool in profiles}
+        for tool, inputs in step_inputs(tools, own, profiles, links).items():
+            likely = round(share * probability(inputs, model.steps), DECIMALS)
+            considered.append(Choice(tool, source, own.get(tool, 0.0), likely))
     considered = [one for one in considered if one.tool not in used]
     # What the search finds most surely is what was asked for: no limit takes its place away.
     found_first = max(considered, key=lambda one: (one.score, -one.tool), default=None)
@@ -430,29 +419,6 @@ def choose(
     ]
     others = [one for one in considered if one not in steps]
     return ToolSelection(tuple(steps), (*others, *further), tuple(ordered))
-
-
-def weigh_tools(
-    source: str,
-    tools: Sequence[int],
-    scores: Mapping[int, float],
-    surroundings: PlanContext,
-    model: PlanModel,
-    share: float,
-) -> list[Choice]:
-    """Return the *tools* of one *source* with the probability that the goal needs each."""
-    profiles = {tool: surroundings.profile(tool) for tool in tools}
-    links = {tool: surroundings.links(tool) for tool in tools}
-    own = {tool: score for tool, score in scores.items() if tool in profiles}
-    return [
-        Choice(
-            tool,
-            source,
-            own.get(tool, 0.0),
-            round(share * probability(inputs, model.steps), DECIMALS),
-        )
-        for tool, inputs in step_inputs(tools, own, profiles, links).items()
-    ]
 
 
 def asked_destruction(analysis: Analysis) -> bool:

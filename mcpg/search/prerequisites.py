@@ -213,15 +213,7 @@ class _PrerequisiteWalk:
                 self._follow(tool, goal, -negative, steps + 1)
 
     def _follow(self, tool: int, goal: int, score: float, steps: int) -> None:
-        """Queue what *tool* needs."""
-        for need in self._choose_needs(tool):
-            self.needs.append(need)
-            if need.tool not in self.goals and need.tool not in self._done:
-                reached = round_score(score * need.weight)
-                heappush(self._queue, (-reached, steps, need.tool, tool, goal, need))
-
-    def _choose_needs(self, tool: int) -> Iterator[PrerequisiteReason]:
-        """Yield what *tool* needs: of several that provide one argument, one that is there.
+        """Queue what *tool* needs: of several that provide one argument, one that is there.
 
         A goal, or a tool that has run, comes before any other: then nothing more has to run.
         """
@@ -239,9 +231,13 @@ class _PrerequisiteWalk:
             if need.origin == "inferred":
                 is_new = inferred < _MOST_INFERRED
                 inferred += is_new
-            if is_new or need.origin in _SAID:
-                provided |= arguments
-                yield need
+            if not is_new and need.origin not in _SAID:
+                continue
+            provided |= arguments
+            self.needs.append(need)
+            if need.tool not in self.goals and need.tool not in self._done:
+                reached = round_score(score * need.weight)
+                heappush(self._queue, (-reached, steps, need.tool, tool, goal, need))
 
     def _is_open(self, need: PrerequisiteReason) -> bool:
         """Return whether the request leaves *need* open."""
@@ -336,9 +332,8 @@ def _reads(tool: int, index: Index) -> bool:
 def _best_providers(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
     """Yield the best providers of each required argument of *tool*."""
     counts: dict[str, int] = {}
-    for number, source, weight in sorted(
-        index.provided_by(tool), key=lambda one: (-one[2], one[1])
-    ):
+    providers = sorted(index.provided_by(tool), key=lambda one: (-one[2], one[1]))
+    for number, source, weight in providers:
         _, mapping = index.provision(number)
         fields = [(given, argument) for given, argument, required in mapping if required]
         wanted = [field for field in fields if counts.get(field[1], 0) < _MOST_PROVIDERS]

@@ -7,7 +7,7 @@ matches to related tools and next steps, which never displace a match.
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from heapq import merge
 from itertools import chain, islice, zip_longest
 from math import fsum
@@ -124,9 +124,9 @@ def depth(limit: int) -> int:
 def widen_analysis(analysis: Analysis) -> Analysis:
     """Return *analysis* with the best related words among the variants of its clauses."""
     rows = [
-        _weigh_related(place, clause)
+        [(-clause.weight * one, place, term, one) for term, one in nearest]
         for place, clause in enumerate(analysis.clauses)
-        if clause.retrieved_by
+        if (nearest := clause.retrieved_by[:_MOST_RELATED])
     ]
     if not rows:
         return analysis
@@ -138,12 +138,6 @@ def widen_analysis(analysis: Analysis) -> Analysis:
         for place, clause in enumerate(analysis.clauses)
     ]
     return analysis._replace(clauses=tuple(clauses))
-
-
-def _weigh_related(place: int, clause: QueryTerm) -> Iterator[tuple[float, int, int, float]]:
-    """Yield minus the weight of each related word of a clause, the most similar first."""
-    for term, similarity in clause.retrieved_by:
-        yield -clause.weight * similarity, place, term, similarity
 
 
 def retrieve_for_each(

@@ -387,13 +387,9 @@ class Searcher:
 
     def _browse(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
         index, excluded = self.index, self.excluded_tools(request)
-
-        def place(number: int) -> tuple[str, str, str, int]:
-            name = index.tool_name(number)
-            return name.casefold(), name, index.source_id(number), number
-
-        numbers = sorted((one for one in range(len(index)) if one not in excluded), key=place)
-        matches = tuple(self._match(number, 0.0) for number in numbers[: request.limit])
+        named = [(index.tool_name(one), one) for one in range(len(index)) if one not in excluded]
+        rows = sorted((name.casefold(), name, index.source_id(one), one) for name, one in named)
+        matches = tuple(self._match(number, 0.0) for *_, number in rows[: request.limit])
         return SearchResult(
             "", request.strategy, RankingMode.BROWSE, matches, diagnostics=diagnostics
         )
