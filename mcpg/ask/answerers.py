@@ -26,12 +26,8 @@ class SymbolQuestion:
 
     Attributes:
         intent: What it wants, one of `mcpg.ask.INTENTS`.
-        text: The question.
-        tokens: Its words.
-        mentions: What it mentions.
         symbols: The names among these that answerers know.
         scope: The source code that is meant; `None` for all.
-        limit: Most results of a search.
     """
 
     intent: str
@@ -48,7 +44,6 @@ class SymbolAnswers:
     """The answers to a question.
 
     Attributes:
-        answers: The answers, best first.
         direction: Of relations, the direction that was looked at, one of `mcpg.ask.Direction`.
     """
 

@@ -62,8 +62,6 @@ class AskRequest:
 
     Attributes:
         intent: What it wants, one of `INTENTS`; "" to decide by the question.
-        limit: Most results.
-        include_disabled: Whether tools that are disabled by default may be results.
         patterns: Wordings that a host gives intents to, the first that fits counts.
         scope: The source code that is meant; `None` for all.
     """
@@ -203,8 +201,6 @@ class Asker:
 
 
 class _Lookup:
-    """Looks up what one question wants."""
-
     def __init__(
         self,
         question: _ReadQuestion,
@@ -262,7 +258,6 @@ class _Lookup:
         )
 
     def _holders(self) -> list[int]:
-        """Return the tools that take a field that is named."""
         fields = self._tools.names.fields if self._fields else {}
         entries = (fields.get(joined(field)) for field in self._fields)
         return [tool for entry in entries if entry for tool in entry[1]]

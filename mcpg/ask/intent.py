@@ -43,7 +43,6 @@ class IntentPattern:
 
     Attributes:
         template: Words, with `{tool}`, `{field}` and `{symbol}`, and `*` for any words.
-        intent: The intent of questions that are worded so.
     """
 
     template: str

@@ -347,7 +347,6 @@ def recognise(
 def _single(
     tokens: Sequence[Token], place: int, names: NameLookup, symbols: SymbolNames
 ) -> Mention | None:
-    """Return what the word at *place* is the name of."""
     token = tokens[place]
     if not any(map(str.isalpha, token.text)):
         return None

@@ -92,12 +92,9 @@ class Mention:
 
     Attributes:
         kind: One of `MentionKind`.
-        text: The name as the question spells it.
         name: The name as it is.
         spelling: One of `Spelling`.
         tools: Numbers of the tools with this name; of a field, of those that take or return it.
-        start: Place of its first token.
-        end: Place after its last token.
     """
 
     kind: str
@@ -119,7 +116,6 @@ class Decision:
     """The intent of a question, and why.
 
     Attributes:
-        intent: One of `INTENTS`.
         probability: Of this intent, in [0, 1]; 1 where a rule or the caller decides.
         decided_by: `model`, `name`, `prefix`, `pattern`, `caller` or `default`.
         evidence: What speaks most for the intent, for people, the strongest first.
@@ -143,12 +139,8 @@ class ParsedQuestion:
     """The parts of a question.
 
     Attributes:
-        tools: Ids of the tools that it names.
-        fields: Fields that it names.
-        symbols: Symbols of code that it names.
         keywords: Its other words that carry content.
         literals: Its arguments, such as paths and dates.
-        language: Its language, `None` if unknown.
     """
 
     tools: tuple[str, ...] = ()
@@ -165,9 +157,7 @@ class RelatedItem:
 
     Attributes:
         name: Tool id, or id of a symbol.
-        kind: What it is, as in `Answer`.
         rel: How it is related, such as `nextStep` or `called_by`.
-        file: Where it is defined.
         line: On which line, `None` where that is not known.
     """
 
@@ -188,10 +178,6 @@ class Answer:
         score: How good the answer is, in [0, 1].
         type: What it is to the question, such as `tool`, `before`, `caller` or `example`.
         symbol: Tool id, id of a symbol, or title of a page.
-        kind: `tool`, `page`, or the kind of the symbol.
-        sig: Its signature.
-        docs: What is documented.
-        related: What it is related to.
         why: What speaks for it, at most three.
         call: For an example, an object that holds the arguments of a call.
         card: For documentation, the whole description.
@@ -229,7 +215,6 @@ class Suggestion:
     """What to ask next.
 
     Attributes:
-        text: What one learns from it.
         command: Arguments of `mcpg`, such as `("show", "git_add")`.
     """
 
@@ -247,13 +232,8 @@ class AskResult:
     """The answer to a question.
 
     Attributes:
-        query: The question as given.
-        decision: What it was taken to want, and why.
-        parsed: Its parts.
         total: How many results there are, those beyond the limit included.
         results: The first of them, best first.
-        suggestions: What to ask next, at most three.
-        diagnostics: Problems that were survived.
         repository: The repository of all results that are code, "" otherwise.
         branch: The branch of all results that are code, "" otherwise.
         omitted: How many results a byte budget left out.
@@ -332,7 +312,6 @@ def fit_budget(
 
 
 def _shorten_stepwise(result: AskResult) -> Iterator[AskResult]:
-    """Yield *result* in less and less detail."""
     yield result
     found = [
         replace(one, card={key: one.card[key] for key in one.card if key not in _SCHEMAS})
@@ -388,8 +367,6 @@ class CodeScope:
 
     Attributes:
         languages: Names of languages, in any case.
-        repositories: Names of repositories.
-        branches: Names of branches.
         paths: Glob patterns or folders.
     """
 

@@ -92,8 +92,6 @@ def _decide_tool_direction(cues: _Cues) -> str:
 
 
 class _Cues:
-    """The cues of a question and their places."""
-
     def __init__(self, tokens: Sequence[Token], mentions: Sequence[Mention]) -> None:
         held = {place for one in mentions for place in range(one.start, one.end)}
         self._tokens = tokens

@@ -318,7 +318,6 @@ def _paths(path: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[st
 
 
 def _observe_making(make: Callable[[], Engine], observer: Observer | None) -> Engine:
-    """Make an engine, and report that to the *observer*."""
     if observer is None:
         return make()
     from mcpg.search.observer import GuardedObserver  # noqa: PLC0415 - as above

@@ -378,7 +378,6 @@ def explain_expansions(result: SearchResult) -> Iterator[ExpansionExplanation]:
 
 
 def _explain_words(analysis: Analysis, index: Index) -> Iterator[QueryWord]:
-    """Explain the words of the query, its literals and what these add, and the context's words."""
     asked = {clause.text: clause for clause in analysis.clauses if clause.origin == "query"}
     added = (clause for clause in analysis.clauses if clause.origin != "query")
     for word in analysis.words:
@@ -532,7 +531,6 @@ def field_shares(index: Index, document: int, terms: Iterable[int]) -> dict[int,
 def _count_terms(
     index: Index, document: int, masks: Mapping[int, int]
 ) -> dict[int, dict[str, float]]:
-    """Count the terms of *masks* in the fields that any of them names."""
     wanted = reduce(or_, masks.values())
     terms = {index.term(term): term for term in masks}
     counts: dict[int, Counter[int]] = {term: Counter() for term in masks}

@@ -54,7 +54,6 @@ class RequestToken:
     """A word of a request as it is written.
 
     Attributes:
-        text: The word, without the punctuation around it.
         words: The folded words in it.
         is_attached: Whether no space stands before it.
         is_capitalised: Whether it has a capital that is not that of the beginning of a sentence.
@@ -74,7 +73,6 @@ class HintWord:
     """A word that may be added.
 
     Attributes:
-        text: The word.
         place: Its place among the clauses of the query.
         weight: How much of the query it is.
         is_lacking: Whether the tool has neither the word nor a related one.
@@ -96,10 +94,8 @@ class RequestWords:
     """The words of one request, and which of them describe what is wanted.
 
     Args:
-        query: The request.
         analysis: What it became.
         language: Its language, `None` when it is not known.
-        index: What is searched.
     """
 
     def __init__(self, query: str, analysis: Analysis, language: str | None, index: Index) -> None:
@@ -275,7 +271,6 @@ class RequestWords:
                 place += len(part)
 
     def _mark_individuals(self, tokens: Sequence[RequestToken]) -> list[RequestToken]:
-        """Return *tokens*, with those marked that name an individual."""
         named: set[int] = set()
         for place in range(len(tokens)):
             for length in range(_LONGEST_NAME, 0, -1):

@@ -72,7 +72,6 @@ class HintTrial:
     """Where an edit puts the tool.
 
     Attributes:
-        hints: What was added.
         rank: The rank of the tool; `None` when it is not found among the best.
         lead: Its fused score less that of the best other tool.
         score: Its calibrated score; 0 without a rank.
@@ -214,7 +213,6 @@ class HintSearch:
         return change if change.rank_after else None
 
     def _find_edits(self) -> Iterator[HintTrial]:
-        """Return the edits that make the tool first, the best first."""
         self.trial(Hints())
         if (alias := self.alias()) is not None:
             self.trial(alias)

@@ -144,7 +144,6 @@ class TaskLink:
 
     Attributes:
         kind: `nextStep`, `provides` or `stage`.
-        origin: Where it comes from.
         weight: Strength in (0, 1].
         reason: Why, for people.
         fields: Output fields of the first, "" where they are not known, and the arguments of the
@@ -297,7 +296,6 @@ def _standing(link: TaskLink) -> float:
 def _iter_stated_links(
     tools: Sequence[int], surroundings: PlanContext
 ) -> Iterator[tuple[Pair, TaskLink]]:
-    """Yield what edges and fields say."""
     index, among = surroundings.index, frozenset(tools)
     for tool in tools:
         for number, target, kind, weight in index.edges(tool):

@@ -25,9 +25,7 @@ class Mapping:
     """An argument of a task that an earlier task provides.
 
     Attributes:
-        task: The task that provides it.
         field: Its output field; "" where its schema does not say.
-        argument: The argument.
     """
 
     task: str
@@ -40,11 +38,9 @@ class Dependency:
     """Why one task runs after another.
 
     Attributes:
-        task: The task that runs first.
         kind: `nextStep`, `provides` or `stage`.
         origin: Where it comes from: `authored`, `observed`, `schema` or `inferred`.
         weight: Strength in (0, 1].
-        reason: Why, for people.
         mappings: What the first task provides to this one.
     """
 
@@ -61,8 +57,6 @@ class Alternative:
     """A tool that may do the work of a task in its place.
 
     Attributes:
-        tool_id: Id of the tool.
-        source_id: The server it comes from.
         confidence: The probability that the goal needs it, in [0, 1].
     """
 
@@ -76,9 +70,7 @@ class ProvidedInput:
     """An argument of a task that a tool in use provides.
 
     Attributes:
-        tool_id: Id of the tool in use.
         field: Its output field; "" where its schema does not say.
-        argument: The argument.
     """
 
     tool_id: str
@@ -92,20 +84,13 @@ class Task:
 
     Attributes:
         id: Its name in the plan: `t1`, `t2` and so on, in the order in which tasks can run.
-        tool_id: Id of the tool.
-        source_id: The server it comes from.
-        tool_name: The name its server knows it by.
-        display_name: The name to show.
         summary: Its description on one line, cut where it is long.
         layer: From 0; tasks of one layer can run side by side.
         is_prerequisite: Whether it is there for another task, and not for what the goal asks.
         is_destructive: Whether it deletes or overwrites.
         score: The score that a search for the goal gives it, 0 for none.
         confidence: The probability that the goal needs it, in [0, 1].
-        depends_on: What runs before it, in the order of the tasks.
-        provided: What tools in use provide to it.
         alternatives: Other tools for the same work, the likeliest first.
-        rationale: Why it is there, for people.
     """
 
     id: str
@@ -170,8 +155,6 @@ class MissingInput:
     """A required argument that no earlier task provides and no literal of the goal fills.
 
     Attributes:
-        argument: Name of the argument.
-        tasks: The tasks that require it.
         type: Its JSON type, "" where the schema does not say.
         description: What the schema says of it, on one line.
     """
@@ -184,13 +167,7 @@ class MissingInput:
 
 @dataclass(frozen=True, slots=True)
 class FilledInput:
-    """A required argument that a literal of the goal fills.
-
-    Attributes:
-        task: The task.
-        argument: Name of the argument.
-        value: The literal.
-    """
+    """A required argument that a literal of the goal fills."""
 
     task: str
     argument: str
@@ -202,8 +179,6 @@ class DroppedDependency:
     """A dependency that was left out because it closed a cycle.
 
     Attributes:
-        first: The task that would have run first.
-        then: The task that would have run after it.
         weight: Strength of the dependency, the least in its cycle.
     """
 
@@ -217,18 +192,13 @@ class Plan:
     """Tasks that serve a goal, in an order in which they can run.
 
     Attributes:
-        goal: The goal as given.
-        strategy: The strategy of the search.
         tasks: The tasks, every one after all that it depends on.
-        layers: The ids of the tasks, layer by layer.
         intents: What the goal asks for, part by part, and the tasks that answer each part.
         missing: Arguments that only the user can give.
         filled: Arguments that the goal itself gives.
         broken: Dependencies that were left out because they closed cycles.
         confidence: The mean confidence of the tasks: the share of them that the goal is expected
             to need, in [0, 1].
-        rationale: How the plan came about, for people.
-        diagnostics: Problems that planning survived.
     """
 
     goal: str
@@ -279,12 +249,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A part of the goal that may be a wish of its own.
-
-    Attributes:
-        words: Its words, as they stand in the goal.
-        tasks: The tasks that answer it, the best first.
-    """
+    """A part of the goal that may be a wish of its own."""
 
     words: tuple[str, ...]
     tasks: tuple[str, ...]

@@ -95,16 +95,7 @@ CHANGES = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _PlanDraft:
-    """A plan before its tasks have names.
-
-    Attributes:
-        chosen: What was chosen.
-        closure: What is known to be needed before it.
-        order: The tools in the order of the tasks.
-        layers: The same, layer by layer.
-        found: What depends on what.
-        names: The id of each task, by tool.
-    """
+    """A plan before its tasks have names."""
 
     chosen: ToolSelection
     closure: Closure
@@ -319,7 +310,6 @@ class Planner:
         return tuple(found)
 
     def _reason(self, tool: int, choice: Choice | None, draft: _PlanDraft) -> str:
-        """Return for people why *tool* is a step."""
         index = self._searcher.index
         followers = [then for (first, then) in draft.found.links if first == tool]
         followers.sort(key=draft.order.index)

@@ -91,7 +91,6 @@ class Profile:
     Attributes:
         kinds: The probability of each of `operations.KINDS`.
         nouns: What its name says it works on, as stems.
-        required: The required arguments.
         asks: The stems in their names.
         deletes: Whether it most likely deletes, and is not said to read only.
         is_destructive: Whether it deletes, or its author or server calls it destructive.
@@ -265,8 +264,6 @@ class Choice:
     """A tool that the goal may need.
 
     Attributes:
-        tool: Its number.
-        source: The server it comes from.
         score: The score of the search, 0 for none.
         chance: The probability that the goal needs it, by the evidence of its server and its own,
             relative to the likeliest server.

@@ -28,7 +28,6 @@ class PostingLists(NamedTuple):
 
     Attributes:
         starts: Where the list of each term begins, and behind the last where it ends.
-        documents: The documents of all lists.
         impacts: The impact of each posting.
     """
 

@@ -35,7 +35,6 @@ class Candidate(NamedTuple):
     """A document of the pool and its features.
 
     Attributes:
-        document: Number of the document.
         lexical: Share of the query, weighed by idf, that it answers, saturated; at least 0.
         impacts: For each clause, the credited impact of its best variant here, in [0, 1).
         name_coverage: Share of the tool's name, by idf, that the query holds, in [0, 1].
@@ -127,7 +126,6 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
 def _compare_operations(
     pool: Sequence[int], analysis: Analysis, index: Index
 ) -> tuple[list[float], list[float]]:
-    """Return how each document's kind of operation fits the query, and how it fits a question."""
     unknown = [0.0] * len(pool)
     if not (analysis.operation or analysis.is_question):
         return unknown, unknown
@@ -367,7 +365,6 @@ class RankedCandidate(NamedTuple):
     """A candidate with the score that decides the order.
 
     Attributes:
-        candidate: The document and its features.
         values: Its features, in the order of `FEATURES`; shares of the query are divided by the
             greatest lexical score of the first tier.
         score: The sum of features times weights.

@@ -243,7 +243,6 @@ def _rank_by_values(
 
 
 def _spread(ranked: Sequence[RankedCandidate], weight: float, limit: int) -> list[RankedCandidate]:
-    """Spread the *ranked* over the intents of the query, if it has several."""
     if not ranked or not ranked[0].candidate.intents:
         return list(ranked)
     answered = [one.candidate.intents for one in ranked]

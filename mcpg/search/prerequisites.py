@@ -65,7 +65,6 @@ class PrerequisiteReason(NamedTuple):
     """Why one tool must run before another.
 
     Attributes:
-        tool: Number of the tool that runs first.
         before: Number of the tool that needs it.
         kind: `nextStep`, or `provides` for one that only its fields speak for.
         origin: Who says so, one of `AUTHORITY`.
@@ -92,7 +91,6 @@ class NeedCache:
     """What is known of an index.
 
     Attributes:
-        needs: What tools need.
         arguments: For each need, by the tools that it is of, the words of the names of the
             arguments that it fills; none where two have one name.
     """
@@ -106,10 +104,8 @@ class Prerequisite(NamedTuple):
     """A tool that must run before one of the goals.
 
     Attributes:
-        tool: Number of the tool.
         score: The score of the goal times the weights of the path to it, in (0, 1].
         depth: Steps to the goal, at least 1.
-        goal: Number of the goal.
         need: The first step of the path: why it runs before the next tool.
     """
 

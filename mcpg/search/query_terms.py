@@ -54,8 +54,6 @@ class TermExpansion(NamedTuple):
     """A word of the catalogue that a word of the query may have meant.
 
     Attributes:
-        word: The word in the catalogue.
-        term: Number of its term in the index.
         kind: `exact`, `stem`, `translation`, `compound`, `prefix` or `typo`; of related words
             `related`.
         distance: Edits between the two (insertion, deletion, substitution, transposition).
@@ -74,7 +72,6 @@ class QueryTerm(NamedTuple):
     """One word of the query that can find tools.
 
     Attributes:
-        text: The word, folded.
         repairs: The words of the catalogue that it stands for; none when unknown.
         variants: The terms of these words with the credit, in (0, 1], for a match of each.
         weight: Its idf, times what its origin allows; above 0.
@@ -211,7 +208,6 @@ class TermReader:
         return self._weigh(word, repairs, "term" if repairs else "unknown")
 
     def _is_common(self, word: str) -> bool:
-        """Return whether *word* is frequent in English or the query's language."""
         if not self._uses_lexicon:
             return False
         if lexicon.zipf_frequency(word, lexicon.ENGLISH) >= lexicon.COMMON:
@@ -249,7 +245,6 @@ class TermReader:
         return inverse_document_frequency(_TEXTS, _TEXTS * self._share(word))
 
     def _share(self, word: str) -> float:
-        """Return the share of texts of the language that hold *word*."""
         if self._background in LANGUAGES:
             return share_of_texts(word, self._background)
         if self._is_foreign:
@@ -367,7 +362,6 @@ class TermReader:
         return total
 
     def _related_to(self, meaning: str) -> dict[int, float]:
-        """Return the terms that are related to one English stem, with their similarities."""
         best: dict[int, float] = {}
         for number, share in self._stem_terms(meaning):
             if share > best.get(number, 0.0):
@@ -381,7 +375,6 @@ class TermReader:
         return best
 
     def _translations(self, word: str) -> tuple[int, list[tuple[str, float]]]:
-        """Return what the lexicon has for a foreign *word*; a repair is looked for once."""
         found = self._translated_words.get(word)
         if found is None:
             found = lexicon.translations(word, str(self._language))

@@ -86,8 +86,6 @@ class Searcher:
     Every method raises `StaleIndexError` when it comes upon a damaged part of the index.
 
     Attributes:
-        index: What is searched.
-        model: The fitted numbers that it was compiled with.
         services: What may be used beside the index; `None` for nothing.
     """
 
@@ -395,7 +393,6 @@ class Searcher:
         )
 
     def _related_match(self, edge: Edge) -> Match:
-        """Return the match that *edge* brings in."""
         negative, is_related, target, source, number, weight = edge
         via = self._vias.get(number)
         if via is None:
