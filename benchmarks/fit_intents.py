@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from intent_questions import questions, tools
 
-from mcpg.ask.answerers import SymbolAnswerers
+from mcpg.ask.asker import SymbolAnswerers
 from mcpg.ask.intent import decide, extract_question_features
 from mcpg.ask.mentions import NameLookup, recognise, tokenize_question
 from mcpg.ask.model import INTENTS

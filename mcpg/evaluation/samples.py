@@ -19,8 +19,7 @@ from operator import mul
 
 from mcpg.engine.loading import BY_ORDER, FITTED, MOST_WEIGHT
 from mcpg.index import Index
-from mcpg.search.confidence import MARGIN_DEPTH, calibrate
-from mcpg.search.features import Candidate, extract_features, fuse
+from mcpg.search.features import MARGIN_DEPTH, Candidate, calibrate, extract_features, fuse
 from mcpg.search.model import FEATURES, Model, read_model
 from mcpg.search.pipeline import Search, gather
 from mcpg.search.query import Analysis

@@ -18,8 +18,14 @@ from mcpg.index import Index
 from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.recipe import BY_NUMBER, FIELDS, OF_PARAMETERS, occurrence_weight
-from mcpg.search.confidence import LOW_CONFIDENCE, logistic
-from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
+from mcpg.search.features import (
+    LOW_CONFIDENCE,
+    NameMatcher,
+    RankedCandidate,
+    fuse,
+    logistic,
+    named_exactly,
+)
 from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, rank
 from mcpg.search.hybrid_model import HybridDetails, Scheme
 from mcpg.search.model import FEATURES, INPUTS, read_provenance

@@ -16,8 +16,13 @@ from mcpg.index.compile import compile_index
 from mcpg.index.hint_overlay import HintOverlay
 from mcpg.index.reader import Index
 from mcpg.index.tables import Section
-from mcpg.search.confidence import calibrate
-from mcpg.search.features import extract_features, find_lacking_clauses, fuse, named_exactly
+from mcpg.search.features import (
+    calibrate,
+    extract_features,
+    find_lacking_clauses,
+    fuse,
+    named_exactly,
+)
 from mcpg.search.model import FEATURES, PROVENANCE
 from mcpg.search.pipeline import Search, gather
 from mcpg.search.query import Analysis

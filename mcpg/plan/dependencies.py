@@ -8,7 +8,7 @@ from heapq import heapify, heappop, heappush
 from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
-from mcpg.plan.model import STAGE
+from mcpg.plan import STAGE
 from mcpg.plan.selection import PlanContext, strength, weigh_handles
 from mcpg.relations.vocabulary import singular
 from mcpg.search.prerequisites import AUTHORITY, NEXT_STEP, PROVIDES

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.plan.dependencies import TaskOrder, dependencies, needless, split_layers
-from mcpg.plan.model import (
+from mcpg.plan import (
     Alternative,
     Dependency,
     DroppedDependency,
@@ -19,7 +18,8 @@ from mcpg.plan.model import (
     ProvidedInput,
     Task,
 )
-from mcpg.plan.model import Mapping as FieldMapping
+from mcpg.plan import Mapping as FieldMapping
+from mcpg.plan.dependencies import TaskOrder, dependencies, needless, split_layers
 from mcpg.plan.selection import (
     Choice,
     PlanContext,
@@ -31,7 +31,7 @@ from mcpg.plan.selection import (
     confidence,
     plan_model,
 )
-from mcpg.search.confidence import LOW_CONFIDENCE
+from mcpg.search.features import LOW_CONFIDENCE
 from mcpg.search.pipeline import RankedList
 from mcpg.search.prerequisites import (
     GOAL_SHARE,

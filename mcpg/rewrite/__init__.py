@@ -36,7 +36,7 @@ from mcpg.rewrite.validation import (
     without,
 )
 from mcpg.search.caches import SearchCache
-from mcpg.search.confidence import worth_offering
+from mcpg.search.features import worth_offering
 from mcpg.search.guards import GuardedNormalizer
 from mcpg.search.index_vectors import SearchVectors, cached_rewrite
 from mcpg.search.pipeline import RankedList, stage

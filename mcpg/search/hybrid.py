@@ -17,21 +17,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.index import Index
-from mcpg.search.confidence import (
+from mcpg.search.features import (
     MARGIN_DEPTH,
     Calibration,
     CalibrationInputs,
-    logistic,
-    worth_offering,
-)
-from mcpg.search.features import (
     Candidate,
     RankedCandidate,
     extract_features,
     feature_values,
     fuse,
     greatest_lexical,
+    logistic,
     spread,
+    worth_offering,
 )
 from mcpg.search.hybrid_model import (
     EMBEDDINGS,
