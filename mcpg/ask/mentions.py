@@ -211,6 +211,11 @@ FieldEntry = tuple[str, tuple[int, ...], tuple[int, ...]]
 """The name of a field, the tools that take it, and the tools that return it."""
 
 
+def name_field(path: str) -> str:
+    """Return the name of the field at a *path* of a schema."""
+    return path.rpartition(".")[2].replace("[]", "").replace("*", "")
+
+
 class NameLookup:
     """Looks up tools and fields of an index by the joined forms of their names."""
 
@@ -269,7 +274,7 @@ class NameLookup:
             for schema, held in ((tool.input_schema, taken), (tool.output_schema or {}, given)):
                 found = walk_parameters(schema, max_depth=_FIELD_DEPTH, max_parameters=_MOST_FIELDS)
                 for parameter in found:
-                    name = parameter.path.rpartition(".")[2].replace("[]", "").replace("*", "")
+                    name = name_field(parameter.path)
                     key = joined(name)
                     if key:
                         names.setdefault(key, name)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import chain
 
-from mcpg.ask.mentions import Token, does
+from mcpg.ask.mentions import Token, does, name_field
 from mcpg.ask.model import Answer, Direction, Mention, MentionKind
 from mcpg.ask.tools import ToolAnswers
 from mcpg.catalog.model import walk_parameters
@@ -195,7 +195,7 @@ class ToolRelationsAnswers:
         wanted = frozenset(map(joined, fields))
         for tool in tools:
             for number, other, weight in index.provided_by(tool):
-                if any(joined(_last(one[1])) in wanted for one in index.provision(number)[1]):
+                if any(joined(name_field(one[1])) in wanted for one in index.provision(number)[1]):
                     yield other, weight, _flow(index.provision(number)[1])
             for field in fields:
                 for other in self._entry(field)[2]:
@@ -222,7 +222,7 @@ class ToolRelationsAnswers:
         for field in fields:
             for tool in self._entry(field)[1]:
                 found = walk_parameters(self._index.record(tool).tool.input_schema)
-                held = [one for one in found if joined(_last(one.path)) == joined(field)]
+                held = [one for one in found if joined(name_field(one.path)) == joined(field)]
                 is_required = any(one.required for one in held)
                 why = f"takes {held[0].path if held else field!r}"
                 yield (
@@ -342,7 +342,3 @@ class ToolRelationsAnswers:
 def _flow(fields: Sequence[tuple[str, str, bool]]) -> str:
     shown = [f"its output field {one[0]!r} fills {one[1]!r}" for one in fields[:2]]
     return " and ".join(shown)
-
-
-def _last(path: str) -> str:
-    return path.rpartition(".")[2].replace("[]", "").replace("*", "")

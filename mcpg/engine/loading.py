@@ -346,7 +346,17 @@ def _make_engine(
     assembly = assemble(batch, source_id=source_id, texts=False)
     diagnostics = (*missing, *assembly.diagnostics)
     if only and batch.bundles and not (batch.tools or batch.documents or batch.rules):
-        return _open_indexed(only, assembly, key, diagnostics, cache_dir, services)
+
+        def build() -> bytes:
+            if _key(only) != key:
+                return _compile_file(only)
+            return compile_assembly(assembly, key, [pack_notices(only, assembly.diagnostics)])
+
+        opened = index_for(only, build, recipe=recipe(), cache_dir=cache_dir)
+        if opened.how == IN_MEMORY:
+            message = "its index could not be written: it is made anew in memory every time"
+            diagnostics = (*diagnostics, warning(Code.INDEX_IN_MEMORY, message, only))
+        return _engine(opened.index, only, cache_dir, services, diagnostics)
     index = Index(compile_assembly(assembly))
     return Engine(index, (*diagnostics, *_report_overruled(index)), services=services)
 
@@ -479,23 +489,3 @@ def assembly_sections(
         memo=memo or NO_BUILD_CACHE,
         word_sections_of=word_sections_of,
     )
-
-
-def _open_indexed(
-    path: str,
-    assembly: Assembly,
-    key: bytes,
-    diagnostics: tuple[Diagnostic, ...],
-    cache_dir: str | None,
-    services: EngineServices,
-) -> Engine:
-    def build() -> bytes:
-        if _key(path) != key:
-            return _compile_file(path)
-        return compile_assembly(assembly, key, [pack_notices(path, assembly.diagnostics)])
-
-    opened = index_for(path, build, recipe=recipe(), cache_dir=cache_dir)
-    if opened.how == IN_MEMORY:
-        message = "its index could not be written: it is made anew in memory every time"
-        diagnostics = (*diagnostics, warning(Code.INDEX_IN_MEMORY, message, path))
-    return _engine(opened.index, path, cache_dir, services, diagnostics)

@@ -125,15 +125,11 @@ def find_better_disabled(ranking: RankedList, index: Index, disabled: frozenset[
     for clause in clauses:
         for document, impact in clause_impacts(clause.variants, scores, index).items():
             scores[document] += clause.weight * impact
-    least = best_lexical(ranking) * ranking.analysis.total_weight
+    answered = max((one.lexical for one in ranking.candidates), default=0.0)
+    least = answered * ranking.analysis.total_weight
     better = [document for document, score in scores.items() if score > least]
     better.sort(key=lambda document: (-scores[document], document))
     return [index.tool_id(document) for document in better]
-
-
-def best_lexical(ranking: RankedList) -> float:
-    """Return the highest share of the request that the words of a candidate answer."""
-    return max((one.lexical for one in ranking.candidates), default=0.0)
 
 
 def found_documents(ranking: RankedList, index: Index) -> set[int]:
@@ -234,7 +230,7 @@ class StageDetails:
             "found": len(found - excluded),
             "disabled": len(found & self.disabled),
             "pool": len(ranking.candidates),
-            "bestLexical": best_lexical(ranking),
+            "bestLexical": max((one.lexical for one in ranking.candidates), default=0.0),
             "exactNames": [index.tool_id(document) for document in sorted(exact)],
         }
 

@@ -128,9 +128,6 @@ class Closure(NamedTuple):
     needs: tuple[PrerequisiteReason, ...] = ()
 
 
-_NOTHING = Closure()
-
-
 def choose_goals(matches: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     """Return those of the scored *matches*, best first, of which a search shows prerequisites.
 
@@ -166,13 +163,7 @@ def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is kno
         memo: What is known of the index already; what is read is kept there.
     """
     walk = _PrerequisiteWalk(dict(goals), index, literals, without, done, memo or NeedCache())
-    walk.run(limit, depth, least)
-    if not walk.needs:
-        return _NOTHING
-    known = walk.goals.keys() | walk.found.keys()
-    needs = [need for need in walk.needs if need.tool in known]
-    needs.sort(key=lambda need: (need.before, -need.weight, need.tool))
-    return Closure(tuple(walk.found.values()), tuple(needs))
+    return walk.run(limit, depth, least)
 
 
 class _PrerequisiteWalk:
@@ -197,7 +188,7 @@ class _PrerequisiteWalk:
         self.found: dict[int, Prerequisite] = {}
         self.needs: list[PrerequisiteReason] = []
 
-    def run(self, limit: int, depth: int, least: float) -> None:
+    def run(self, limit: int, depth: int, least: float) -> Closure:
         for goal, score in self.goals.items():
             self._follow(goal, goal, score, 1)
         while self._queue and len(self.found) < limit:
@@ -207,6 +198,10 @@ class _PrerequisiteWalk:
             self.found[tool] = Prerequisite(tool, -negative, steps, goal, need)
             if steps < depth:
                 self._follow(tool, goal, -negative, steps + 1)
+        known = self.goals.keys() | self.found.keys()
+        needs = [need for need in self.needs if need.tool in known]
+        needs.sort(key=lambda need: (need.before, -need.weight, need.tool))
+        return Closure(tuple(self.found.values()), tuple(needs))
 
     def _follow(self, tool: int, goal: int, score: float, steps: int) -> None:
         """Queue what *tool* needs: of several that provide one argument, one that is there.

@@ -129,25 +129,21 @@ class Searcher:
         if len(index.section("postings")) <= MOST_POSTINGS:
             for term in range(len(index.texts("terms"))):
                 index.impacts(term)
-        self._read_words()
-        for tool in range(len(index)) if len(index) <= MOST_TOOLS else ():
-            index.names.of_tool(tool)
-            index.grams.of_tool(tool)
-            index.edges(tool)
-            find_needs(tool, index, self._needs)
-            self._card(tool)
-
-    def _read_words(self) -> None:
-        """Read the words of the catalogue, and the usual ones of its language, as of queries."""
-        index = self.index
+        # The words of the catalogue, and the usual ones of its language, are read as of queries.
         terms = index.section("words.term")
         numbers = sorted(range(len(terms)), key=lambda word: -index.document_frequency(terms[word]))
         language = index.language or lexicon.ENGLISH
         reader = TermReader(index, language, self._memo)
         reader.read_stems()
         frequent = lexicon.frequent_words(language, MOST_FREQUENT)
-        for term in reader.read((*map(index.word, numbers[:MOST_WORDS]), *frequent)):
-            index.grams.of_word(term.repairs[0].word if term.repairs else term.text)
+        for one in reader.read((*map(index.word, numbers[:MOST_WORDS]), *frequent)):
+            index.grams.of_word(one.repairs[0].word if one.repairs else one.text)
+        for tool in range(len(index)) if len(index) <= MOST_TOOLS else ():
+            index.names.of_tool(tool)
+            index.grams.of_tool(tool)
+            index.edges(tool)
+            find_needs(tool, index, self._needs)
+            self._card(tool)
 
     def documents(self) -> list[ToolDocument]:
         return [self.index.record(number) for number in range(len(self.index))]
@@ -252,6 +248,10 @@ class Searcher:
         primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
         with stage(trace, "expand"):
             needed, related, next_steps = self._expand(request, rankings, primaries)
+        before = []
+        for tool, score, _, _, (_, then, _, _, weight, reason, fields) in needed:
+            via = LinkReason(PREREQUISITE, self.index.tool_id(then), reason, weight, fields)
+            before.append(self._match(tool, score, _NO_EVIDENCE, via))
         details = [one.semantic for one in rankings if one.semantic]
         counts = len(related), len(next_steps), len(needed)
         merges = dict.fromkeys(one.describe_merge(*counts) for one in details)
@@ -272,7 +272,7 @@ class Searcher:
             diagnostics,
             focused_graph(shown, self.index),
             None,
-            tuple(self._prerequisite_match(one) for one in needed),
+            tuple(before),
         )
 
     def _expand(
@@ -402,12 +402,6 @@ class Searcher:
             if len(self._vias) < _MOST_EDGES:
                 self._vias[number] = via
         return self._match(target, -negative, _NO_EVIDENCE, via)
-
-    def _prerequisite_match(self, found: Prerequisite) -> Match:
-        need = found.need
-        before = self.index.tool_id(need.before)
-        via = LinkReason(PREREQUISITE, before, need.reason, need.weight, need.fields)
-        return self._match(found.tool, found.score, _NO_EVIDENCE, via)
 
     def _match(
         self,

@@ -444,18 +444,15 @@ class HintSuggestion:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the change as a JSON object."""
+        hints = self.hints
+        members: JsonObject = {"keywords": list(hints.keywords), "aliases": list(hints.aliases)}
+        # This belongs below the tool's id in a hints file.
         return {
-            "hints": self.hints_to_add(),
+            "hints": members | ({"enabledByDefault": True} if hints.enabled_by_default else {}),
             "rankAfter": self.rank_after,
             "scoreAfter": round_shown_score(self.score_after),
             "verified": self.is_verified,
         }
-
-    def hints_to_add(self) -> dict[str, Any]:
-        """Return what belongs below the tool's id in a hints file."""
-        hints = self.hints
-        members: dict[str, Any] = {"keywords": list(hints.keywords), "aliases": list(hints.aliases)}
-        return members | ({"enabledByDefault": True} if hints.enabled_by_default else {})
 
 
 @dataclass(frozen=True, slots=True)
