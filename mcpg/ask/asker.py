@@ -81,11 +81,7 @@ class SymbolQuestion:
 
 @dataclass(frozen=True, slots=True)
 class SymbolAnswers:
-    """The answers to a question.
-
-    Attributes:
-        direction: Of relations, the direction that was looked at, one of `mcpg.ask.Direction`.
-    """
+    """The answers to a question."""
 
     answers: tuple[Answer, ...] = ()
     direction: str = ""

@@ -50,12 +50,7 @@ class IntentPattern:
 
 
 def check_patterns(patterns: Iterable[IntentPattern]) -> tuple[IntentPattern, ...]:
-    """Return *patterns*.
-
-    Raises:
-        UsageError: There are too many, one is too long or empty, or has an unknown intent or
-            placeholder.
-    """
+    """Return *patterns*."""
     known = tuple(patterns)
     if len(known) > MOST_PATTERNS:
         message = f"there are {len(known)} patterns of questions; {MOST_PATTERNS} is the most"
@@ -148,13 +143,7 @@ def residue(tokens: Sequence[Token], mentions: Sequence[Mention]) -> tuple[Token
 def extract_question_features(
     tokens: Sequence[Token], mentions: Sequence[Mention], literals: int = 0
 ) -> Features:
-    """Return the features of a question, those that are 0 left out.
-
-    Args:
-        tokens: Its words.
-        mentions: What it mentions.
-        literals: How many of its parts are arguments, such as numbers and quoted texts.
-    """
+    """Return the features of a question, those that are 0 left out."""
     found: Features = {_ALWAYS: 1.0}
     found |= _mention_features(tokens, mentions)
     found |= _shape(tokens, mentions, literals)

@@ -290,13 +290,7 @@ _SCHEMAS = frozenset({"inputSchema", "outputSchema", "annotations", "notes"})
 def fit_budget(
     result: AskResult, size: Callable[[AskResult], int], budget: int
 ) -> AskResult | None:
-    """Return *result* with as much of it as a *budget* allows, `None` if nothing fits.
-
-    Args:
-        result: The whole answer.
-        size: Returns the size of an answer as it will be written, in bytes.
-        budget: The most bytes.
-    """
+    """Return *result* with as much of it as a *budget* allows, `None` if nothing fits."""
     least = result
     for least in _shorten_stepwise(result):
         if size(least) <= budget:

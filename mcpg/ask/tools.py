@@ -47,10 +47,6 @@ def made_up_call(
 ) -> tuple[JsonObject, tuple[str, ...]]:
     """Return arguments that are valid under *schema*, and what they do not follow.
 
-    Args:
-        schema: The input schema of a tool.
-        asked: Names of optional arguments to fill as well.
-
     Returns:
         The arguments, and the names of those whose pattern a placeholder does not follow.
     """

@@ -303,11 +303,7 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
 
 
 def _paths(path: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
-    """Return what `load` is given as a list of paths.
-
-    Raises:
-        UsageError: It is something else.
-    """
+    """Return what `load` is given as a list of paths."""
     paths = [path] if isinstance(path, str | PathLike) or not hasattr(path, "__iter__") else path
     found: list[str] = []
     for one in paths:
@@ -362,11 +358,7 @@ def _make_engine(
 
 
 def with_graphs_read(batch: SourceBatch) -> SourceBatch:
-    """Return *batch* with the documents of its RDF graphs instead of these.
-
-    Raises:
-        SourceError: A graph is broken or too large, or has neither tools nor pages.
-    """
+    """Return *batch* with the documents of its RDF graphs instead of these."""
     if not batch.graphs:
         return batch
     for reader in own_items(GraphReader):
@@ -418,11 +410,7 @@ def _report_overruled(index: Index, path: str | None = None) -> tuple[Diagnostic
 
 
 def _rebuilt(path: str, cache_dir: str | None, observer: Observer | None) -> Index:
-    """Make the index of the bundle at *path* anew, and tell the *observer*.
-
-    Raises:
-        McpgError: The bundle is damaged as well, or gone.
-    """
+    """Make the index of the bundle at *path* anew, and tell the *observer*."""
 
     def make() -> Index:
         return renew_index(path, lambda: _compile_file(path), cache_dir=cache_dir)

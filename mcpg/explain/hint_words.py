@@ -91,12 +91,7 @@ class HintWord:
 
 
 class RequestWords:
-    """The words of one request, and which of them describe what is wanted.
-
-    Args:
-        analysis: What it became.
-        language: Its language, `None` when it is not known.
-    """
+    """The words of one request, and which of them describe what is wanted."""
 
     def __init__(self, query: str, analysis: Analysis, language: str | None, index: Index) -> None:
         self._query = query

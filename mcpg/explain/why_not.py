@@ -39,9 +39,6 @@ def recompile_with_hints(index: Index, tool: int, hints: Hints) -> Index:
     """Return the index of the same catalogue with *hints* put before those of one tool.
 
     Its document is written and read again, as a bundle is made and loaded.
-
-    Raises:
-        DocumentError: Its document becomes too long to be written.
     """
     documents = [index.record(number) for number in range(len(index))]
     document = documents[tool]

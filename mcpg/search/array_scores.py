@@ -80,9 +80,6 @@ def best_documents(
     """Return the *size* documents that are not *hidden* with the best scores, the best first.
 
     *words* are in the order in which they are added up.
-
-    Raises:
-        StaleIndexError: The index is damaged.
     """
     index = lists.index
     if index.is_compiled:

@@ -138,11 +138,7 @@ class GuardedEmbeddings:
     def __init__(
         self, provider: EmbeddingProvider, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Guard *provider*; *clock* returns the time in seconds.
-
-        Raises:
-            EmbeddingError: It has no fingerprint.
-        """
+        """Guard *provider*; *clock* returns the time in seconds."""
         self._provider = provider
         self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(clock)
         fingerprint = self._read("fingerprint")
@@ -213,11 +209,7 @@ class GuardedNormalizer:
 
     @property
     def fingerprint(self) -> str:
-        """Who rewrites.
-
-        Raises:
-            McpgError: It does not say.
-        """
+        """Who rewrites."""
         fingerprint = read_host_attribute(self._normalizer, "fingerprint")
         if not isinstance(fingerprint, str):
             raise McpgError("what rewrites queries has no fingerprint")
@@ -362,11 +354,7 @@ class GuardedSource:
 
 
 class CandidateSelection:
-    """What a source chose for one search.
-
-    Attributes:
-        diagnostics: What went wrong with it.
-    """
+    """What a source chose for one search."""
 
     def __init__(
         self, guarded_source: GuardedSource, index: Index, excluded: frozenset[int]

@@ -50,11 +50,7 @@ class Observer(Protocol):
         """Observe loading or computing the vectors of an index."""
 
     def route(self, query: str) -> AbstractContextManager[FactsCallback[RouteFacts]]:
-        """Observe a route, which contains a search.
-
-        Args:
-            query: As for `search`.
-        """
+        """Observe a route, which contains a search."""
 
     def invoke(self) -> AbstractContextManager[FactsCallback[InvokeFacts]]:
         """Observe a call of a tool."""
@@ -160,11 +156,7 @@ Facts = TypeVar("Facts")
 
 
 class Observation(Generic[Facts]):
-    """Context of one observed operation, which takes its facts at the end.
-
-    Attributes:
-        diagnostics: The exception of the observer as a diagnostic, after the end.
-    """
+    """Context of one observed operation, which takes its facts at the end."""
 
     def __init__(
         self,

@@ -124,15 +124,7 @@ class WordCache:
 
 
 class TermReader:
-    """Reads words in one language against one index.
-
-    Args:
-        index: What is searched.
-        language: The language of the query, `None` when it is not known.
-        memo: What is known already; what is read is kept there.
-        uses_lexicon: Whether words have translations and related words, and a frequent word of
-            the language is no misspelling.
-    """
+    """Reads words in one language against one index."""
 
     def __init__(
         self, index: Index, language: str | None, memo: WordCache, *, uses_lexicon: bool = True

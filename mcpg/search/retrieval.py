@@ -53,11 +53,7 @@ class _Arrays:
         return self._import()
 
     def prepare(self, index: Index) -> None:
-        """Prepare for many searches of a compiled *index*.
-
-        Raises:
-            StaleIndexError: The index is damaged.
-        """
+        """Prepare for many searches of a compiled *index*."""
         arrays = self._import() if len(index) >= _LARGE else None
         if arrays:
             arrays.get_postings(index)

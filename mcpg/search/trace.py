@@ -314,11 +314,7 @@ class Explanation:
 
 
 class Trace:
-    """Collects the stages of one search as they pass.
-
-    Attributes:
-        is_cached: Whether the result came from the cache.
-    """
+    """Collects the stages of one search as they pass."""
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []
