@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -295,14 +296,9 @@ def fit_budget(
     for least in _shorten_stepwise(result):
         if size(least) <= budget:
             return least
-    low, high = -1, len(least.results)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if size(_cut(least, middle)) <= budget:
-            low = middle
-        else:
-            high = middle - 1
-    return _cut(least, low) if low >= 0 else None
+    counts = range(len(least.results) + 1)
+    fitting = bisect_right(counts, budget, key=lambda count: size(_cut(least, count)))
+    return _cut(least, fitting - 1) if fitting else None
 
 
 def _shorten_stepwise(result: AskResult) -> Iterator[AskResult]:

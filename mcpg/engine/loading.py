@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mcpg.engine.engine import Engine
 from mcpg.errors import Code, Diagnostic, warning, wrong_type
 from mcpg.files import present_paths
-from mcpg.index.file import (
-    IN_MEMORY,
-    cached_path,
-    content_key,
-    fresh_index,
-    index_for,
-    renew_index,
-)
+from mcpg.index.file import IN_MEMORY, cached_path, content_key, fresh_index, index_for, renew_index
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError
 from mcpg.index.reader import Index
 from mcpg.index.tables import Section, pack
@@ -42,14 +35,7 @@ from mcpg.search.model import (
     read_ignored_reason,
     recipe,
 )
-from mcpg.search.results import (
-    DEFAULT_LIMIT,
-    LOCAL,
-    NONE,
-    EngineServices,
-    check_limit,
-    check_text,
-)
+from mcpg.search.results import DEFAULT_LIMIT, LOCAL, NONE, EngineServices, check_limit, check_text
 from mcpg.text.json_values import JsonObject, JsonValue
 
 if TYPE_CHECKING:

@@ -269,13 +269,9 @@ def _grow_beam(
     if size <= _ALL_PAIRS:
         yield from combinations(words, size)
         return
-    known: set[frozenset[HintWord]] = set()
-    for chosen in beam:
-        for word in words:
-            grown = frozenset((*chosen, word))
-            if len(grown) == size and grown not in known:
-                known.add(grown)
-                yield tuple(one for one in words if one in grown)
+    for grown in dict.fromkeys(frozenset((*one, word)) for one in beam for word in words):
+        if len(grown) == size:
+            yield tuple(one for one in words if one in grown)
 
 
 _SHOWN = 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from heapq import heapify, heappop, heappush
+from graphlib import TopologicalSorter
 from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
@@ -19,9 +19,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def acyclic(
-    nodes: Sequence[Node],
-    edges: Mapping[tuple[Node, Node], float],
-    rank: Callable[[Node], Any],
+    nodes: Sequence[Node], edges: Mapping[tuple[Node, Node], float], rank: Callable[[Node], Any]
 ) -> tuple[dict[tuple[Node, Node], float], list[tuple[Node, Node]]]:
     """Return the weighed *edges* without those that close cycles, and these.
 
@@ -89,24 +87,15 @@ def split_layers(
 
     The edges close no cycle.
     """
-    missing = dict.fromkeys(nodes, 0)
-    following: dict[Node, list[Node]] = {node: [] for node in nodes}
+    sorter = TopologicalSorter[Node](dict.fromkeys(nodes, ()))
     for first, then in edges:
-        missing[then] += 1
-        following[first].append(then)
-    depth = dict.fromkeys(nodes, 0)
-    free = [(rank(node), node) for node in nodes if not missing[node]]
-    heapify(free)
-    layers: dict[int, list[Node]] = {}
-    while free:
-        _, node = heappop(free)
-        layers.setdefault(depth[node], []).append(node)
-        for then in following[node]:
-            depth[then] = max(depth[then], depth[node] + 1)
-            missing[then] -= 1
-            if not missing[then]:
-                heappush(free, (rank(then), then))
-    return [sorted(layers[place], key=rank) for place in sorted(layers)]
+        sorter.add(then, first)
+    sorter.prepare()
+    layers = []
+    while sorter.is_active():
+        layers.append(sorted(sorter.get_ready(), key=rank))
+        sorter.done(*layers[-1])
+    return layers
 
 
 def reaches(first: Node, last: Node, edges: Iterable[tuple[Node, Node]]) -> bool:

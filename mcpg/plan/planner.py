@@ -180,11 +180,7 @@ class Planner:
         excluded = self._searcher.excluded_tools(request)
         used = ranking.analysis.used.tools if ranking.analysis.used else ()
         chosen = choose(
-            ranking,
-            self._surroundings,
-            self._model,
-            excluded=excluded,
-            limit=request.limit,
+            ranking, self._surroundings, self._model, excluded=excluded, limit=request.limit
         )
         if used:
             # Steps that only give what the tools in use give already are left out.

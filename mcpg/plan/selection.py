@@ -28,15 +28,7 @@ Links: TypeAlias = Mapping[int, Mapping[int, float]]
 _FILE = Path(__file__).parent / "data" / "plan.json"
 
 SOURCE_INPUTS = ("anyScore", "lead", "share")
-STEP_INPUTS = (
-    "score",
-    "rank",
-    "listsBefore",
-    "readsBefore",
-    "supplies",
-    "handles",
-    "arguments",
-)
+STEP_INPUTS = ("score", "rank", "listsBefore", "readsBefore", "supplies", "handles", "arguments")
 
 # The score that stands for that of a tool which a search does not find.
 _LEAST_SCORE = 0.002
@@ -171,10 +163,7 @@ def source_inputs(scores: Mapping[str, Sequence[float]]) -> dict[str, tuple[floa
 
 
 def step_inputs(
-    tools: Sequence[int],
-    scores: Mapping[int, float],
-    profiles: Mapping[int, Profile],
-    links: Links,
+    tools: Sequence[int], scores: Mapping[int, float], profiles: Mapping[int, Profile], links: Links
 ) -> dict[int, tuple[float, ...]]:
     """Return what each of `STEP_INPUTS` is for each of the *tools* of one server.
 
