@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache, partial
 from math import fsum, log, log1p
 from pathlib import Path
 from typing import TypeAlias
@@ -285,41 +285,24 @@ class PlanContext:
     def __init__(self, index: Index) -> None:
         """Prepare to look at *index*; nothing is read yet."""
         self.index = index
-        self._profiles: dict[int, Profile] = {}
-        self._links: dict[int, dict[int, float]] = {}
-        self._by_source: dict[str, list[int]] = {}
-
-    def profile(self, tool: int) -> Profile:
-        """Return what *tool* does and needs."""
-        known = self._profiles.get(tool)
-        if known is None:
-            known = build_profile(tool, self.index)
-            if len(self._profiles) < _MOST_REMEMBERED:
-                self._profiles[tool] = known
-        return known
+        self.profile = lru_cache(_MOST_REMEMBERED)(partial(build_profile, index=index))
 
     def links(self, tool: int) -> Mapping[int, float]:
         """Return how likely *tool* is followed by others: what its edges say, by number."""
-        known = self._links.get(tool)
-        if known is None:
-            known = {}
-            for number, target, kind, weight in self.index.edges(tool):
-                if kind == NEXT_STEP and target != tool:
-                    known[target] = max(
-                        known.get(target, 0.0), strength(number, weight, self.index)
-                    )
-            if len(self._links) < _MOST_REMEMBERED:
-                self._links[tool] = known
+        known: dict[int, float] = {}
+        for number, target, kind, weight in self.index.edges(tool):
+            if kind == NEXT_STEP and target != tool:
+                likely = strength(number, weight, self.index)
+                known[target] = max(known.get(target, 0.0), likely)
         return known
 
-    def list_source_tools(self, source: str) -> Sequence[int]:
-        """Return the tools of *source*, in order of number."""
-        if not self._by_source:
-            found: dict[str, list[int]] = {}
-            for tool in range(len(self.index)):
-                found.setdefault(self.index.source_id(tool), []).append(tool)
-            self._by_source = found
-        return self._by_source.get(source, ())
+    @cached_property
+    def by_source(self) -> dict[str, list[int]]:
+        """The tools of each source, in order of number."""
+        found: dict[str, list[int]] = {}
+        for tool in range(len(self.index)):
+            found.setdefault(self.index.source_id(tool), []).append(tool)
+        return found
 
     def near(self, source: str, found: Sequence[int], without: Collection[int]) -> list[int]:
         """Return the tools of *source* that may be steps, in order of number.
@@ -327,7 +310,7 @@ class PlanContext:
         Those of a small server are all of its tools; of a large one those that are *found*, and
         those that the strongest edges lead from to these, or to which they lead.
         """
-        tools = self.list_source_tools(source)
+        tools = self.by_source.get(source, [])
         if len(tools) <= WHOLE_SOURCE:
             return [tool for tool in tools if tool not in without]
         near: dict[int, float] = {}
@@ -413,7 +396,7 @@ def asked_destruction(analysis: Analysis) -> bool:
         shares[DELETE] >= _ASKED
         for clause in analysis.clauses
         if clause.origin == "query"
-        for shares in (operations.shares_by([(wanted_operation(clause), 1.0)]),)
+        for shares in (operations.shares_by([(wanted_operation(clause.meanings), 1.0)]),)
         if shares
     )
 

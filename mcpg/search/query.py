@@ -279,7 +279,7 @@ def analyse(
         language,
         _distinct([key for key in (*map(joined, dict.fromkeys((query, text))), *wholes) if key]),
         _match_opening(single, reader, index),
-        operations.shares_by([(wanted_operation(clause), 1.0) for clause in asked[:1]]),
+        operations.shares_by([(wanted_operation(clause.meanings), 1.0) for clause in asked[:1]]),
         uses_lexicon and operations.is_question(plain, language),
         fsum(clause.weight for clause in found) or 1.0,
         literals,

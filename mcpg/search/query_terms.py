@@ -400,18 +400,13 @@ def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
     return tuple(found)
 
 
-def wanted_operation(term: QueryTerm) -> tuple[float, ...]:
-    """Return what *term* says of the kind of operation that is wanted.
-
-    It is what the first of its meanings that names one says, see
-    `mcpg.text.operations.find_ratios`. Where none does, it is what the words related to them say
-    on average.
-    """
-    return _find_wanted_operation(term.meanings)
-
-
 @lru_cache(maxsize=_MOST_REMEMBERED)
-def _find_wanted_operation(meanings: tuple[tuple[str, float], ...]) -> tuple[float, ...]:
+def wanted_operation(meanings: tuple[tuple[str, float], ...]) -> tuple[float, ...]:
+    """Return what the *meanings* of a term say of the kind of operation that is wanted.
+
+    It is what the first of them that names one says, see `mcpg.text.operations.find_ratios`. Where
+    none does, it is what the words related to them say on average.
+    """
     for meaning, _ in meanings:
         if ratios := operations.find_ratios(meaning):
             return ratios
