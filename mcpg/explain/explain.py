@@ -33,8 +33,7 @@ from mcpg.search.pipeline import RankedList
 from mcpg.search.query import Analysis
 from mcpg.search.query_terms import QueryTerm, TermExpansion, related_words
 from mcpg.search.results import PREREQUISITE, SearchRequest, SearchResult
-from mcpg.search.retrieval import POOL, RELATED_CREDIT, widen_analysis
-from mcpg.search.scores import clause_impacts
+from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts, widen_analysis
 from mcpg.search.searcher import Searcher
 from mcpg.search.trace import (
     CalibrationExplanation,

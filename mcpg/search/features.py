@@ -19,8 +19,7 @@ from mcpg.index.recipe import inverse_document_frequency
 from mcpg.search.model import FEATURES, Model
 from mcpg.search.query import Analysis
 from mcpg.search.results import SearchRequest
-from mcpg.search.retrieval import POOL, RELATED_CREDIT
-from mcpg.search.scores import clause_impacts
+from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts
 from mcpg.text import operations
 from mcpg.values import SHOWN_DECIMALS, round_score
 
