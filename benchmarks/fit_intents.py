@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from intent_questions import questions, tools
 
-from mcpg.ask.answerers import SymbolAnswerers
+from mcpg.ask.asker import SymbolAnswerers
 from mcpg.ask.intent import decide, extract_question_features
 from mcpg.ask.mentions import NameLookup, recognise, tokenize_question
 from mcpg.ask.model import INTENTS
@@ -58,7 +58,7 @@ def rows(asked: Iterable[tuple[str, str]], known: NameLookup) -> Iterator[Row]:
     """Return intent and features of each question that mentions anything."""
     for intent, text in asked:
         tokens = tokenize_question(text)
-        mentions = recognise(tokens, known, SymbolAnswerers())
+        mentions = recognise(tokens, known, SymbolAnswerers(known.index))
         if mentions:
             yield (
                 intent,
@@ -174,7 +174,7 @@ def check(questions_path: str, tools_path: str) -> None:
     for row in asked:
         tokens = tokenize_question(row["question"])
         literals = len(find_literals(row["question"]))
-        found = decide(tokens, recognise(tokens, known, SymbolAnswerers()), literals)
+        found = decide(tokens, recognise(tokens, known, SymbolAnswerers(known.index)), literals)
         right += found.intent == row["intent"]
         if found.intent != row["intent"]:
             print(f"{row['intent']:14}{found.intent:14}{found.probability:.2f}  {row['question']}")

@@ -142,7 +142,7 @@ class Bench:
         links = {tool: self.known.links(tool) for tool in self.names}
         steps = {}
         for server in {key.split("::")[0] for key in self.keys}:
-            tools = self.known.list_source_tools(server)
+            tools = self.known.by_source.get(server, [])
             own = {tool: score for tool, score in scores.items() if tool in set(tools)}
             steps[server] = step_inputs(tools, own, {tool: profiles[tool] for tool in tools}, links)
         return Goal(row, servers_of(row), source_inputs(held), steps)

@@ -34,8 +34,7 @@ import mcpg.engine
 from mcpg.embeddings import provider_of
 from mcpg.embeddings.provider import MemoryStore
 from mcpg.evaluation.fit import logistic
-from mcpg.search.confidence import MARGIN_DEPTH
-from mcpg.search.features import extract_features, fuse
+from mcpg.search.features import MARGIN_DEPTH, extract_features, fuse
 from mcpg.search.hybrid import (
     VECTOR_INPUTS,
     VectorCalibration,

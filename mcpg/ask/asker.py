@@ -7,13 +7,23 @@ the decision and its evidence. A question that names nothing is searched for.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
+from typing import Protocol, TypeVar
 
-from mcpg.ask.answerers import SymbolAnswerers, SymbolAnswers, SymbolQuestion
 from mcpg.ask.intent import IntentPattern, check_patterns, decide, matching, residue
-from mcpg.ask.mentions import NameLookup, Token, is_rare, language, recognise, tokenize_question
+from mcpg.ask.mentions import (
+    NameLookup,
+    SymbolNames,
+    Token,
+    is_rare,
+    language,
+    recognise,
+    tokenize_question,
+)
 from mcpg.ask.model import (
     INTENTS,
     MAX_LIMIT,
@@ -33,10 +43,11 @@ from mcpg.ask.relations import ToolRelationsAnswers, decide_direction
 from mcpg.ask.tools import ToolAnswers
 from mcpg.errors import Code, Diagnostic, UsageError, info, warning
 from mcpg.index import Index
+from mcpg.plugins.hooks import Answerer
+from mcpg.plugins.registry import Registered, load_reference, own_items, package_plugins
 from mcpg.search.results import (
     ASK_LIMIT,
     MAX_QUERY_CHARACTERS,
-    Match,
     SearchResult,
     check_flag,
     check_limit,
@@ -45,6 +56,105 @@ from mcpg.search.results import (
 from mcpg.search.results import MAX_LIMIT as MOST_MATCHES
 from mcpg.text import joined
 from mcpg.text.literals import find_literals
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolQuestion:
+    """A question, as an answerer sees it.
+
+    Attributes:
+        intent: What it wants, one of `mcpg.ask.INTENTS`.
+        symbols: The names among these that answerers know.
+        scope: The source code that is meant; `None` for all.
+    """
+
+    intent: str
+    text: str
+    tokens: tuple[Token, ...]
+    mentions: tuple[Mention, ...]
+    symbols: tuple[str, ...]
+    scope: CodeScope | None
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolAnswers:
+    """The answers to a question."""
+
+    answers: tuple[Answer, ...] = ()
+    direction: str = ""
+
+
+class SymbolAnswerer(SymbolNames, Protocol):
+    """Answers questions about symbols of one index."""
+
+    def answer(self, question: SymbolQuestion) -> SymbolAnswers:
+        """Answer a question: one that names symbols, or a search."""
+
+    def leads(self, direction: str, name: str, scope: CodeScope | None) -> bool:
+        """Return whether anything is related in a *direction* to the symbol *name*."""
+
+    def homes(self) -> set[tuple[str, str]]:
+        """Return the repositories and branches that the symbols are from."""
+
+
+def _make(answerer: Answerer, index: Index) -> SymbolAnswerer:
+    made: SymbolAnswerer = load_reference(answerer.make)(index)
+    return made
+
+
+class SymbolAnswerers:
+    """All answerers of our rooms and of other packages, as one; packages that fail are left out.
+
+    Each reads the index on demand. `diagnostics` has what failed.
+    """
+
+    def __init__(self, index: Index) -> None:
+        own = [Registered("", _make(one, index)) for one in own_items(Answerer)]
+        self._answerers: list[Registered[SymbolAnswerer]] = own
+        packages = package_plugins()
+        self.diagnostics = packages.diagnostics
+        for one in packages.items(Answerer):
+            made = one.attempt(partial(_make, one.item, index))
+            if isinstance(made, Diagnostic):
+                self.diagnostics = (*self.diagnostics, made)
+            else:
+                self._answerers.append(Registered(one.owner, made))
+
+    def has(self, name: str) -> bool:
+        return any(self._ask(lambda one: one.has(name)))
+
+    def near(self, name: str) -> str:
+        return next(filter(None, self._ask(lambda one: one.near(name))), "")
+
+    def imports(self, name: str) -> bool:
+        return any(self._ask(lambda one: one.imports(name)))
+
+    def answer(self, question: SymbolQuestion) -> SymbolAnswers:
+        found = list(self._ask(lambda one: one.answer(question)))
+        answers = tuple(answer for one in found for answer in one.answers)
+        return SymbolAnswers(answers, next((one.direction for one in found if one.direction), ""))
+
+    def leads(self, direction: str, name: str, scope: CodeScope | None) -> bool:
+        return any(self._ask(lambda one: one.leads(direction, name, scope)))
+
+    def homes(self) -> set[tuple[str, str]]:
+        return set().union(*self._ask(lambda one: one.homes()))
+
+    def _ask(self, ask: Callable[[SymbolAnswerer], Value]) -> Iterable[Value]:
+        for one in [*self._answerers]:
+            if not one.owner:
+                yield ask(one.item)
+                continue
+            answer = one.attempt(partial(ask, one.item))
+            if isinstance(answer, Diagnostic):
+                self._answerers.remove(one)
+                self.diagnostics = (*self.diagnostics, answer)
+            else:
+                yield answer
+
 
 Search = Callable[[str, int], SearchResult]
 
@@ -61,8 +171,6 @@ class AskRequest:
 
     Attributes:
         intent: What it wants, one of `INTENTS`; "" to decide by the question.
-        limit: Most results.
-        include_disabled: Whether tools that are disabled by default may be results.
         patterns: Wordings that a host gives intents to, the first that fits counts.
         scope: The source code that is meant; `None` for all.
     """
@@ -76,15 +184,7 @@ class AskRequest:
 
 @dataclass(frozen=True, slots=True)
 class _ReadQuestion:
-    """A question that was read.
-
-    Attributes:
-        text: The question.
-        tokens: Its words.
-        mentions: What it mentions.
-        literals: Its arguments.
-        terms: After `similar:ID`, what else the others are to do.
-    """
+    """A question that was read; *terms* are, after `similar:ID`, what else others are to do."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -109,7 +209,7 @@ class Asker:
 
     @cached_property
     def _symbols(self) -> SymbolAnswerers:
-        return SymbolAnswerers.registered(self._index)
+        return SymbolAnswerers(self._index)
 
     def ask(self, text: str | None, request: AskRequest, search: Search) -> AskResult:
         """Answer the question *text*; *search* finds the tools for a text.
@@ -142,7 +242,7 @@ class Asker:
             self._describe_question(question),
             len(results),
             tuple(results[: request.limit]),
-            tuple(suggestions(decision, results, lookup.leads)),
+            tuple(islice(suggest(decision, results, lookup.leads), _MOST_SUGGESTIONS)),
             (*diagnostics, *noticed),
             *(homes.pop() if len(homes) == 1 else ("", "")),
         )
@@ -168,8 +268,10 @@ class Asker:
         if fitting is not None:
             return fitting
         mentions = question.mentions
-        if mentions and mentions[0].kind != MentionKind.FIELD and _is_whole(mentions[0], question):
-            why = (f"is the name of a {mentions[0].kind}",)
+        first = next(iter(mentions), None)
+        is_whole = first and first.is_sure and first.end - first.start == len(question.tokens)
+        if first and is_whole and first.kind != MentionKind.FIELD:
+            why = (f"is the name of a {first.kind}",)
             # Plain words may be a wish as well, and a search finds that name first, too.
             is_form = any(one.is_identifier or one.is_marked for one in question.tokens)
             is_form = is_form or (len(question.tokens) == 1 and is_rare(question.tokens[0]))
@@ -208,8 +310,6 @@ class Asker:
 
 
 class _Lookup:
-    """Looks up what one question wants."""
-
     def __init__(
         self,
         question: _ReadQuestion,
@@ -237,8 +337,13 @@ class _Lookup:
         intent, tools, behind = decision.intent, self._tools, list[Answer]()
         if intent == Intent.SEARCH:
             return self.search_question(), decision
+        if intent == Intent.RELATIONS and self._symbols:
+            related = self._ask_answerers(intent)
+            return [*related.answers], replace(decision, direction=related.direction)
         if intent == Intent.RELATIONS:
-            return self._relate_mentions(decision)
+            direction = decide_direction(self._question.tokens, self._question.mentions, tools)
+            found = ToolRelationsAnswers(tools).answers(direction, self._named, self._fields)
+            return found, replace(decision, direction=direction)
         if intent == Intent.NAVIGATION:
             found = tools.locate_tools(self._named, self._question.mentions)
             behind = [] if found else tools.locate_tools(self._holders(), ())
@@ -262,20 +367,9 @@ class _Lookup:
         )
 
     def _holders(self) -> list[int]:
-        """Return the tools that take a field that is named."""
         fields = self._tools.names.fields if self._fields else {}
         entries = (fields.get(joined(field)) for field in self._fields)
         return [tool for entry in entries if entry for tool in entry[1]]
-
-    def _relate_mentions(self, decision: Decision) -> tuple[list[Answer], Decision]:
-        if self._symbols:
-            related = self._ask_answerers(Intent.RELATIONS)
-            return [*related.answers], replace(decision, direction=related.direction)
-        question = self._question
-        direction = decide_direction(question.tokens, question.mentions, self._tools)
-        relations = ToolRelationsAnswers(self._tools)
-        found = relations.answers(direction, self._named, self._fields)
-        return found, replace(decision, direction=direction)
 
     def leads(self, direction: str, answer: Answer) -> bool:
         """Return whether anything is related in a *direction* to a tool or symbol."""
@@ -292,13 +386,26 @@ class _Lookup:
             return [*symbols]
         found = self._search(self._question.text, min(limit, MOST_MATCHES))
         self.diagnostics = found.diagnostics
+        groups = (
+            ("prerequisite", found.prerequisites),
+            ("related", found.related_matches),
+            ("nextStep", found.next_step_matches),
+        )
+        around: dict[str, list[RelatedItem]] = {}
+        for rel, reached in groups:
+            own = Counter[str]()
+            for one in reached:
+                source = one.via.source if one.via else ""
+                own[source] += 1
+                if own[source] <= _MOST_RELATED // 2:
+                    around.setdefault(source, []).append(RelatedItem(one.tool_id, "tool", rel))
         tools = []
         for one in found.matches:
             words = ", ".join(one.evidence.terms)
             why = (f"matches {words}",) if words else ()
             number = self._tools.index.find_tool(one.tool_id)
             answer = self._tools.answer(number, "match", one.score, why)
-            tools.append(replace(answer, related=tuple(_around(one, found))))
+            tools.append(replace(answer, related=tuple(around.get(one.tool_id, ()))))
         return sorted((*tools, *symbols), key=lambda one: -one.score)
 
     def _numbers(self, text: str, limit: int) -> list[tuple[int, float]]:
@@ -309,12 +416,7 @@ class _Lookup:
 def _check_request(
     text: str | None, request: AskRequest
 ) -> tuple[AskRequest, tuple[Diagnostic, ...]]:
-    """Check what is asked; too much is cut, with a diagnostic.
-
-    Raises:
-        UsageError: There is no question, an argument has the wrong type, the limit is below 1, or
-            the intent is unknown.
-    """
+    """Check what is asked; too much is cut, with a diagnostic."""
     check_text("question", text)
     check_text("intent", request.intent)
     check_flag("include_disabled", request.include_disabled)
@@ -335,50 +437,20 @@ def _check_request(
     return replace(request, limit=limit, patterns=check_patterns(request.patterns)), tuple(found)
 
 
-def _is_whole(mention: Mention, question: _ReadQuestion) -> bool:
-    return mention.is_sure and mention.end - mention.start == len(question.tokens)
-
-
-def _around(match: Match, found: SearchResult) -> Iterator[RelatedItem]:
-    """Yield what a search shows around one of its matches."""
-    groups = (
-        ("prerequisite", found.prerequisites),
-        ("related", found.related_matches),
-        ("nextStep", found.next_step_matches),
-    )
-    for rel, reached in groups:
-        own = [one for one in reached if one.via and one.via.source == match.tool_id]
-        for one in own[: _MOST_RELATED // 2]:
-            yield RelatedItem(one.tool_id, "tool", rel)
-
-
-def suggestions(
+def suggest(
     decision: Decision, results: Sequence[Answer], leads: Callable[[str, Answer], bool]
 ) -> Iterator[Suggestion]:
-    """Yield what to ask next, at most three commands.
-
-    Args:
-        decision: What the question wants.
-        results: The answers to it.
-        leads: Returns whether anything is related in a direction to an answer.
-    """
-    if not results:
+    """Yield what to ask next; *leads* tells if anything is related in a direction to an answer."""
+    if not results or results[0].kind in {"page", "file"}:
         return
-    best = results[0]
-    if best.kind == "tool":
-        follow: Iterable[Suggestion] = _about_tool(decision, results, leads)
-    elif best.kind in {"page", "file"}:
-        follow = ()
-    else:
-        follow = _about_symbol(decision, best, leads)
-    for _, one in zip(range(_MOST_SUGGESTIONS), follow, strict=False):
-        yield one
-
-
-def _about_tool(
-    decision: Decision, results: Sequence[Answer], leads: Callable[[str, Answer], bool]
-) -> Iterator[Suggestion]:
-    name = results[0].symbol
+    best, name = results[0], results[0].symbol
+    if best.kind != "tool":
+        if decision.direction != Direction.CALLERS and leads(Direction.CALLERS, best):
+            yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
+        if decision.direction != Direction.CALLEES and leads(Direction.CALLEES, best):
+            yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
+        yield Suggestion(f"symbols like {name}", ("ask", f"similar:{name}"))
+        return
     others = [one.symbol for one in results[1:] if one.kind == "tool"]
     if decision.intent != Intent.DOCUMENTATION:
         yield Suggestion(f"the card of {name}", ("show", name))
@@ -386,18 +458,7 @@ def _about_tool(
         yield Suggestion("the same for another tool", ("ask", f"similar:{others[0]}"))
     if decision.intent != Intent.EXAMPLES:
         yield Suggestion(f"a call of {name}", ("ask", f"example of {name}"))
-    if decision.intent != Intent.RELATIONS and leads(Direction.BEFORE, results[0]):
+    if decision.intent != Intent.RELATIONS and leads(Direction.BEFORE, best):
         yield Suggestion(f"what runs before {name}", ("ask", f"what comes before {name}"))
     if decision.intent != Intent.SIMILAR:
         yield Suggestion(f"tools like {name}", ("ask", f"similar:{name}"))
-
-
-def _about_symbol(
-    decision: Decision, best: Answer, leads: Callable[[str, Answer], bool]
-) -> Iterator[Suggestion]:
-    name = best.symbol
-    if decision.direction != Direction.CALLERS and leads(Direction.CALLERS, best):
-        yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
-    if decision.direction != Direction.CALLEES and leads(Direction.CALLEES, best):
-        yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
-    yield Suggestion(f"symbols like {name}", ("ask", f"similar:{name}"))

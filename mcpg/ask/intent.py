@@ -43,7 +43,6 @@ class IntentPattern:
 
     Attributes:
         template: Words, with `{tool}`, `{field}` and `{symbol}`, and `*` for any words.
-        intent: The intent of questions that are worded so.
     """
 
     template: str
@@ -51,33 +50,24 @@ class IntentPattern:
 
 
 def check_patterns(patterns: Iterable[IntentPattern]) -> tuple[IntentPattern, ...]:
-    """Return *patterns*.
-
-    Raises:
-        UsageError: There are too many, one is too long or empty, or has an unknown intent or
-            placeholder.
-    """
+    """Return *patterns*."""
     known = tuple(patterns)
     if len(known) > MOST_PATTERNS:
         message = f"there are {len(known)} patterns of questions; {MOST_PATTERNS} is the most"
         raise UsageError(message, remedy="remove some")
-    for one in known:
-        _check(one)
+    for pattern in known:
+        words = pattern.template.split()
+        if pattern.intent not in INTENTS:
+            message = f"no intent is called {pattern.intent[:40]!r}"
+            raise UsageError(message, remedy=f"use {', '.join(INTENTS)}")
+        if not words or len(words) > MOST_WORDS:
+            message = f"a pattern of a question has {len(words)} words"
+            raise UsageError(message, remedy=f"use from 1 to {MOST_WORDS}")
+        for word in words:
+            if word.startswith("{") and word not in PLACEHOLDERS:
+                message = f"no placeholder is called {word[:40]!r}"
+                raise UsageError(message, remedy=f"use {', '.join((*PLACEHOLDERS, ANYTHING))}")
     return known
-
-
-def _check(pattern: IntentPattern) -> None:
-    words = pattern.template.split()
-    if pattern.intent not in INTENTS:
-        message = f"no intent is called {pattern.intent[:40]!r}"
-        raise UsageError(message, remedy=f"use {', '.join(INTENTS)}")
-    if not words or len(words) > MOST_WORDS:
-        message = f"a pattern of a question has {len(words)} words"
-        raise UsageError(message, remedy=f"use from 1 to {MOST_WORDS}")
-    for word in words:
-        if word.startswith("{") and word not in PLACEHOLDERS:
-            message = f"no placeholder is called {word[:40]!r}"
-            raise UsageError(message, remedy=f"use {', '.join((*PLACEHOLDERS, ANYTHING))}")
 
 
 def matching(
@@ -124,19 +114,8 @@ Features = dict[str, float]
 
 KINDS = (
     *("before", "after", "way", "give", "take", "call", "inherit", "import", "reference", "depend"),
-    *(
-        "similar",
-        "other",
-        "than",
-        "like",
-        "example",
-        "artefact",
-        "want",
-        "docs",
-        "parameter",
-        "locate",
-    ),
-    *("where", "how", "what", "why", "thing", "home", "all", "aux"),
+    *("similar", "other", "than", "like", "example", "artefact", "want", "docs"),
+    *("parameter", "locate", "where", "how", "what", "why", "thing", "home", "all", "aux"),
     *("of", "for", "from", "to", "with", "or", "and", "you", "we"),
 )
 """The kinds of cues, in `data/cues.txt`."""
@@ -164,13 +143,7 @@ def residue(tokens: Sequence[Token], mentions: Sequence[Mention]) -> tuple[Token
 def extract_question_features(
     tokens: Sequence[Token], mentions: Sequence[Mention], literals: int = 0
 ) -> Features:
-    """Return the features of a question, those that are 0 left out.
-
-    Args:
-        tokens: Its words.
-        mentions: What it mentions.
-        literals: How many of its parts are arguments, such as numbers and quoted texts.
-    """
+    """Return the features of a question, those that are 0 left out."""
     found: Features = {_ALWAYS: 1.0}
     found |= _mention_features(tokens, mentions)
     found |= _shape(tokens, mentions, literals)
@@ -213,25 +186,21 @@ def _shape(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int) 
         found["long"] = 1.0
     if literals:
         found["literals"] = log1p(literals)
-    if mentions:
-        first = min(one.start for one in mentions)
-        last = max(one.end for one in mentions)
-        found |= {"starts with the name": 1.0} if first == 0 else {}
-        found |= _order(tokens, mentions)
-        found |= {"ends with the name": 1.0} if last == len(tokens) else {}
-        found |= {"only the name": 1.0} if last - first == len(tokens) else {}
-    return found
-
-
-def _order(tokens: Sequence[Token], mentions: Sequence[Mention]) -> Features:
-    """Return which kinds of mentions follow each other, and what stands between them."""
-    found: Features = {}
+    first = min((one.start for one in mentions), default=-1)
+    last = max((one.end for one in mentions), default=-1)
+    if first == 0:
+        found["starts with the name"] = 1.0
+    # Which kinds of mentions follow each other, and what stands between them.
     for one, other in pairwise(mentions):
         found[f"{one.kind}, then {other.kind}"] = 1.0
         between = tokens[one.end : other.start]
         if len(between) <= _NEAR:
             for kind in sorted({kind for token in between for kind in token.cues}):
                 found[f"{one.kind} {kind} {other.kind}"] = 1.0
+    if last == len(tokens):
+        found["ends with the name"] = 1.0
+    if mentions and last - first == len(tokens):
+        found["only the name"] = 1.0
     return found
 
 
@@ -247,7 +216,9 @@ def _cue_features(
             found |= dict.fromkeys(_iter_placed_cues(place, token, mentions), 1.0)
             asked |= dict.fromkeys(token.cues if place in asking else (), 1.0)
     named = dict.fromkeys((kind for kind in (*KINDS, "a call") if f"cue {kind}" in found), 1.0)
-    if _has_noun(tokens, held):
+    calls = [n for n, token in enumerate(tokens) if "call" in token.cues and n not in held]
+    if any(one.folded in _ARTICLES for n in calls for one in tokens[max(0, n - _REACH) : n]):
+        # A call is asked for as a thing: `a git_add call`.
         named["a call"] = found["cue a call"] = 1.0
     found |= {f"cue {kind} in the asking part": 1.0 for kind in asked}
     held_kinds = {**known, **named}
@@ -280,27 +251,11 @@ _PAIRS = (
     *(("what", "artefact"), ("what", "home"), ("similar", "or"), ("aux", "or"), ("from", "to")),
     *(("what", "other"), ("other", "locate"), ("what", "docs"), ("what", "like"), ("aux", "take")),
     *(("aux", "you"), ("we", "want"), ("with", "you"), ("long", "aux", "you"), ("long", "we")),
-    *(
-        ("long", "what"),
-        ("long", "how"),
-        ("long", "docs"),
-        ("long", "example"),
-        ("long", "similar"),
-    ),
-    *(("long", "field alone"), ("long", "with"), ("long", "you")),
+    *(("long", "what"), ("long", "how"), ("long", "docs"), ("long", "example")),
+    *(("long", "similar"), ("long", "field alone"), ("long", "with"), ("long", "you")),
 )
 _ARTICLES = frozenset(("a", "an", "one", "un", "una", "ein", "einen", "une", "um", "uma"))
 _REACH = 4
-
-
-def _has_noun(tokens: Sequence[Token], held: set[int]) -> bool:
-    """Return whether a call is asked for as a thing: `a git_add call`."""
-    return any(
-        "call" in token.cues
-        and place not in held
-        and any(one.folded in _ARTICLES for one in tokens[max(0, place - _REACH) : place])
-        for place, token in enumerate(tokens)
-    )
 
 
 def _asking(tokens: Sequence[Token], held: set[int]) -> range:

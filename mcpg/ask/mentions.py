@@ -126,25 +126,15 @@ def tokenize_question(question: str) -> tuple[Token, ...]:
 
 def _parts(piece: str) -> Iterator[str]:
     """Cut a piece without spaces where the script changes and at signs between names."""
-    if piece.isascii():
-        yield from _split_at_signs(piece)
-        return
     for unspaced, letters in groupby(piece, is_unspaced):
         text = "".join(letters)
-        if unspaced:
-            yield text
+        inner = "" if unspaced else text.strip(_EDGES)
+        if any(sign in inner for sign in _SEPARATORS):
+            for sign in _SEPARATORS:
+                text = text.replace(sign, f"{sign} ")
+            yield from text.split()
         else:
-            yield from _split_at_signs(text)
-
-
-def _split_at_signs(text: str) -> Iterator[str]:
-    inner = text.strip(_EDGES)
-    if not any(sign in inner for sign in _SEPARATORS):
-        yield text
-        return
-    for sign in _SEPARATORS:
-        text = text.replace(sign, f"{sign} ")
-    yield from text.split()
+            yield text
 
 
 def _parse_token(part: str) -> Token | None:
@@ -221,11 +211,16 @@ FieldEntry = tuple[str, tuple[int, ...], tuple[int, ...]]
 """The name of a field, the tools that take it, and the tools that return it."""
 
 
+def name_field(path: str) -> str:
+    """Return the name of the field at a *path* of a schema."""
+    return path.rpartition(".")[2].replace("[]", "").replace("*", "")
+
+
 class NameLookup:
     """Looks up tools and fields of an index by the joined forms of their names."""
 
     def __init__(self, index: Index) -> None:
-        self._index = index
+        self.index = index
 
     def tools(self, text: str) -> tuple[int, ...]:
         """Return the tools whose name or id is *text*, however its words are joined.
@@ -240,7 +235,7 @@ class NameLookup:
             if source and name:
                 of_source = joined(source)
                 named = self._find_exact_tools(joined(name))
-                kept = [one for one in named if joined(self._index.source_id(one)) == of_source]
+                kept = [one for one in named if joined(self.index.source_id(one)) == of_source]
                 if kept:
                     return tuple(kept)
         return ()
@@ -249,7 +244,7 @@ class NameLookup:
         """Return the tools with a name or id, not an alias, that joined is *key*."""
         if len(key) < _SHORTEST_NAME:
             return ()
-        index = self._index
+        index = self.index
         return tuple(
             one
             for one in index.exact(key)
@@ -260,18 +255,14 @@ class NameLookup:
         """Return whether *text* is the name of a source."""
         return joined(text) in self._sources
 
-    def is_hyphenated(self, tools: Iterable[int]) -> bool:
-        """Return whether the name of one of *tools* holds a hyphen."""
-        return any("-" in self._index.tool_name(tool) for tool in tools)
-
     @cached_property
     def _sources(self) -> frozenset[str]:
-        return frozenset(joined(self._index.source_id(one)) for one in range(len(self._index)))
+        return frozenset(joined(self.index.source_id(one)) for one in range(len(self.index)))
 
     @cached_property
     def fields(self) -> dict[str, FieldEntry]:
         """The fields of all schemas, by their joined names."""
-        return self.find_tool_fields(range(len(self._index)))
+        return self.find_tool_fields(range(len(self.index)))
 
     def find_tool_fields(self, tools: Iterable[int]) -> dict[str, FieldEntry]:
         """Return the fields of the schemas of *tools*, as `fields` has them."""
@@ -279,11 +270,11 @@ class NameLookup:
         taken: dict[str, dict[int, None]] = {}
         given: dict[str, dict[int, None]] = {}
         for number in tools:
-            tool = self._index.record(number).tool
+            tool = self.index.record(number).tool
             for schema, held in ((tool.input_schema, taken), (tool.output_schema or {}, given)):
                 found = walk_parameters(schema, max_depth=_FIELD_DEPTH, max_parameters=_MOST_FIELDS)
                 for parameter in found:
-                    name = parameter.path.rpartition(".")[2].replace("[]", "").replace("*", "")
+                    name = name_field(parameter.path)
                     key = joined(name)
                     if key:
                         names.setdefault(key, name)
@@ -314,7 +305,7 @@ class NameLookup:
 
     @cached_property
     def _signatures(self) -> tuple[tuple[str, int], ...]:
-        index = self._index
+        index = self.index
         names = {joined(index.tool_name(one)) for one in range(len(index))}
         return tuple((name, signature(name)) for name in sorted({*names, *self.fields}) if name)
 
@@ -347,14 +338,20 @@ def recognise(
     kept = [one for one in found if one.is_sure or one.start not in held]
     mentions = sorted((*kept, *spoken), key=lambda one: one.start)
     fields = [*_find_plain_fields(tokens, mentions, names)]
-    promoted = [_promote_mention(one, (*mentions, *fields)) for one in mentions]
+    # A tool is surely meant where a sure field is of it alone: `max_length in fetch`.
+    named = [one for one in (*mentions, *fields) if one.kind == MentionKind.FIELD and one.is_sure]
+    promoted = [
+        replace(one, spelling=Spelling.NAME)
+        if one.spelling == Spelling.WORD and any({*of.tools} <= {*one.tools} for of in named)
+        else one
+        for one in mentions
+    ]
     return tuple(sorted((*promoted, *fields), key=lambda one: one.start))
 
 
 def _single(
     tokens: Sequence[Token], place: int, names: NameLookup, symbols: SymbolNames
 ) -> Mention | None:
-    """Return what the word at *place* is the name of."""
     token = tokens[place]
     if not any(map(str.isalpha, token.text)):
         return None
@@ -364,7 +361,11 @@ def _single(
         sure = is_form or len(tokens) == 1 or (len(tokens) <= _SHORT and is_rare(token))
         spelling = Spelling.NAME if sure and not _is_prose(token, names, tools) else Spelling.WORD
         return _mention(MentionKind.TOOL, token, tools, spelling, place)
-    may_be_symbol = is_form or _looks_like_symbol(tokens, place)
+    # It may be one that stands alone, has a capital, or that a noun points at.
+    has_capital = token.text[:1].isupper() and place > 0
+    is_symbol_like = has_capital or _is_of_kind(tokens, place)
+    is_stop_word = token.folded in stop_words_of(_ENGLISH)
+    may_be_symbol = is_form or len(tokens) == 1 or (is_symbol_like and not is_stop_word)
     if may_be_symbol and symbols.has(token.text):
         return _mention(MentionKind.SYMBOL, token, (), Spelling.NAME, place)
     found = _field_or_slip(token, names, place) if is_form else None
@@ -387,7 +388,7 @@ def _misspelt_symbol(tokens: Sequence[Token], place: int, symbols: SymbolNames) 
 
 def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Mention]:
     """Return the symbols that are spelt as common words are, in a question about code alone."""
-    cues = _NO_CUES.union(*(token.cues for token in tokens))
+    cues = _NOTHING.union(*(token.cues for token in tokens))
     is_asked = not (cues.isdisjoint(_OF_CODE) or cues.isdisjoint(_ASKING))
     spoken = language(tuple(tokens)) or _ENGLISH
     stops = stop_words_of(spoken if spoken in LANGUAGES else _ENGLISH) | stop_words_of(_ENGLISH)
@@ -400,7 +401,6 @@ def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Men
             yield _mention(MentionKind.SYMBOL, token, (), Spelling.WORD, place)
 
 
-_NO_CUES = frozenset[str]()
 _OF_CODE = frozenset(("call", "inherit", "import"))
 _ASKING = frozenset(("what", "where", "how", "of"))
 _SHORTEST_BARE = 3
@@ -414,7 +414,15 @@ def _field_or_slip(token: Token, names: NameLookup, place: int) -> Mention | Non
     if key in names.fields:
         spelling = Spelling.WORD if _is_prose(token, names, ()) else Spelling.NAME
         return _field(token, key, names, spelling, place)
-    return _repair_token(token, names, place)
+    is_cut = len(split_words(token.text)) >= _LEAST_PIECES
+    is_plain = is_cut and not any(map(str.isdigit, token.text))
+    key = names.repair_name(token.text) if is_plain else ""
+    tools = names.tools(key) if key else ()
+    if tools:
+        return _mention(MentionKind.TOOL, token, tools, Spelling.REPAIRED, place, key)
+    if not key or "-" in token.text:
+        return None
+    return _field(token, key, names, Spelling.REPAIRED, place)
 
 
 def _mention(
@@ -429,28 +437,13 @@ def _field(token: Token, key: str, names: NameLookup, spelling: str, place: int)
     return _mention(MentionKind.FIELD, token, tools, spelling, place, name)
 
 
-def _repair_token(token: Token, names: NameLookup, place: int) -> Mention | None:
-    is_cut = len(split_words(token.text)) >= _LEAST_PIECES
-    if not is_cut or any(map(str.isdigit, token.text)):
-        return None
-    key = names.repair_name(token.text)
-    if not key:
-        return None
-    tools = names.tools(key)
-    if tools:
-        return _mention(MentionKind.TOOL, token, tools, Spelling.REPAIRED, place, key)
-    if "-" in token.text:
-        return None
-    return _field(token, key, names, Spelling.REPAIRED, place)
-
-
 def _is_prose(token: Token, names: NameLookup, tools: tuple[int, ...]) -> bool:
     """Return whether a hyphen joins two words of prose that a name has as well: `check-in`."""
     text = token.text
     if token.is_marked or "-" not in text or any(sign in text for sign in "_.:/"):
         return False
-    has_case = text != text.lower()
-    return not has_case and text.count("-") == 1 and not names.is_hyphenated(tools)
+    is_one_word = text == text.lower() and text.count("-") == 1
+    return is_one_word and not any("-" in names.index.tool_name(tool) for tool in tools)
 
 
 def is_pointed_at(tokens: Sequence[Token], place: int) -> bool:
@@ -477,16 +470,6 @@ def _is_english(token: Token) -> bool:
 _LONGEST_COMMON = 11
 # In a longer question, even a rare word may stand for itself.
 _SHORT = 16
-
-
-def _looks_like_symbol(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether the word at *place* stands alone, has a capital, or a noun points at it."""
-    token = tokens[place]
-    if len(tokens) == 1:
-        return True
-    if token.folded in stop_words_of(_ENGLISH):
-        return False
-    return (token.text[:1].isupper() and place > 0) or _is_of_kind(tokens, place)
 
 
 def _is_of_kind(tokens: Sequence[Token], place: int) -> bool:
@@ -560,13 +543,3 @@ def _find_plain_fields(
         entry = fields.get(key)
         if entry is not None:
             yield _field(token, key, names, Spelling.NAME if is_named else Spelling.WORD, place)
-
-
-def _promote_mention(mention: Mention, mentions: Sequence[Mention]) -> Mention:
-    """Return *mention*, a sure one if a sure field is of its tool alone: `max_length in fetch`."""
-    fields = (one for one in mentions if one.kind == MentionKind.FIELD and one.is_sure)
-    if mention.spelling != Spelling.WORD or not any(
-        set(one.tools) <= set(mention.tools) for one in fields
-    ):
-        return mention
-    return replace(mention, spelling=Spelling.NAME)

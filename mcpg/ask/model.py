@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -92,12 +93,9 @@ class Mention:
 
     Attributes:
         kind: One of `MentionKind`.
-        text: The name as the question spells it.
         name: The name as it is.
         spelling: One of `Spelling`.
         tools: Numbers of the tools with this name; of a field, of those that take or return it.
-        start: Place of its first token.
-        end: Place after its last token.
     """
 
     kind: str
@@ -119,7 +117,6 @@ class Decision:
     """The intent of a question, and why.
 
     Attributes:
-        intent: One of `INTENTS`.
         probability: Of this intent, in [0, 1]; 1 where a rule or the caller decides.
         decided_by: `model`, `name`, `prefix`, `pattern`, `caller` or `default`.
         evidence: What speaks most for the intent, for people, the strongest first.
@@ -143,12 +140,8 @@ class ParsedQuestion:
     """The parts of a question.
 
     Attributes:
-        tools: Ids of the tools that it names.
-        fields: Fields that it names.
-        symbols: Symbols of code that it names.
         keywords: Its other words that carry content.
         literals: Its arguments, such as paths and dates.
-        language: Its language, `None` if unknown.
     """
 
     tools: tuple[str, ...] = ()
@@ -165,9 +158,7 @@ class RelatedItem:
 
     Attributes:
         name: Tool id, or id of a symbol.
-        kind: What it is, as in `Answer`.
         rel: How it is related, such as `nextStep` or `called_by`.
-        file: Where it is defined.
         line: On which line, `None` where that is not known.
     """
 
@@ -188,10 +179,6 @@ class Answer:
         score: How good the answer is, in [0, 1].
         type: What it is to the question, such as `tool`, `before`, `caller` or `example`.
         symbol: Tool id, id of a symbol, or title of a page.
-        kind: `tool`, `page`, or the kind of the symbol.
-        sig: Its signature.
-        docs: What is documented.
-        related: What it is related to.
         why: What speaks for it, at most three.
         call: For an example, an object that holds the arguments of a call.
         card: For documentation, the whole description.
@@ -229,7 +216,6 @@ class Suggestion:
     """What to ask next.
 
     Attributes:
-        text: What one learns from it.
         command: Arguments of `mcpg`, such as `("show", "git_add")`.
     """
 
@@ -247,13 +233,8 @@ class AskResult:
     """The answer to a question.
 
     Attributes:
-        query: The question as given.
-        decision: What it was taken to want, and why.
-        parsed: Its parts.
         total: How many results there are, those beyond the limit included.
         results: The first of them, best first.
-        suggestions: What to ask next, at most three.
-        diagnostics: Problems that were survived.
         repository: The repository of all results that are code, "" otherwise.
         branch: The branch of all results that are code, "" otherwise.
         omitted: How many results a byte budget left out.
@@ -310,33 +291,33 @@ _SCHEMAS = frozenset({"inputSchema", "outputSchema", "annotations", "notes"})
 def fit_budget(
     result: AskResult, size: Callable[[AskResult], int], budget: int
 ) -> AskResult | None:
-    """Return *result* with as much of it as a *budget* allows, `None` if nothing fits.
-
-    Args:
-        result: The whole answer.
-        size: Returns the size of an answer as it will be written, in bytes.
-        budget: The most bytes.
-    """
+    """Return *result* with as much of it as a *budget* allows, `None` if nothing fits."""
     least = result
     for least in _shorten_stepwise(result):
         if size(least) <= budget:
             return least
-    low, high = -1, len(least.results)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if size(_cut(least, middle)) <= budget:
-            low = middle
-        else:
-            high = middle - 1
-    return _cut(least, low) if low >= 0 else None
+    counts = range(len(least.results) + 1)
+    fitting = bisect_right(counts, budget, key=lambda count: size(_cut(least, count)))
+    return _cut(least, fitting - 1) if fitting else None
 
 
 def _shorten_stepwise(result: AskResult) -> Iterator[AskResult]:
-    """Yield *result* in less and less detail."""
     yield result
-    for shorten in (_without_schemas, _with_short_docs, _bare):
-        result = replace(result, results=tuple(map(shorten, result.results)))
-        yield result
+    found = [
+        replace(one, card={key: one.card[key] for key in one.card if key not in _SCHEMAS})
+        if one.card is not None
+        else one
+        for one in result.results
+    ]
+    yield replace(result, results=tuple(found))
+    found = [
+        replace(one, docs=one.docs[:_SHORT_DOCS], related=one.related[:_FEW_RELATED], card=None)
+        for one in found
+    ]
+    yield replace(result, results=tuple(found))
+    found = [replace(one, docs="", sig="", related=(), why=one.why[:1]) for one in found]
+    result = replace(result, results=tuple(found))
+    yield result
     decision = replace(result.decision, evidence=result.decision.evidence[:1])
     yield replace(
         result,
@@ -347,22 +328,6 @@ def _shorten_stepwise(result: AskResult) -> Iterator[AskResult]:
             one._replace(message=one.message[:_SHORT_MESSAGE]) for one in result.diagnostics[:2]
         ),
     )
-
-
-def _without_schemas(answer: Answer) -> Answer:
-    if answer.card is None:
-        return answer
-    card = {key: part for key, part in answer.card.items() if key not in _SCHEMAS}
-    return replace(answer, card=card)
-
-
-def _with_short_docs(answer: Answer) -> Answer:
-    docs = answer.docs[:_SHORT_DOCS]
-    return replace(answer, docs=docs, related=answer.related[:_FEW_RELATED], card=None)
-
-
-def _bare(answer: Answer) -> Answer:
-    return replace(answer, docs="", sig="", related=(), why=answer.why[:1])
 
 
 def _cut(result: AskResult, count: int) -> AskResult:
@@ -392,8 +357,6 @@ class CodeScope:
 
     Attributes:
         languages: Names of languages, in any case.
-        repositories: Names of repositories.
-        branches: Names of branches.
         paths: Glob patterns or folders.
     """
 
@@ -405,14 +368,15 @@ class CodeScope:
     def has(self, file: ScopedFile) -> bool:
         """Return whether *file* is in the scope."""
         languages = {language.casefold() for language in self.languages}
+        folders = [path.rstrip("/") for path in self.paths]
         return (
             (not languages or file.language in languages)
             and (not self.repositories or file.repository in self.repositories)
             and (not self.branches or file.branch in self.branches)
-            and (not self.paths or any(_is_at(file.path, path) for path in self.paths))
+            and (
+                not folders
+                or file.path in folders
+                or file.path.startswith(tuple(f"{folder}/" for folder in folders))
+                or any(fnmatchcase(file.path, path) for path in self.paths)
+            )
         )
-
-
-def _is_at(path: str, pattern: str) -> bool:
-    folder = pattern.rstrip("/")
-    return path == folder or path.startswith(f"{folder}/") or fnmatchcase(path, pattern)

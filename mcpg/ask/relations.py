@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import chain
 
-from mcpg.ask.mentions import Token, does
+from mcpg.ask.mentions import Token, does, name_field
 from mcpg.ask.model import Answer, Direction, Mention, MentionKind
 from mcpg.ask.tools import ToolAnswers
 from mcpg.catalog.model import walk_parameters
@@ -92,8 +92,6 @@ def _decide_tool_direction(cues: _Cues) -> str:
 
 
 class _Cues:
-    """The cues of a question and their places."""
-
     def __init__(self, tokens: Sequence[Token], mentions: Sequence[Mention]) -> None:
         held = {place for one in mentions for place in range(one.start, one.end)}
         self._tokens = tokens
@@ -113,7 +111,6 @@ class _Cues:
         return self._places[kind] < self._places.get(other, self._places[kind] + 1)
 
     def is_done_by_name(self, kind: str) -> bool:
-        """Return whether what is named does what the cue of a *kind* says."""
         return does(self._tokens, self._places[kind], self._first)
 
 
@@ -129,7 +126,14 @@ class ToolRelationsAnswers:
         if direction == Direction.PATH:
             return self._path(tools)
         if direction in _ORDERED:
-            return self._list_in_order(direction, tools)
+            found: list[Answer] = []
+            if direction != Direction.AFTER:
+                found += self._make_answers("before", self._before(tools), tools)
+            if direction != Direction.BEFORE:
+                found += self._make_answers("after", self._after(tools), tools)
+            ordered = {one.symbol for one in found}
+            beside = self._make_answers("related", self._beside(tools), tools)
+            return [*found, *(one for one in beside if one.symbol not in ordered)]
         kind, evidence = {
             Direction.FEEDS: ("feeds", self._feeding(tools, fields)),
             Direction.CONSUMES: ("consumer", self._consuming(tools, fields)),
@@ -137,17 +141,6 @@ class ToolRelationsAnswers:
             Direction.GIVES_FIELD: ("producer", self._giving(fields)),
         }[direction]
         return self._make_answers(kind, evidence, tools)
-
-    def _list_in_order(self, direction: str, tools: Sequence[int]) -> list[Answer]:
-        """Return what comes before or after *tools*, then what is related in no order."""
-        found: list[Answer] = []
-        if direction != Direction.AFTER:
-            found += self._make_answers("before", self._before(tools), tools)
-        if direction != Direction.BEFORE:
-            found += self._make_answers("after", self._after(tools), tools)
-        ordered = {one.symbol for one in found}
-        beside = self._make_answers("related", self._beside(tools), tools)
-        return [*found, *(one for one in beside if one.symbol not in ordered)]
 
     def _make_answers(
         self, kind: str, evidence: Iterable[Evidence], tools: Sequence[int]
@@ -202,7 +195,7 @@ class ToolRelationsAnswers:
         wanted = frozenset(map(joined, fields))
         for tool in tools:
             for number, other, weight in index.provided_by(tool):
-                if any(joined(_last(one[1])) in wanted for one in index.provision(number)[1]):
+                if any(joined(name_field(one[1])) in wanted for one in index.provision(number)[1]):
                     yield other, weight, _flow(index.provision(number)[1])
             for field in fields:
                 for other in self._entry(field)[2]:
@@ -229,7 +222,7 @@ class ToolRelationsAnswers:
         for field in fields:
             for tool in self._entry(field)[1]:
                 found = walk_parameters(self._index.record(tool).tool.input_schema)
-                held = [one for one in found if joined(_last(one.path)) == joined(field)]
+                held = [one for one in found if joined(name_field(one.path)) == joined(field)]
                 is_required = any(one.required for one in held)
                 why = f"takes {held[0].path if held else field!r}"
                 yield (
@@ -349,7 +342,3 @@ class ToolRelationsAnswers:
 def _flow(fields: Sequence[tuple[str, str, bool]]) -> str:
     shown = [f"its output field {one[0]!r} fills {one[1]!r}" for one in fields[:2]]
     return " and ".join(shown)
-
-
-def _last(path: str) -> str:
-    return path.rpartition(".")[2].replace("[]", "").replace("*", "")

@@ -47,10 +47,6 @@ def made_up_call(
 ) -> tuple[JsonObject, tuple[str, ...]]:
     """Return arguments that are valid under *schema*, and what they do not follow.
 
-    Args:
-        schema: The input schema of a tool.
-        asked: Names of optional arguments to fill as well.
-
     Returns:
         The arguments, and the names of those whose pattern a placeholder does not follow.
     """
@@ -316,15 +312,7 @@ class ToolAnswers:
         return list(found)
 
     def source_key(self, tool: int) -> str:
-        """Return the joined form of the source of *tool*."""
         return joined(self.index.source_id(tool))
-
-    def neighbours(self, tool: int) -> Iterator[RelatedItem]:
-        """Yield the tools that edges lead to from *tool*, the strongest first."""
-        edges = sorted(self.index.edges(tool), key=lambda edge: (-edge[3], edge[1]))
-        for _, target, kind, _ in edges:
-            document = self.index.record(target)
-            yield RelatedItem(document.tool.id, "tool", str(kind), document.path)
 
     def locate_tools(self, tools: Sequence[int], mentions: Sequence[Mention]) -> list[Answer]:
         """Return where *tools* are."""
@@ -347,7 +335,10 @@ class ToolAnswers:
         for tool in tools:
             document = self.index.record(tool)
             why = list(_described_fields(document.tool, fields))
-            answer = self.answer(tool, "documentation", 1.0, why, self.neighbours(tool))
+            edges = sorted(self.index.edges(tool), key=lambda edge: (-edge[3], edge[1]))
+            reached = ((self.index.record(target), kind) for _, target, kind, _ in edges)
+            near = (RelatedItem(to.tool.id, "tool", str(kind), to.path) for to, kind in reached)
+            answer = self.answer(tool, "documentation", 1.0, why, near)
             described = document.tool
             card: JsonObject = {
                 "toolId": described.id,
@@ -362,19 +353,16 @@ class ToolAnswers:
                 "notes": document.body or None,
             }
             answers.append(replace(answer, card=card))
-        return [*answers, *self._pages(tools)]
-
-    def _pages(self, tools: Sequence[int]) -> Iterator[Answer]:
         names = [self.index.tool_name(tool) for tool in tools]
         for page in self.index.pages():
-            if page.further.get("entry_type") == "source-code":
-                continue
             held = [name for name in names if name in page.body]
-            if held:
-                why = (f"mentions {', '.join(map(repr, held))}",)
+            if held and page.further.get("entry_type") != "source-code":
+                mentions = (f"mentions {', '.join(map(repr, held))}",)
                 docs = " ".join(page.tool.description.split())[:_PAGE_DOCS]
                 title = page.tool.title or page.tool.name
-                yield Answer(page.path, "", 0.5, "page", title, "page", "", docs, (), why)
+                one = Answer(page.path, "", 0.5, "page", title, "page", "", docs, (), mentions)
+                answers.append(one)
+        return answers
 
     def examples(self, tools: Sequence[int], fields: Sequence[str]) -> list[Answer]:
         """Return example requests of *tools* that authors give, and calls made up for them."""
@@ -385,24 +373,18 @@ class ToolAnswers:
                 why = ("is an example of its author",)
                 one = self.answer(tool, "example", 1.0, why)
                 answers.append(replace(one, docs=example.input, call=to_json(example)))
-            answers.append(self._made_up(tool, document.tool, fields))
+            made, unfollowed = made_up_call(document.tool.input_schema, fields)
+            reasons = ["is synthesised from the input schema"]
+            if unfollowed:
+                reasons.append(f"does not follow the pattern of {', '.join(map(repr, unfollowed))}")
+            call = {"name": document.tool.name, "arguments": made, "synthesised": True}
+            answers.append(replace(self.answer(tool, "example", 0.8, reasons), call=call))
         return answers
-
-    def _made_up(self, tool: int, described: Tool, fields: Sequence[str]) -> Answer:
-        made, unfollowed = made_up_call(described.input_schema, fields)
-        why = ["is synthesised from the input schema"]
-        if unfollowed:
-            why.append(f"does not follow the pattern of {', '.join(map(repr, unfollowed))}")
-        call: JsonObject = {"name": described.name, "arguments": made, "synthesised": True}
-        return replace(self.answer(tool, "example", 0.8, why), call=call)
 
     def similar(self, tools: Sequence[int], search: Found, terms: str = "") -> list[Answer]:
         """Return what is like *tools*: these first if there are several, then others with reasons.
 
-        Args:
-            tools: The tools to compare with.
-            search: Finds tools for a text.
-            terms: What else the other is to do.
+        *terms* say what else the others are to do.
         """
         likeness: dict[int, float] = {}
         reasons: dict[int, dict[str, None]] = {}

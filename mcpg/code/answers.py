@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from mcpg.ask.answerers import SymbolAnswers, SymbolQuestion
+from mcpg.ask.asker import SymbolAnswers, SymbolQuestion
 from mcpg.ask.mentions import Token, does
 from mcpg.ask.model import Answer, CodeScope, Direction, Intent, Mention, MentionKind, RelatedItem
 from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind

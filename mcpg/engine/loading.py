@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, Any
 from mcpg.engine.engine import Engine
 from mcpg.errors import Code, Diagnostic, warning, wrong_type
 from mcpg.files import present_paths
-from mcpg.index.file import (
-    IN_MEMORY,
-    cached_path,
-    content_key,
-    fresh_index,
-    index_for,
-    renew_index,
-)
+from mcpg.index.file import IN_MEMORY, cached_path, content_key, fresh_index, index_for, renew_index
 from mcpg.index.layout import NO_KEY, Header, StaleIndexError
 from mcpg.index.reader import Index
 from mcpg.index.tables import Section, pack
@@ -42,14 +35,7 @@ from mcpg.search.model import (
     read_ignored_reason,
     recipe,
 )
-from mcpg.search.results import (
-    DEFAULT_LIMIT,
-    LOCAL,
-    NONE,
-    EngineServices,
-    check_limit,
-    check_text,
-)
+from mcpg.search.results import DEFAULT_LIMIT, LOCAL, NONE, EngineServices, check_limit, check_text
 from mcpg.text.json_values import JsonObject, JsonValue
 
 if TYPE_CHECKING:
@@ -303,11 +289,7 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
 
 
 def _paths(path: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
-    """Return what `load` is given as a list of paths.
-
-    Raises:
-        UsageError: It is something else.
-    """
+    """Return what `load` is given as a list of paths."""
     paths = [path] if isinstance(path, str | PathLike) or not hasattr(path, "__iter__") else path
     found: list[str] = []
     for one in paths:
@@ -318,7 +300,6 @@ def _paths(path: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[st
 
 
 def _observe_making(make: Callable[[], Engine], observer: Observer | None) -> Engine:
-    """Make an engine, and report that to the *observer*."""
     if observer is None:
         return make()
     from mcpg.search.observer import GuardedObserver  # noqa: PLC0415 - as above
@@ -347,17 +328,23 @@ def _make_engine(
     assembly = assemble(batch, source_id=source_id, texts=False)
     diagnostics = (*missing, *assembly.diagnostics)
     if only and batch.bundles and not (batch.tools or batch.documents or batch.rules):
-        return _open_indexed(only, assembly, key, diagnostics, cache_dir, services)
+
+        def build() -> bytes:
+            if _key(only) != key:
+                return _compile_file(only)
+            return compile_assembly(assembly, key, [pack_notices(only, assembly.diagnostics)])
+
+        opened = index_for(only, build, recipe=recipe(), cache_dir=cache_dir)
+        if opened.how == IN_MEMORY:
+            message = "its index could not be written: it is made anew in memory every time"
+            diagnostics = (*diagnostics, warning(Code.INDEX_IN_MEMORY, message, only))
+        return _engine(opened.index, only, cache_dir, services, diagnostics)
     index = Index(compile_assembly(assembly))
     return Engine(index, (*diagnostics, *_report_overruled(index)), services=services)
 
 
 def with_graphs_read(batch: SourceBatch) -> SourceBatch:
-    """Return *batch* with the documents of its RDF graphs instead of these.
-
-    Raises:
-        SourceError: A graph is broken or too large, or has neither tools nor pages.
-    """
+    """Return *batch* with the documents of its RDF graphs instead of these."""
     if not batch.graphs:
         return batch
     for reader in own_items(GraphReader):
@@ -409,11 +396,7 @@ def _report_overruled(index: Index, path: str | None = None) -> tuple[Diagnostic
 
 
 def _rebuilt(path: str, cache_dir: str | None, observer: Observer | None) -> Index:
-    """Make the index of the bundle at *path* anew, and tell the *observer*.
-
-    Raises:
-        McpgError: The bundle is damaged as well, or gone.
-    """
+    """Make the index of the bundle at *path* anew, and tell the *observer*."""
 
     def make() -> Index:
         return renew_index(path, lambda: _compile_file(path), cache_dir=cache_dir)
@@ -480,23 +463,3 @@ def assembly_sections(
         memo=memo or NO_BUILD_CACHE,
         word_sections_of=word_sections_of,
     )
-
-
-def _open_indexed(
-    path: str,
-    assembly: Assembly,
-    key: bytes,
-    diagnostics: tuple[Diagnostic, ...],
-    cache_dir: str | None,
-    services: EngineServices,
-) -> Engine:
-    def build() -> bytes:
-        if _key(path) != key:
-            return _compile_file(path)
-        return compile_assembly(assembly, key, [pack_notices(path, assembly.diagnostics)])
-
-    opened = index_for(path, build, recipe=recipe(), cache_dir=cache_dir)
-    if opened.how == IN_MEMORY:
-        message = "its index could not be written: it is made anew in memory every time"
-        diagnostics = (*diagnostics, warning(Code.INDEX_IN_MEMORY, message, path))
-    return _engine(opened.index, path, cache_dir, services, diagnostics)

@@ -35,8 +35,7 @@ from mcpg.engine.loading import (
 from mcpg.evaluation.judged import Judgements, ResolvedJudgements
 from mcpg.evaluation.metrics import ndcg_at, recall_at
 from mcpg.index import Index
-from mcpg.search.confidence import MARGIN_DEPTH, calibrate
-from mcpg.search.features import Candidate, extract_features, fuse
+from mcpg.search.features import MARGIN_DEPTH, Candidate, calibrate, extract_features, fuse
 from mcpg.search.model import FEATURES, Model, read_model
 from mcpg.search.pipeline import Search, gather
 from mcpg.search.query import Analysis

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import fsum
-from operator import attrgetter, mul, or_
+from operator import mul, or_
 from typing import TYPE_CHECKING
 
 from mcpg.errors import Diagnostic
@@ -18,17 +18,22 @@ from mcpg.index import Index
 from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.recipe import BY_NUMBER, FIELDS, OF_PARAMETERS, occurrence_weight
-from mcpg.search.confidence import LOW_CONFIDENCE, Calibration, logistic
-from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
+from mcpg.search.features import (
+    LOW_CONFIDENCE,
+    NameMatcher,
+    RankedCandidate,
+    fuse,
+    logistic,
+    named_exactly,
+)
 from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, rank
 from mcpg.search.hybrid_model import HybridDetails, Scheme
-from mcpg.search.model import FEATURES, INPUTS, Model, read_provenance
+from mcpg.search.model import FEATURES, INPUTS, read_provenance
 from mcpg.search.pipeline import RankedList
 from mcpg.search.query import Analysis
 from mcpg.search.query_terms import QueryTerm, TermExpansion, related_words
 from mcpg.search.results import PREREQUISITE, SearchRequest, SearchResult
-from mcpg.search.retrieval import POOL, RELATED_CREDIT, widen_analysis
-from mcpg.search.scores import clause_impacts
+from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts, widen_analysis
 from mcpg.search.searcher import Searcher
 from mcpg.search.trace import (
     CalibrationExplanation,
@@ -119,15 +124,11 @@ def find_better_disabled(ranking: RankedList, index: Index, disabled: frozenset[
     for clause in clauses:
         for document, impact in clause_impacts(clause.variants, scores, index).items():
             scores[document] += clause.weight * impact
-    least = best_lexical(ranking) * ranking.analysis.total_weight
+    answered = max((one.lexical for one in ranking.candidates), default=0.0)
+    least = answered * ranking.analysis.total_weight
     better = [document for document, score in scores.items() if score > least]
     better.sort(key=lambda document: (-scores[document], document))
     return [index.tool_id(document) for document in better]
-
-
-def best_lexical(ranking: RankedList) -> float:
-    """Return the highest share of the request that the words of a candidate answer."""
-    return max((one.lexical for one in ranking.candidates), default=0.0)
 
 
 def found_documents(ranking: RankedList, index: Index) -> set[int]:
@@ -201,43 +202,36 @@ class StageDetails:
 
     def _describe_retrieval(self) -> JsonObject:
         ranking, index = self.ranking, self.searcher.index
-        found, excluded = (
-            found_documents(ranking, index),
-            self.searcher.excluded_tools(self.request),
-        )
+        found = found_documents(ranking, index)
+        excluded = self.searcher.excluded_tools(self.request)
         exact = named_exactly(ranking.analysis, index).keys() - excluded
         wide = widen_analysis(ranking.analysis).clauses
-        pairs = zip(ranking.analysis.clauses, wide, strict=True)
+        lists: list[JsonValue] = []
+        for clause, widened in zip(ranking.analysis.clauses, wide, strict=True):
+            share = clause.weight / ranking.analysis.total_weight
+            looked_up = dict(widened.variants)
+            near = [one for one in related_words(clause, index) if one.term in looked_up]
+            for repair in (*clause.repairs, *near):
+                credit = RELATED_CREDIT if repair.kind == "related" else 1.0
+                impact = index.max_impact(repair.term) / IMPACT_SCALE
+                lists.append(
+                    {
+                        "query": clause.text,
+                        "matched": repair.word,
+                        "term": index.term(repair.term),
+                        "kind": repair.kind,
+                        "tools": len(index.postings(repair.term)[0]),
+                        "most": share * impact * credit * repair.similarity,
+                    }
+                )
         return {
-            "lists": [
-                row for clause, one in pairs for row in self._list_postings(clause, one.variants)
-            ],
+            "lists": lists,
             "found": len(found - excluded),
             "disabled": len(found & self.disabled),
             "pool": len(ranking.candidates),
-            "bestLexical": best_lexical(ranking),
+            "bestLexical": max((one.lexical for one in ranking.candidates), default=0.0),
             "exactNames": [index.tool_id(document) for document in sorted(exact)],
         }
-
-    def _list_postings(
-        self, clause: QueryTerm, variants: Iterable[tuple[int, float]]
-    ) -> Iterator[JsonObject]:
-        """Describe each list of postings that the clause has, of its *variants* if related."""
-        index = self.searcher.index
-        share = clause.weight / self.ranking.analysis.total_weight
-        looked_up = dict(variants)
-        near = [one for one in related_words(clause, index) if one.term in looked_up]
-        for repair in (*clause.repairs, *near):
-            credit = RELATED_CREDIT if repair.kind == "related" else 1.0
-            impact = index.max_impact(repair.term) / IMPACT_SCALE
-            yield {
-                "query": clause.text,
-                "matched": repair.word,
-                "term": index.term(repair.term),
-                "kind": repair.kind,
-                "tools": len(index.postings(repair.term)[0]),
-                "most": share * impact * credit * repair.similarity,
-            }
 
     def _describe_comparison(self, semantic: HybridDetails) -> JsonObject:
         near, name = semantic.vector_scores, self.searcher.index.tool_id
@@ -259,7 +253,15 @@ class StageDetails:
         }
 
     def _describe_fusion(self) -> JsonObject:
-        everything, features, weights = self._rank_everything()
+        semantic, candidates = self.ranking.semantic, self.ranking.candidates
+        features: Sequence[str] = FEATURES
+        if semantic is None:
+            weights, ends = self.searcher.model.weights, self.ranking.ends
+            everything = fuse(candidates, weights, len(candidates), ends)
+        else:
+            features, weights = semantic.scheme.features, semantic.scheme.weights
+            scores, pool = semantic.vector_scores, semantic.pool
+            everything = rank(semantic.scheme, pool, scores, len(candidates))
         columns = zip(*(one.values for one in everything), strict=True)
         tools = [one.candidate.document for one in everything]
         channels: list[JsonValue] = []
@@ -269,7 +271,6 @@ class StageDetails:
             seen = {"tools": found, "best": best, "bestTool": tool}
             channels.append({"feature": feature, "weight": weight, **seen})
         details: JsonObject = {"candidates": len(everything), "channels": channels}
-        semantic = self.ranking.semantic
         closeness = semantic.weight if semantic else None
         if closeness is not None:  # what it weighs in the query, and why
             rows = zip(WEIGHT_INPUTS, closeness.inputs, closeness.coefficients, strict=True)
@@ -280,16 +281,6 @@ class StageDetails:
             fitted = {"weight": closeness.weight, "intercept": closeness.intercept}
             details["closenessWeight"] = {**fitted, "inputs": inputs}
         return details
-
-    def _rank_everything(self) -> tuple[list[RankedCandidate], tuple[str, ...], tuple[float, ...]]:
-        """Return all candidates, best first, and the names and weights of their features."""
-        semantic, candidates = self.ranking.semantic, self.ranking.candidates
-        if semantic is None:
-            weights = self.searcher.model.weights
-            return fuse(candidates, weights, len(candidates), self.ranking.ends), FEATURES, weights
-        scheme = semantic.scheme
-        ranked = rank(scheme, semantic.pool, semantic.vector_scores, len(candidates))
-        return ranked, scheme.features, scheme.weights
 
 
 def describe_expansion(result: SearchResult, index: Index, disabled: frozenset[int]) -> JsonObject:
@@ -333,58 +324,46 @@ def compose_explanation(
     """Put together what *result* was made of; browsing has nothing to explain but itself."""
     if ranking is None:
         return Explanation(result, None, None, (), None, (), (), ())
-    index, numbers = searcher.index, fitted_numbers(ranking, searcher.model)
-    reading = _read_query(request.query or request.context, ranking.analysis, index)
+    index, model, analysis = searcher.index, searcher.model, ranking.analysis
+    numbers = Scheme("", "", FEATURES, model.weights, INPUTS, model.intercept, model.coefficients)
+    if ranking.semantic is not None:
+        numbers = ranking.semantic.scheme
+    origin = read_provenance(index)
+    with_vectors = f"; with vectors: {numbers.provenance}" if numbers.name else ""
+    query = request.query or request.context
+    spoken = list(iter_words(query))
+    clauses = analysis.clauses
+    sentences = [tuple(clauses[place].text for place in one) for one in analysis.sentences]
+    reading = QueryRewrite(
+        fold(query),
+        tuple(word.text for word in spoken),
+        tuple(dict.fromkeys(word.text for word in spoken if word.is_compound)),
+        tuple(sentences),
+        analysis.exact_keys,
+        index.language,
+    )
     disabled = searcher.disabled_by_hints(request)
     stage_details = StageDetails(ranking, result, reading, request, searcher, disabled)
-    words = tuple(_explain_words(ranking.analysis, index))
+    words = tuple(_explain_words(analysis, index))
     return Explanation(
         result=result,
         normalized_query=None,
         reading=reading,
         words=words,
-        language=ranking.analysis.language,
+        language=analysis.language,
         stages=tuple(
             replace(one, details=stage_details.describe(one.name)) for one in trace.stages
         ),
         matches=tuple(_explain_matches(result, ranking, index, numbers)),
         expansions=tuple(explain_expansions(result)),
-        model=_explain_model(index, numbers),
+        model=ModelExplanation(
+            f"{origin.name}, {numbers.name}" if numbers.name else origin.name,
+            f"{origin.provenance}{with_vectors}",
+            dict(zip(numbers.features, numbers.weights, strict=True)),
+            numbers.intercept,
+            dict(zip(numbers.inputs, numbers.coefficients, strict=True)),
+        ),
         advice=advice_on(result, words, (ranking,), index, disabled),
-    )
-
-
-def _read_query(query: str, analysis: Analysis, index: Index) -> QueryRewrite:
-    words = list(iter_words(query))
-    sentences = [
-        tuple(analysis.clauses[place].text for place in sentence) for sentence in analysis.sentences
-    ]
-    return QueryRewrite(
-        fold(query),
-        tuple(word.text for word in words),
-        tuple(dict.fromkeys(word.text for word in words if word.is_compound)),
-        tuple(sentences),
-        analysis.exact_keys,
-        index.language,
-    )
-
-
-def fitted_numbers(ranking: RankedList, model: Model) -> Scheme:
-    """Return the fitted numbers that ranked: of the vectors' scheme, or of the graph's *model*."""
-    if ranking.semantic is not None:
-        return ranking.semantic.scheme
-    return Scheme("", "", FEATURES, model.weights, INPUTS, model.intercept, model.coefficients)
-
-
-def _explain_model(index: Index, numbers: Scheme) -> ModelExplanation:
-    origin = read_provenance(index)
-    with_vectors = f"; with vectors: {numbers.provenance}" if numbers.name else ""
-    return ModelExplanation(
-        f"{origin.name}, {numbers.name}" if numbers.name else origin.name,
-        f"{origin.provenance}{with_vectors}",
-        dict(zip(numbers.features, numbers.weights, strict=True)),
-        numbers.intercept,
-        dict(zip(numbers.inputs, numbers.coefficients, strict=True)),
     )
 
 
@@ -400,7 +379,6 @@ def explain_expansions(result: SearchResult) -> Iterator[ExpansionExplanation]:
 
 
 def _explain_words(analysis: Analysis, index: Index) -> Iterator[QueryWord]:
-    """Explain the words of the query, its literals and what these add, and the context's words."""
     asked = {clause.text: clause for clause in analysis.clauses if clause.origin == "query"}
     added = (clause for clause in analysis.clauses if clause.origin != "query")
     for word in analysis.words:
@@ -439,46 +417,34 @@ def _explain_matches(
             Contribution(_STAGE_OF.get(name, "fuse"), name, one, weight, one * weight)
             for name, one, weight in values
         )
+        given = zip(numbers.inputs, calibration.inputs, numbers.coefficients, strict=True)
+        inputs = tuple(CalibrationInput(name, one, by, one * by) for name, one, by in given)
+        alone = logistic(calibration.inputs, numbers.intercept, numbers.coefficients)
+        # The contributions of words sum to those of the features `bm25f`, `related` and
+        # `relatedName`. Where vectors alone rank, words that matched contribute nothing.
+        terms = (
+            *_lexical_terms(fused, ranking.analysis, index, numbers),
+            *_related_terms(fused, ranking.analysis, index, numbers),
+        )
         yield MatchExplanation(
             tool_id=match.tool_id,
             rank=place,
             score=match.score,
             fused_score=fused.score,
             contributions=tuple(sorted(parts, key=lambda part: -part.contribution)),
-            terms=_explain_terms(fused, ranking.analysis, index, numbers),
-            calibration=_explain_calibration(calibration, first.tool_id, numbers),
+            terms=tuple(
+                sorted(
+                    terms, key=lambda one: (-one.contribution, one.query, one.field, one.matched)
+                )
+            ),
+            calibration=CalibrationExplanation(
+                inputs,
+                numbers.intercept,
+                fsum((numbers.intercept, *(one.contribution for one in inputs))),
+                alone,
+                first.tool_id if alone > calibration.score else None,
+            ),
         )
-
-
-def _explain_calibration(
-    calibration: Calibration, first: str, model: Scheme
-) -> CalibrationExplanation:
-    values = zip(model.inputs, calibration.inputs, model.coefficients, strict=True)
-    inputs = tuple(CalibrationInput(name, one, by, one * by) for name, one, by in values)
-    alone = logistic(calibration.inputs, model.intercept, model.coefficients)
-    return CalibrationExplanation(
-        inputs,
-        model.intercept,
-        fsum((model.intercept, *(one.contribution for one in inputs))),
-        alone,
-        first if alone > calibration.score else None,
-    )
-
-
-def _explain_terms(
-    fused: RankedCandidate, analysis: Analysis, index: Index, model: Scheme
-) -> tuple[TermMatch, ...]:
-    """Return which words matched where.
-
-    The contributions sum to those of the features `bm25f`, `related` and `relatedName`. Where
-    vectors alone rank, words that matched contribute nothing.
-    """
-    matches = (
-        *_lexical_terms(fused, analysis, index, model),
-        *_related_terms(fused, analysis, index, model),
-    )
-    order = attrgetter("query", "field", "matched")
-    return tuple(sorted(matches, key=lambda match: (-match.contribution, order(match))))
 
 
 def _lexical_terms(
@@ -531,25 +497,16 @@ def _related_terms(
     if candidate.related_name:
         gains = NameMatcher(analysis, index).gains_by_related(document)
         unit = sums.get("relatedName", 0.0) / fsum(gains.values())
+        asked = [clause for clause in clauses if clause.origin == "query"]
+        pairs = [(clause.text, one) for clause in asked for one in related_words(clause, index)]
         for term, gain in gains.items():
-            text, one = _find_nearest(term, clauses, index)
+            text, one = max(
+                (pair for pair in pairs if pair[1].term == term),
+                key=lambda pair: pair[1].similarity,
+            )
             found[text, one, "name"] += unit * gain
     for (text, one, field), contribution in found.items():
         yield TermMatch(text, one.word, one.kind, one.similarity, field, contribution)
-
-
-def _find_nearest(
-    term: int, clauses: Iterable[QueryTerm], index: Index
-) -> tuple[str, TermExpansion]:
-    """Return the word of the query that *term* is most related to."""
-    found = [
-        (clause.text, one)
-        for clause in clauses
-        if clause.origin == "query"
-        for one in related_words(clause, index)
-        if one.term == term
-    ]
-    return max(found, key=lambda pair: pair[1].similarity)
 
 
 def _find_best(meant: Sequence[TermExpansion], document: int, index: Index) -> TermExpansion:
@@ -575,7 +532,6 @@ def field_shares(index: Index, document: int, terms: Iterable[int]) -> dict[int,
 def _count_terms(
     index: Index, document: int, masks: Mapping[int, int]
 ) -> dict[int, dict[str, float]]:
-    """Count the terms of *masks* in the fields that any of them names."""
     wanted = reduce(or_, masks.values())
     terms = {index.term(term): term for term in masks}
     counts: dict[int, Counter[int]] = {term: Counter() for term in masks}

@@ -54,7 +54,6 @@ class RequestToken:
     """A word of a request as it is written.
 
     Attributes:
-        text: The word, without the punctuation around it.
         words: The folded words in it.
         is_attached: Whether no space stands before it.
         is_capitalised: Whether it has a capital that is not that of the beginning of a sentence.
@@ -74,7 +73,6 @@ class HintWord:
     """A word that may be added.
 
     Attributes:
-        text: The word.
         place: Its place among the clauses of the query.
         weight: How much of the query it is.
         is_lacking: Whether the tool has neither the word nor a related one.
@@ -93,14 +91,7 @@ class HintWord:
 
 
 class RequestWords:
-    """The words of one request, and which of them describe what is wanted.
-
-    Args:
-        query: The request.
-        analysis: What it became.
-        language: Its language, `None` when it is not known.
-        index: What is searched.
-    """
+    """The words of one request, and which of them describe what is wanted."""
 
     def __init__(self, query: str, analysis: Analysis, language: str | None, index: Index) -> None:
         self._query = query
@@ -149,14 +140,18 @@ class RequestWords:
     def hint_words(self, is_held: Sequence[bool], present: Iterable[str] = ()) -> list[HintWord]:
         """Return the words that may be added to a tool, the weightiest `MOST_WORDS`.
 
-        Of a misspelt word that was repaired, the catalogue's own word is meant. *is_held* tells for
-        each clause whether the tool has it, *present* are the tool's keywords.
+        *is_held* tells for each clause whether the tool has it, *present* are the tool's keywords.
         """
         spoken = self._words(is_argument=False)
         has = {word.casefold() for word in present}
         found: list[HintWord] = []
         for place, clause in enumerate(self._clauses):
-            if not _is_sayable(clause) or clause.text not in spoken:
+            # It is to be a word that one would write down as a keyword.
+            letters = sum(map(str.isalpha, clause.text))
+            is_code = any(map(str.isdigit, clause.text)) and clause.role == "unknown"
+            is_word = clause.origin == "query" and clause.role in ("term", "unknown")
+            is_sayable = is_word and 2 * letters > len(clause.text) and not is_code
+            if not is_sayable or clause.text not in spoken:
                 continue
             # A word of the language is taken as it stands, for it may well be meant, whatever the
             # catalogue's nearest word is.
@@ -178,7 +173,12 @@ class RequestWords:
         Arguments are left out, and so are stop words that do nothing but lead to one.
         """
         tokens = max(self._parts(), key=len, default=[])
-        text = "".join(("" if one.is_attached else " ") + self._spell_token(one) for one in tokens)
+        # As typed, or as the catalogue has it where that repairs a misspelling.
+        respelt = [one for one in reversed(self._clauses) if self._is_respelt(one)]
+        repaired: dict[tuple[str, ...], str] = {(one.text,): one.repairs[0].word for one in respelt}
+        spelt = [repaired.get(one.words, one.text) for one in tokens]
+        spaced = zip(tokens, spelt, strict=True)
+        text = "".join(("" if one.is_attached else " ") + said for one, said in spaced)
         words = [word for one in tokens for word in one.words]
         is_name = (
             FEWEST_ALIAS_WORDS <= len(words) <= LONGEST_ALIAS_WORDS
@@ -212,13 +212,6 @@ class RequestWords:
 
     def _is_stop_word(self, token: RequestToken) -> bool:
         return self._stop_words.issuperset(token.words)
-
-    def _spell_token(self, token: RequestToken) -> str:
-        """Return a token as typed, or as the catalogue has it where that repairs a misspelling."""
-        for clause in self._clauses:
-            if token.words == (clause.text,) and self._is_respelt(clause):
-                return clause.repairs[0].word
-        return token.text
 
     def _is_respelt(self, clause: QueryTerm) -> bool:
         return clause.kind in _RESPELT and not self._is_listed(clause.text)
@@ -273,7 +266,6 @@ class RequestWords:
                 place += len(part)
 
     def _mark_individuals(self, tokens: Sequence[RequestToken]) -> list[RequestToken]:
-        """Return *tokens*, with those marked that name an individual."""
         named: set[int] = set()
         for place in range(len(tokens)):
             for length in range(_LONGEST_NAME, 0, -1):
@@ -331,15 +323,6 @@ def preference(chosen: Sequence[HintWord]) -> tuple[int, int, int, list[str]]:
     texts = sorted(one.text for one in chosen)
     present = sum(not one.is_lacking for one in chosen)
     return present, sum(one.is_common for one in chosen), sum(map(len, texts)), texts
-
-
-def _is_sayable(clause: QueryTerm) -> bool:
-    """Return whether a clause is a word that one would write down as a keyword."""
-    if clause.origin != "query" or clause.role not in ("term", "unknown"):
-        return False
-    letters = sum(map(str.isalpha, clause.text))
-    is_code = any(map(str.isdigit, clause.text)) and clause.role == "unknown"
-    return 2 * letters > len(clause.text) and not is_code
 
 
 def find_alias(query: str, index: Index) -> str | None:

@@ -16,8 +16,13 @@ from mcpg.index.compile import compile_index
 from mcpg.index.hint_overlay import HintOverlay
 from mcpg.index.reader import Index
 from mcpg.index.tables import Section
-from mcpg.search.confidence import calibrate
-from mcpg.search.features import extract_features, find_lacking_clauses, fuse, named_exactly
+from mcpg.search.features import (
+    calibrate,
+    extract_features,
+    find_lacking_clauses,
+    fuse,
+    named_exactly,
+)
 from mcpg.search.model import FEATURES, PROVENANCE
 from mcpg.search.pipeline import Search, gather
 from mcpg.search.query import Analysis
@@ -34,9 +39,6 @@ def recompile_with_hints(index: Index, tool: int, hints: Hints) -> Index:
     """Return the index of the same catalogue with *hints* put before those of one tool.
 
     Its document is written and read again, as a bundle is made and loaded.
-
-    Raises:
-        DocumentError: Its document becomes too long to be written.
     """
     documents = [index.record(number) for number in range(len(index))]
     document = documents[tool]
@@ -72,7 +74,6 @@ class HintTrial:
     """Where an edit puts the tool.
 
     Attributes:
-        hints: What was added.
         rank: The rank of the tool; `None` when it is not found among the best.
         lead: Its fused score less that of the best other tool.
         score: Its calibrated score; 0 without a rank.
@@ -214,7 +215,6 @@ class HintSearch:
         return change if change.rank_after else None
 
     def _find_edits(self) -> Iterator[HintTrial]:
-        """Return the edits that make the tool first, the best first."""
         self.trial(Hints())
         if (alias := self.alias()) is not None:
             self.trial(alias)
@@ -247,11 +247,7 @@ class HintSearch:
                 return
 
     def _try_last_resorts(self) -> Iterator[HintTrial]:
-        """Return an alias with keywords beside it that make the tool first.
-
-        The alias is that of the request, where there is one, or the best that there was of some
-        words.
-        """
+        """Yield keywords beside the alias of the request, if any, or the best of some words."""
         ordered = sorted(self._tried.values(), key=lambda trial: -trial.lead)
         alone = [trial.hints for trial in ordered if trial.hints.aliases][:1]
         alias, words = self.alias(), self.hint_words
@@ -273,13 +269,9 @@ def _grow_beam(
     if size <= _ALL_PAIRS:
         yield from combinations(words, size)
         return
-    known: set[frozenset[HintWord]] = set()
-    for chosen in beam:
-        for word in words:
-            grown = frozenset((*chosen, word))
-            if len(grown) == size and grown not in known:
-                known.add(grown)
-                yield tuple(one for one in words if one in grown)
+    for grown in dict.fromkeys(frozenset((*one, word)) for one in beam for word in words):
+        if len(grown) == size:
+            yield tuple(one for one in words if one in grown)
 
 
 _SHOWN = 3
@@ -324,30 +316,24 @@ def reasons(
         for one in features
         if one.difference >= _NEGLIGIBLE
     ]
-    filtered = [f"the filter leaves this tool out: {one}" for one in unmet]
-    outside = _explain_retrieval(retrieval, is_hidden=is_hidden)
+    outside = [f"the filter leaves this tool out: {one}" for one in unmet]
+    if is_hidden:
+        outside.append("this tool is disabled by default, so a search leaves it out")
+    if not (retrieval.is_pooled or retrieval.lexical or retrieval.place):
+        outside.append("this tool holds no word of the query")
+    elif not retrieval.is_pooled:
+        place = f"place {retrieval.place}" if retrieval.place else f"beyond {retrieval.retrieved:,}"
+        outside.append(
+            f"by its words alone this tool comes to {place}: only the first {retrieval.pool} are"
+            " looked at closely"
+        )
     alone = sorted(
         (word for word in words if word.other and not word.own), key=lambda word: -word.share
     )
     names = ", ".join(f"{word.query!r} ({word.share:.0%} of the query)" for word in alone)
     only = [f"only it holds {names}"] if alone else []
-    found = (*filtered, *outside, *ahead[:_SHOWN], *only)
+    found = (*outside, *ahead[:_SHOWN], *only)
     return found or ("the two are level, and the smaller tool id goes first",)
-
-
-def _explain_retrieval(retrieval: Retrieval, *, is_hidden: bool) -> Iterator[str]:
-    if is_hidden:
-        yield "this tool is disabled by default, so a search leaves it out"
-    if retrieval.is_pooled:
-        return
-    if not retrieval.lexical and not retrieval.place:
-        yield "this tool holds no word of the query"
-    else:
-        place = f"place {retrieval.place}" if retrieval.place else f"beyond {retrieval.retrieved:,}"
-        yield (
-            f"by its words alone this tool comes to {place}: only the first {retrieval.pool} are"
-            " looked at closely"
-        )
 
 
 MOST_RANKED = 10_000
@@ -412,7 +398,18 @@ def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> Ra
     hint_search = HintSearch(search, tool)
     is_first = field.is_ranked and not field.place
     change = None if is_first or unmet else hint_search.best_change()
-    retrieval = _describe_retrieval(field)
+    # How it came through retrieval; its place counts those of single intents.
+    lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
+    by_words = field.pool.by_words
+    first = by_words[:POOL]
+    retrieval = Retrieval(
+        is_pooled=tool in field.pool.documents[: field.pool.ends[0]],
+        lexical=lexical[tool],
+        place=by_words.index(tool) + 1 if tool in by_words else None,
+        retrieved=len(by_words),
+        pool=POOL,
+        last=min(map(lexical.__getitem__, first)) if len(first) == POOL else 0.0,
+    )
     lacking = [
         field.analysis.clauses[place]
         for place in find_lacking_clauses(field.own.candidate, field.analysis)
@@ -434,22 +431,6 @@ def explain_rank(searcher: Searcher, request: SearchRequest, tool_id: str) -> Ra
         change=change,
         remark=_explain_change(change, hint_search, field),
         unmet=unmet,
-    )
-
-
-def _describe_retrieval(field: RankedField) -> Retrieval:
-    """Describe how the tool came through retrieval; its place counts those of single intents."""
-    lexical = {one.candidate.document: one.candidate.lexical for one in (field.own, *field.others)}
-    own, by_words = lexical[field.tool], field.pool.by_words
-    first = by_words[:POOL]
-    place = by_words.index(field.tool) + 1 if field.tool in by_words else None
-    return Retrieval(
-        is_pooled=field.tool in field.pool.documents[: field.pool.ends[0]],
-        lexical=own,
-        place=place,
-        retrieved=len(by_words),
-        pool=POOL,
-        last=min(map(lexical.__getitem__, first)) if len(first) == POOL else 0.0,
     )
 
 

@@ -95,10 +95,9 @@ class Postings:
         mask = 0
         for term, _ in credited:
             start, end = self._span(term)
-            tools = self._tools[start:end]
-            place = bisect_left(tools, tool)
-            if place < len(tools) and tools[place] == tool:
-                mask |= self._fields[start + place]
+            place = bisect_left(self._tools, tool, start, end)
+            if place < end and self._tools[place] == tool:
+                mask |= self._fields[place]
         if self._masks_left > 0:
             self._masks_left -= 1
             self._masks.setdefault(tool, {})[credited] = mask

@@ -95,18 +95,17 @@ class NameTable:
 
     def _read(self, tool: int) -> ToolName:
         terms = self._index.name_terms(tool).tolist()
-        frequencies = self._index.document_frequencies(terms)
         known = self._rarities.get
-        idfs = [known(one) or self._compute_rarity(one) for one in frequencies]
+        idfs = [known(term) or self._compute_rarity(term) for term in terms]
         weight = 0.0
         for idf in idfs:
             weight += idf
         return ToolName(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
 
-    def _compute_rarity(self, frequency: int) -> float:
-        idf = inverse_document_frequency(self._size, frequency)
+    def _compute_rarity(self, term: int) -> float:
+        idf = inverse_document_frequency(self._size, self._index.document_frequency(term))
         if len(self._rarities) < _MOST_NAMES:
-            self._rarities[frequency] = idf
+            self._rarities[term] = idf
         return idf
 
 

@@ -1,29 +1,255 @@
 """Plans: the tools that a goal needs, and an order in which they can run."""
 
-from mcpg.plan.model import (
-    DEFAULT_STEPS,
-    Alternative,
-    Dependency,
-    DroppedDependency,
-    FilledInput,
-    Intent,
-    Mapping,
-    MissingInput,
-    Plan,
-    ProvidedInput,
-    Task,
-)
+from __future__ import annotations
 
-__all__ = [
-    "DEFAULT_STEPS",
-    "Alternative",
-    "Dependency",
-    "DroppedDependency",
-    "FilledInput",
-    "Intent",
-    "Mapping",
-    "MissingInput",
-    "Plan",
-    "ProvidedInput",
-    "Task",
-]
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcpg.catalog.model import Tool
+from mcpg.errors import Diagnostic
+from mcpg.search.results import StrategyName
+from mcpg.text.json_values import JsonValue
+from mcpg.text.notebook import plan_html
+from mcpg.values import empty_as_null, round_shown_score, score_text, to_json
+
+DEFAULT_STEPS = 8
+"""The most tasks that are chosen for a goal, without those that they are known to need."""
+
+STAGE = "stage"
+"""The kind of a dependency that only the kinds of operations speak for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """An argument of a task that an earlier task provides.
+
+    Attributes:
+        field: Its output field; "" where its schema does not say.
+    """
+
+    task: str
+    field: str
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """Why one task runs after another.
+
+    Attributes:
+        kind: `nextStep`, `provides` or `stage`.
+        origin: Where it comes from: `authored`, `observed`, `schema` or `inferred`.
+        weight: Strength in (0, 1].
+        mappings: What the first task provides to this one.
+    """
+
+    task: str
+    kind: str
+    origin: str
+    weight: float
+    reason: str
+    mappings: tuple[Mapping, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """A tool that may do the work of a task in its place.
+
+    Attributes:
+        confidence: The probability that the goal needs it, in [0, 1].
+    """
+
+    tool_id: str
+    source_id: str
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class ProvidedInput:
+    """An argument of a task that a tool in use provides.
+
+    Attributes:
+        field: Its output field; "" where its schema does not say.
+    """
+
+    tool_id: str
+    field: str
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One step of a plan: a call of one tool, or several calls of it.
+
+    Attributes:
+        id: Its name in the plan: `t1`, `t2` and so on, in the order in which tasks can run.
+        summary: Its description on one line, cut where it is long.
+        layer: From 0; tasks of one layer can run side by side.
+        is_prerequisite: Whether it is there for another task, and not for what the goal asks.
+        is_destructive: Whether it deletes or overwrites.
+        score: The score that a search for the goal gives it, 0 for none.
+        confidence: The probability that the goal needs it, in [0, 1].
+        alternatives: Other tools for the same work, the likeliest first.
+    """
+
+    id: str
+    tool_id: str
+    source_id: str = field(compare=False)
+    tool_name: str = field(compare=False)
+    display_name: str = field(compare=False)
+    summary: str = field(compare=False)
+    layer: int
+    is_prerequisite: bool = field(compare=False)
+    is_destructive: bool = field(compare=False)
+    score: float = field(compare=False)
+    confidence: float
+    depends_on: tuple[Dependency, ...]
+    provided: tuple[ProvidedInput, ...] = field(compare=False)
+    alternatives: tuple[Alternative, ...] = field(compare=False)
+    rationale: str
+    _load: Callable[[], Tool] = field(compare=False)
+
+    @property
+    def descriptor(self) -> Tool:
+        """The tool itself, with schema and hints."""
+        return self._load()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the task as a JSON object; arguments that the goal fills are with the plan."""
+        return {
+            "id": self.id,
+            "toolId": self.tool_id,
+            "sourceId": self.source_id,
+            "toolName": self.tool_name,
+            "displayName": self.display_name,
+            "summary": self.summary,
+            "layer": self.layer,
+            "isPrerequisite": self.is_prerequisite,
+            "isDestructive": self.is_destructive,
+            "score": round_shown_score(self.score),
+            "confidence": round_shown_score(self.confidence),
+            "dependsOn": [
+                to_json(one)
+                | {
+                    "weight": round_shown_score(one.weight),
+                    "mappings": [empty_as_null(to_json(each), "field") for each in one.mappings],
+                }
+                for one in self.depends_on
+            ],
+            "provided": [empty_as_null(to_json(one), "field") for one in self.provided],
+            "alternatives": [
+                to_json(one) | {"confidence": round_shown_score(one.confidence)}
+                for one in self.alternatives
+            ],
+            "filled": [],
+            "rationale": self.rationale,
+        }
+
+    def __repr__(self) -> str:
+        return f"Task({self.id!r}, {self.tool_id!r}, confidence={self.confidence:.6f})"
+
+
+@dataclass(frozen=True, slots=True)
+class MissingInput:
+    """A required argument that no earlier task provides and no literal of the goal fills.
+
+    Attributes:
+        type: Its JSON type, "" where the schema does not say.
+        description: What the schema says of it, on one line.
+    """
+
+    argument: str
+    tasks: tuple[str, ...]
+    type: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FilledInput:
+    """A required argument that a literal of the goal fills."""
+
+    task: str
+    argument: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class DroppedDependency:
+    """A dependency that was left out because it closed a cycle.
+
+    Attributes:
+        weight: Strength of the dependency, the least in its cycle.
+    """
+
+    first: str
+    then: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Tasks that serve a goal, in an order in which they can run.
+
+    Attributes:
+        tasks: The tasks, every one after all that it depends on.
+        intents: What the goal asks for, part by part, and the tasks that answer each part.
+        missing: Arguments that only the user can give.
+        filled: Arguments that the goal itself gives.
+        broken: Dependencies that were left out because they closed cycles.
+        confidence: The mean confidence of the tasks: the share of them that the goal is expected
+            to need, in [0, 1].
+    """
+
+    goal: str
+    strategy: StrategyName
+    tasks: tuple[Task, ...] = ()
+    layers: tuple[tuple[str, ...], ...] = ()
+    intents: tuple[Intent, ...] = ()
+    missing: tuple[MissingInput, ...] = ()
+    filled: tuple[FilledInput, ...] = ()
+    broken: tuple[DroppedDependency, ...] = ()
+    confidence: float = 0.0
+    rationale: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as `mcpg plan --format json` prints it."""
+        filled: dict[str, list[JsonValue]] = {}
+        for one in self.filled:
+            filled.setdefault(one.task, []).append({"argument": one.argument, "value": one.value})
+        return {
+            "schema": "mcpg/plan/1",
+            "goal": self.goal,
+            "strategy": self.strategy,
+            "confidence": round_shown_score(self.confidence),
+            "rationale": self.rationale,
+            "tasks": [task.to_dict() | {"filled": filled.get(task.id, [])} for task in self.tasks],
+            "layers": [list(layer) for layer in self.layers],
+            "intents": [to_json(one) for one in self.intents],
+            "missing": [empty_as_null(to_json(one), "type") for one in self.missing],
+            "broken": [
+                to_json(one) | {"weight": round_shown_score(one.weight)} for one in self.broken
+            ],
+            "diagnostics": [one.to_dict() for one in self.diagnostics],
+        }
+
+    def __repr__(self) -> str:
+        tasks = " -> ".join(
+            ", ".join([task.tool_id for task in self.tasks if task.id in layer])
+            for layer in self.layers
+        )
+        return (
+            f"<Plan {self.goal!r}: {tasks or 'no task'}, confidence {score_text(self.confidence)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        return plan_html(self.to_dict())
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """A part of the goal that may be a wish of its own."""
+
+    words: tuple[str, ...]
+    tasks: tuple[str, ...]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from heapq import heapify, heappop, heappush
+from graphlib import TopologicalSorter
 from itertools import product
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from mcpg.plan.model import STAGE
+from mcpg.plan import STAGE
 from mcpg.plan.selection import PlanContext, strength, weigh_handles
 from mcpg.relations.vocabulary import singular
 from mcpg.search.prerequisites import AUTHORITY, NEXT_STEP, PROVIDES
@@ -19,9 +19,7 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def acyclic(
-    nodes: Sequence[Node],
-    edges: Mapping[tuple[Node, Node], float],
-    rank: Callable[[Node], Any],
+    nodes: Sequence[Node], edges: Mapping[tuple[Node, Node], float], rank: Callable[[Node], Any]
 ) -> tuple[dict[tuple[Node, Node], float], list[tuple[Node, Node]]]:
     """Return the weighed *edges* without those that close cycles, and these.
 
@@ -53,53 +51,33 @@ def components(nodes: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> lis
     for first, then in edges:
         if first in following and then in following:
             following[first].append(then)
-    search = _DepthFirst(following)
-    for node in following:
-        if node not in search.numbers:
-            search.run(node)
-    return search.found
-
-
-class _DepthFirst(Generic[Node]):
-    """A depth-first search that finds strongly connected components."""
-
-    def __init__(self, following: Mapping[Node, Sequence[Node]]) -> None:
-        self._following = following
-        self.numbers: dict[Node, int] = {}
-        self._lowest: dict[Node, int] = {}
-        self._open: dict[Node, None] = {}
-        self._walk: list[tuple[Node, Iterator[Node]]] = []
-        self.found: list[list[Node]] = []
-
-    def run(self, root: Node) -> None:
-        """Find the components of all that *root* reaches."""
-        self._enter(root)
-        while self._walk:
-            node, ahead = self._walk[-1]
-            then = next(ahead, None)
-            if then is None:
-                self._leave(node)
-            elif then not in self.numbers:
-                self._enter(then)
-            elif then in self._open:
-                self._lowest[node] = min(self._lowest[node], self.numbers[then])
-
-    def _enter(self, node: Node) -> None:
-        self.numbers[node] = self._lowest[node] = len(self.numbers)
-        self._open[node] = None
-        self._walk.append((node, iter(self._following[node])))
-
-    def _leave(self, node: Node) -> None:
-        self._walk.pop()
-        if self._walk:
-            before = self._walk[-1][0]
-            self._lowest[before] = min(self._lowest[before], self._lowest[node])
-        if self._lowest[node] != self.numbers[node]:
-            return
-        component: list[Node] = []
-        while node in self._open:
-            component.append(self._open.popitem()[0])
-        self.found.append(component[::-1])
+    numbers: dict[Node, int] = {}
+    waiting: dict[Node, None] = {}
+    found: list[list[Node]] = []
+    # The walk begins above all nodes, at one that is in no component.
+    lowest: dict[Node | None, int] = {None: -1}
+    walk: list[tuple[Node | None, Iterator[Node]]] = [(None, iter(following))]
+    while walk:
+        node, ahead = walk[-1]
+        for then in ahead:
+            if then not in numbers:
+                numbers[then] = lowest[then] = len(numbers)
+                waiting[then] = None
+                walk.append((then, iter(following[then])))
+                break
+            if then in waiting:
+                lowest[node] = min(lowest[node], numbers[then])
+        else:
+            walk.pop()
+            if node is None:
+                break
+            before = walk[-1][0]
+            lowest[before] = min(lowest[before], lowest[node])
+            component: list[Node] = []
+            while lowest[node] == numbers[node] and node in waiting:
+                component.append(waiting.popitem()[0])
+            found += [component[::-1]] if component else []
+    return found
 
 
 def split_layers(
@@ -109,24 +87,15 @@ def split_layers(
 
     The edges close no cycle.
     """
-    missing = dict.fromkeys(nodes, 0)
-    following: dict[Node, list[Node]] = {node: [] for node in nodes}
+    sorter = TopologicalSorter[Node](dict.fromkeys(nodes, ()))
     for first, then in edges:
-        missing[then] += 1
-        following[first].append(then)
-    depth = dict.fromkeys(nodes, 0)
-    free = [(rank(node), node) for node in nodes if not missing[node]]
-    heapify(free)
-    layers: dict[int, list[Node]] = {}
-    while free:
-        _, node = heappop(free)
-        layers.setdefault(depth[node], []).append(node)
-        for then in following[node]:
-            depth[then] = max(depth[then], depth[node] + 1)
-            missing[then] -= 1
-            if not missing[then]:
-                heappush(free, (rank(then), then))
-    return [sorted(layers[place], key=rank) for place in sorted(layers)]
+        sorter.add(then, first)
+    sorter.prepare()
+    layers = []
+    while sorter.is_active():
+        layers.append(sorted(sorter.get_ready(), key=rank))
+        sorter.done(*layers[-1])
+    return layers
 
 
 def reaches(first: Node, last: Node, edges: Iterable[tuple[Node, Node]]) -> bool:
@@ -164,7 +133,6 @@ class TaskLink:
 
     Attributes:
         kind: `nextStep`, `provides` or `stage`.
-        origin: Where it comes from.
         weight: Strength in (0, 1].
         reason: Why, for people.
         fields: Output fields of the first, "" where they are not known, and the arguments of the
@@ -213,8 +181,18 @@ def dependencies(
     )
     removed = [(pair, links[pair]) for pair in broken]
     links = {pair: links[pair] for pair in kept}
-    for pair, link in _before_deletion(tools, links, surroundings):
-        links[pair] = link
+    # Tools that read come before those of their server that delete, where that closes no cycle:
+    # what somebody says of their order counts more.
+    profiles = {tool: surroundings.profile(tool) for tool in tools}
+    for tool, one in product(tools, tools):
+        if (
+            profiles[tool].deletes
+            and profiles[one].changes < _SURELY
+            and surroundings.index.source_id(one) == surroundings.index.source_id(tool)
+            and not reaches(tool, one, links)
+            and not reaches(one, tool, links)
+        ):
+            links[one, tool] = TaskLink(STAGE, _INFERRED, _BY_STAGE, "it reads; this deletes")
     return TaskOrder(links, removed, given)
 
 
@@ -307,7 +285,6 @@ def _standing(link: TaskLink) -> float:
 def _iter_stated_links(
     tools: Sequence[int], surroundings: PlanContext
 ) -> Iterator[tuple[Pair, TaskLink]]:
-    """Yield what edges and fields say."""
     index, among = surroundings.index, frozenset(tools)
     for tool in tools:
         for number, target, kind, weight in index.edges(tool):
@@ -361,25 +338,3 @@ def _iter_handle_links(
             reason = f"the argument {argument!r} asks for what it is named after"
             link = TaskLink(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
             yield (giver, tool), link
-
-
-def _before_deletion(
-    tools: Sequence[int], links: Mapping[Pair, TaskLink], surroundings: PlanContext
-) -> Iterator[tuple[Pair, TaskLink]]:
-    """Yield that tools which read come before those of their server which delete.
-
-    No cycle is closed: what somebody says of their order counts more.
-    """
-    index = surroundings.index
-    profiles = {tool: surroundings.profile(tool) for tool in tools}
-    pairs = set(links)
-    for tool in tools:
-        for one in tools if profiles[tool].deletes else ():
-            if (
-                profiles[one].changes < _SURELY
-                and index.source_id(one) == index.source_id(tool)
-                and not reaches(tool, one, pairs)
-                and not reaches(one, tool, pairs)
-            ):
-                pairs.add((one, tool))
-                yield (one, tool), TaskLink(STAGE, _INFERRED, _BY_STAGE, "it reads; this deletes")

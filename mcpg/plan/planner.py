@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from mcpg.errors import Code, Diagnostic, warning
-from mcpg.plan.dependencies import TaskOrder, dependencies, needless, split_layers
-from mcpg.plan.model import (
+from mcpg.plan import (
     Alternative,
     Dependency,
     DroppedDependency,
@@ -19,7 +18,8 @@ from mcpg.plan.model import (
     ProvidedInput,
     Task,
 )
-from mcpg.plan.model import Mapping as FieldMapping
+from mcpg.plan import Mapping as FieldMapping
+from mcpg.plan.dependencies import TaskOrder, dependencies, needless, split_layers
 from mcpg.plan.selection import (
     Choice,
     PlanContext,
@@ -31,7 +31,7 @@ from mcpg.plan.selection import (
     confidence,
     plan_model,
 )
-from mcpg.search.confidence import LOW_CONFIDENCE
+from mcpg.search.features import LOW_CONFIDENCE
 from mcpg.search.pipeline import RankedList
 from mcpg.search.prerequisites import (
     GOAL_SHARE,
@@ -95,16 +95,7 @@ CHANGES = 0.5
 
 @dataclass(frozen=True, slots=True)
 class _PlanDraft:
-    """A plan before its tasks have names.
-
-    Attributes:
-        chosen: What was chosen.
-        closure: What is known to be needed before it.
-        order: The tools in the order of the tasks.
-        layers: The same, layer by layer.
-        found: What depends on what.
-        names: The id of each task, by tool.
-    """
+    """A plan before its tasks have names."""
 
     chosen: ToolSelection
     closure: Closure
@@ -162,6 +153,10 @@ class Planner:
         tasks = tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
         filled, missing = find_inputs(tasks, ranking.analysis.literals)
         sure = sum(task.confidence for task in tasks) / len(tasks)
+        if sure < LOW_CONFIDENCE:
+            shown = format_below(sure, LOW_CONFIDENCE)
+            doubt = _doubt(f"the plan has a confidence of {shown}: add detail to the goal")
+            diagnostics = (*diagnostics, doubt)
         return Plan(
             request.query,
             request.strategy,
@@ -178,18 +173,14 @@ class Planner:
             ),
             sure,
             self._rationale(draft),
-            (*diagnostics, *_doubts(sure)),
+            diagnostics,
         )
 
     def _draft(self, request: SearchRequest, ranking: RankedList) -> _PlanDraft:
         excluded = self._searcher.excluded_tools(request)
         used = ranking.analysis.used.tools if ranking.analysis.used else ()
         chosen = choose(
-            ranking,
-            self._surroundings,
-            self._model,
-            excluded=excluded,
-            limit=request.limit,
+            ranking, self._surroundings, self._model, excluded=excluded, limit=request.limit
         )
         if used:
             # Steps that only give what the tools in use give already are left out.
@@ -203,7 +194,14 @@ class Planner:
         tools += [one.tool for one in closure.found]
         found = dependencies(tools, self._surroundings, used)
         chances = {one.tool: one.chance for one in chosen.steps}
-        layers = split_layers(tools, found.links, lambda tool: self._standing(tool, chances))
+
+        def rank(tool: int) -> tuple[bool, float, float, str]:
+            """Order tools that may run side by side by kind of work, then likelihood."""
+            profile, tool_id = self._surroundings.profile(tool), self._searcher.index.tool_id(tool)
+            stage, chance = round(profile.stage, 6), chances.get(tool, 0.0)
+            return profile.is_destructive, stage, -chance, tool_id
+
+        layers = split_layers(tools, found.links, rank)
         order = tuple([tool for layer in layers for tool in layer])
         names = {tool: f"t{place}" for place, tool in enumerate(order, 1)}
         return _PlanDraft(chosen, closure, order, tuple(map(tuple, layers)), found, names)
@@ -244,12 +242,6 @@ class Planner:
                 kept.append(one)
             known.add(one.tool)
         return Closure(tuple(kept), closure.needs)
-
-    def _standing(self, tool: int, chances: Mapping[int, float]) -> tuple[bool, float, float, str]:
-        """Return what orders tools that may run side by side: by kind of work, then likelihood."""
-        profile = self._surroundings.profile(tool)
-        stage, chance = round(profile.stage, 6), chances.get(tool, 0.0)
-        return profile.is_destructive, stage, -chance, self._searcher.index.tool_id(tool)
 
     def _task(self, tool: int, layer: int, draft: _PlanDraft) -> Task:
         index = self._searcher.index
@@ -314,7 +306,6 @@ class Planner:
         return tuple(found)
 
     def _reason(self, tool: int, choice: Choice | None, draft: _PlanDraft) -> str:
-        """Return for people why *tool* is a step."""
         index = self._searcher.index
         followers = [then for (first, then) in draft.found.links if first == tool]
         followers.sort(key=draft.order.index)
@@ -368,11 +359,3 @@ def _intents(ranking: RankedList, draft: _PlanDraft) -> tuple[Intent, ...]:
         texts = tuple([clauses[one] for one in words])
         intents.append(Intent(texts, tuple([draft.names[tool] for tool in answering])))
     return tuple(intents)
-
-
-def _doubts(sure: float) -> Iterable[Diagnostic]:
-    if sure >= LOW_CONFIDENCE:
-        return ()
-    shown = format_below(sure, LOW_CONFIDENCE)
-    message = f"the plan has a confidence of {shown}: add detail to the goal"
-    return (warning(Code.LOW_CONFIDENCE, message),)

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property, lru_cache, partial
 from math import fsum, log, log1p
 from pathlib import Path
 from typing import TypeAlias
@@ -14,7 +14,7 @@ from typing import TypeAlias
 from mcpg.index import Index
 from mcpg.relations.edges import ORIGIN_FACTORS, EdgeOrigin
 from mcpg.relations.vocabulary import names_operation, rarity, singular
-from mcpg.search.confidence import logistic
+from mcpg.search.features import logistic
 from mcpg.search.pipeline import RankedList
 from mcpg.search.prerequisites import NEXT_STEP
 from mcpg.search.query import Analysis
@@ -28,15 +28,7 @@ Links: TypeAlias = Mapping[int, Mapping[int, float]]
 _FILE = Path(__file__).parent / "data" / "plan.json"
 
 SOURCE_INPUTS = ("anyScore", "lead", "share")
-STEP_INPUTS = (
-    "score",
-    "rank",
-    "listsBefore",
-    "readsBefore",
-    "supplies",
-    "handles",
-    "arguments",
-)
+STEP_INPUTS = ("score", "rank", "listsBefore", "readsBefore", "supplies", "handles", "arguments")
 
 # The score that stands for that of a tool which a search does not find.
 _LEAST_SCORE = 0.002
@@ -91,7 +83,6 @@ class Profile:
     Attributes:
         kinds: The probability of each of `operations.KINDS`.
         nouns: What its name says it works on, as stems.
-        required: The required arguments.
         asks: The stems in their names.
         deletes: Whether it most likely deletes, and is not said to read only.
         is_destructive: Whether it deletes, or its author or server calls it destructive.
@@ -172,10 +163,7 @@ def source_inputs(scores: Mapping[str, Sequence[float]]) -> dict[str, tuple[floa
 
 
 def step_inputs(
-    tools: Sequence[int],
-    scores: Mapping[int, float],
-    profiles: Mapping[int, Profile],
-    links: Links,
+    tools: Sequence[int], scores: Mapping[int, float], profiles: Mapping[int, Profile], links: Links
 ) -> dict[int, tuple[float, ...]]:
     """Return what each of `STEP_INPUTS` is for each of the *tools* of one server.
 
@@ -191,7 +179,11 @@ def step_inputs(
     top = max((scores[tool] for tool in ranks), default=0.0) or 1.0
     relevance = {tool: scores[tool] / top if tool in ranks else _LEAST_RELEVANCE for tool in tools}
     handles = weigh_handles(tools, profiles)
-    wanted = _weigh_demand(tools, relevance, handles)
+    # How much each handle is asked for: the most by any tool, by its relevance.
+    wanted: dict[str, float] = {}
+    for tool in tools:
+        for handle, weight in handles[tool].items():
+            wanted[handle] = max(wanted.get(handle, 0.0), relevance[tool] * weight)
     found: dict[int, tuple[float, ...]] = {}
     for tool in tools:
         one = profiles[tool]
@@ -233,19 +225,6 @@ def weigh_handles(
     }
 
 
-def _weigh_demand(
-    tools: Iterable[int],
-    relevance: Mapping[int, float],
-    handles: Mapping[int, Mapping[str, float]],
-) -> dict[str, float]:
-    """Return how much each handle is asked for: the most by any tool, by its relevance."""
-    wanted: dict[str, float] = {}
-    for tool in tools:
-        for handle, weight in handles[tool].items():
-            wanted[handle] = max(wanted.get(handle, 0.0), relevance[tool] * weight)
-    return wanted
-
-
 def probability(inputs: Sequence[float], weights: Sequence[float]) -> float:
     """Return the probability for *inputs* by *weights*, the first of which is the intercept."""
     return logistic(inputs, weights[0], weights[1:])
@@ -274,8 +253,6 @@ class Choice:
     """A tool that the goal may need.
 
     Attributes:
-        tool: Its number.
-        source: The server it comes from.
         score: The score of the search, 0 for none.
         chance: The probability that the goal needs it, by the evidence of its server and its own,
             relative to the likeliest server.
@@ -308,41 +285,24 @@ class PlanContext:
     def __init__(self, index: Index) -> None:
         """Prepare to look at *index*; nothing is read yet."""
         self.index = index
-        self._profiles: dict[int, Profile] = {}
-        self._links: dict[int, dict[int, float]] = {}
-        self._by_source: dict[str, list[int]] = {}
-
-    def profile(self, tool: int) -> Profile:
-        """Return what *tool* does and needs."""
-        known = self._profiles.get(tool)
-        if known is None:
-            known = build_profile(tool, self.index)
-            if len(self._profiles) < _MOST_REMEMBERED:
-                self._profiles[tool] = known
-        return known
+        self.profile = lru_cache(_MOST_REMEMBERED)(partial(build_profile, index=index))
 
     def links(self, tool: int) -> Mapping[int, float]:
         """Return how likely *tool* is followed by others: what its edges say, by number."""
-        known = self._links.get(tool)
-        if known is None:
-            known = {}
-            for number, target, kind, weight in self.index.edges(tool):
-                if kind == NEXT_STEP and target != tool:
-                    known[target] = max(
-                        known.get(target, 0.0), strength(number, weight, self.index)
-                    )
-            if len(self._links) < _MOST_REMEMBERED:
-                self._links[tool] = known
+        known: dict[int, float] = {}
+        for number, target, kind, weight in self.index.edges(tool):
+            if kind == NEXT_STEP and target != tool:
+                likely = strength(number, weight, self.index)
+                known[target] = max(known.get(target, 0.0), likely)
         return known
 
-    def list_source_tools(self, source: str) -> Sequence[int]:
-        """Return the tools of *source*, in order of number."""
-        if not self._by_source:
-            found: dict[str, list[int]] = {}
-            for tool in range(len(self.index)):
-                found.setdefault(self.index.source_id(tool), []).append(tool)
-            self._by_source = found
-        return self._by_source.get(source, ())
+    @cached_property
+    def by_source(self) -> dict[str, list[int]]:
+        """The tools of each source, in order of number."""
+        found: dict[str, list[int]] = {}
+        for tool in range(len(self.index)):
+            found.setdefault(self.index.source_id(tool), []).append(tool)
+        return found
 
     def near(self, source: str, found: Sequence[int], without: Collection[int]) -> list[int]:
         """Return the tools of *source* that may be steps, in order of number.
@@ -350,21 +310,14 @@ class PlanContext:
         Those of a small server are all of its tools; of a large one those that are *found*, and
         those that the strongest edges lead from to these, or to which they lead.
         """
-        tools = self.list_source_tools(source)
+        tools = self.by_source.get(source, [])
         if len(tools) <= WHOLE_SOURCE:
             return [tool for tool in tools if tool not in without]
         near: dict[int, float] = {}
         for tool in found:
-            rows = [
-                (to, weight) for _, to, kind, weight in self.index.edges(tool) if kind == NEXT_STEP
-            ]
-            rows += [
-                (at, weight)
-                for _, at, kind, weight in self.index.edges_to(tool)
-                if kind == NEXT_STEP
-            ]
-            for other, weight in rows:
-                near[other] = max(near.get(other, 0.0), weight)
+            for _, other, kind, weight in (*self.index.edges(tool), *self.index.edges_to(tool)):
+                if kind == NEXT_STEP:
+                    near[other] = max(near.get(other, 0.0), weight)
         own = frozenset(found)
         reached = sorted((-weight, tool) for tool, weight in near.items() if tool not in own)
         held = [tool for _, tool in reached if self.index.source_id(tool) == source]
@@ -407,7 +360,12 @@ def choose(
             continue
         tools = surroundings.near(source, found[source], excluded)
         share = chance / ordered[0][1] if ordered[0][1] else 1.0
-        considered += weigh_tools(source, tools, scores, surroundings, model, share)
+        profiles = {tool: surroundings.profile(tool) for tool in tools}
+        links = {tool: surroundings.links(tool) for tool in tools}
+        own = {tool: score for tool, score in scores.items() if tool in profiles}
+        for tool, inputs in step_inputs(tools, own, profiles, links).items():
+            likely = round(share * probability(inputs, model.steps), DECIMALS)
+            considered.append(Choice(tool, source, own.get(tool, 0.0), likely))
     considered = [one for one in considered if one.tool not in used]
     # What the search finds most surely is what was asked for: no limit takes its place away.
     found_first = max(considered, key=lambda one: (one.score, -one.tool), default=None)
@@ -432,36 +390,13 @@ def choose(
     return ToolSelection(tuple(steps), (*others, *further), tuple(ordered))
 
 
-def weigh_tools(
-    source: str,
-    tools: Sequence[int],
-    scores: Mapping[int, float],
-    surroundings: PlanContext,
-    model: PlanModel,
-    share: float,
-) -> list[Choice]:
-    """Return the *tools* of one *source* with the probability that the goal needs each."""
-    profiles = {tool: surroundings.profile(tool) for tool in tools}
-    links = {tool: surroundings.links(tool) for tool in tools}
-    own = {tool: score for tool, score in scores.items() if tool in profiles}
-    return [
-        Choice(
-            tool,
-            source,
-            own.get(tool, 0.0),
-            round(share * probability(inputs, model.steps), DECIMALS),
-        )
-        for tool, inputs in step_inputs(tools, own, profiles, links).items()
-    ]
-
-
 def asked_destruction(analysis: Analysis) -> bool:
     """Return whether any word of the goal asks to delete something."""
     return any(
         shares[DELETE] >= _ASKED
         for clause in analysis.clauses
         if clause.origin == "query"
-        for shares in (operations.shares_by([(wanted_operation(clause), 1.0)]),)
+        for shares in (operations.shares_by([(wanted_operation(clause.meanings), 1.0)]),)
         if shares
     )
 

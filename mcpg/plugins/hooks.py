@@ -124,7 +124,7 @@ class Answerer:
 
     Attributes:
         name: Its name.
-        make: Takes a `mcpg.index.Index`, and returns a `mcpg.ask.answerers.SymbolAnswerer`.
+        make: Takes a `mcpg.index.Index`, and returns a `mcpg.ask.asker.SymbolAnswerer`.
     """
 
     name: str

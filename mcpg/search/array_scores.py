@@ -1,11 +1,11 @@
-"""The scorer of `mcpg.search.scores` for long posting lists, by numpy.
+"""The scorer of `mcpg.search.retrieval` for long posting lists, by numpy.
 
 The lists of a query are laid end to end and added up at once, a few nanoseconds a posting.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -13,11 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpg.index import Index
-from mcpg.index.layout import StaleIndexError
-from mcpg.search.scores import SCALE, STEPS, MergedLists, Weighed
+from mcpg.index.layout import IMPACT_SCALE, StaleIndexError
+from mcpg.values import DECIMALS
 
 Numbers: TypeAlias = NDArray[Any]
 """Whole numbers of 16, 32 or 64 bits."""
+
+# As there, which imports this module.
+_Variants: TypeAlias = tuple[tuple[int, float], ...]
+_Word: TypeAlias = tuple[float, float, _Variants, int]
+_MergedLists: TypeAlias = Mapping[_Variants, Mapping[int, float]]
+_SCALE = 1 / IMPACT_SCALE
+_STEPS: int = 10**DECIMALS
 
 # Gives the documents that hold a term, and its impacts there.
 _PostingsReader: TypeAlias = Callable[[int], Sequence[Numbers]]
@@ -28,7 +35,6 @@ class PostingLists(NamedTuple):
 
     Attributes:
         starts: Where the list of each term begins, and behind the last where it ends.
-        documents: The documents of all lists.
         impacts: The impact of each posting.
     """
 
@@ -76,21 +82,22 @@ _kept: list[NDArray[np.float64]] = []
 
 
 def best_documents(
-    words: Sequence[Weighed], lists: MergedLists, *, hidden: Collection[int], size: int
+    words: Sequence[_Word],
+    lists: _MergedLists,
+    index: Index,
+    *,
+    hidden: Collection[int],
+    size: int,
 ) -> list[int]:
     """Return the *size* documents that are not *hidden* with the best scores, the best first.
 
     *words* are in the order in which they are added up.
-
-    Raises:
-        StaleIndexError: The index is damaged.
     """
-    index = lists.index
     if index.is_compiled:
         list_of: _PostingsReader = get_postings(index).read
     else:
         list_of = lambda term: [np.asarray(part) for part in index.postings(term)[:2]]  # noqa: E731 - beside the other
-    columns = [_word_impacts(word, list_of, lists) for word in words]
+    columns = [_word_impacts(word, list_of, lists, index) for word in words]
     documents = _check_documents(np.concatenate([column.documents for column in columns]), index)
     lengths = [len(column.documents) for column in columns]
     units = np.repeat([column.unit for column in columns], lengths)
@@ -100,7 +107,7 @@ def best_documents(
     if hidden:
         scores[np.fromiter(hidden, np.intp, len(hidden))] = 0.0
     found = np.flatnonzero(scores > _below_the_best(scores, columns, size))
-    ranks = np.rint(scores[found] * STEPS)
+    ranks = np.rint(scores[found] * _STEPS)
     if len(found) > size:
         is_among = ranks >= np.partition(ranks, -size)[-size]
         found, ranks = found[is_among], ranks[is_among]
@@ -124,7 +131,9 @@ class WordImpacts(NamedTuple):
     unit: float
 
 
-def _word_impacts(word: Weighed, list_of: _PostingsReader, lists: MergedLists) -> WordImpacts:
+def _word_impacts(
+    word: _Word, list_of: _PostingsReader, lists: _MergedLists, index: Index
+) -> WordImpacts:
     """Return the documents that hold a variant of *word*, and what the best adds to each."""
     _, share, variants, postings = word
     if len(variants) > 1 and postings < _FEW:
@@ -135,14 +144,14 @@ def _word_impacts(word: Weighed, list_of: _PostingsReader, lists: MergedLists) -
     if len(variants) == 1:
         ((term, credit),) = variants
         documents, held = list_of(term)
-        return WordImpacts(documents, held, credit * SCALE)
-    zeros = _zeros(lists.index)
+        return WordImpacts(documents, held, credit * _SCALE)
+    zeros = _zeros(index)
     found = []
     for term, credit in variants:
         documents, held = list_of(term)
-        known = zeros[_check_documents(documents, lists.index)]
+        known = zeros[_check_documents(documents, index)]
         found.append(documents[known == 0.0])
-        zeros[documents] = np.maximum(known, np.multiply(held, credit * SCALE, dtype=np.float64))
+        zeros[documents] = np.maximum(known, np.multiply(held, credit * _SCALE, dtype=np.float64))
     holders = np.concatenate(found)
     merged = zeros[holders]
     zeros[holders] = 0.0
@@ -177,5 +186,5 @@ def _below_the_best(
     for documents, _, _ in columns:
         if len(documents) >= size:
             sample = np.partition(scores[documents[: max(size, _SAMPLE)]], -size)
-            return max(0.0, float(sample[-size]) - 2 / STEPS)
+            return max(0.0, float(sample[-size]) - 2 / _STEPS)
     return 0.0

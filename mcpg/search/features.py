@@ -1,22 +1,27 @@
-"""Features of the documents of the pool: the inputs of the fused score and of confidence."""
+"""Features of the documents of the pool, the fused score, and confidence.
+
+Confidence, how sure the engine is that a match is wanted, is a logistic model of what the query and
+the match show of each other. No word, tool or language has a coefficient of its own.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
-from itertools import repeat
-from math import fsum
-from operator import mul
+from itertools import compress, repeat
+from math import copysign, exp, fsum, log1p
+from operator import itemgetter, mul
 from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.recipe import inverse_document_frequency
+from mcpg.search.model import FEATURES, Model
 from mcpg.search.query import Analysis
-from mcpg.search.retrieval import POOL
-from mcpg.search.scores import clause_impacts
+from mcpg.search.results import SearchRequest
+from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts
 from mcpg.text import operations
-from mcpg.values import round_score
+from mcpg.values import SHOWN_DECIMALS, round_score
 
 _Hits: TypeAlias = list[tuple[int, float]]
 """The clauses that a document holds, by place, with the impact of each there."""
@@ -35,7 +40,6 @@ class Candidate(NamedTuple):
     """A document of the pool and its features.
 
     Attributes:
-        document: Number of the document.
         lexical: Share of the query, weighed by idf, that it answers, saturated; at least 0.
         impacts: For each clause, the credited impact of its best variant here, in [0, 1).
         name_coverage: Share of the tool's name, by idf, that the query holds, in [0, 1].
@@ -90,8 +94,10 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         index.best_impacts(near) or clause_impacts(near, pool, index) if near else {}
         for near in (clause.related_variants for clause in analysis.clauses)
     ]
-    hits = _hits(pool, held_impacts)
-    rows = [tuple(map(dict(row).get, range(len(shares)), repeat(0.0))) for row in hits]
+    by_clause = [list(map(impacts.get, pool, repeat(0.0))) for impacts in held_impacts]
+    rows = list(zip(*by_clause, strict=True)) or [()] * len(pool)
+    # A document holds few of the clauses of a query.
+    hits = [[(place, impact) for place, impact in enumerate(row) if impact] for row in rows]
     lexical = [fsum([shares[place] * impact for place, impact in row]) for row in hits]
     held = [
         share * clause.repairs[0].similarity if clause.repairs and clause.origin == "query" else 0.0
@@ -122,22 +128,9 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     return list(map(Candidate._make, zip(*columns, strict=True)))
 
 
-def _hits(pool: Iterable[int], impacts: Iterable[Mapping[int, float]]) -> list[_Hits]:
-    """Return, for each document of the *pool*, the places of the clauses it holds, with *impacts*.
-
-    A document holds few of the clauses of a query.
-    """
-    hits: dict[int, _Hits] = {document: [] for document in pool}
-    for place, found in enumerate(impacts):
-        for document, impact in found.items():
-            hits[document].append((place, impact))
-    return list(hits.values())
-
-
 def _compare_operations(
     pool: Sequence[int], analysis: Analysis, index: Index
 ) -> tuple[list[float], list[float]]:
-    """Return how each document's kind of operation fits the query, and how it fits a question."""
     unknown = [0.0] * len(pool)
     if not (analysis.operation or analysis.is_question):
         return unknown, unknown
@@ -302,27 +295,25 @@ class NameMatcher:
 
 def _compare_grams(pool: Sequence[int], analysis: Analysis, index: Index) -> list[float]:
     """Return, for each document, the cosine of its 3-grams and the query's, in [0, 1]."""
+    all_grams = index.grams
     rarities: dict[int, float] = {}
     weights: dict[int, float] = {}
     # Of the words that share a 3-gram the one that weighs most comes last, and counts.
     spoken = [clause for clause in analysis.clauses if clause.origin != "literal"]
     for clause in sorted(spoken, key=lambda one: one.weight):
-        grams_of_word = index.grams.of_word(
-            clause.repairs[0].word if clause.repairs else clause.text
-        )
-        rarities.update(grams_of_word)
-        weights.update(dict.fromkeys(grams_of_word, clause.weight))
+        own = all_grams.of_word(clause.repairs[0].word if clause.repairs else clause.text)
+        rarities.update(own)
+        weights.update(dict.fromkeys(own, clause.weight))
     weighed = list(map(mul, weights.values(), rarities.values()))
     length = fsum(map(mul, weighed, weighed)) ** 0.5 * _GRAM_SCALE
     # Whole numbers add up to the same sum in whatever order they come.
     rows = zip(rarities.items(), weighed, strict=True)
     products = {gram: int(own * rarity * _GRAM_SCALE) for (gram, rarity), own in rows}
-    product_of, grams = products.__getitem__, frozenset(products)
-    shared = [grams.intersection(index.grams.of_tool(document)) for document in pool]
-    sums = [sum(map(product_of, row)) for row in shared]
+    product_of, find_shared = products.__getitem__, frozenset(products).intersection
+    sums = [sum(map(product_of, find_shared(row))) for row in map(all_grams.of_tool, pool)]
     return [
         product / (length * norm) if product else 0.0
-        for product, norm in zip(sums, index.grams.norms(pool), strict=True)
+        for product, norm in zip(sums, all_grams.norms(pool), strict=True)
     ]
 
 
@@ -379,7 +370,6 @@ class RankedCandidate(NamedTuple):
     """A candidate with the score that decides the order.
 
     Attributes:
-        candidate: The document and its features.
         values: Its features, in the order of `FEATURES`; shares of the query are divided by the
             greatest lexical score of the first tier.
         score: The sum of features times weights.
@@ -466,3 +456,184 @@ def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
         candidate.exact,
         0.0,
     )
+
+
+LOW_CONFIDENCE = 0.35
+"""Below this score the best match is reported as doubtful."""
+
+MARGIN_DEPTH = 10
+"""The rank whose fused score others are measured against."""
+
+# Beyond it, a probability differs from 0 or 1 by nothing that is shown.
+_STEEPEST = 40.0
+_NEAREST = 5
+# Names that are spelt out lead by more than any evidence does; so much lead is as clear as any.
+_WIDEST = 5.0
+# What the others reach of the best one's values where there are enough of them: medians over the
+# sets of judged queries that the model was fitted on.
+_USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
+_KNOWN = ("exact", "stem", "translation")
+# What a tool adds for an intent depends on the matches above it, what kind of operation it does
+# says nothing of what it does that to, and the tools in use say nothing of what is asked.
+_without_lead = itemgetter(
+    *map(
+        FEATURES.index,
+        ("operation", "question", "contextEdge", "contextWalk", "contextSource", "intent"),
+    )
+)
+
+
+class Calibration(NamedTuple):
+    """From evidence to a probability, for one match.
+
+    Attributes:
+        inputs: In the order of `INPUTS`, the first three times the content of the most telling word
+            of the query that it holds, or of all where it holds none, for filler leads by nothing:
+            its cosine with the query less the mean of those looked at; its cosine of 3-grams less
+            the mean of the five greatest; the logarithm of one more than its fused score less that
+            of the tenth, both without what they add for intents and kinds of operations, at most 5;
+            that of one more than the number of the query's words that it holds, stop words
+            aside; what share of them that is; the share of the query, by weight, that it answers,
+            where a related word counts in part; the logarithm of one more than the number of the
+            query's words, stop words among them; the cube of the share, of what it holds of the
+            query, that it holds by repair alone, for a few slips are nothing and nothing but slips
+            is noise; what related words add to its lexical score, and to the coverage of its name;
+            the share of the query that its opening words take when they are the tool's whole name;
+            1 when the query spells its name, else the share that an alias which opens it is.
+        score: The probability that the match is wanted, in [0, 1].
+    """
+
+    inputs: tuple[float, ...]
+    score: float
+
+
+def calibrate(
+    ranked: Sequence[RankedCandidate],
+    candidates: Sequence[Candidate],
+    analysis: Analysis,
+    model: Model,
+    tools: int,
+    limit: int | None = None,
+) -> list[Calibration]:
+    """Return the probability of each of the *ranked* candidates; it never rises down the ranks.
+
+    *ranked* are the best of the pool's *candidates*, at least 10 where there are so many; of these
+    *limit* are calibrated, `None` for all. *tools* is the size of the catalogue.
+    """
+    evidence = CalibrationInputs(ranked, candidates, analysis, model, tools)
+    calibrations: list[Calibration] = []
+    lowest = 1.0
+    for fused in ranked[:limit]:
+        inputs = evidence.compute(fused.candidate, evidence.strength(fused))
+        lowest = min(lowest, logistic(inputs, model.intercept, model.coefficients))
+        calibrations.append(Calibration(inputs, lowest))
+    return calibrations
+
+
+def logistic(inputs: Sequence[float], intercept: float, coefficients: Sequence[float]) -> float:
+    """Return 1 / (1 + exp(-logit)), in [0, 1], with `logit = intercept + inputs . coefficients`.
+
+    Source: Platt, "Probabilistic outputs for support vector machines and comparisons to regularized
+    likelihood methods", Advances in Large Margin Classifiers, 1999.
+    """
+    logit = intercept + fsum(map(mul, inputs, coefficients))
+    if abs(logit) > _STEEPEST:
+        logit = copysign(_STEEPEST, logit)
+    return round_score(1 / (1 + exp(-logit)))
+
+
+def worth_offering(scores: Sequence[float], request: SearchRequest) -> int:
+    """Return how many of the *scores*, which never rise, are worth offering to *request*.
+
+    They are compared as they are shown, with six decimals.
+    """
+    if request.abstain and (not scores or scores[0] < LOW_CONFIDENCE):
+        return 0
+    if not request.min_score:
+        return len(scores)
+    return sum(round(score, SHOWN_DECIMALS) >= request.min_score for score in scores)
+
+
+def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list[float]:
+    """Return the *count* greatest of what was *found*, with others to make up the number.
+
+    A tool that was not found counts 0. One that a small catalogue does not have counts the *usual*
+    share of the greatest: to be better than nothing says nothing.
+    """
+    greatest = sorted(found, reverse=True)[:count]
+    if len(greatest) == count:
+        return greatest
+    greatest += [0.0] * (min(tools, count) - len(greatest))
+    return greatest + [usual * max(greatest, default=0.0)] * (count - len(greatest))
+
+
+class CalibrationInputs:
+    """Computes the inputs of the calibration for the matches of one search."""
+
+    def __init__(
+        self,
+        ranked: Sequence[RankedCandidate],
+        candidates: Sequence[Candidate],
+        analysis: Analysis,
+        model: Model,
+        tools: int,
+    ) -> None:
+        self._weights = _without_lead(model.weights)
+        # Whatever the limit, a match is compared with the same others.
+        pool = candidates[:POOL]
+        cosines = _among([one.cosine for one in pool], POOL, _USUAL_COSINE, tools)
+        grams = _among([one.grams for one in pool], _NEAREST, _USUAL_GRAMS, tools)
+        self._mean = fsum(cosines) / POOL
+        self._nearest = fsum(grams) / _NEAREST
+        strengths = list(map(self.strength, ranked[:MARGIN_DEPTH]))
+        self._floor = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
+        self._length = log1p(len(analysis.words))
+        # For each word of the query, what it adds to a sum; the context's come after.
+        self._words: list[float] = []
+        self._contents: list[float] = []
+        self._known: list[float] = []
+        self._held: list[float] = []
+        self._related: list[float] = []
+        for clause in analysis.clauses:
+            if clause.origin == "query":
+                weight, repairs, near = clause.weight, clause.repairs, clause.related_variants
+                is_known = repairs and not repairs[0].distance and repairs[0].kind in _KNOWN
+                self._words.append(weight)
+                self._contents.append(clause.content)
+                self._known.append(weight if is_known else 0.0)
+                self._held.append(weight * repairs[0].similarity if repairs else 0.0)
+                self._related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
+        self._weight = fsum(self._words) or 1.0
+
+    def strength(self, fused: RankedCandidate) -> float:
+        """Return the fused score of the features that a lead may consist of."""
+        return fused.score - fsum(map(mul, _without_lead(fused.values), self._weights))
+
+    def compute(self, candidate: Candidate, strength: float) -> tuple[float, ...]:
+        """Return the inputs of one match of that *strength*, in the order of `INPUTS`."""
+        impacts = candidate.impacts
+        held = list(compress(self._words, impacts))
+        if held:
+            content = max(compress(self._contents, impacts))
+            share = len(held) / len(self._words)
+            repaired = (1 - fsum(compress(self._known, impacts)) / fsum(held)) ** 3
+        else:
+            content, share, repaired = max(self._contents, default=1.0), 0.0, 0.0
+        answered = list(compress(self._held, impacts))
+        if candidate.gains:
+            # Where the tool lacks a word, one that is related to it answers it in part.
+            answered += [self._related[place] for place, _ in candidate.gains if not impacts[place]]
+        return (
+            content * (candidate.cosine - self._mean),
+            content * (candidate.grams - self._nearest),
+            content * log1p(min(max(strength - self._floor, 0.0), _WIDEST)),
+            log1p(len(held)),
+            share,
+            fsum(answered) / self._weight,
+            self._length,
+            repaired,
+            candidate.related,
+            candidate.related_name,
+            candidate.opening,
+            candidate.exact,
+        )

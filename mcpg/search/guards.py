@@ -21,7 +21,7 @@ from mcpg.embeddings.provider import (
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, NO_KEY
-from mcpg.net.http import WorkOutcome, within
+from mcpg.net.http import within
 from mcpg.search.query import Analysis
 from mcpg.search.query_terms import related_words
 from mcpg.search.retrieval import POOL
@@ -138,11 +138,7 @@ class GuardedEmbeddings:
     def __init__(
         self, provider: EmbeddingProvider, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Guard *provider*; *clock* returns the time in seconds.
-
-        Raises:
-            EmbeddingError: It has no fingerprint.
-        """
+        """Guard *provider*; *clock* returns the time in seconds."""
         self._provider = provider
         self._breaker: CircuitBreaker[EmbeddingError] = CircuitBreaker(clock)
         fingerprint = self._read("fingerprint")
@@ -213,11 +209,7 @@ class GuardedNormalizer:
 
     @property
     def fingerprint(self) -> str:
-        """Who rewrites.
-
-        Raises:
-            McpgError: It does not say.
-        """
+        """Who rewrites."""
         fingerprint = read_host_attribute(self._normalizer, "fingerprint")
         if not isinstance(fingerprint, str):
             raise McpgError("what rewrites queries has no fingerprint")
@@ -240,20 +232,17 @@ class GuardedNormalizer:
             ended = within(seconds + GRACE, lambda _: self._normalizer.rewrite(query))
             if ended is not None and isinstance(ended.result, str):
                 return ended.result
-            reason = _describe_failure(ended, seconds)
+            if ended is None:
+                reason = f"nothing rewrote it within {seconds:g} seconds"
+            elif isinstance(ended.fault, McpgError):
+                reason = str(ended.fault)
+            elif ended.fault is not None:
+                # The text of a stranger's error may hold a key: only its type is reported.
+                reason = f"rewriting ended in {type(ended.fault).__name__}"
+            else:
+                reason = f"it was rewritten as {type(ended.result).__name__}, which is no text"
             self._breaker.open_if_slow(reason, start)
         raise McpgError(reason)
-
-
-def _describe_failure(ended: WorkOutcome[Any] | None, seconds: float) -> str:
-    if ended is None:
-        return f"nothing rewrote it within {seconds:g} seconds"
-    if isinstance(ended.fault, McpgError):
-        return str(ended.fault)
-    if ended.fault is not None:
-        # The text of a stranger's error may hold a key: only its type is reported.
-        return f"rewriting ended in {type(ended.fault).__name__}"
-    return f"it was rewritten as {type(ended.result).__name__}, which is no text"
 
 
 Answer = TypeVar("Answer")
@@ -365,11 +354,7 @@ class GuardedSource:
 
 
 class CandidateSelection:
-    """What a source chose for one search.
-
-    Attributes:
-        diagnostics: What went wrong with it.
-    """
+    """What a source chose for one search."""
 
     def __init__(
         self, guarded_source: GuardedSource, index: Index, excluded: frozenset[int]

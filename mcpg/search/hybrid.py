@@ -17,21 +17,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.index import Index
-from mcpg.search.confidence import (
+from mcpg.search.features import (
     MARGIN_DEPTH,
     Calibration,
     CalibrationInputs,
-    logistic,
-    worth_offering,
-)
-from mcpg.search.features import (
     Candidate,
     RankedCandidate,
     extract_features,
     feature_values,
     fuse,
     greatest_lexical,
+    logistic,
     spread,
+    worth_offering,
 )
 from mcpg.search.hybrid_model import (
     EMBEDDINGS,
@@ -177,8 +175,15 @@ def rank(
     """
     first, further = _tiers(scheme, pool, vector_scores)
     ordered = _rank_by_values(scheme, first, _feature_reader(scheme, vector_scores, pool, POOL))
-    if scheme.name == LEARNED:
-        ordered = _spread(ordered, scheme.weights[_INTENT], limit)
+    if scheme.name == LEARNED and ordered and ordered[0].candidate.intents:
+        # They are spread over the intents of the query.
+        answered, alone = [one.candidate.intents for one in ordered], ordered
+        ordered = []
+        scores = [one.score for one in alone]
+        for place, added, score in spread(scores, answered, scheme.weights[_INTENT], limit):
+            candidate, values, _ = alone[place]
+            values = (*values[:_INTENT], added, *values[_INTENT + 1 :])
+            ordered.append(RankedCandidate(candidate, values, score))
     if len(ordered) < limit:
         ordered += _rank_by_values(scheme, further, _feature_reader(scheme, vector_scores, pool))
     return ordered[:limit]
@@ -240,19 +245,6 @@ def _rank_by_values(
         values = values_of(candidate)
         found.append(RankedCandidate(candidate, values, fsum(map(mul, values, scheme.weights))))
     return sorted(found, key=lambda one: (-round(one.score, DECIMALS), one.candidate.document))
-
-
-def _spread(ranked: Sequence[RankedCandidate], weight: float, limit: int) -> list[RankedCandidate]:
-    """Spread the *ranked* over the intents of the query, if it has several."""
-    if not ranked or not ranked[0].candidate.intents:
-        return list(ranked)
-    answered = [one.candidate.intents for one in ranked]
-    chosen = []
-    for place, added, score in spread([one.score for one in ranked], answered, weight, limit):
-        one = ranked[place]
-        values = (*one.values[:_INTENT], added, *one.values[_INTENT + 1 :])
-        chosen.append(RankedCandidate(one.candidate, values, score))
-    return chosen
 
 
 class VectorCalibration:

@@ -29,7 +29,6 @@ class ClosenessWeight(NamedTuple):
     Attributes:
         inputs: In the order of `WEIGHT_INPUTS`.
         intercept: The logarithm of the weight where every input is 0.
-        coefficients: The coefficients of the inputs.
         weight: The exponential of their sum, within bounds.
     """
 
@@ -43,13 +42,10 @@ class Scheme(NamedTuple):
     """The numbers of one way to rank with vectors.
 
     Attributes:
-        name: One of `SCHEMES`.
         provenance: What was fitted, on what, and how well it does.
         features: What the fused score is made of.
-        weights: The weight of each of these.
         inputs: What the calibration looks at.
         intercept: The calibration's logit where every input is 0.
-        coefficients: The coefficients of these.
     """
 
     name: str
@@ -82,11 +78,9 @@ class HybridDetails(NamedTuple):
 
     Attributes:
         scheme: The numbers that ranked.
-        vector_scores: How near the tools are to the query.
         text: The query and its context, as embedded.
         corrected: What was embedded beside it, `None` where nothing was.
         weight: What closeness weighs in the query; `None` but for the learned fusion.
-        pool: The candidates of graph and vectors.
         lifted: Numbers of matches that stand above nearer ones because the query names them.
     """
 

@@ -51,11 +51,7 @@ _NUMBER, _NUMBER_SIZE = "<f4", 4
 def cached_query_vector(
     cache: SearchCache | None, provider: EmbeddingProvider, text: str
 ) -> NDArray[np.float32]:
-    """Return the vector of the query *text*, of length 1, from *cache* or from *provider*.
-
-    Raises:
-        EmbeddingError: The provider failed.
-    """
+    """Return the vector of the query *text*, of length 1, from *cache* or from *provider*."""
     if cache is None:
         return embed_query(provider, text)
     key = make_key(VECTOR, provider.fingerprint, text)
@@ -305,11 +301,7 @@ class IndexVectors:
         return True
 
     def _rebuild(self) -> BuiltVectors:
-        """Find or make the vectors; those that were there stay.
-
-        Raises:
-            EmbeddingError: There are none.
-        """
+        """Find or make the vectors; those that were there stay."""
         provider = self.provider()
         start = self._clock()
         built = self.built = self._find_or_build(provider)
@@ -352,9 +344,6 @@ class SearchVectors:
     """The vectors that one search needs, of the tools and of texts: each is asked for once.
 
     A provider that failed is not asked again by the same search, unless it made nothing of a text.
-
-    Attributes:
-        semantics: Whose vectors they are.
     """
 
     def __init__(self, semantics: IndexVectors) -> None:
@@ -364,22 +353,14 @@ class SearchVectors:
         self._failed: EmbeddingError | None = None
 
     def ensure_vectors(self) -> BuiltVectors:
-        """Return the vectors of the tools.
-
-        Raises:
-            EmbeddingError: As for `IndexVectors.built`, or the provider has failed before.
-        """
+        """Return the vectors of the tools."""
         if self._built is None:
             with self._asking():
                 self._built = self.semantics.ensure_vectors()
         return self._built
 
     def embed(self, text: str) -> NDArray[np.float32]:
-        """Return the vector of *text*, of length 1.
-
-        Raises:
-            EmbeddingError: As for `IndexVectors.embed`, or the provider has failed before.
-        """
+        """Return the vector of *text*, of length 1."""
         if text not in self._texts:
             with self._asking():
                 self._texts[text] = self.semantics.embed(text)
@@ -389,9 +370,6 @@ class SearchVectors:
         """Return the mean of the vectors of *texts*, of length 1.
 
         A text of which the provider makes nothing is left out, where there is another.
-
-        Raises:
-            EmbeddingError: As for `embed`.
         """
         import numpy as np  # noqa: PLC0415 - only strategies with vectors need it
 
@@ -408,11 +386,7 @@ class SearchVectors:
         return rows[0] if is_one else np.asarray(mean / length, dtype=np.float32)
 
     def agreement(self, one: str, other: str) -> float:
-        """Return the cosine of two texts, in [0, 1].
-
-        Raises:
-            EmbeddingError: One of them, or the tools, have no vectors.
-        """
+        """Return the cosine of two texts, in [0, 1]."""
         self.ensure_vectors()
         product = self.embed(one) @ self.embed(other)
         return max(0.0, round(float(product), SHOWN_DECIMALS))

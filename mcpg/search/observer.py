@@ -50,11 +50,7 @@ class Observer(Protocol):
         """Observe loading or computing the vectors of an index."""
 
     def route(self, query: str) -> AbstractContextManager[FactsCallback[RouteFacts]]:
-        """Observe a route, which contains a search.
-
-        Args:
-            query: As for `search`.
-        """
+        """Observe a route, which contains a search."""
 
     def invoke(self) -> AbstractContextManager[FactsCallback[InvokeFacts]]:
         """Observe a call of a tool."""
@@ -69,18 +65,7 @@ class SearchFacts:
     """Facts about a search.
 
     Attributes:
-        strategy: The requested strategy.
-        mode: The ranking mode that was used.
-        used_vector: Whether vectors were used.
-        used_graph: Whether the graph was used.
         is_cached: Whether the result came from the search cache.
-        is_normalized: Whether the query was rewritten, and searched as well.
-        matches: Number of primary matches.
-        related: Number of related matches.
-        next_steps: Number of next-step matches.
-        prerequisites: Number of prerequisites.
-        nodes: Nodes of the graph around the result.
-        edges: Its edges.
         vector_seconds: Time spent on vectors, in seconds; `None` without vectors.
         graph_seconds: Time of all other stages of the ranking; `None` where it was not measured.
         vector_tokens: Tokens used to embed the query; `None` if unknown.
@@ -112,11 +97,9 @@ class BuildFacts:
     """Facts about an index build.
 
     Attributes:
-        tools: Number of tools.
         vectorized: How many of them have a vector, `None` without vectors.
         nodes: Nodes of the graph: tools and groups.
         edges: Its edges: those between tools, and one for each tool in a group.
-        has_graph: Whether there is a graph.
     """
 
     tools: int
@@ -131,7 +114,6 @@ class VectorFacts:
     """Facts about loading or computing the vectors of an index.
 
     Attributes:
-        tools: Number of tools.
         vectorized: How many of them have a vector now.
         embedded: How many of them were embedded now.
         tokens: Tokens used for that, `None` if unknown.
@@ -145,12 +127,7 @@ class VectorFacts:
 
 @dataclass(frozen=True, slots=True)
 class RouteFacts:
-    """Facts about a route.
-
-    Attributes:
-        categories: Number of categories.
-        tools: Number of tools in them.
-    """
+    """Facts about a route."""
 
     categories: int
     tools: int
@@ -179,11 +156,7 @@ Facts = TypeVar("Facts")
 
 
 class Observation(Generic[Facts]):
-    """Context of one observed operation, which takes its facts at the end.
-
-    Attributes:
-        diagnostics: The exception of the observer as a diagnostic, after the end.
-    """
+    """Context of one observed operation, which takes its facts at the end."""
 
     def __init__(
         self,
@@ -293,9 +266,6 @@ class Metric:
     """One metric: a histogram of seconds, or a counter of anything else.
 
     Attributes:
-        name: What it is called.
-        unit: Its unit, as UCUM writes it.
-        description: What it measures or counts.
         of: The attribute that it takes its values from, by its short name; "" counts each by one.
     """
 
@@ -310,12 +280,8 @@ class OperationKind:
     """A kind of observed operation.
 
     Attributes:
-        span: Name of its span.
         attributes: Names of the attributes of its spans, by their short names.
-        duration: The attribute with its duration.
-        metrics: Its metrics.
         dimensions: Short names of the attributes that its metrics have as well: few values each.
-        constants: Attributes that each of its spans has.
     """
 
     span: str

@@ -11,8 +11,17 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.index import Index
-from mcpg.search.confidence import MARGIN_DEPTH, Calibration, calibrate, worth_offering
-from mcpg.search.features import Candidate, RankedCandidate, extract_features, fuse, named_exactly
+from mcpg.search.features import (
+    MARGIN_DEPTH,
+    Calibration,
+    Candidate,
+    RankedCandidate,
+    calibrate,
+    extract_features,
+    fuse,
+    named_exactly,
+    worth_offering,
+)
 from mcpg.search.model import Model
 from mcpg.search.query import Analysis, analyse
 from mcpg.search.query_terms import WordCache

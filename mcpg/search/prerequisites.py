@@ -65,7 +65,6 @@ class PrerequisiteReason(NamedTuple):
     """Why one tool must run before another.
 
     Attributes:
-        tool: Number of the tool that runs first.
         before: Number of the tool that needs it.
         kind: `nextStep`, or `provides` for one that only its fields speak for.
         origin: Who says so, one of `AUTHORITY`.
@@ -92,7 +91,6 @@ class NeedCache:
     """What is known of an index.
 
     Attributes:
-        needs: What tools need.
         arguments: For each need, by the tools that it is of, the words of the names of the
             arguments that it fills; none where two have one name.
     """
@@ -106,10 +104,8 @@ class Prerequisite(NamedTuple):
     """A tool that must run before one of the goals.
 
     Attributes:
-        tool: Number of the tool.
         score: The score of the goal times the weights of the path to it, in (0, 1].
         depth: Steps to the goal, at least 1.
-        goal: Number of the goal.
         need: The first step of the path: why it runs before the next tool.
     """
 
@@ -130,9 +126,6 @@ class Closure(NamedTuple):
 
     found: tuple[Prerequisite, ...] = ()
     needs: tuple[PrerequisiteReason, ...] = ()
-
-
-_NOTHING = Closure()
 
 
 def choose_goals(matches: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -170,13 +163,7 @@ def prerequisites(  # noqa: PLR0913 - each is one bound or one thing that is kno
         memo: What is known of the index already; what is read is kept there.
     """
     walk = _PrerequisiteWalk(dict(goals), index, literals, without, done, memo or NeedCache())
-    walk.run(limit, depth, least)
-    if not walk.needs:
-        return _NOTHING
-    known = walk.goals.keys() | walk.found.keys()
-    needs = [need for need in walk.needs if need.tool in known]
-    needs.sort(key=lambda need: (need.before, -need.weight, need.tool))
-    return Closure(tuple(walk.found.values()), tuple(needs))
+    return walk.run(limit, depth, least)
 
 
 class _PrerequisiteWalk:
@@ -201,7 +188,7 @@ class _PrerequisiteWalk:
         self.found: dict[int, Prerequisite] = {}
         self.needs: list[PrerequisiteReason] = []
 
-    def run(self, limit: int, depth: int, least: float) -> None:
+    def run(self, limit: int, depth: int, least: float) -> Closure:
         for goal, score in self.goals.items():
             self._follow(goal, goal, score, 1)
         while self._queue and len(self.found) < limit:
@@ -211,17 +198,13 @@ class _PrerequisiteWalk:
             self.found[tool] = Prerequisite(tool, -negative, steps, goal, need)
             if steps < depth:
                 self._follow(tool, goal, -negative, steps + 1)
+        known = self.goals.keys() | self.found.keys()
+        needs = [need for need in self.needs if need.tool in known]
+        needs.sort(key=lambda need: (need.before, -need.weight, need.tool))
+        return Closure(tuple(self.found.values()), tuple(needs))
 
     def _follow(self, tool: int, goal: int, score: float, steps: int) -> None:
-        """Queue what *tool* needs."""
-        for need in self._choose_needs(tool):
-            self.needs.append(need)
-            if need.tool not in self.goals and need.tool not in self._done:
-                reached = round_score(score * need.weight)
-                heappush(self._queue, (-reached, steps, need.tool, tool, goal, need))
-
-    def _choose_needs(self, tool: int) -> Iterator[PrerequisiteReason]:
-        """Yield what *tool* needs: of several that provide one argument, one that is there.
+        """Queue what *tool* needs: of several that provide one argument, one that is there.
 
         A goal, or a tool that has run, comes before any other: then nothing more has to run.
         """
@@ -239,9 +222,13 @@ class _PrerequisiteWalk:
             if need.origin == "inferred":
                 is_new = inferred < _MOST_INFERRED
                 inferred += is_new
-            if is_new or need.origin in _SAID:
-                provided |= arguments
-                yield need
+            if not is_new and need.origin not in _SAID:
+                continue
+            provided |= arguments
+            self.needs.append(need)
+            if need.tool not in self.goals and need.tool not in self._done:
+                reached = round_score(score * need.weight)
+                heappush(self._queue, (-reached, steps, need.tool, tool, goal, need))
 
     def _is_open(self, need: PrerequisiteReason) -> bool:
         """Return whether the request leaves *need* open."""
@@ -336,9 +323,8 @@ def _reads(tool: int, index: Index) -> bool:
 def _best_providers(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
     """Yield the best providers of each required argument of *tool*."""
     counts: dict[str, int] = {}
-    for number, source, weight in sorted(
-        index.provided_by(tool), key=lambda one: (-one[2], one[1])
-    ):
+    providers = sorted(index.provided_by(tool), key=lambda one: (-one[2], one[1]))
+    for number, source, weight in providers:
         _, mapping = index.provision(number)
         fields = [(given, argument) for given, argument, required in mapping if required]
         wanted = [field for field in fields if counts.get(field[1], 0) < _MOST_PROVIDERS]

@@ -209,7 +209,6 @@ class Analysis(NamedTuple):
         intents: For each of its parts that may be a wish of its own, the same; none when there is
             one, and of many those that weigh most.
         words: The distinct words of the query in order, stop words among them.
-        language: Language whose stop words were dropped.
         exact_keys: Joined forms of the whole query and of each identifier in it.
         opened: Tools with an alias of several words that opens the query, and how much of the query
             the alias is, in (0, 1]: the share of its words, stop words among them, each weighed by
@@ -280,7 +279,7 @@ def analyse(
         language,
         _distinct([key for key in (*map(joined, dict.fromkeys((query, text))), *wholes) if key]),
         _match_opening(single, reader, index),
-        operations.shares_by([(wanted_operation(clause), 1.0) for clause in asked[:1]]),
+        operations.shares_by([(wanted_operation(clause.meanings), 1.0) for clause in asked[:1]]),
         uses_lexicon and operations.is_question(plain, language),
         fsum(clause.weight for clause in found) or 1.0,
         literals,

@@ -54,8 +54,6 @@ class TermExpansion(NamedTuple):
     """A word of the catalogue that a word of the query may have meant.
 
     Attributes:
-        word: The word in the catalogue.
-        term: Number of its term in the index.
         kind: `exact`, `stem`, `translation`, `compound`, `prefix` or `typo`; of related words
             `related`.
         distance: Edits between the two (insertion, deletion, substitution, transposition).
@@ -74,7 +72,6 @@ class QueryTerm(NamedTuple):
     """One word of the query that can find tools.
 
     Attributes:
-        text: The word, folded.
         repairs: The words of the catalogue that it stands for; none when unknown.
         variants: The terms of these words with the credit, in (0, 1], for a match of each.
         weight: Its idf, times what its origin allows; above 0.
@@ -127,15 +124,7 @@ class WordCache:
 
 
 class TermReader:
-    """Reads words in one language against one index.
-
-    Args:
-        index: What is searched.
-        language: The language of the query, `None` when it is not known.
-        memo: What is known already; what is read is kept there.
-        uses_lexicon: Whether words have translations and related words, and a frequent word of
-            the language is no misspelling.
-    """
+    """Reads words in one language against one index."""
 
     def __init__(
         self, index: Index, language: str | None, memo: WordCache, *, uses_lexicon: bool = True
@@ -211,7 +200,6 @@ class TermReader:
         return self._weigh(word, repairs, "term" if repairs else "unknown")
 
     def _is_common(self, word: str) -> bool:
-        """Return whether *word* is frequent in English or the query's language."""
         if not self._uses_lexicon:
             return False
         if lexicon.zipf_frequency(word, lexicon.ENGLISH) >= lexicon.COMMON:
@@ -249,7 +237,6 @@ class TermReader:
         return inverse_document_frequency(_TEXTS, _TEXTS * self._share(word))
 
     def _share(self, word: str) -> float:
-        """Return the share of texts of the language that hold *word*."""
         if self._background in LANGUAGES:
             return share_of_texts(word, self._background)
         if self._is_foreign:
@@ -367,7 +354,6 @@ class TermReader:
         return total
 
     def _related_to(self, meaning: str) -> dict[int, float]:
-        """Return the terms that are related to one English stem, with their similarities."""
         best: dict[int, float] = {}
         for number, share in self._stem_terms(meaning):
             if share > best.get(number, 0.0):
@@ -381,7 +367,6 @@ class TermReader:
         return best
 
     def _translations(self, word: str) -> tuple[int, list[tuple[str, float]]]:
-        """Return what the lexicon has for a foreign *word*; a repair is looked for once."""
         found = self._translated_words.get(word)
         if found is None:
             found = lexicon.translations(word, str(self._language))
@@ -415,18 +400,13 @@ def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
     return tuple(found)
 
 
-def wanted_operation(term: QueryTerm) -> tuple[float, ...]:
-    """Return what *term* says of the kind of operation that is wanted.
-
-    It is what the first of its meanings that names one says, see
-    `mcpg.text.operations.find_ratios`. Where none does, it is what the words related to them say
-    on average.
-    """
-    return _find_wanted_operation(term.meanings)
-
-
 @lru_cache(maxsize=_MOST_REMEMBERED)
-def _find_wanted_operation(meanings: tuple[tuple[str, float], ...]) -> tuple[float, ...]:
+def wanted_operation(meanings: tuple[tuple[str, float], ...]) -> tuple[float, ...]:
+    """Return what the *meanings* of a term say of the kind of operation that is wanted.
+
+    It is what the first of them that names one says, see `mcpg.text.operations.find_ratios`. Where
+    none does, it is what the words related to them say on average.
+    """
     for meaning, _ in meanings:
         if ratios := operations.find_ratios(meaning):
             return ratios

@@ -36,11 +36,7 @@ _NAMES = {"RankingModeName": str, "SeverityName": str, "StrategyName": str, "Too
 
 
 def encode_result(result: SearchResult, key: str) -> bytes:
-    """Return the bytes to keep under *key*.
-
-    Raises:
-        ValueError: A number of the result is not finite.
-    """
+    """Return the bytes to keep under *key*."""
     return add_digest(json_bytes(_plain(result)), key)
 
 
@@ -68,11 +64,7 @@ def _plain(part: Any) -> Any:
 
 
 def _read(kind: Any, part: Any, load: Callable[[str], Tool]) -> Any:
-    """Return *part* as the *kind* that a declaration names.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """Return *part* as the *kind* that a declaration names."""
     if isinstance(kind, UnionType):
         if part is None and NoneType in get_args(kind):
             return None

@@ -49,11 +49,7 @@ _MOST_CLOSE = 16
 
 
 class ContextGraph:
-    """How near the tools of an index are to those in use.
-
-    Attributes:
-        tools: Numbers of the tools in use.
-    """
+    """How near the tools of an index are to those in use."""
 
     def __init__(self, tools: Sequence[int], index: Index) -> None:
         self.tools = tools
@@ -203,7 +199,6 @@ class FilterResult(NamedTuple):
     Attributes:
         passing: The tools that pass, disabled ones too.
         allowed: Those that the search may offer.
-        excluded: All others.
         diagnostics: Names of no source or category, and why nothing is left.
     """
 
@@ -302,7 +297,6 @@ def _find_in_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
 
 
 def _numbers(names: Iterable[str], known: Iterable[str]) -> list[int]:
-    """Return the numbers of the *known* texts that are *names* in any case."""
     wanted = _fold_names(names)
     return [number for number, text in enumerate(known) if text.casefold() in wanted]
 

@@ -13,8 +13,7 @@ from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.recipe import FIELDS
-from mcpg.search.confidence import LOW_CONFIDENCE
-from mcpg.search.features import Candidate
+from mcpg.search.features import LOW_CONFIDENCE, Candidate
 from mcpg.search.model import read_model
 from mcpg.search.pipeline import RankedList, Search, run_graph, stage
 from mcpg.search.prerequisites import (
@@ -85,8 +84,6 @@ class Searcher:
     Every method raises `StaleIndexError` when it comes upon a damaged part of the index.
 
     Attributes:
-        index: What is searched.
-        model: The fitted numbers that it was compiled with.
         services: What may be used beside the index; `None` for nothing.
     """
 
@@ -131,25 +128,21 @@ class Searcher:
         if len(index.section("postings")) <= MOST_POSTINGS:
             for term in range(len(index.texts("terms"))):
                 index.impacts(term)
-        self._read_words()
-        for tool in range(len(index)) if len(index) <= MOST_TOOLS else ():
-            index.names.of_tool(tool)
-            index.grams.of_tool(tool)
-            index.edges(tool)
-            find_needs(tool, index, self._needs)
-            self._card(tool)
-
-    def _read_words(self) -> None:
-        """Read the words of the catalogue, and the usual ones of its language, as of queries."""
-        index = self.index
+        # The words of the catalogue, and the usual ones of its language, are read as of queries.
         terms = index.section("words.term")
         numbers = sorted(range(len(terms)), key=lambda word: -index.document_frequency(terms[word]))
         language = index.language or lexicon.ENGLISH
         reader = TermReader(index, language, self._memo)
         reader.read_stems()
         frequent = lexicon.frequent_words(language, MOST_FREQUENT)
-        for term in reader.read((*map(index.word, numbers[:MOST_WORDS]), *frequent)):
-            index.grams.of_word(term.repairs[0].word if term.repairs else term.text)
+        for one in reader.read((*map(index.word, numbers[:MOST_WORDS]), *frequent)):
+            index.grams.of_word(one.repairs[0].word if one.repairs else one.text)
+        for tool in range(len(index)) if len(index) <= MOST_TOOLS else ():
+            index.names.of_tool(tool)
+            index.grams.of_tool(tool)
+            index.edges(tool)
+            find_needs(tool, index, self._needs)
+            self._card(tool)
 
     def documents(self) -> list[ToolDocument]:
         return [self.index.record(number) for number in range(len(self.index))]
@@ -254,6 +247,10 @@ class Searcher:
         primaries = [(one, match.score) for one, match in zip(numbers, matches, strict=True)]
         with stage(trace, "expand"):
             needed, related, next_steps = self._expand(request, rankings, primaries)
+        before = []
+        for tool, score, _, _, (_, then, _, _, weight, reason, fields) in needed:
+            via = LinkReason(PREREQUISITE, self.index.tool_id(then), reason, weight, fields)
+            before.append(self._match(tool, score, _NO_EVIDENCE, via))
         details = [one.semantic for one in rankings if one.semantic]
         counts = len(related), len(next_steps), len(needed)
         merges = dict.fromkeys(one.describe_merge(*counts) for one in details)
@@ -274,7 +271,7 @@ class Searcher:
             diagnostics,
             focused_graph(shown, self.index),
             None,
-            tuple(self._prerequisite_match(one) for one in needed),
+            tuple(before),
         )
 
     def _expand(
@@ -386,19 +383,14 @@ class Searcher:
 
     def _browse(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
         index, excluded = self.index, self.excluded_tools(request)
-
-        def place(number: int) -> tuple[str, str, str, int]:
-            name = index.tool_name(number)
-            return name.casefold(), name, index.source_id(number), number
-
-        numbers = sorted((one for one in range(len(index)) if one not in excluded), key=place)
-        matches = tuple(self._match(number, 0.0) for number in numbers[: request.limit])
+        named = [(index.tool_name(one), one) for one in range(len(index)) if one not in excluded]
+        rows = sorted((name.casefold(), name, index.source_id(one), one) for name, one in named)
+        matches = tuple(self._match(number, 0.0) for *_, number in rows[: request.limit])
         return SearchResult(
             "", request.strategy, RankingMode.BROWSE, matches, diagnostics=diagnostics
         )
 
     def _related_match(self, edge: Edge) -> Match:
-        """Return the match that *edge* brings in."""
         negative, is_related, target, source, number, weight = edge
         via = self._vias.get(number)
         if via is None:
@@ -409,12 +401,6 @@ class Searcher:
             if len(self._vias) < _MOST_EDGES:
                 self._vias[number] = via
         return self._match(target, -negative, _NO_EVIDENCE, via)
-
-    def _prerequisite_match(self, found: Prerequisite) -> Match:
-        need = found.need
-        before = self.index.tool_id(need.before)
-        via = LinkReason(PREREQUISITE, before, need.reason, need.weight, need.fields)
-        return self._match(found.tool, found.score, _NO_EVIDENCE, via)
 
     def _match(
         self,

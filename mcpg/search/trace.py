@@ -25,7 +25,6 @@ class QueryRewrite:
         normalized: The query in compatibility form and without case (NFKC, case folding).
         tokens: Its words in order of place, repeated ones too; the whole form of an identifier
             stands beside its parts.
-        identifiers: The whole forms of names written as one (`orderId`, `git-commit`).
         sentences: The words of each sentence that can find tools; none for a single sentence.
         names: The joined forms under which tools with exactly these names were looked up.
         catalogue_language: Language of the tools' descriptions, `None` when unknown.
@@ -45,7 +44,6 @@ class QueryWord:
 
     Attributes:
         text: The word as the query has it, folded.
-        stem: The form under which its inflections are one.
         role: `term`, `identifier` (several words written as one name), `function word`,
             `literal` (an argument, as a whole), or `unknown` (no word of the catalogue is near
             it).
@@ -93,11 +91,8 @@ class TermMatch:
     """One word of the query in one field of a tool.
 
     Attributes:
-        query: The word of the query.
-        matched: The word in the catalogue.
         kind: `exact`, `stem`, `translation`, `compound`, `prefix`, `typo`, `alias` or `related`.
         similarity: Credit for the match, in (0, 1].
-        field: The field of the tool.
         contribution: Its part of the fused score.
     """
 
@@ -124,7 +119,6 @@ class CalibrationExplanation:
     """How a score came out of what the query and the match show of each other.
 
     Attributes:
-        inputs: The inputs, in the order of the model.
         intercept: The logit where every input is 0.
         logit: The intercept and all contributions together.
         probability: What the model makes of the match by itself, in [0, 1].
@@ -146,7 +140,6 @@ class FoundBy:
     Attributes:
         text: What was searched: `query`, as it was given, or its `rewrite`.
         rank: The place of the match there, from 1.
-        score: Its score there.
         weight: How much of that score counts; all weights times scores add up to the score, which
             is at most that of the match above.
     """
@@ -162,9 +155,6 @@ class MatchExplanation:
     """Why one match stands where it stands.
 
     Attributes:
-        tool_id: The tool.
-        rank: Its place among the primary matches, from 1.
-        score: Its calibrated score.
         fused_score: The score it was ranked by; the sum of its contributions.
         contributions: Summands of the fused score, largest first.
         terms: Words that matched, largest contribution first. Those of kind `related` sum to the
@@ -216,11 +206,9 @@ class ModelExplanation:
     """The fitted numbers that ranked, as the index holds them.
 
     Attributes:
-        name: What the model is called.
         provenance: What it was fitted on, how, and how well.
         weights: The weight of each feature in the fused score.
         intercept: The calibration's logit where every input is 0.
-        coefficients: The coefficient of each input of the calibration.
     """
 
     name: str
@@ -240,7 +228,6 @@ class Stage:
     """One stage of the pipeline.
 
     Attributes:
-        name: Name of the stage, as in the pipeline's order.
         duration_ms: Time it took, in milliseconds.
         details: What it found, by name; JSON values.
     """
@@ -259,8 +246,6 @@ class FilterExplanation:
     """The filter of a search.
 
     Attributes:
-        sources: The sources that it names.
-        categories: The categories that it names.
         read_only: Whether it leaves only tools that say that they only read.
         tools: How many tools it leaves, without disabled ones unless these are included.
         of: How many tools the catalogue has.
@@ -279,16 +264,8 @@ class Explanation(NamedTuple):
     Attributes:
         result: What the same search answers.
         normalized_query: The rewritten query, `None` when it was not rewritten.
-        reading: What the query became before it was split into words, `None` when browsing.
-        words: What became of each word of the query, in order.
-        language: Language of the query, `None` when it is not known.
-        stages: The pipeline's stages in order.
-        matches: Why each primary match stands where it stands.
-        expansions: Why each related, next-step and prerequisite match is there.
         model: The fitted numbers that ranked, `None` when browsing.
-        advice: What would make this query's answer surer; sentences for people.
         tool: Why the tool that was asked about is where it is; `None` when none was.
-        filter: The filter of the search, `None` where none is set.
     """
 
     result: SearchResult
@@ -336,12 +313,7 @@ class Explanation(NamedTuple):
 
 
 class Trace:
-    """Collects the stages of one search as they pass.
-
-    Attributes:
-        stages: Those that have passed.
-        is_cached: Whether the result came from the cache.
-    """
+    """Collects the stages of one search as they pass."""
 
     def __init__(self) -> None:
         self.stages: list[Stage] = []
@@ -375,7 +347,6 @@ class FeatureGap:
     """One summand of the fused scores of two tools.
 
     Attributes:
-        feature: Its name.
         own: What it gives to the tool that was asked about.
         other: What it gives to the other tool.
     """
@@ -395,7 +366,6 @@ class WordGap:
     """One word of the query in two tools.
 
     Attributes:
-        query: The word.
         share: Its share of the query, weighed by idf, in [0, 1].
         own: What of that share the tool that was asked about answers; 0 when it lacks the word.
         other: What of that share the other tool answers.
@@ -412,10 +382,6 @@ class Rival:
     """A tool that stands above the one that was asked about.
 
     Attributes:
-        tool_id: The tool.
-        rank: Its rank, from 1.
-        score: Its calibrated score.
-        fused_score: The score that it was ranked by.
         gap: Its fused score less that of the tool that was asked about. Below 0 where that one
             is not in the pool, because its words alone did not bring it that far.
         because: The reasons in sentences, the weightiest first.
@@ -463,7 +429,6 @@ class HintSuggestion:
         hints: What to add: `keywords` and `aliases`, and `enabled_by_default` for a tool that is
             disabled.
         rank_after: The tool's rank for the same query once this is done.
-        score_after: Its calibrated score then.
         is_verified: Whether the catalogue was compiled with the change, and searched, to see.
     """
 
@@ -474,18 +439,15 @@ class HintSuggestion:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the change as a JSON object."""
+        hints = self.hints
+        members: JsonObject = {"keywords": list(hints.keywords), "aliases": list(hints.aliases)}
+        # This belongs below the tool's id in a hints file.
         return {
-            "hints": self.hints_to_add(),
+            "hints": members | ({"enabledByDefault": True} if hints.enabled_by_default else {}),
             "rankAfter": self.rank_after,
             "scoreAfter": round_shown_score(self.score_after),
             "verified": self.is_verified,
         }
-
-    def hints_to_add(self) -> dict[str, Any]:
-        """Return what belongs below the tool's id in a hints file."""
-        hints = self.hints
-        members: dict[str, Any] = {"keywords": list(hints.keywords), "aliases": list(hints.aliases)}
-        return members | ({"enabledByDefault": True} if hints.enabled_by_default else {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,7 +455,6 @@ class RankExplanation:
     """Why one tool is where it is.
 
     Attributes:
-        tool_id: The tool.
         rank: Its rank, from 1; `None` when the search does not find it, or only beyond `ranked`.
         ranked: How many tools were ranked to tell.
         score: Its calibrated score there; 0 without a rank.
@@ -501,7 +462,6 @@ class RankExplanation:
         is_hidden: Whether the search leaves it out because it is disabled by default. All else is
             said as if it were enabled.
         is_named: Whether the query spells its id, name, title or an alias.
-        retrieval: How it came through retrieval.
         missing: Words of the query that it lacks, the weightiest first.
         above: The first tool and the one directly above it; none when it is first.
         change: What would lift it; `None` when it is first already, or nothing found would.

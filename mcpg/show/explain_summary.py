@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from mcpg.search.confidence import LOW_CONFIDENCE
+from mcpg.search.features import LOW_CONFIDENCE
 from mcpg.show.blocks import (
     Bar,
     Block,

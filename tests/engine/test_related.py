@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mcpg.index import Index, lookups
 from mcpg.route.route import route
-from mcpg.search.scores import clause_impacts
+from mcpg.search.retrieval import clause_impacts
 
 if TYPE_CHECKING:
     from mcpg.engine import Engine
