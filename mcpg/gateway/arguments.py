@@ -15,7 +15,7 @@ from typing import Any
 from jsonschema_rs import ValidationError, ValidationErrorKind
 
 from mcpg.gateway.calls import Fault, FaultCode
-from mcpg.gateway.validation import as_list, bounded_validator, latest_validator
+from mcpg.gateway.validation import as_list, bounded_validator
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.suggestions import Suggester, suggest
 
@@ -65,24 +65,10 @@ def as_json(arguments: Mapping[str, JsonValue]) -> JsonObject | Fault:
     return plain
 
 
-def accepts_at_once(schema: JsonObject, arguments: JsonObject) -> bool:
-    """Return whether a few steps show that *arguments* are valid.
-
-    The validator of *schema* is not made for it: that may take its time.
-    """
-    validator = latest_validator(schema)
-    return validator is not None and validator.accepts_at_once(arguments)
-
-
 def check_arguments(schema: JsonObject, arguments: JsonObject) -> tuple[Fault, ...]:
-    """Check *arguments*; formats are not checked, and references lead nowhere outside.
+    """Return up to 20 faults of *arguments*; none where *schema* is not usable.
 
-    Args:
-        schema: JSON Schema of the arguments, of any draft, perhaps invalid.
-        arguments: The arguments.
-
-    Returns:
-        Up to 20 faults, each with its field; none where the schema is not usable.
+    The schema may be of any draft; formats are not checked, and references lead nowhere outside.
     """
     if schema.get("type", "object") not in ("object", ["object"]):
         return ()
@@ -125,13 +111,15 @@ class _FaultyPart:
             self._unknown = self._value  # of a schema without properties
 
     def faults(self) -> Iterator[Fault]:
-        """Iterate over what is wrong, in words."""
         if isinstance(self._kind, ValidationErrorKind.Required):
             extra = Suggester(one for one in self._value if one not in self._properties)
             required = self._limit if isinstance(self._limit, list) else [self._kind.property]
             for name in required:
                 if name not in self._value:
-                    yield self._missing(name, extra)
+                    close, path = extra.suggest(name), [*self._path, name]
+                    wanted = _describe_wanted(self._properties.get(name))
+                    remedy = f"is {_short(close[0])} meant to be it?" if close else wanted
+                    yield _fault(path, f"{_label(path)} is missing", remedy)
         elif self._unknown is not None:
             known = Suggester(self._properties)
             known_names = _list_values(self._properties)
@@ -144,16 +132,6 @@ class _FaultyPart:
         else:
             message, remedy = self._describe_invalid()
             yield _fault(self._path, f"{_label(self._path)} {message}", remedy)
-
-    def _missing(self, name: str, extra: Suggester) -> Fault:
-        close = extra.suggest(name)
-        path = [*self._path, name]
-        remedy = (
-            f"is {_short(close[0])} meant to be it?"
-            if close
-            else _describe_wanted(self._properties.get(name))
-        )
-        return _fault(path, f"{_label(path)} is missing", remedy)
 
     def _describe_invalid(self) -> tuple[str, str]:
         """Return what is wrong with the value, and a remedy or ""."""

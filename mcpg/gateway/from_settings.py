@@ -68,15 +68,11 @@ def make_gateway(
 ) -> Gateway:
     """Make a gateway; nothing is started, and only files that were named are looked at.
 
-    Args:
-        wanted: What the command line names.
-        settings: What is set.
-        reserved: Ids that no tool may get.
-        record_calls: File to which calls are appended, `None` for none.
+    No tool gets an id that is *reserved*; calls are appended to the file *record_calls*.
 
     Raises:
-        UsageError: An option or a setting makes no sense.
-        McpgError: A file that is named cannot be used, or something that is set cannot be had.
+        McpgError: A file that is named cannot be used, or something that is set cannot be had or
+            makes no sense.
     """
     from mcpg.gateway.gateway import Gateway  # noqa: PLC0415 - an extra
 
@@ -101,7 +97,7 @@ def make_gateway(
     return Gateway(
         sources=sources,
         graph=FileGraph(wanted.graph, reaction) if wanted.graph else GENERATED,
-        lock=_tool_lock(settings, reaction),
+        lock=_open_tool_lock(settings, reaction),
         live=live,
         reserved=reserved,
         services=EngineServices(**given),
@@ -115,11 +111,7 @@ def make_gateway(
 def open_wanted(
     wanted: GatewayRequest, settings: Settings, live: Live
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
-    """Return the sources of a gateway; see `Wanted.sources`.
-
-    Raises:
-        McpgError: See `make_gateway`.
-    """
+    """Return the sources of a gateway; see `GatewayRequest.sources`."""
     is_bundle = bool(settings.flags.get("bundle"))
     if wanted.sources and is_bundle:
         raise UsageError(
@@ -164,7 +156,7 @@ def read_limits(settings: Settings) -> Limits:
     return Limits(longest_seconds=longest, **given)
 
 
-def _tool_lock(settings: Settings, reaction: OnChange) -> ToolLock | None:
+def _open_tool_lock(settings: Settings, reaction: OnChange) -> ToolLock | None:
     """Return the lock to which tools are held, `None` where nothing asks for that."""
     if not is_locked(settings):
         return None

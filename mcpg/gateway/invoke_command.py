@@ -115,9 +115,6 @@ def invoke(
     return invoke_tool(wanted, read_settings(), call, form, output)
 
 
-# The result of a call, as text and as JSON
-
-
 _LONGEST = 60
 _BASE64 = 4 / 3
 
@@ -146,38 +143,33 @@ def _show_block(block: Mapping[str, Any]) -> str:
     return one_line(f"[{', '.join(parts)}]")
 
 
-def progress_line(text: str) -> str:
-    """Return a progress message of a tool as one short line."""
-    return cut(one_line(text), _LONGEST)
-
-
-# The value of `--arg NAME=VALUE`: a text where the tool takes one, else JSON.
-
-
 _APPLICATORS = ("anyOf", "oneOf", "allOf")
 
 
 def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
-    """Return *text* as the argument *name* of a tool takes it.
+    """Return *text* as the argument *name* of a tool with the input *schema* takes it.
 
     It stays a text where the schema names texts among what it takes. Where it names none, or says
     nothing of the type, it is JSON where it is JSON. What the schema refuses gives way to what it
     accepts.
-
-    Args:
-        schema: Input schema of the tool.
-        name: The argument.
-        text: What was given.
     """
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
         return text
+    from mcpg.gateway.arguments import check_arguments  # noqa: PLC0415 - needs the MCP extra
+
     properties = schema.get("properties")
     member = properties.get(name) if isinstance(properties, dict) else None
+    escaped = name.replace("~", "~0").replace("/", "~1")
+
+    def is_valid(value: JsonValue) -> bool:
+        """Return whether the argument itself is, whatever is wrong with the others."""
+        faults = check_arguments(schema, {name: value})
+        return not any(fault.field.split("/")[1:2] == [escaped] for fault in faults)
+
     first, second = (text, value) if _names_texts(member, schema) else (value, text)
-    is_second = not _fits(schema, name, first) and _fits(schema, name, second)
-    return second if is_second else first
+    return second if not is_valid(first) and is_valid(second) else first
 
 
 def _names_texts(member: JsonValue, root: JsonObject) -> bool:
@@ -202,30 +194,14 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _fits(schema: JsonObject, name: str, value: JsonValue) -> bool:
-    """Return whether the argument itself is valid, whatever is wrong with the others."""
-    from mcpg.gateway.arguments import check_arguments  # noqa: PLC0415 - needs the MCP extra
-
-    escaped = name.replace("~", "~0").replace("/", "~1")
-    faults = check_arguments(schema, {name: value})
-    return not any(fault.field.split("/")[1:2] == [escaped] for fault in faults)
-
-
-# From options to a call
-
-
 _LIMIT = 32 << 20
 _PLACE = "--arguments"
 _REMEDY = """give an object, as in --arguments '{"city": "Lisbon"}'"""
 _OF_THE_CALLER = frozenset(
-    {
-        FaultCode.NOTHING_NAMED,
-        FaultCode.NOT_FOUND,
-        FaultCode.AMBIGUOUS,
-        FaultCode.DISABLED,
-        FaultCode.NOT_INVOKABLE,
-        FaultCode.ARGUMENTS_INVALID,
-    }
+    (
+        *(FaultCode.NOTHING_NAMED, FaultCode.NOT_FOUND, FaultCode.AMBIGUOUS),
+        *(FaultCode.DISABLED, FaultCode.NOT_INVOKABLE, FaultCode.ARGUMENTS_INVALID),
+    )
 )
 
 
@@ -238,7 +214,6 @@ class CallRequest:
         arguments: A JSON object, `@` and a file that holds one, or `-` for standard input.
         each: Arguments as `NAME=VALUE`.
         seconds: Time of the call, `None` for the usual.
-        include_disabled: Whether a tool that is off by default is called.
     """
 
     tool: str
@@ -297,7 +272,7 @@ async def _run(
     pairs: Mapping[str, str],
     output: Output,
 ) -> Invoked:
-    with output.progress(f"invoking {progress_line(call.tool)}") as shown:
+    with output.progress(f"invoking {cut(one_line(call.tool), _LONGEST)}") as shown:
         async with gateway:
             snapshot = await gateway.snapshot()
             output.diagnostics(
@@ -326,7 +301,8 @@ def _make_progress(shown: Any) -> Progress | None:
 
     async def tell(done: float, total: float | None, message: str | None) -> None:
         of = f" of {total:g}" if total is not None else ""
-        shown.update(Text(f"{done:g}{of} {progress_line(message or '')}".rstrip()))
+        text = cut(one_line(message or ""), _LONGEST)
+        shown.update(Text(f"{done:g}{of} {text}".rstrip()))
 
     return tell
 

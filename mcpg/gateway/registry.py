@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.errors import Severity, UsageError, wrong_type
@@ -62,8 +62,7 @@ GENERATED = GeneratedGraph()
 """The default."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReading:
+class SourceReading(NamedTuple):
     """The tools and documents that one source returned."""
 
     source: Source
@@ -95,11 +94,7 @@ class SourceRegistry:
     """
 
     def __init__(self, sources: Iterable[Source] = ()) -> None:
-        """Register *sources*.
-
-        Raises:
-            UsageError: Two have the same id.
-        """
+        """Register *sources*, as `add` does."""
         self.version = 0
         self.required = 0
         self._entries: dict[str, _RegisteredSource] = {}
@@ -108,7 +103,6 @@ class SourceRegistry:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The sources."""
         return tuple(entry.source for entry in self._entries.values())
 
     def add(self, source: Source) -> None:
@@ -165,10 +159,7 @@ class SourceRegistry:
     def update(self, source: Source, batch: SourceBatch, version: int) -> None:
         """Record what *source* returned. Where it failed, what it returned before is kept.
 
-        Args:
-            source: The source.
-            batch: What it returned.
-            version: The version when its query began: later changes need another.
+        Changes later than *version*, that when its query began, need another query.
         """
         entry = self._entries.get(_key(source.id))
         if entry is None or entry.source is not source:

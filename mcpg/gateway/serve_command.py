@@ -265,12 +265,10 @@ def serve(
     return serve_gateway(wanted, settings, shown, address, output)
 
 
-# The command `serve`: from options to a server that runs until it is told to end.
-
-
 _ADDRESS = re.compile(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]*):)?([0-9]{1,5})", re.ASCII)
 _PORTS = 65_535
 _PATIENCE = 0.5
+_OF_REVIEW = (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
 
 
 SERVING_SETTINGS = {
@@ -312,12 +310,9 @@ def find_given(settings: Settings, names: Mapping[str, str]) -> dict[str, Any]:
 def find_address(settings: Settings, *, is_stdio: bool = False) -> ListenAddress | None:
     """Return where the server is reached by *settings*, `None` for standard input and output.
 
-    Args:
-        settings: What is set.
-        is_stdio: Whether the command line asks for standard input and output.
-
     Raises:
-        UsageError: A setting makes no sense, or the command line asks for both.
+        UsageError: A setting makes no sense, or the command line asks for both, as it does for
+            standard input and output where it *is_stdio*.
     """
     found = settings.find("serve.http")
     if is_stdio and settings.flags.get("http") is not None:
@@ -408,7 +403,13 @@ def _make_serving_options(
     def report(diagnostics: Iterable[Diagnostic]) -> None:
         """Report each diagnostic once: errors and changed tools, and with `--verbose` all."""
         unseen = [one for one in dict.fromkeys(diagnostics) if one not in reported]
-        news = [one for one in unseen if output.verbose or _matters(one)]
+        news = [
+            one
+            for one in unseen
+            if output.verbose
+            or one.severity == Severity.ERROR
+            or (one.severity != Severity.INFO and one.code in _OF_REVIEW)
+        ]
         reported.update(news)
         output.diagnostics(news)
 
@@ -419,13 +420,6 @@ def _make_serving_options(
         log=output.note if output.verbose else None,
         plugin_tools=plugin_tools,
         on_diagnostics=report,
-    )
-
-
-def _matters(diagnostic: Diagnostic) -> bool:
-    is_of_review = diagnostic.code in (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
-    return diagnostic.severity == Severity.ERROR or (
-        is_of_review and diagnostic.severity != Severity.INFO
     )
 
 
@@ -454,11 +448,8 @@ async def _run(
 
 def _wait_for_threads(output: Output) -> int:
     """End, also where a thread is still at work that nobody waits for."""
-    others = [
-        one
-        for one in threading.enumerate()
-        if one is not threading.current_thread() and not one.daemon
-    ]
+    threads = set(threading.enumerate()) - {threading.current_thread()}
+    others = [one for one in threads if not one.daemon]
     for one in others:
         one.join(_PATIENCE)
     if any(one.is_alive() for one in others):

@@ -119,12 +119,6 @@ def _means_something_else(part: str) -> bool:
     return part in _ANCHORS
 
 
-def _bound_ascii_words(pattern: str) -> str:
-    """Return *pattern* with boundaries of words as of ECMA-262, whose words are of ASCII."""
-    tokens = _TOKEN.findall(pattern)
-    return "".join(f"(?-u:{one})" if one in _BOUNDARIES else one for one in tokens)
-
-
 def _make_validator(
     draft: type[Validator], schema: JsonObject, pattern_bytes: int = _PATTERN_BYTES[-1]
 ) -> Validator:
@@ -172,10 +166,7 @@ class _Compiled:
     """A schema as it is checked.
 
     Attributes:
-        schema: What is checked of the schema.
         patterns: The number of its regular expressions.
-        steps: Counts the steps that a part of a value takes.
-        validator: Its validator.
         has_alternatives: Whether an error may have many others of alternatives.
     """
 
@@ -188,9 +179,7 @@ class _Compiled:
     def estimate(self, extent: _Extent, characters: int | None = None) -> float:
         """Return the steps that values of *extent* take, infinitely many for those too large.
 
-        Args:
-            extent: Their extent.
-            characters: How many characters are looked at, `None` for those that patterns are.
+        As many *characters* are looked at, `None` for those that patterns are.
         """
         if extent.parts > _MAX_PARTS:
             return math.inf
@@ -200,13 +189,15 @@ class _Compiled:
 
 
 class BoundedValidator:
-    """A validator of one schema for values that it checks in bounded time."""
+    """A validator of one schema for values that it checks in bounded time.
+
+    Attributes:
+        patterns: The number of regular expressions that it checks.
+        schema: What it checks of the schema; the paths of errors lead into it.
+    """
 
     def __init__(self, schema: JsonObject) -> None:
-        """Make a validator.
-
-        Args:
-            schema: The schema, of any draft since 4; references are pointers into it.
+        """Make a validator of *schema*, of any draft since 4; references are pointers into it.
 
         Raises:
             Exception: The schema is invalid or too large, or a reference leads nowhere.
@@ -217,17 +208,8 @@ class BoundedValidator:
             raise ValueError("the schema is too large")
         self._given = schema
         self._whole = _compile_schema(schema)
+        self.patterns, self.schema = self._whole.patterns, self._whole.schema
         self._without_patterns = None if self._whole.patterns else self._whole
-
-    @property
-    def patterns(self) -> int:
-        """The number of regular expressions that it checks."""
-        return self._whole.patterns
-
-    @property
-    def schema(self) -> JsonObject:
-        """What it checks of the schema; the paths of errors lead into it."""
-        return self._whole.schema
 
     def errors(self, value: JsonValue) -> list[ValidationError]:
         """Return the errors of *value*; formats are not checked.
@@ -335,13 +317,19 @@ def _relax_required(schema: dict[str, Any]) -> None:
 
 def _adapt_patterns(schema: dict[str, Any], *, has_patterns: bool) -> None:
     """Keep the patterns of *schema* that can be run; what is no text, its check refuses."""
+
+    def adapt(pattern: str) -> str:
+        # The words that a boundary bounds are of ASCII in ECMA-262.
+        tokens = _TOKEN.findall(pattern)
+        return "".join(f"(?-u:{one})" if one in _BOUNDARIES else one for one in tokens)
+
     pattern, named = schema.get("pattern"), schema.get("patternProperties")
     if isinstance(pattern, str):
-        schema["pattern"] = _bound_ascii_words(pattern)
+        schema["pattern"] = adapt(pattern)
         if not has_patterns or count_states(schema["pattern"]) is None:
             del schema["pattern"]
     if isinstance(named, dict) and named:
-        named = {_bound_ascii_words(one): part for one, part in named.items()}
+        named = {adapt(one): part for one, part in named.items()}
         schema["patternProperties"] = named
         if not has_patterns or None in map(count_states, named):
             del schema["patternProperties"]
@@ -355,7 +343,6 @@ class _SchemaLinks(NamedTuple):
         same: Schemas of the same value.
         one: Schemas of members of the value, of which each has one.
         every: Schemas of members of the value, of which each may have all.
-        steps: The steps of its keywords.
         states: The states of its patterns, each of which is a step.
     """
 
@@ -399,9 +386,6 @@ class _StepCounter:
 
     A part is looked at by every schema that stands for it, by way of references more often than
     there are schemas, and endlessly where one leads back to itself, or into what is no schema.
-
-    Attributes:
-        states: The states of all patterns.
     """
 
     def __init__(self, root: JsonObject, nodes: Sequence[dict[str, Any]]) -> None:
@@ -472,10 +456,9 @@ def are_patterns_valid(schema: JsonValue) -> bool:
 
 
 def bounded_validator(schema: JsonObject) -> BoundedValidator | None:
-    """Return a validator for *schema*, the same for the same object as long as it is in use.
+    """Return a validator for *schema*, `None` where it is too large or not usable.
 
-    Returns:
-        `None` where *schema* is too large or not usable.
+    It is the same for the same object as long as it is in use.
     """
     known = _latest.get(id(schema))
     if known is None:
@@ -498,10 +481,13 @@ _latest: OrderedDict[int, tuple[JsonObject, BoundedValidator | None]] = OrderedD
 _latest_lock = threading.Lock()
 
 
-def latest_validator(schema: JsonObject) -> BoundedValidator | None:
-    """Return the validator that was made for this very *schema*, `None` for none lately."""
+def accepts_at_once(schema: JsonObject, value: JsonValue) -> bool:
+    """Return whether a few steps show that *value* is valid.
+
+    The validator of *schema* is not made for it: that may take its time.
+    """
     _, validator = _latest.get(id(schema), (schema, None))
-    return validator
+    return validator is not None and validator.accepts_at_once(value)
 
 
 def as_list(value: Any) -> list[Any]:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from mcpg.gateway.arguments import accepts_at_once, as_json, check_arguments
+from mcpg.gateway.arguments import as_json, check_arguments
 from mcpg.gateway.calls import Fault, FaultCode
-from mcpg.gateway.validation import BoundedValidator, bounded_validator
+from mcpg.gateway.validation import BoundedValidator, accepts_at_once, bounded_validator
 
 if TYPE_CHECKING:
     from mcpg.text.json_values import JsonObject

@@ -62,7 +62,6 @@ class ClientRequest:
     """A request of a client.
 
     Attributes:
-        progress: Reports progress to the client.
         session: What the request belongs to; see `Gateway.invoke`.
         meta: Its `_meta`, without what concerns the connection to us alone.
         version: The version of the protocol that the client uses.
@@ -93,12 +92,7 @@ class ClientRequest:
 
     def options(self) -> dict[str, Any]:
         """Return the keyword arguments of `Gateway.invoke`."""
-        return {
-            "progress": self.progress,
-            "session": self.session,
-            "meta": self.meta,
-            "params": self.params,
-        }
+        return {name: getattr(self, name) for name in ("progress", "session", "meta", "params")}
 
 
 def session_key(context: Context) -> str | None:
@@ -160,14 +154,10 @@ _TRACE_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0
 
 
 def derive_session_id(context: ServerRequestContext[Any, Any], own: str) -> str:
-    """Return an id, without a meaning, of what a request belongs to.
+    """Return an id, without a meaning, of what a request to the server *own* belongs to.
 
     Over standard input there is one client. Over HTTP it is the session of the protocol; a request
     of a protocol without sessions may name one or state a W3C trace, and otherwise stands alone.
-
-    Args:
-        context: The request.
-        own: The id of this server.
     """
     if context.request is None:
         return own
@@ -203,15 +193,12 @@ class FoundTools:
     _recent: dict[str, None] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names in the order of the list."""
         return iter(self._listed)
 
     def add(self, names: Iterable[str], exists: Callable[[str], bool]) -> bool:
-        """Add what a search has found, and return whether the list has changed.
+        """Add what a search has found, best first; return whether the list has changed.
 
-        Args:
-            names: The names, best first; those beyond the maximum are ignored.
-            exists: Whether a name is that of a tool that can be listed.
+        Names beyond the maximum, and of no tool that *exists* and can be listed, are ignored.
         """
         new = [*islice((name for name in dict.fromkeys(names) if exists(name)), MOST_FOUND)]
         if not new:
@@ -255,13 +242,7 @@ class ClientView:
 async def called_name(
     name: str, arguments: dict[str, Any], describe: Callable[[str], Awaitable[Tool]]
 ) -> str:
-    """Return the name of the tool that a call is for: with the tool that calls, the other one.
-
-    Args:
-        name: The name of the tool that is called.
-        arguments: Its arguments.
-        describe: Returns a tool of the gateway; raises `McpgError` for unknown names.
-    """
+    """Return the name of the tool that a call is for: with the tool that calls, the other one."""
     other = arguments.get("toolId")
     if name == INVOKE and isinstance(other, str):
         with suppress(McpgError):
@@ -411,7 +392,6 @@ class Clients:
     """
 
     def __init__(self, left: Callable[[Client], None]) -> None:
-        """Begin without clients; *left* is called with each that leaves."""
         self.left = left
         self.group: TaskGroup | None = None
         self._bus = InMemorySubscriptionBus()
@@ -422,7 +402,6 @@ class Clients:
         self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
 
     def __iter__(self) -> Iterator[Client]:
-        """Yield the clients, in the order of their arrival."""
         yield from list(self._clients.values())
 
     @property
@@ -457,11 +436,7 @@ class Clients:
             self.group.start_soon(client.tell, method, params)
 
     async def relist(self, current: Callable[[ClientView], Awaitable[int]]) -> None:
-        """Notify the clients that were sent another list of tools than they would get now.
-
-        Args:
-            current: Returns the hash of the list that a client with this view would get.
-        """
+        """Notify the clients that were sent another list of tools than the *current* one."""
         for client in self:
             if await client.view.is_stale(current):
                 self.tell(client, _TOOLS_CHANGED, {})
@@ -496,16 +471,6 @@ class Clients:
         client = self._clients.pop(key, None)
         if client is not None:
             self.left(client)
-
-
-def check_subscriptions(count: int, most: int = MOST_URIS) -> None:
-    """Check that there may be *count* subscriptions to resources.
-
-    Raises:
-        MCPError: There are too many.
-    """
-    if count > most:
-        raise MCPError(INVALID_REQUEST, f"more than {most:,} subscriptions")
 
 
 class RequestCaller:

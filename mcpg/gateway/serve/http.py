@@ -30,13 +30,17 @@ from mcpg.net.addresses import is_loopback
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 """Host names of this machine, which a DNS rebinding attack cannot use."""
 
-HEALTH = "/healthz"
+PATH, HEALTH = "/mcp", "/healthz"
+SHORTEST_TOKEN = 16
 
 _LISTEN, _PING = "subscriptions/listen", "ping"
 _LISTEN_BYTES = 64 << 10
 _HEADER_BYTES = 32 << 10
 _BODY_BYTES = 4 << 20
 _ARRIVING_BYTES = 64 << 20
+_GRACE = 5
+_ABANDON = 1.0
+_SPARE, _OF_SESSION = 64, 4
 _TOO_MANY = PlainTextResponse("too many concurrent requests", 429, {"Retry-After": "1"})
 
 
@@ -91,7 +95,6 @@ class AccessCheck:
             scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         if scope["type"] != "http":
             return  # there are no websockets, and the lifespan is ours
         if scope["path"] == HEALTH:  # monitors have no token and often no host name
@@ -143,7 +146,6 @@ class AccessCheck:
             self._arriving_bytes -= len(body)
 
     async def _handle(self, kind: _RequestKind, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request whose body has arrived."""
         if self._is_closing:
             refusal = PlainTextResponse("the server is shutting down", 503, {"Retry-After": "5"})
             await refusal(scope, receive, send)
@@ -167,7 +169,6 @@ class AccessCheck:
 
 
 def _classify(method: str, body: bytes) -> _RequestKind:
-    """Return what a request does, by its method and its body."""
     if method != "POST":
         return _RequestKind.STREAM if method == "GET" else _RequestKind.BRIEF
     try:
@@ -180,13 +181,6 @@ def _classify(method: str, body: bytes) -> _RequestKind:
         return _RequestKind.STREAM
     is_request = "method" in message and "id" in message
     return _RequestKind.WORK if is_request and message["method"] != _PING else _RequestKind.BRIEF
-
-
-PATH = "/mcp"
-SHORTEST_TOKEN = 16
-_GRACE = 5
-_ABANDON = 1.0
-_SPARE, _OF_SESSION = 64, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,11 +237,7 @@ async def serve_http(
     """Serve clients until the process gets a signal to end, or until cancelled.
 
     A cancellation closes all connections at once; after it, the event loop can run another server.
-
-    Args:
-        served: The server.
-        http: Options of the HTTP server.
-        on_listening: Called with the address once the server listens.
+    Once the server listens, *on_listening* is called with its address.
 
     Raises:
         UsageError: The server cannot listen on the address.
@@ -261,13 +251,13 @@ async def serve_http(
     application = Starlette(
         routes=[
             Route(PATH, endpoint=StreamableHTTPASGIApp(manager)),
-            Route(HEALTH, endpoint=_report_health, methods=["GET"]),
+            Route(HEALTH, endpoint=JSONResponse({"status": "ok"}), methods=["GET"]),
         ]
     )
     guard = AccessCheck(application, http.rules, http.body_bytes)
     served.relay.has_many = True
     server = _SignalFreeServer(_configure_uvicorn(guard, http))
-    with _listen(http) as (listener, address):
+    with _open_listener(http) as (listener, address):
         async with served.running(), manager.run(), anyio.create_task_group() as group:
             group.start_soon(on_signal, server.end)
             server.closing = guard.close
@@ -280,18 +270,11 @@ async def serve_http(
             group.cancel_scope.cancel()
 
 
-async def _report_health(_: Request) -> JSONResponse:
-    return JSONResponse({"status": "ok"})
-
-
 def _configure_uvicorn(guard: AccessCheck, http: HttpOptions) -> uvicorn.Config:
+    limits = {"seconds": http.header_seconds, "read_seconds": http.read_seconds}
     return uvicorn.Config(
         guard,
-        http=type(
-            "Patient",
-            (_IdleTimeout,),
-            {"seconds": http.header_seconds, "read_seconds": http.read_seconds},
-        ),
+        http=type("Patient", (_IdleTimeout,), limits),
         ws="none",
         lifespan="off",
         log_config=None,
@@ -306,7 +289,7 @@ def _configure_uvicorn(guard: AccessCheck, http: HttpOptions) -> uvicorn.Config:
 
 
 @contextmanager
-def _listen(http: HttpOptions) -> Iterator[tuple[socket.socket, str]]:
+def _open_listener(http: HttpOptions) -> Iterator[tuple[socket.socket, str]]:
     name = http.host.strip("[]")
     with ExitStack() as held:
         try:

@@ -31,6 +31,7 @@ class _InterruptibleCall(RequestCaller):
         scope: Cancels its work.
         result: What came of its work, `None` before.
         questions: The question that waits for an answer, by a key of its own.
+        turn: Set when there is a question or a result.
     """
 
     def __init__(self, context: Context, parked: Sized) -> None:
@@ -39,7 +40,7 @@ class _InterruptibleCall(RequestCaller):
         self.result: JsonObject | Exception | None = None
         self.questions: JsonObject = {}
         self._parked = parked
-        self._turn = anyio.Event()
+        self.turn = anyio.Event()
         self._answered = anyio.Event()
         self._answer: JsonObject = {}
         self._asked = 0
@@ -55,7 +56,7 @@ class _InterruptibleCall(RequestCaller):
             self._asked += 1
             self._answered = anyio.Event()
             self.questions = {str(self._asked): {"method": method, "params": params}}
-            self._turn.set()
+            self.turn.set()
             try:
                 await self._answered.wait()
             finally:
@@ -70,22 +71,6 @@ class _InterruptibleCall(RequestCaller):
             self.questions = {}
             self._answered.set()
 
-    async def wait_for_turn(self) -> None:
-        """Wait until there is a question or a result."""
-        while not self.questions and self.result is None:
-            self._turn = anyio.Event()
-            await self._turn.wait()
-
-    async def run(self, work: Callable[[Any], Awaitable[JsonObject]]) -> None:
-        """Do the work, and keep what comes of it."""
-        try:
-            with self.scope:
-                self.result = await work(self)
-        except Exception as fault:  # noqa: BLE001 - raised again by the request that gets it
-            self.result = fault
-        finally:
-            self._turn.set()
-
 
 @dataclass(eq=False, slots=True)
 class PendingCalls:
@@ -99,9 +84,7 @@ class PendingCalls:
     ) -> JsonObject:
         """Return the result of *work*, or a result that requires input.
 
-        Args:
-            context: The request of the client.
-            work: Gets the caller; left out where the request repeats another.
+        The work gets the caller; it is left out where the request of *context* repeats another.
 
         Raises:
             MCPError: As *work* does.
@@ -115,7 +98,9 @@ class PendingCalls:
             call = _InterruptibleCall(context, self._parked)
             self.group.start_soon(self._run, call, work)
         try:
-            await call.wait_for_turn()
+            while not call.questions and call.result is None:
+                call.turn = anyio.Event()
+                await call.turn.wait()
         except BaseException:
             call.scope.cancel()
             raise
@@ -136,7 +121,13 @@ class PendingCalls:
         self, call: _InterruptibleCall, work: Callable[[Any], Awaitable[JsonObject]]
     ) -> None:
         """Run a call; its result is kept for a while where the client has yet to come back."""
-        await call.run(work)
+        try:
+            with call.scope:
+                call.result = await work(call)
+        except Exception as fault:  # noqa: BLE001 - raised again by the request that gets it
+            call.result = fault
+        finally:
+            call.turn.set()
         if call in self._parked.values():
             await anyio.sleep(_KEPT)
             for state in [one for one, parked in self._parked.items() if parked is call]:
@@ -156,42 +147,31 @@ _SEVERAL = (
 _FIRST_CLIENT = 5.0
 
 
+@dataclass(eq=False, slots=True)
 class Relay:
     """The host of the servers behind a gateway: asks clients on their behalf.
 
     Attributes:
+        clients: The clients.
+        seconds: The time that each has to respond.
+        changed: Called when a server announces a change of its prompts or resources.
+        updated: Called when a server announces a change of a resource.
+        report: Called when a log message is dropped.
         has_many: Whether there may be several clients at a time.
     """
 
-    def __init__(
-        self,
-        clients: Clients,
-        seconds: float,
-        changed: Callable[[Server], None],
-        updated: Callable[[Server, str], Awaitable[None]],
-        report: Callable[[Diagnostic], None],
-    ) -> None:
-        """Ask *clients*.
-
-        Args:
-            clients: The clients.
-            seconds: The time that each has to respond.
-            changed: Called when a server announces a change of its prompts or resources.
-            updated: Called when a server announces a change of a resource.
-            report: Called when a log message is dropped.
-        """
-        self.has_many = False
-        self._clients = clients
-        self._seconds = seconds
-        self._changed = changed
-        self._updated = updated
-        self._report = report
-        self._arrived = anyio.Event()
+    clients: Clients
+    seconds: float
+    changed: Callable[[Server], None]
+    updated: Callable[[Server, str], Awaitable[None]]
+    report: Callable[[Diagnostic], None]
+    has_many: bool = False
+    _arrived: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def has_clients(self) -> bool:
         """Whether a client is connected, as far as connections tell."""
-        return not self.has_many or any(True for _ in self._clients)
+        return not self.has_many or any(True for _ in self.clients)
 
     def note_arrival(self) -> None:
         """Wake up servers that wait for a first client."""
@@ -212,9 +192,9 @@ class Relay:
         if asked is None:
             several = bool(origin.callers) or self.has_many
             raise MCPError(INVALID_REQUEST, _SEVERAL if several else "no client is connected")
-        with anyio.move_on_after(self._seconds):
+        with anyio.move_on_after(self.seconds):
             return await asked.ask(method, name_server(origin.server, method, params))
-        raise MCPError(REQUEST_TIMEOUT, f"no response of the client within {self._seconds:g} s")
+        raise MCPError(REQUEST_TIMEOUT, f"no response of the client within {self.seconds:g} s")
 
     async def receive_notification(
         self, origin: MessageOrigin, method: str, params: JsonObject
@@ -225,16 +205,16 @@ class Relay:
             case ["message"]:
                 await self._pass_on_log(origin, params)
             case ["prompts" | "resources", "list_changed"]:
-                self._changed(server)
+                self.changed(server)
             case ["resources", "updated"] if isinstance(uri, str):
-                await self._updated(server, uri)
+                await self.updated(server, uri)
             case ["elicitation", "complete"]:
                 receiver = self._find_receiver(origin)
                 if receiver is not None:
                     await receiver.tell(_ELICITED, params)
                     return
-                for client in self._clients:  # others ignore what they did not begin
-                    self._clients.tell(client, _ELICITED, params)
+                for client in self.clients:  # others ignore what they did not begin
+                    self.clients.tell(client, _ELICITED, params)
 
     async def _pass_on_log(self, origin: MessageOrigin, params: JsonObject) -> None:
         """Pass on a log message to the one client that it concerns."""
@@ -244,7 +224,7 @@ class Relay:
             await receiver.tell(_MESSAGE, {"logger": name, **_add_source_meta(params, name)})
         elif self.has_many and origin.client is None:
             message = f"log messages of {name!r} are dropped: clients share its process"
-            self._report(info(Code.LOG_DROPPED, message, origin.server.place))
+            self.report(info(Code.LOG_DROPPED, message, origin.server.place))
 
     def _find_receiver(self, origin: MessageOrigin) -> Caller | Client | None:
         """Return the client that a message concerns, `None` if that is not certain.
@@ -257,7 +237,7 @@ class Relay:
             return origin.callers[0] if is_certain and origin.callers else None
         if origin.callers:  # clients may never come back to an earlier call
             return origin.callers[-1]
-        clients = [one for one in self._clients if origin.client in (None, one.identity)]
+        clients = [one for one in self.clients if origin.client in (None, one.identity)]
         return clients[0] if len(clients) == 1 else None
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from mcpg.ask.model import INTENTS
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
@@ -21,11 +22,8 @@ from mcpg.sources.registry import Source, has_runnable
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count, to_json
 
-MOST_MATCHES = 50
-MOST_CATEGORIES = 20
-MOST_OF_CATEGORY = 10
-MOST_ANSWERS, USUAL_ANSWERS = 200, 20
-USUAL_MATCHES, USUAL_CATEGORIES, USUAL_OF_CATEGORY = 5, 5, 3
+MOST_MATCHES, MOST_CATEGORIES, MOST_OF_CATEGORY, MOST_ANSWERS = 50, 20, 10, 200
+USUAL_MATCHES, USUAL_CATEGORIES, USUAL_OF_CATEGORY, USUAL_ANSWERS = 5, 5, 3, 20
 EXPORT_FORMATS = ("turtle", "json-ld", "mermaid", "dot")
 USUAL_FORMAT = EXPORT_FORMATS[0]
 GRAPH_MODES = ("hybrid", "schema-aware", "token-distance")
@@ -61,7 +59,12 @@ def _choice(text: str, values: tuple[str, ...]) -> JsonObject:
     return _text_schema(text, {"enum": allowed, "default": values[0]})
 
 
+def _context_tools(text: str) -> JsonObject:
+    return {**_TEXTS, "description": text, "maxItems": MOST_TOOLS}
+
+
 _QUERY = _text_schema("The task, in any words and any language; one task per query works best.")
+_TOOL_ID = _text_schema("Id of the tool from a search result, or `source::name`.")
 _CONTEXT = _text_schema("Further context of the task; it weighs less than the query.")
 _MATCH = _object(
     {
@@ -123,12 +126,9 @@ INPUTS: dict[str, JsonObject] = {
             "query": _QUERY,
             "limit": _count("Maximum number of tools.", USUAL_MATCHES, MOST_MATCHES),
             "context": _CONTEXT,
-            "contextTools": {
-                **_TEXTS,
-                "description": "Ids of tools that are already in use; what belongs with them "
-                "ranks higher.",
-                "maxItems": MOST_TOOLS,
-            },
+            "contextTools": _context_tools(
+                "Ids of tools that are already in use; what belongs with them ranks higher."
+            ),
             "sources": {**_TEXTS, "description": "Only these servers."},
             "categories": _TEXTS,
             "readOnly": {"type": "boolean"},
@@ -163,18 +163,16 @@ INPUTS: dict[str, JsonObject] = {
                 MOST_MATCHES,
             ),
             "context": _CONTEXT,
-            "contextTools": {
-                **_TEXTS,
-                "description": "Ids of tools that have run already; they are not planned again, "
-                "and their results provide arguments.",
-                "maxItems": MOST_TOOLS,
-            },
+            "contextTools": _context_tools(
+                "Ids of tools that have run already; they are not planned again, and their results "
+                "provide arguments."
+            ),
         },
         "goal",
     ),
     serve.DESCRIBE: _object(
         {
-            "toolId": _text_schema("Id of the tool from a search result, or `source::name`."),
+            "toolId": _TOOL_ID,
             "pointer": _text_schema(
                 "JSON pointer to a part of the input schema, such as "
                 "/properties/filter; for schemas that are too large to return whole."
@@ -184,7 +182,7 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.INVOKE: _object(
         {
-            "toolId": _text_schema("Id of the tool from a search result, or `source::name`."),
+            "toolId": _TOOL_ID,
             "arguments": {
                 "type": "object",
                 "description": "Arguments of the tool, as its input schema defines them.",
@@ -420,23 +418,19 @@ def prune_schema(schema: JsonObject) -> Iterator[JsonObject]:
     yield {"type": "object"}
 
 
-def _without_prose(schema: JsonObject) -> JsonObject:
-    """Return *schema* without text for people; names of properties are not keywords."""
-    kept: JsonObject = {}
-    for key, value in schema.items():
-        if key in _NAMESPACES and isinstance(value, dict):
-            kept[key] = {name: _bare(one) for name, one in value.items()}
-        elif key not in _PROSE:
-            kept[key] = _bare(value)
-    return kept
-
-
-def _bare(value: JsonValue) -> JsonValue:
-    if isinstance(value, dict):
-        return _without_prose(value)
+def _without_prose(value: Any) -> Any:
+    """Return a schema without text for people; names of properties are not keywords."""
     if isinstance(value, list):
-        return [_bare(one) for one in value]
-    return value
+        return [_without_prose(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    kept: JsonObject = {}
+    for key, part in value.items():
+        if key in _NAMESPACES and isinstance(part, dict):
+            kept[key] = {name: _without_prose(one) for name, one in part.items()}
+        elif key not in _PROSE:
+            kept[key] = _without_prose(part)
+    return kept
 
 
 def _shallow(schema: JsonObject, depth: int) -> JsonObject:

@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from threading import Thread
@@ -63,10 +63,8 @@ from mcpg.sources.live.connection import AUTO, LEGACY
 from mcpg.sources.live.requests import Caller, current_caller
 from mcpg.text.json_values import JsonObject
 
-_METHOD = 40
-
-
 NAME = "mcpg"
+_METHOD = 40
 _SHOWN = 120
 _GATHERING = 0.2
 _FIRST_REQUEST = 1.0
@@ -77,11 +75,7 @@ _PRIMITIVES_PATIENCE = 5.0
 
 
 class GatewayServer:
-    """A server of one gateway for any number of clients.
-
-    Attributes:
-        sdk: The server, to be run over a transport.
-    """
+    """A server of one gateway for any number of clients: *sdk* runs over a transport."""
 
     def __init__(self, gateway: Gateway, serving: ServingOptions) -> None:
         """Serve *gateway*, which is open for as long as `running` is."""
@@ -119,7 +113,9 @@ class GatewayServer:
             on_list_tools=self._list,
             on_call_tool=cast("Any", self._call),
             on_subscriptions_listen=self._clients.listen,
-            get_tool_input_schema=self._input_schema,
+            get_tool_input_schema=lambda name: (  # noqa: PLW0108 - what is known by then
+                self._catalogue.known.listing.input_schema(name)
+            ),
         )
         if gateway.primitives.servers:
             self._handlers.register(self.sdk)
@@ -187,7 +183,6 @@ class GatewayServer:
             self._wake()
 
     def _forget_client(self, client: Client) -> None:
-        """Begin to forget what a client was subscribed to."""
         self._gateway.sessions.end_client(client.identity)
         self._unwatch()
 
@@ -235,7 +230,6 @@ class GatewayServer:
         return await call_next(ctx)
 
     async def _log_request(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Handle a request, and log it afterwards."""
         write = self._serving.log
         if ctx.request_id is None or write is None:
             return await call_next(ctx)
@@ -353,9 +347,6 @@ class GatewayServer:
                 return await called_result(invoked, size, declared, version)
         raise MCPError(INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 
-    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
-        return self._catalogue.known.listing.input_schema(name)
-
 
 class _AnnouncingServer(Server[Any]):
     """A server that declares `listChanged` on every connection."""
@@ -366,7 +357,6 @@ class _AnnouncingServer(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """Return the options of an initialization response."""
         return super().create_initialization_options(
             notification_options or NotificationOptions(True, True, True),
             experimental_capabilities,
