@@ -142,7 +142,6 @@ class Invoked:
 
     @property
     def is_success(self) -> bool:
-        """Whether the tool succeeded."""
         return not self.faults
 
     @property
@@ -220,7 +219,6 @@ class RecordedCall:
     success: bool
 
     def line(self) -> str:
-        """Return the call as a line of JSON."""
         moment = datetime.fromtimestamp(self.start, UTC).isoformat(timespec="microseconds")
         members = {
             "time": moment.replace("+00:00", "Z"),

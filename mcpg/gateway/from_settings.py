@@ -144,11 +144,7 @@ def open_wanted(
 
 
 def read_limits(settings: Settings) -> Limits:
-    """Return the limits that *settings* hold.
-
-    Raises:
-        UsageError: A setting makes no sense.
-    """
+    """Return the limits that *settings* hold; raises `UsageError` where they make no sense."""
     usual = Limits()
     found = {name: settings.find(f"limits.{key}") for name, key in _LIMITS.items()}
     given = {name: one.value for name, one in found.items() if one is not None}

@@ -141,6 +141,7 @@ def is_brief_search(engine: Engine, query: object = None, **options: Any) -> boo
 Answer = TypeVar("Answer")
 Given = ParamSpec("Given")
 
+_REMEDY = "use it as a context manager"
 _AT_ONCE = 8
 """Concurrent searches; the interpreter lock makes more of them useless."""
 
@@ -456,14 +457,31 @@ class Gateway:
         params: JsonObject | None = None,
         session: str = "",
     ) -> Invoked:
-        """Call a tool; faults are part of the result.
+        """Call a tool; faults are part of the result. A cancellation is passed on to its server.
 
-        What is not explained here is as for `Invoker.invoke`: *tool* is an id in any case,
-        `source::name`, or a raw name, for which *name* stands as well; *source_id* is its source,
-        where a name alone is ambiguous. The *session* is what the call belongs to, such as a
-        conversation: an id without a meaning, for recorded calls and spans. A server that keeps
-        state for each client has a connection for each session, until `end_session`. Calls without
-        one belong to one session of this gateway.
+        A call is only repeated when the tool declares that it reads or is idempotent, and the
+        connection to its server was lost before there was a response.
+
+        Args:
+            tool: An id in any case, `source::name`, or a raw name.
+            arguments: The arguments by name.
+            source_id: Its source, where a name alone is ambiguous.
+            name: A raw name, in place of *tool*.
+            timeout: Seconds for all of it, which progress renews, up to what the limits grant;
+                `None` for the default of its server or the limits.
+            progress: Receives progress that the server reports.
+            include_disabled: Whether a tool that is disabled by default is invoked.
+            query: The task. Its server receives it, as does an argument `query` that the tool has
+                and *arguments* lacks.
+            context: Further context, a text or JSON; likewise for the arguments `context` and
+                `contextSummary`.
+            context_summary: A summary of *context*; likewise for the argument `contextSummary`.
+            meta: Further members of the `_meta` of the request to its server.
+            params: Further parameters of this request, such as input that the server requires.
+            session: What the call belongs to, such as a conversation: an id without a meaning, for
+                recorded calls and spans. A server that keeps state for each client has a connection
+                for each session, until `end_session`. Calls without one belong to one session of
+                this gateway.
 
         Raises:
             UsageError: The time is not above 0, or a name is no text.
@@ -533,20 +551,15 @@ class Gateway:
 
     def _require_manager(self) -> IndexManager:
         if self._stack is None:
-            raise _make_closed_error()
+            raise UsageError("the gateway is not open", remedy=_REMEDY)
         return self._manager
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
 
     def _find_ids(self, server: Server) -> list[str]:
-        """Return the ids of the sources that are *server*."""
         servers = (one for one in self.sources if isinstance(one, ServerSource))
         return [one.id for one in servers if one.server == server]
-
-
-def _make_closed_error() -> UsageError:
-    return UsageError("the gateway is not open", remedy="use it as a context manager")
 
 
 def _blocking(
@@ -586,7 +599,6 @@ class SyncGateway:
     def from_config(
         cls, configuration: ConfigurationLike, **options: Unpack[GatewayOptions]
     ) -> Self:
-        """Return a gateway to the servers of a configuration, as `Gateway.from_config`."""
         sources, options = read_configuration(configuration, options)
         return cls(sources, **options)
 
@@ -626,7 +638,7 @@ class SyncGateway:
     @property
     def _portal(self) -> BlockingPortal:
         if self._opened is None:
-            raise _make_closed_error()
+            raise UsageError("the gateway is not open", remedy=_REMEDY)
         if self._process != os.getpid():
             message = "the gateway was opened before this process was forked"
             raise UsageError(message, remedy="create and open another one in this process")

@@ -24,13 +24,7 @@ from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly, load, with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
-from mcpg.gateway.registry import (
-    CustomGraph,
-    FileGraph,
-    GeneratedGraph,
-    GraphSource,
-    SourceReading,
-)
+from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource, SourceReading
 from mcpg.index.reader import Index
 from mcpg.review.lock import lock_changes
 from mcpg.review.lock_sources import (
@@ -76,11 +70,7 @@ class IndexSpec:
     lock: ToolLock | None = None
 
     def load(self, path: str, source_id: str | None = None) -> Engine:
-        """Open the bundle or source at *path*, through its compiled index where it has one.
-
-        Raises:
-            McpgError: *path* does not exist, or cannot be used.
-        """
+        """Open the bundle or source at *path*, through its compiled index where it has one."""
         held = self.services
         return load(
             path,
@@ -174,7 +164,6 @@ def map_documents(
 def _describe_mapping(
     assembly: Assembly, catalog: Catalog, unknown: Mapping[str, Tool]
 ) -> list[Diagnostic]:
-    """Return what was noticed, with the tools that no source has by the paths of documents."""
     diagnostics = []
     for path, tool in unknown.items():
         message = f"no source has {tool.name!r} of {tool.source_id!r}: its document is ignored"

@@ -23,10 +23,9 @@ from pydantic_core import SchemaValidator, to_json
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.model import Tool
 from mcpg.errors import McpgError, UsageError, wrong_type
-from mcpg.gateway.arguments import as_json, check_arguments
 from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
 from mcpg.gateway.sessions import RequestTimeout, Sessions
-from mcpg.gateway.validation import accepts_at_once, is_brief
+from mcpg.gateway.validation import accepts_at_once, as_json, check_arguments, is_brief
 from mcpg.search.results import flatten_context
 from mcpg.sources.live.requests import CallResult, Progress
 from mcpg.sources.model import PYTHON
@@ -49,8 +48,6 @@ _is_diverted: ContextVar[bool] = ContextVar("_is_diverted", default=False)
 
 
 class _Stdout:
-    """Replaces standard output; what is diverted goes to standard error."""
-
     def __init__(self) -> None:
         self.real: Any = None
 
@@ -85,11 +82,7 @@ def stdout_diverted() -> Iterator[None]:
 
 
 def find_function(owner: FunctionSource | FileSource, name: str) -> Function | None:
-    """Return the function of the tool *name*, `None` where there is none any more.
-
-    Raises:
-        McpgError: The module of *owner* cannot be imported.
-    """
+    """Return the function of the tool *name*, `None` where there is none any more."""
     if isinstance(owner, FunctionSource):
         found = [(plain_name(function), function) for function in owner.functions]
     else:
@@ -169,7 +162,6 @@ def _describe_error(error: Any) -> Fault:
 
 
 def _describe_exception(fault: BaseException) -> str:
-    """Describe an exception by its innermost cause."""
     for _ in range(_MAX_CAUSES):
         inner = fault.exceptions[0] if isinstance(fault, BaseExceptionGroup) else fault.__cause__
         if inner is None:
@@ -368,28 +360,9 @@ class Invoker:
         params: JsonObject | None = None,
         current_schema: JsonObject | None = None,
     ) -> Invoked:
-        """Invoke a tool. A cancellation is passed on to its server.
+        """Invoke a tool of *owner*, `None` if that is unknown; see `Gateway.invoke`.
 
-        A call is only repeated when the tool declares that it reads or is idempotent, and the
-        connection to its server was lost before there was a response.
-
-        Args:
-            tool: The tool.
-            owner: Its source, `None` if unknown.
-            arguments: The arguments by name.
-            timeout: Seconds for all of it, which progress renews, up to what the limits grant;
-                `None` for the default of its server or the limits.
-            progress: Receives progress that the server reports.
-            include_disabled: Whether a tool that is disabled by default is invoked.
-            query: The task. Its server receives it, as does an argument `query` that the tool has
-                and *arguments* lacks.
-            context: Further context, a text or JSON; likewise for the arguments `context` and
-                `contextSummary`.
-            context_summary: A summary of *context*; likewise for the argument `contextSummary`.
-            meta: Further members of the `_meta` of the request to its server.
-            params: Further parameters of this request, such as input that the server requires.
-            current_schema: The input schema of the tool's server, where *tool* has the reviewed
-                one.
+        Where *tool* has the reviewed input schema, *current_schema* is that of its server.
 
         Raises:
             UsageError: The time is no number, or not above 0.
@@ -404,7 +377,8 @@ class Invoker:
             timeout = owner.timeout
         seconds, now = self.limits.seconds(timeout), anyio.current_time()
         deadline, end = now + seconds, now + self.limits.longest_seconds
-        wish = _repair_text(query), _as_json(context), _repair_text(context_summary)
+        task, summary = (str(_as_json(one or None) or "") for one in (query, context_summary))
+        wish = task, _as_json(context), summary
         given = meta or {}, params or {}
         schema = tool.input_schema if current_schema is None else current_schema
         call = _ToolCall(tool, *wish, seconds, deadline, end, progress, *given, schema)
@@ -500,7 +474,6 @@ class Invoker:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, fault.message) from None
 
     def _limit_result(self, tool: Tool, result: CallResult) -> Invoked:
-        """Return the outcome of a call, unless its result is too large."""
         text = json.dumps([result.content, result.structured], ensure_ascii=False)
         if len(text.encode("utf-8", "surrogatepass")) > self.limits.result_bytes:
             message = f"its result is larger than {self.limits.result_bytes} bytes"
@@ -536,10 +509,6 @@ def _is_idempotent(tool: Tool) -> bool:
     )
 
 
-def _repair_text(value: str) -> str:
-    return str(_as_json(value or None) or "")
-
-
 def _as_json(value: Any) -> JsonValue:
     """Return *value* as JSON that can be sent; what is not JSON counts as not given."""
     if value is None:
@@ -551,7 +520,6 @@ def _as_json(value: Any) -> JsonValue:
 
 
 def _parse_first_text(result: CallResult) -> JsonValue:
-    """Return the first text as JSON, `None` where it is none."""
     texts = (block.get("text") for block in result.content if block.get("type") == "text")
     first = next(texts, None)
     if not isinstance(first, str):

@@ -91,9 +91,8 @@ class OperationCaller:
     async def find(self, owner: FileSource, name: str) -> ApiOperation | None:
         """Return the operation of the tool *name*, `None` where *owner* is no OpenAPI document.
 
-        Raises:
-            RefusedError: The document has no such operation any more, or several.
-            CallError: The document cannot be read any more.
+        Raises `RefusedError` where the document has no such operation any more, or several, and
+        `CallError` where it cannot be read any more.
         """
         async with self._reading:
             read = partial(self._read, owner.path)
@@ -140,11 +139,8 @@ class OperationCaller:
         """Call an operation of *owner*, which has its base address and headers.
 
         Only a request that reads follows redirects, on the same host, and is sent once more where
-        the connection was lost before there was a response.
-
-        Raises:
-            RefusedError: The arguments cannot be sent.
-            CallError: There is no result; a response that reports a failure is one.
+        the connection was lost before there was a response. Raises `RefusedError` where the
+        arguments cannot be sent, and `CallError` where there is no result; a failure is one.
         """
         base = owner.base_url or operation.address
         if base is None:
@@ -168,7 +164,6 @@ class OperationCaller:
             return await _read_response(response, self._limits, owner)
 
     async def aclose(self) -> None:
-        """Close the connections that are kept."""
         clients, self._clients = self._clients, {}
         with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
             for client in clients.values():
@@ -242,7 +237,6 @@ def _make_refusal(message: str, remedy: str) -> RefusedError:
 async def _read_response(
     response: httpx2.Response, limits: Limits, owner: FileSource
 ) -> CallResult:
-    """Read a response within *limits*."""
     if response.headers.get("content-encoding", "identity").casefold() not in ("", "identity"):
         message = "response is compressed, which was not requested"
         raise CallError(FaultCode.TOOL_FAILED, message)

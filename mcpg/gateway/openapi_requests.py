@@ -93,13 +93,10 @@ class HttpRequest:
 def write_request(
     operation: ApiOperation, arguments: JsonObject, base: str, headers: Mapping[str, str]
 ) -> HttpRequest:
-    """Write a request.
+    """Write the request of *operation* with the *arguments* of its tool, by name.
 
-    Args:
-        operation: The operation.
-        arguments: The arguments of the tool, by name.
-        base: What its path is appended to; its query goes with every request.
-        headers: Configured headers, which no argument overrides.
+    Its path is appended to *base*, whose query goes with every request. No argument overrides the
+    configured *headers*.
 
     Raises:
         RefusedError: An argument cannot be written, or would change where the request goes.
@@ -130,8 +127,6 @@ def write_request(
 
 @dataclass(frozen=True, slots=True)
 class _RequestWriter:
-    """Writes the arguments of one call to their places."""
-
     operation: ApiOperation
     arguments: JsonObject
 
@@ -143,7 +138,6 @@ class _RequestWriter:
         return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
 
     def query(self, place: str) -> Iterator[str]:
-        """Write what goes into the query or into cookies."""
         for name, parameter, value in self._find_arguments(place):
             if value is None:
                 continue
@@ -164,7 +158,6 @@ class _RequestWriter:
                 raise _make_argument_refusal(name, str(fault)) from None
 
     def headers(self) -> Iterator[tuple[str, str]]:
-        """Write what goes into headers."""
         for name, parameter, value in self._find_arguments("header"):
             key = parameter.name
             if not is_header_name(key) or key.casefold() in _OF_THE_CONNECTION:

@@ -151,7 +151,6 @@ class Directory:
         return None
 
     def find_changes(self, before: Directory) -> list[str]:
-        """Return which of `prompts` and `resources` differ from those *before*."""
         is_same = {
             "prompts": self.prompts == before.prompts,
             "resources": (self.resources, self.templates) == (before.resources, before.templates),
@@ -159,7 +158,6 @@ class Directory:
         return [kind for kind in is_same if not is_same[kind]]
 
     def prefix_uri(self, source: ServerSource, uri: str) -> str:
-        """Return *uri* with the name of *source*."""
         name = next((name for name, one in self.sources.items() if one.id == source.id), "")
         return f"{SCHEME}{name}/{uri}" if name else uri
 
@@ -232,11 +230,7 @@ _SHOWN = 200
 
 
 class RequestError(McpgError):
-    """A server responded with an error, or not at all.
-
-    Attributes:
-        error: The JSON-RPC error of the server, `None` if it did not respond.
-    """
+    """A server responded with a JSON-RPC *error*, or, where that is `None`, not at all."""
 
     def __init__(self, fault: CallError) -> None:
         super().__init__(fault.message)
@@ -303,7 +297,6 @@ class Primitives:
             return self.directory
 
     def invalidate(self, server: Server) -> None:
-        """Record that a server has announced a change of its lists."""
         for source in self.servers:
             if source.server == server:
                 known = self._find_known(source)
@@ -348,11 +341,10 @@ class Primitives:
         return uri if is_own else self.directory.prefix_uri(source, uri)
 
     async def read(self, uri: str, params: JsonObject, progress: Progress | None) -> JsonObject:
-        """Return the result of `resources/read`, with further *params* of the request.
+        """Return the result of `resources/read`, with further *params*.
 
-        Raises:
-            NotFoundError: No server has the resource.
-            RequestError: Its server responds with an error, or not at all.
+        Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
+        with an error, or not at all.
         """
         place = await self.resource(uri)
         return await self._request(
@@ -360,13 +352,10 @@ class Primitives:
         )
 
     async def resource(self, uri: str) -> ServerItem:
-        """Return where the resource at *uri* is.
+        """Return where the resource at *uri* is; raises `NotFoundError` where no server has it.
 
         An address that no server lists belongs to the server that gave it out, or to the only one
         with resources.
-
-        Raises:
-            NotFoundError: No server has it.
         """
         place = (await self._latest()).resource(uri)
         if place is None:
@@ -380,11 +369,10 @@ class Primitives:
         return place
 
     async def prompt(self, name: str, params: JsonObject, progress: Progress | None) -> JsonObject:
-        """Return the result of `prompts/get`; for the arguments see `read`.
+        """Return the result of `prompts/get`, with further *params*.
 
-        Raises:
-            NotFoundError: No server has the prompt.
-            RequestError: Its server responds with an error, or not at all.
+        Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
+        with an error, or not at all.
         """
         wanted = "prompts", name
         place = (await self._latest()).located.get(wanted)
@@ -399,9 +387,8 @@ class Primitives:
     async def complete(self, params: JsonObject) -> JsonObject:
         """Return the result of `completion/complete`.
 
-        Raises:
-            NotFoundError: No server has the prompt or the template.
-            RequestError: Its server responds with an error, or not at all.
+        Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
+        with an error, or not at all.
         """
         ref: Any = params.get("ref")
         directory = await self._latest()
@@ -439,7 +426,6 @@ class Primitives:
         return self._directory
 
     async def _find_only_server(self) -> ServerSource | None:
-        """Return the only server that declares resources."""
         found = []
         for source in self.servers:
             try:

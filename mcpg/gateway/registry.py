@@ -79,10 +79,6 @@ class _RegisteredSource:
     queried: int = -1
     has_failed: bool = False
 
-    @property
-    def is_fresh(self) -> bool:
-        return self.queried >= self.changed
-
 
 class SourceRegistry:
     """Sources by their ids, in the order in which they were added.
@@ -94,7 +90,6 @@ class SourceRegistry:
     """
 
     def __init__(self, sources: Iterable[Source] = ()) -> None:
-        """Register *sources*, as `add` does."""
         self.version = 0
         self.required = 0
         self._entries: dict[str, _RegisteredSource] = {}
@@ -106,11 +101,7 @@ class SourceRegistry:
         return tuple(entry.source for entry in self._entries.values())
 
     def add(self, source: Source) -> None:
-        """Register *source*.
-
-        Raises:
-            UsageError: It is no source, or its id is blank, or another one's, in any case.
-        """
+        """Register *source*, unless its id is blank, or another one's, in any case."""
         if not isinstance(source, Source):
             raise not_a_source(source)
         key = _key(source.id)
@@ -139,7 +130,6 @@ class SourceRegistry:
         return True
 
     def invalidate_all(self) -> None:
-        """Record that every source has to be queried again."""
         self._record_change(*self._entries.values(), is_required=True)
 
     def retry(self) -> bool:
@@ -147,14 +137,15 @@ class SourceRegistry:
 
         Those that wait for it already do not count.
         """
-        failed = [one for one in self._entries.values() if one.has_failed and one.is_fresh]
+        failed = [
+            one for one in self._entries.values() if one.has_failed and one.queried >= one.changed
+        ]
         if failed:
             self._record_change(*failed, is_required=False)
         return bool(failed)
 
     def stale(self) -> tuple[Source, ...]:
-        """Return the sources that have to be queried."""
-        return tuple(entry.source for entry in self._entries.values() if not entry.is_fresh)
+        return tuple(one.source for one in self._entries.values() if one.queried < one.changed)
 
     def update(self, source: Source, batch: SourceBatch, version: int) -> None:
         """Record what *source* returned. Where it failed, what it returned before is kept.
@@ -174,7 +165,6 @@ class SourceRegistry:
         entry.batch = batch
 
     def readings(self) -> list[SourceReading]:
-        """Return what every source last returned."""
         return [
             SourceReading(entry.source, entry.batch)
             for entry in self._entries.values()

@@ -44,7 +44,6 @@ mcpg serve -b graph.mdld           # search and describe; nothing is called
 mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
 MCPG_SERVE_TOKEN=... mcpg serve mcp.json --http 0.0.0.0:8080 --allow-host tools.example"""
 
-
 Sources = Annotated[
     list[str] | None,
     typer.Argument(
@@ -95,10 +94,7 @@ HttpAddress = Annotated[
 ]
 Stdio = Annotated[
     bool,
-    typer.Option(
-        "--stdio",
-        help="Serve over standard input and output, whatever mcpg.toml sets.",
-    ),
+    typer.Option("--stdio", help="Serve over standard input and output, whatever mcpg.toml sets."),
 ]
 AllowHost = Annotated[
     list[str] | None,
@@ -270,7 +266,6 @@ _PORTS = 65_535
 _PATIENCE = 0.5
 _OF_REVIEW = (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
 
-
 SERVING_SETTINGS = {
     "expose": "serve.expose",
     "graph_tools": "serve.graph_tools",
@@ -283,13 +278,11 @@ SERVING_SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where the server is reached over HTTP, as the command line or a file says it.
+    """Where the server is reached over HTTP, `[HOST:]PORT`, as *place* says.
 
     Attributes:
-        text: `[HOST:]PORT`.
         given: What is set of `hosts`, `requests` and `sessions`, as `AccessRules` and
             `HttpOptions` have them.
-        place: Who says it.
     """
 
     text: str
@@ -298,11 +291,7 @@ class ListenAddress:
 
 
 def find_given(settings: Settings, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of those of *names* that are set, so that else the usual ones hold.
-
-    Raises:
-        UsageError: A setting makes no sense.
-    """
+    """Return the values of those of *names* that are set, so that else the usual ones hold."""
     found = {to: settings.find(name) for to, name in names.items()}
     return {to: one.value for to, one in found.items() if one is not None}
 
@@ -310,9 +299,7 @@ def find_given(settings: Settings, names: Mapping[str, str]) -> dict[str, Any]:
 def find_address(settings: Settings, *, is_stdio: bool = False) -> ListenAddress | None:
     """Return where the server is reached by *settings*, `None` for standard input and output.
 
-    Raises:
-        UsageError: A setting makes no sense, or the command line asks for both, as it does for
-            standard input and output where it *is_stdio*.
+    It is an error if the command line, where it *is_stdio*, asks for both.
     """
     found = settings.find("serve.http")
     if is_stdio and settings.flags.get("http") is not None:
@@ -332,11 +319,7 @@ def serve_gateway(
     address: ListenAddress | None,
     output: Output,
 ) -> int:
-    """Serve until the client leaves, or the process is told to end.
-
-    Raises:
-        McpgError: An option or a setting makes no sense, or a file that is named cannot be used.
-    """
+    """Serve until the client leaves, or the process is told to end."""
     try:
         import anyio  # noqa: PLC0415 - an extra
 

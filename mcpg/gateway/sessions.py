@@ -140,7 +140,6 @@ class ServerState:
         return True
 
     def learn(self, connection: ServerConnection) -> None:
-        """Record what an opened *connection* has shown."""
         self.refuses_older = self.refuses_older or connection.refuses_older
         if connection.is_open:
             modes = {connection.mode, LEGACY} if connection.is_older else {connection.mode}
@@ -279,9 +278,6 @@ class Sessions:
         """List the tools of a server, or describe why there are none by a diagnostic.
 
         The server has *timeout* seconds once it is its turn, `None` for the default.
-
-        Raises:
-            UsageError: The context was not entered.
         """
         seconds = self._live.timeout if timeout is None else timeout
         answer: ServerTools | str = ""
@@ -342,12 +338,7 @@ class Sessions:
         timeout: float | RequestTimeout,  # noqa: ASYNC109 - as above
         progress: Progress | None = None,
     ) -> JsonObject:
-        """Return the result of a request, as the server sends it; see `call`.
-
-        Raises:
-            CallError: There is none.
-            UsageError: The context was not entered.
-        """
+        """Return the result of a request, as the server sends it; see `call`."""
         return await self._exchange(
             server,
             lambda connection, request: connection.request(method, params, request),
@@ -356,11 +347,7 @@ class Sessions:
         )
 
     async def capabilities(self, server: Server) -> JsonObject:
-        """Return what a server declares that it can do.
-
-        Raises:
-            CallError: It cannot be connected to.
-        """
+        """Return what a server declares that it can do."""
         with _for_all():
             return await self._exchange(
                 server, lambda connection, _: connection.capabilities(), self._live.timeout, None
@@ -396,7 +383,6 @@ class Sessions:
         time: float | RequestTimeout,
         progress: Progress | None,
     ) -> _T:
-        """Return the result of *work* with a connection to *server*."""
         allowed = time if isinstance(time, RequestTimeout) else RequestTimeout(time)
         seconds = max(allowed.seconds, self._live.timeout)
         granted = allowed.granted or allowed.seconds
@@ -443,7 +429,6 @@ class Sessions:
         return result
 
     async def close(self, server: Server) -> None:
-        """Close the connection to a server, if there is one, and end its program."""
         for connection in [one for one in self._connections if one.server == server]:
             connection.end(_REMOVED)
             await connection.ended.wait()
@@ -504,7 +489,6 @@ class Sessions:
         return connection
 
     def _mode(self, server: Server) -> str:
-        """Return the mode of a connection for the caller."""
         if self._state(server).refuses_older:
             return AUTO
         caller = current_caller.get()
@@ -544,7 +528,6 @@ class Sessions:
                 raise ServerError(message, FailureKind.SESSION_LIMIT)
 
     def end_client(self, client: Hashable) -> None:
-        """Close the connections that *client* had of its own."""
         for connection in self._connections:
             if connection.client == client:
                 connection.end(_LEFT)
@@ -560,7 +543,7 @@ class Sessions:
     async def answer_request(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> JsonObject:
-        """See `Host.asked`; a server that asks its one client gets a connection for each."""
+        """See `Host`; a server that asks its one client gets a connection for each."""
         assert self.host is not None  # noqa: S101 - only then are servers told to ask
         server = origin.server
         self._state(server).is_asking |= not origin.callers
@@ -594,7 +577,6 @@ class Sessions:
     async def receive_notification(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> None:
-        """See `Host.told`."""
         assert self.host is not None  # noqa: S101 - as above
         await self.host.receive_notification(origin, method, params)
 
@@ -605,7 +587,6 @@ class Sessions:
                 self._changed(connection.server)
 
     def _update(self, server: Server, listing: ServerTools) -> bool:
-        """Record the tools of a server; return whether they differ from those before."""
         known = self._state(server)
         known.due = anyio.current_time() + self._choose_period(listing.ttl)
         return known.update(listing)

@@ -78,7 +78,6 @@ class Snapshot:
         return self.built.owners.get((tool.source_id, tool.name), self.built.sole)
 
     def can_call(self, tool: Tool) -> bool:
-        """Return whether a source can run *tool*."""
         owner = self.owner(tool)
         return owner is not None and owner.id in self._runners
 
@@ -232,19 +231,10 @@ class IndexManager:
         return (*found, *self._failures)
 
     async def latest(self) -> Snapshot:
-        """Return a snapshot of all that the registry holds now.
-
-        Raises:
-            UsageError: It was closed before there was one.
-        """
         return await self._at_least(self.registry.version)
 
     async def ready(self) -> Snapshot:
-        """Return a snapshot at once if there is one that shows all that the host changed itself.
-
-        Raises:
-            UsageError: As for `latest`.
-        """
+        """Return a snapshot at once if there is one that shows all that the host changed itself."""
         snapshot = await self._at_least(self.registry.required)
         is_time = self._building is None and anyio.current_time() - self._finished > RETRY
         if is_time and (self.registry.retry() or self._failures):

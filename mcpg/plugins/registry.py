@@ -48,11 +48,7 @@ class Registered(Generic[Item]):
     item: Item
 
     def attempt(self, work: Callable[[], Answer]) -> Answer | Diagnostic:
-        """Return what *work* returns, or the diagnostic of whatever it raises.
-
-        Raises:
-            McpgError: The plugin reports an error of its own.
-        """
+        """Return what *work* returns, or the diagnostic of what it raises but errors of its own."""
         try:
             return work()
         except McpgError:
@@ -153,11 +149,7 @@ def is_item(document: Any) -> bool:
 
 
 def open_items(name: str, pages: Iterable[Any]) -> Any:
-    """Return what searches the items *name* among the *pages* of a bundle.
-
-    Raises:
-        LookupError: No plugin has items of this name.
-    """
+    """Return what searches the items *name* among the *pages* of a bundle."""
     kinds = [*_own_item_kinds()]
     if all(one.name != name for one in kinds):
         kinds += [one.item for one in package_plugins().items(ItemKind)]

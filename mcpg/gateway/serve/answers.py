@@ -23,7 +23,6 @@ from mcpg.values import to_json
 
 _Json = TypeVar("_Json", bound=JsonValue)
 
-
 RESULT = "result"
 """Member that holds a structured result other than an object."""
 
@@ -302,7 +301,11 @@ def convert_result(
     if not content and invoked.structured is not None:
         content = [text_block(encode_json(invoked.structured))]
     result = {"content": content, "isError": not invoked.is_success}
-    structured = _structure_result(invoked.structured, declared)
+    # As an object, which all versions of MCP accept; other values are in the content already.
+    value, is_wrapped = invoked.structured, declared is not None and declared.is_wrapped
+    structured = value if isinstance(value, dict) else None
+    if isinstance(value, list) or (is_wrapped and value is not None):
+        structured = {RESULT: value}
     if structured is not None and (needed or not invoked.is_parsed):
         result["structuredContent"] = structured
     if not invoked.is_success:
@@ -373,18 +376,7 @@ def _with_faults(result: JsonObject, invoked: Invoked, budget: int) -> JsonObjec
     return {**result, "content": blocks, "_meta": meta}
 
 
-def _structure_result(value: JsonValue, declared: ListedTool | None) -> JsonObject | None:
-    """Return a structured result as an object, which all versions of MCP accept."""
-    if declared is not None and declared.is_wrapped:
-        return None if value is None else {RESULT: value}
-    if isinstance(value, list):
-        return {RESULT: value}
-    # Other values are in the content already.
-    return value if isinstance(value, dict) else None
-
-
 def _conforms(result: JsonObject, declared: ListedTool) -> bool:
-    """Return whether clients accept the structured content of *result*."""
     if not declared.declares_output:
         return True
     if "structuredContent" not in result:

@@ -92,11 +92,7 @@ def wire_tool(tool: MetaTool) -> JsonObject:
 def call_plugin_tool(
     one: Registered[MetaTool], engine: Engine, arguments: JsonObject, most_bytes: int
 ) -> JsonObject:
-    """Return the result of calling a tool; may take its time.
-
-    Raises:
-        McpgError: The plugin reports an error of its own.
-    """
+    """Return the result of calling a tool; may take its time, and raise an error of the plugin."""
 
     def call() -> JsonObject:
         answer = load_reference(one.item.call)(engine, arguments)
@@ -121,7 +117,7 @@ def export_tool(tool: Tool) -> ListedTool:
     try:
         return _export_whole(tool)
     except RecursionError:
-        return ListedTool(_bare(tool.id))
+        return ListedTool({"name": tool.id, "inputSchema": {"type": "object"}})
 
 
 def _export_whole(tool: Tool) -> ListedTool:
@@ -243,7 +239,6 @@ def _describe_origin(tool: Tool) -> JsonObject:
 
 
 def _limit_size(wire: JsonObject) -> JsonObject:
-    """Return *wire*, with less of its input schema if it is too large."""
     wire = repair_value(wire)
     schema = wire["inputSchema"]
     if size(wire) <= _LARGEST or not isinstance(schema, dict):
@@ -253,11 +248,7 @@ def _limit_size(wire: JsonObject) -> JsonObject:
         shorter: JsonObject = {**rest, "inputSchema": {**_strict(less), "type": "object"}}
         if size(shorter) <= _LARGEST:
             return shorter
-    return _bare(wire["name"])
-
-
-def _bare(name: JsonValue) -> JsonObject:
-    return {"name": name, "inputSchema": {"type": "object"}}
+    return {"name": wire["name"], "inputSchema": {"type": "object"}}
 
 
 # The largest found tools and the meta-tools fit, so that lists of found tools have one page.
@@ -301,14 +292,12 @@ class VisibleTools:
     def page(self, cursor: str | None) -> tuple[list[JsonObject], str | None]:
         """Return the tools after *cursor*, and the cursor of the next page.
 
-        Raises:
-            LookupError: The cursor is invalid.
+        Raises `LookupError` where the cursor is invalid.
         """
         named = ((str(one["name"]), one) for one in self._list_after(cursor))
         return cut_page(named, _PAGE_BYTES)
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """Return the input schema of a tool as clients see it, `None` for unknown names."""
         wire = self.meta.get(name) or (self.tools[name].wire if name in self.tools else {})
         schema = wire.get("inputSchema")
         return schema if isinstance(schema, dict) else None
@@ -378,7 +367,6 @@ class CatalogueState:
     exported: dict[str, ListedTool | None] | None = None
 
     def find(self, tool_id: str) -> Tool | None:
-        """Return the tool with this id."""
         return self.snapshot.catalog.get(tool_id) if self.snapshot is not None else None
 
     def source_ids(self, names: Iterable[str]) -> list[str]:
@@ -461,14 +449,12 @@ class Catalogue:
         return self.known
 
     async def listing(self, known: CatalogueState, view: ClientView) -> VisibleTools:
-        """Return the tools of *known* that the client with this *view* sees."""
         if view.found is None or self._serving.expose is not Exposure.FOUND:
             return known.listing
         work = partial(known.make_listing, tuple(view.found))
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
     async def direct(self, name: str) -> ListedTool | None:
-        """Return the tool that clients may call by its own *name*, `None` if there is none."""
         known = await self.latest()
         if known.exported is None:
             return known.direct(name)

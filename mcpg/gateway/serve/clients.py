@@ -12,29 +12,14 @@ from itertools import islice
 from typing import Any, Self, get_args
 from uuid import uuid4
 
+import mcp_types
 from anyio.abc import TaskGroup
-from mcp.server import ServerRequestContext
+from mcp.server import ServerRequestContext, subscriptions
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult
-from mcp.server.subscriptions import (
-    InMemorySubscriptionBus,
-    ListenHandler,
-    PromptsListChanged,
-    ResourcesListChanged,
-    ResourceUpdated,
-    ServerEvent,
-    ToolsListChanged,
-)
 from mcp.shared.dispatcher import Outbound
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    LOG_LEVEL_META_KEY,
-    ClientCapabilities,
-    LoggingLevel,
-)
+from mcp_types import LOG_LEVEL_META_KEY, ClientCapabilities, LoggingLevel
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg.catalog.model import Tool
@@ -76,7 +61,6 @@ class ClientRequest:
 
     @classmethod
     def of(cls, context: Context, caller: Any, own: str = "") -> Self:
-        """Return the request of *context* by *caller*, to the server with the id *own*."""
         given = context.params or {}
         stated = given.get("_meta")
         meta: JsonObject = {
@@ -91,15 +75,13 @@ class ClientRequest:
         return cls(caller.report, session, meta, context.protocol_version, params)
 
     def options(self) -> dict[str, Any]:
-        """Return the keyword arguments of `Gateway.invoke`."""
         return {name: getattr(self, name) for name in ("progress", "session", "meta", "params")}
 
 
 def session_key(context: Context) -> str | None:
     """Return the session that a request names, `None` for none.
 
-    Raises:
-        MCPError: It is no text, or so short that others may guess it.
+    Raises `MCPError` where it is no text, or so short that others may guess it.
     """
     key = (context.meta or {}).get(SESSION_META_KEY)
     if key is None:
@@ -107,7 +89,7 @@ def session_key(context: Context) -> str | None:
     least, most = _KEY_CHARACTERS
     if not isinstance(key, str) or not least <= len(key) <= most:
         message = f"`{SESSION_META_KEY}` in `_meta` is not a text of {least} to {most} characters"
-        raise MCPError(INVALID_PARAMS, message)
+        raise MCPError(mcp_types.INVALID_PARAMS, message)
     return key
 
 
@@ -145,7 +127,7 @@ def make_mcp_error(error: JsonObject, budget: int) -> MCPError:
     error = bound_error(error, budget)
     code, message = error["code"], error["message"]
     return MCPError(
-        code if isinstance(code, int) else INTERNAL_ERROR, str(message), error.get("data")
+        code if isinstance(code, int) else mcp_types.INTERNAL_ERROR, str(message), error.get("data")
     )
 
 
@@ -276,10 +258,10 @@ _MESSAGE = "notifications/message"
 _UPDATED = "notifications/resources/updated"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
 _ANNOUNCEMENTS = "/list_changed", "/updated"
-_CHANGED: dict[str, ServerEvent] = {
-    "tools": ToolsListChanged(),
-    "prompts": PromptsListChanged(),
-    "resources": ResourcesListChanged(),
+_CHANGED: dict[str, subscriptions.ServerEvent] = {
+    "tools": subscriptions.ToolsListChanged(),
+    "prompts": subscriptions.PromptsListChanged(),
+    "resources": subscriptions.ResourcesListChanged(),
 }
 _REFUSALS = {
     SAMPLING: "Sampling not supported",
@@ -292,11 +274,7 @@ _REFUSALS = {
 def check_capability(
     capabilities: ClientCapabilities | None, method: str, params: Mapping[str, Any]
 ) -> None:
-    """Check that a client takes a request.
-
-    Raises:
-        MCPError: It does not, as the SDK has it.
-    """
+    """Check that a client takes a request; raises `MCPError`, as the SDK has it, where not."""
     declared = capabilities or ClientCapabilities()
     elicitation = declared.elicitation
     if method == ELICITATION and params.get("mode") == "url":
@@ -308,7 +286,7 @@ def check_capability(
             ROOTS: declared.roots is not None,
         }.get(method, False)
     if not is_declared:
-        raise MCPError(INVALID_REQUEST, _REFUSALS.get(method, "Request not supported"))
+        raise MCPError(mcp_types.INVALID_REQUEST, _REFUSALS.get(method, "Request not supported"))
 
 
 @dataclass(slots=True)
@@ -357,11 +335,7 @@ class Client:
     _unread: _UnreadNotifications = field(default_factory=_UnreadNotifications)
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
-        """Return its response to a request that belongs to none of its own.
-
-        Raises:
-            MCPError: It refuses.
-        """
+        """Return its response to a request that belongs to none of its own."""
         check_capability(self.connection.client_capabilities, method, params)
         return await self.connection.send_raw_request(method, params or None)
 
@@ -394,12 +368,12 @@ class Clients:
     def __init__(self, left: Callable[[Client], None]) -> None:
         self.left = left
         self.group: TaskGroup | None = None
-        self._bus = InMemorySubscriptionBus()
+        self._bus = subscriptions.InMemorySubscriptionBus()
         self._clients: dict[int, Client] = {}
         # Over standard input and output there is one client; over HTTP, later versions of the
         # protocol have nothing by which a client is recognized.
         self._only, self._strangers = ClientView(FoundTools()), ClientView(None)
-        self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
+        self.listen = subscriptions.ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
 
     def __iter__(self) -> Iterator[Client]:
         yield from list(self._clients.values())
@@ -424,14 +398,12 @@ class Clients:
         return client
 
     def view(self, context: Context) -> ClientView:
-        """Return the view of the client that has sent a request."""
         client = self.of(context)
         if client is not None:
             return client.view
         return self._only if context.request is None else self._strangers
 
     def tell(self, client: Client, method: str, params: JsonObject) -> None:
-        """Begin to notify *client*."""
         if self.group is not None:
             self.group.start_soon(client.tell, method, params)
 
@@ -460,12 +432,11 @@ class Clients:
         await self._bus.publish(_CHANGED[kind])
 
     async def notify_updated(self, uris: frozenset[str]) -> None:
-        """Notify the clients that have subscribed to one of *uris* that it has changed."""
         for client in self:
             for uri in sorted(client.uris & uris):
                 self.tell(client, _UPDATED, {"uri": uri})
         for uri in sorted(uris):
-            await self._bus.publish(ResourceUpdated(uri))
+            await self._bus.publish(subscriptions.ResourceUpdated(uri))
 
     def _leave(self, key: int) -> None:
         client = self._clients.pop(key, None)
@@ -474,14 +445,12 @@ class Clients:
 
 
 class RequestCaller:
-    """A client during one of its requests, which messages to it are related to.
+    """A client, `None` for one without a connection, during one of its requests.
 
-    Attributes:
-        context: The request, or the one that repeats it with input.
+    Messages to it are related to the request, or the one that repeats it with input, *context*.
     """
 
     def __init__(self, context: Context, client: Client | None) -> None:
-        """Represent *client*, `None` for one without a connection."""
         self.context = context
         self._client = client
         self._unread = _UnreadNotifications()
@@ -501,22 +470,16 @@ class RequestCaller:
 
     @property
     def takes_input(self) -> bool:
-        """Whether the client repeats its request with input."""
         return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
-        """Return the client's response to the request of a server.
-
-        Raises:
-            MCPError: The client refuses.
-        """
+        """Return the client's response to the request of a server; raises its `MCPError`."""
         check_capability(self.context.session.client_capabilities, method, params)
         # The channel of the request: over HTTP, the stream of its response.
         channel = self.context.session._request_outbound  # noqa: SLF001 - typed methods alter it
         return await channel.send_raw_request(method, params or None)
 
     async def report(self, done: float, total: float | None, message: str | None) -> None:
-        """Report progress of the request."""
         shown = None if message is None else line(message, _PROGRESS)
         await self.context.session.report_progress(done, total, shown)
 

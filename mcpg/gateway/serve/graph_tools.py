@@ -99,7 +99,6 @@ class GraphTools:
 
 
 def _find_documents(snapshot: Snapshot) -> list[ToolDocument]:
-    """Return the documents of the enabled tools, and the pages."""
     enabled = (one for one in snapshot.engine.documents.values() if one.tool.enabled)
     return distinct_documents((*enabled, *snapshot.engine.pages))[0]
 

@@ -74,7 +74,6 @@ class AccessCheck:
     """Middleware that refuses requests which break the rules."""
 
     def __init__(self, app: ASGIApp, rules: AccessRules, body_bytes: int = _BODY_BYTES) -> None:
-        """Wrap *app*, which gets no request of more than *body_bytes*."""
         self._app = app
         self._rules = rules
         self._body_bytes = body_bytes
@@ -127,7 +126,6 @@ class AccessCheck:
         return PlainTextResponse("bearer token required", 401, headers)
 
     async def _read_body(self, receive: Receive) -> bytes | PlainTextResponse:
-        """Return the body of a request, or the refusal of one that is late or too much."""
         body = bytearray()
         try:
             with anyio.move_on_after(self._rules.body_seconds):
@@ -190,7 +188,6 @@ class HttpOptions:
     Attributes:
         host: The address to listen on; other than loopback only with a token and allowed hosts.
         port: The port, 0 for any that is free.
-        rules: Rules for requests.
         body_bytes: Maximum size of a request.
         sessions: Maximum number of concurrent sessions.
         idle_seconds: Seconds after which an idle session ends.

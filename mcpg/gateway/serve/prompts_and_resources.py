@@ -13,7 +13,6 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg.bundle import assemble
@@ -73,7 +72,6 @@ class PrimitiveIndex:
     """An index of the prompts and resources of a directory."""
 
     def __init__(self, directory: Directory) -> None:
-        """Build the index; without prompts and resources there is none."""
         self.directory = directory
         self._items: dict[tuple[str, str], tuple[str, JsonObject]] = {}
         items: Iterable[tuple[str, JsonObject]] = (
@@ -253,7 +251,6 @@ def _embed_content(content: JsonObject) -> JsonObject:
 
 
 def _text(content: JsonObject) -> str | None:
-    """Return the text of *content*, `None` of binary contents."""
     text = content.get("text")
     return text if isinstance(text, str) else None
 
@@ -274,23 +271,19 @@ _MOST_LISTENED = 10 * MOST_URIS
 def page(
     items: Mapping[str, JsonObject], cursor: str | None
 ) -> tuple[list[JsonObject], str | None]:
-    """Return the items after *cursor*, and the cursor of the next page.
-
-    Raises:
-        MCPError: The cursor is invalid.
-    """
+    """Return the items after *cursor*, and the cursor of the next page; raises `MCPError`."""
     start = 0
     if cursor is not None:
         last = cursor.removeprefix(AFTER)
         if not cursor.startswith(AFTER) or last not in items:
-            raise MCPError(INVALID_PARAMS, "invalid cursor")
+            raise MCPError(types.INVALID_PARAMS, "invalid cursor")
         start = list(items).index(last) + 1
     return cut_page(islice(items.items(), start, None), _PAGE_BYTES)
 
 
 def _check_subscriptions(count: int, most: int = MOST_URIS) -> None:
     if count > most:
-        raise MCPError(INVALID_REQUEST, f"more than {most:,} subscriptions")
+        raise MCPError(types.INVALID_REQUEST, f"more than {most:,} subscriptions")
 
 
 @dataclass(eq=False, slots=True)
@@ -312,14 +305,14 @@ class PrimitiveHandlers:
     _watched: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def register(self, sdk: Server[Any]) -> None:
-        """Register the handlers, by which the capabilities are declared."""
         pages, request = types.PaginatedRequestParams, sdk.add_request_handler
         request("resources/list", pages, partial(self._list, "resources", "resources"))
         templates = partial(self._list, "resourceTemplates", "templates")
         request("resources/templates/list", pages, templates)
         request("resources/read", types.ReadResourceRequestParams, self._forward)
-        request("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
-        request("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
+        subscribe, unsubscribe = partial(self._subscribe, True), partial(self._subscribe, False)
+        request("resources/subscribe", types.SubscribeRequestParams, subscribe)
+        request("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
         request("prompts/list", pages, partial(self._list, "prompts", "prompts"))
         request("prompts/get", types.GetPromptRequestParams, self._forward)
         request("completion/complete", types.CompleteRequestParams, self._forward)
@@ -358,7 +351,7 @@ class PrimitiveHandlers:
 
         is_later = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         is_read = isinstance(params, types.ReadResourceRequestParams)
-        unknown = RESOURCE_NOT_FOUND if is_read and not is_later else INVALID_PARAMS
+        unknown = RESOURCE_NOT_FOUND if is_read and not is_later else types.INVALID_PARAMS
         try:
             result = await self.on_behalf(context, work)
         except NotFoundError as fault:
@@ -366,29 +359,26 @@ class PrimitiveHandlers:
         except RequestError as fault:
             if fault.error is not None:
                 raise make_mcp_error(fault.error, self.serving.result_bytes) from None
-            raise MCPError(INTERNAL_ERROR, line(fault.message, _LONGEST)) from None
+            raise MCPError(types.INTERNAL_ERROR, line(fault.message, _LONGEST)) from None
         return keep_unaltered(result if "ttlMs" in result else {**_LIST, **result})
 
     async def _subscribe(
-        self, context: Context, params: types.SubscribeRequestParams
+        self,
+        wants: bool,
+        context: Context,
+        params: types.SubscribeRequestParams | types.UnsubscribeRequestParams,
     ) -> types.EmptyResult:
         client = self.clients.of(context)
         if client is not None:
-            try:
-                await self.gateway.primitives.resource(params.uri)
-            except NotFoundError as fault:
-                raise MCPError(RESOURCE_NOT_FOUND, line(fault.message, _LONGEST)) from None
-            _check_subscriptions(len({*client.uris, params.uri}))
-            client.uris.add(params.uri)
-            await self.watch()
-        return types.EmptyResult()
-
-    async def _unsubscribe(
-        self, context: Context, params: types.UnsubscribeRequestParams
-    ) -> types.EmptyResult:
-        client = self.clients.of(context)
-        if client is not None:
-            client.uris.discard(params.uri)
+            if wants:
+                try:
+                    await self.gateway.primitives.resource(params.uri)
+                except NotFoundError as fault:
+                    raise MCPError(RESOURCE_NOT_FOUND, line(fault.message, _LONGEST)) from None
+                _check_subscriptions(len({*client.uris, params.uri}))
+                client.uris.add(params.uri)
+            else:
+                client.uris.discard(params.uri)
             await self.watch()
         return types.EmptyResult()
 
@@ -420,7 +410,6 @@ class PrimitiveHandlers:
                 self._watched = await known.watch(frozenset({*uris, *self._listened}))
 
     async def announce_update(self, server: McpServer, uri: str) -> None:
-        """Notify clients that the resource *uri* of *server* has changed."""
         sources = [one for one in self.gateway.primitives.servers if one.server == server]
         shown = (self._watched.get((source.id, uri)) for source in sources)
         await self.clients.notify_updated(frozenset(filter(None, shown)))

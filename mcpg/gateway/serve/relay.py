@@ -41,8 +41,8 @@ class _InterruptibleCall(RequestCaller):
         self.questions: JsonObject = {}
         self._parked = parked
         self.turn = anyio.Event()
-        self._answered = anyio.Event()
-        self._answer: JsonObject = {}
+        self.answered = anyio.Event()
+        self.answer: JsonObject = {}
         self._asked = 0
         self._lock = anyio.Lock()
 
@@ -54,22 +54,14 @@ class _InterruptibleCall(RequestCaller):
             if len(self._parked) >= _MOST:
                 raise MCPError(INVALID_REQUEST, "too many calls wait for input")
             self._asked += 1
-            self._answered = anyio.Event()
+            self.answered = anyio.Event()
             self.questions = {str(self._asked): {"method": method, "params": params}}
             self.turn.set()
             try:
-                await self._answered.wait()
+                await self.answered.wait()
             finally:
                 self.questions = {}  # also one that the server has given up
-            return self._answer
-
-    def resume(self, context: Context, answers: Any) -> None:
-        """Go on in the request *context*, with the client's *answers* by the keys of questions."""
-        self.context = context
-        for key in self.questions.keys() & (answers if isinstance(answers, dict) else ()):
-            self._answer = answers[key]
-            self.questions = {}
-            self._answered.set()
+            return self.answer
 
 
 @dataclass(eq=False, slots=True)
@@ -85,14 +77,16 @@ class PendingCalls:
         """Return the result of *work*, or a result that requires input.
 
         The work gets the caller; it is left out where the request of *context* repeats another.
-
-        Raises:
-            MCPError: As *work* does.
         """
         params = context.params or {}
         call = self._parked.pop(str(params.get("requestState")), None)
         if call is not None:
-            call.resume(context, params.get("inputResponses"))
+            call.context = context
+            answers: Any = params.get("inputResponses")
+            for key in call.questions.keys() & (answers if isinstance(answers, dict) else ()):
+                call.answer = answers[key]
+                call.questions = {}
+                call.answered.set()
         else:
             assert self.group is not None  # noqa: S101 - the server is running
             call = _InterruptibleCall(context, self._parked)
@@ -174,17 +168,11 @@ class Relay:
         return not self.has_many or any(True for _ in self.clients)
 
     def note_arrival(self) -> None:
-        """Wake up servers that wait for a first client."""
         self._arrived.set()
 
     async def answer_request(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> JsonObject:
-        """Return the response of the client that caused the request; see `Host.asked`.
-
-        Raises:
-            MCPError: There is no such client, it refuses, or it does not respond in time.
-        """
         if method == ROOTS and not (origin.callers or self.has_many or self._arrived.is_set()):
             with anyio.move_on_after(_FIRST_CLIENT):
                 await self._arrived.wait()
@@ -199,7 +187,6 @@ class Relay:
     async def receive_notification(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> None:
-        """Pass on a notification; see `Host.told`."""
         server, uri = origin.server, params.get("uri")
         match method.split("/")[1:]:
             case ["message"]:
@@ -217,7 +204,6 @@ class Relay:
                     self.clients.tell(client, _ELICITED, params)
 
     async def _pass_on_log(self, origin: MessageOrigin, params: JsonObject) -> None:
-        """Pass on a log message to the one client that it concerns."""
         name = line(origin.server.name or origin.server.place, _NAME)
         receiver = self._find_receiver(origin)
         if receiver is not None:

@@ -54,11 +54,6 @@ def _count(text: str, default: int, most: int) -> JsonObject:
     return {"type": "integer", "description": text, **bounds}
 
 
-def _choice(text: str, values: tuple[str, ...]) -> JsonObject:
-    allowed: list[JsonValue] = [*values]
-    return _text_schema(text, {"enum": allowed, "default": values[0]})
-
-
 def _context_tools(text: str) -> JsonObject:
     return {**_TEXTS, "description": text, "maxItems": MOST_TOOLS}
 
@@ -240,10 +235,10 @@ INPUTS: dict[str, JsonObject] = {
         {
             "query": _QUERY,
             "limit": _count("Maximum number of nodes.", USUAL_MATCHES, MOST_MATCHES),
-            "mode": _choice(
+            "mode": _text_schema(
                 "Search method: by predicates, falling back to an ordinary search if they find no "
                 "tool; by predicates alone; or by the most similar text.",
-                GRAPH_MODES,
+                {"enum": [*GRAPH_MODES], "default": USUAL_MODE},
             ),
             "endpoints": {
                 "type": "array",
@@ -257,7 +252,9 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.GRAPH_EXPORT: _object(
         {
-            "format": _choice("Output format.", EXPORT_FORMATS),
+            "format": _text_schema(
+                "Output format.", {"enum": [*EXPORT_FORMATS], "default": USUAL_FORMAT}
+            ),
             "around": {
                 **_list(_TEXT),
                 "description": "Ids of tools: export only these and their neighbours.",
@@ -392,11 +389,7 @@ _NAMESPACES = ("properties", "patternProperties", "$defs", "definitions")
 
 
 def find_schema_part(schema: JsonValue, pointer: str) -> JsonValue:
-    """Return the part of *schema* at a JSON pointer (RFC 6901).
-
-    Raises:
-        LookupError: There is none.
-    """
+    """Return the part of *schema* at a JSON pointer (RFC 6901); raises `LookupError`."""
     at = schema
     for step in pointer.removeprefix("#").split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
@@ -434,7 +427,6 @@ def _without_prose(value: Any) -> Any:
 
 
 def _shallow(schema: JsonObject, depth: int) -> JsonObject:
-    """Return the types of the properties down to *depth*."""
     kept: JsonObject = {key: schema[key] for key in ("type", "required") if key in schema}
     properties = schema.get("properties")
     if isinstance(properties, dict) and depth:
@@ -450,24 +442,25 @@ _HINT_NAMES = {
     "keywords": "searchKeywords",
     "examples": "usageExamples",
 }
-_ANNOTATED = ("read_only", "destructive", "idempotent", "open_world")
+_ANNOTATED = dict(
+    zip(TYPED_ANNOTATIONS, ("read_only", "destructive", "idempotent", "open_world"), strict=True)
+)
 
 
 def hints_json(hints: Hints) -> JsonObject:
     """Return *hints* under the keys of the .NET gateway, without the annotations of MCP."""
-    members = to_json(hints, _HINT_NAMES, without=_ANNOTATED)
-    members["usageExamples"] = [_drop_nulls(example) for example in members["usageExamples"]]
+    members = to_json(hints, _HINT_NAMES, without=_ANNOTATED.values())
+    members["usageExamples"] = [
+        {key: value for key, value in example.items() if value is not None}
+        for example in members["usageExamples"]
+    ]
     return {key: value for key, value in members.items() if value not in (None, [])}
 
 
 def annotations_json(tool: Tool) -> JsonObject:
     """Return the annotations of MCP, as hints resolve them."""
-    resolved = (getattr(tool.hints, name) for name in _ANNOTATED)
-    return _drop_nulls(dict(zip(TYPED_ANNOTATIONS, resolved, strict=True)))
-
-
-def _drop_nulls(members: JsonObject) -> JsonObject:
-    return {key: value for key, value in members.items() if value is not None}
+    resolved = ((key, getattr(tool.hints, name)) for key, name in _ANNOTATED.items())
+    return {key: value for key, value in resolved if value is not None}
 
 
 _NAMED = 12
@@ -489,14 +482,12 @@ class InstructionsContext:
 
     @classmethod
     def from_sources(cls, sources: Iterable[Source]) -> InstructionsContext:
-        """Return the context before the *sources* have been read."""
         known = tuple(sources)
         names = dict.fromkeys(source_name(source.id) for source in known)
         return cls(tuple(names), can_call=has_runnable(known))
 
     @classmethod
     def of(cls, tools: Iterable[Tool], sources: Iterable[Source]) -> InstructionsContext:
-        """Count *tools*, which *sources* have, by their source ids."""
         counts = Counter(source_name(tool.source_id) for tool in tools)
         ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         names = (name if len(ordered) == 1 else f"{name} ({count:,})" for name, count in ordered)

@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import anyio
 import anyio.to_thread
+import mcp_types as types
 from anyio import from_thread
 from anyio.lowlevel import EventLoopToken, current_token
 from anyio.streams.memory import MemoryObjectSendStream
@@ -25,13 +26,6 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    ListToolsResult,
-    NotificationParams,
-    PaginatedRequestParams,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg import __version__
@@ -123,7 +117,7 @@ class GatewayServer:
             ("notifications/initialized", self._handle_initialized),
             ("notifications/roots/list_changed", self._roots_changed),
         ):
-            self.sdk.add_notification_handler(method, NotificationParams, handler)
+            self.sdk.add_notification_handler(method, types.NotificationParams, handler)
         self.sdk.middleware += [self._meet, pass_unaltered]
         if serving.log is not None:
             self.sdk.middleware.append(self._log_request)
@@ -177,7 +171,6 @@ class GatewayServer:
             self._serving.on_diagnostics((*self._gateway.diagnostics, *self._dropped, *crashes))
 
     def _report_dropped(self, diagnostic: Diagnostic) -> None:
-        """Begin to report *diagnostic*, once."""
         if diagnostic not in self._dropped:
             self._dropped.append(diagnostic)
             self._wake()
@@ -256,13 +249,13 @@ class GatewayServer:
         return result
 
     async def _handle_initialized(
-        self, context: Context, params: NotificationParams | None
+        self, context: Context, params: types.NotificationParams | None
     ) -> None:
         if self._clients.of(context) is not None:
             self.relay.note_arrival()
             await self._roots_changed(context, params)
 
-    async def _roots_changed(self, context: Context, _: NotificationParams | None) -> None:
+    async def _roots_changed(self, context: Context, _: types.NotificationParams | None) -> None:
         client = self._clients.of(context)
         if client is not None:
             await self._gateway.sessions.roots_changed(client.identity)
@@ -284,8 +277,8 @@ class GatewayServer:
         return await work_for(RequestCaller(context, self._clients.of(context)))
 
     async def _list(
-        self, context: Context, params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         patience = _PATIENCE[self._serving.expose]
         ends = anyio.current_time() + patience
         known = await self._catalogue.within(patience)
@@ -304,11 +297,11 @@ class GatewayServer:
         try:
             tools, cursor = listing.page(params.cursor if params is not None else None)
         except LookupError:
-            raise MCPError(INVALID_PARAMS, "invalid cursor") from None
+            raise MCPError(types.INVALID_PARAMS, "invalid cursor") from None
         keep_unaltered({"tools": [*tools]})
-        return ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
+        return types.ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
 
-    async def _call(self, context: Context, params: CallToolRequestParams) -> JsonObject:
+    async def _call(self, context: Context, params: types.CallToolRequestParams) -> JsonObject:
         async def work(caller: Caller) -> JsonObject:
             request = ClientRequest.of(context, caller, self._session)
             arguments = params.arguments or {}
@@ -345,7 +338,7 @@ class GatewayServer:
                 if invoked.error is not None:
                     raise make_mcp_error(invoked.error, size)
                 return await called_result(invoked, size, declared, version)
-        raise MCPError(INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
+        raise MCPError(types.INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 
 
 class _AnnouncingServer(Server[Any]):
@@ -486,7 +479,6 @@ class _DescriptorLines:
                 yield line
 
     def _read(self, send: MemoryObjectSendStream[str], token: EventLoopToken) -> None:
-        """Hand the lines to the event loop one by one."""
         try:
             for line in self._lines():
                 try:  # without a task, where the last one has been taken

@@ -15,7 +15,6 @@ from mcpg.ask.model import fit_budget
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
 from mcpg.gateway import serve
-from mcpg.gateway.arguments import check_arguments
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.serve import Exposure, ServingOptions
 from mcpg.gateway.serve.answers import (
@@ -49,6 +48,7 @@ from mcpg.gateway.serve.schemas import (
     prune_schema,
 )
 from mcpg.gateway.snapshots import Snapshot
+from mcpg.gateway.validation import check_arguments
 from mcpg.plan import Plan, Task
 from mcpg.route.route import RouteResult
 from mcpg.search.confidence import LOW_CONFIDENCE
@@ -394,10 +394,8 @@ def _task_answer(task: Task, brevity: DetailLevel) -> JsonObject:
 def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
     """Yield descriptions of *tool*, or of the part of its input schema at the JSON *pointer*.
 
-    They go from the fullest to the shortest.
-
-    Raises:
-        LookupError: The schema has no such part, or it is not an object.
+    They go from the fullest to the shortest. Raises `LookupError` where there is no such part, or
+    it is not an object.
     """
     if pointer:
         part = find_schema_part(tool.input_schema, pointer)
@@ -464,7 +462,6 @@ class MetaTools:
             }
 
     async def call(self, name: str, arguments: Arguments, request: ClientRequest) -> JsonObject:
-        """Return the result of calling the meta-tool *name* by *request*."""
         plugin = self._plugins.get(name)
         schema = plugin.item.input_schema if plugin else None
         if plugin is None:
@@ -535,11 +532,9 @@ class MetaTools:
         def answer(one: AskResult) -> JsonObject:
             return make_result(answer_members(one, _next_call) | notes(one.diagnostics))
 
-        def fit() -> JsonObject:
-            shown = fit_budget(result, lambda one: size(answer(one)), self._serving.answer_bytes)
-            return make_error_result(_NO_ROOM) if shown is None else answer(shown)
-
-        return await anyio.to_thread.run_sync(fit)
+        measure, room = (lambda one: size(answer(one))), self._serving.answer_bytes
+        shown = await anyio.to_thread.run_sync(fit_budget, result, measure, room)
+        return make_error_result(_NO_ROOM) if shown is None else answer(shown)
 
     async def _plan(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         plan = await self._gateway.plan(
@@ -585,7 +580,6 @@ class MetaTools:
         return resource_answer(contents, offset, self._serving.result_bytes)
 
     async def _get_prompt(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
-        """Return the messages of a prompt, each text with its role."""
         params: JsonObject = {**request.params, "_meta": request.meta}
         if "arguments" in arguments:
             params["arguments"] = arguments["arguments"]
