@@ -513,7 +513,9 @@ class Gateway:
                         context_summary=context_summary,
                         meta=meta,
                         params=params,
-                        current_schema=snapshot.current_schema(found),
+                        current_schema=snapshot.built.review.schemas.get(
+                            (found.source_id, found.name)
+                        ),
                     )
                 finally:
                     current_session.reset(token)

@@ -105,7 +105,14 @@ async def call_function(
     try:
         positional, named = _make_binder(function).validate_json(json.dumps(arguments))
     except ValidationError as refused:
-        raise RefusedError(*map(_describe_error, refused.errors())) from None
+        faults = []
+        for error in refused.errors():
+            field = "".join(f"/{part}" for part in error["loc"])
+            expected = pydantic_expected(error)
+            message = f"the argument {json.dumps(field[1:])} is invalid"
+            message = f"{message}: expected {expected}" if expected else message
+            faults.append(Fault(FaultCode.ARGUMENTS_INVALID, message, field=field))
+        raise RefusedError(*faults) from None
     work = partial(_call_quietly, partial(function, *positional, **named))
     if inspect.iscoroutinefunction(function):
         value, fault = work()
@@ -150,15 +157,6 @@ def _make_binder(function: Function) -> SchemaValidator:
     if schema["type"] == "definitions":
         return SchemaValidator({**schema, "schema": {**schema["schema"], **binding}})
     return SchemaValidator({**schema, **binding})
-
-
-def _describe_error(error: Any) -> Fault:
-    field = "".join(f"/{part}" for part in error["loc"])
-    name = json.dumps("/".join(map(str, error["loc"])))
-    expected = pydantic_expected(error)
-    wanted = f": expected {expected}" if expected else ""
-    message = f"the argument {name} is invalid{wanted}"
-    return Fault(FaultCode.ARGUMENTS_INVALID, message, field=field)
 
 
 def _describe_exception(fault: BaseException) -> str:

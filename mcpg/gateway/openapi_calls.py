@@ -77,16 +77,15 @@ class _OpenFile:
     operations: dict[str, ApiOperation] = field(default_factory=dict)
 
 
+@dataclass(eq=False, slots=True)
 class OperationCaller:
     """Calls the operations of documents; keeps documents and connections until it is closed."""
 
-    def __init__(self, limits: Limits) -> None:
-        """Prepare to call within *limits*; nothing is read or connected to yet."""
-        self._limits = limits
-        self._files: dict[str, _OpenFile] = {}
-        self._reading = anyio.Lock()
-        # Connections to a private address are never taken for a document that may not reach it.
-        self._clients: dict[bool, httpx2.AsyncClient] = {}
+    limits: Limits
+    _files: dict[str, _OpenFile] = field(default_factory=dict)
+    _reading: anyio.Lock = field(default_factory=anyio.Lock)
+    # Connections to a private address are never taken for a document that may not reach it.
+    _clients: dict[bool, httpx2.AsyncClient] = field(default_factory=dict)
 
     async def find(self, owner: FileSource, name: str) -> ApiOperation | None:
         """Return the operation of the tool *name*, `None` where *owner* is no OpenAPI document.
@@ -161,7 +160,7 @@ class OperationCaller:
             message = f"its document names a server with a private address: {fault.host!r}"
             raise _make_refusal(message, _TRUST) from None
         async with aclosing(response):
-            return await _read_response(response, self._limits, owner)
+            return await _read_response(response, self.limits, owner)
 
     async def aclose(self) -> None:
         clients, self._clients = self._clients, {}

@@ -122,20 +122,18 @@ def write_request(
         for group in (own, given, headers)
         for name, text in group.items()
     }
-    return HttpRequest(operation.method, writer.url(base), dict(merged.values()), content, parts)
+    place = urlsplit(base)
+    own_query = (*writer.query("query"), *writer.query("querystring"))
+    query = "&".join(part for part in (place.query, *own_query) if part)
+    path = place.path.rstrip("/") + writer.write_path()
+    url = urlunsplit((place.scheme, place.netloc, path, query, ""))
+    return HttpRequest(operation.method, url, dict(merged.values()), content, parts)
 
 
 @dataclass(frozen=True, slots=True)
 class _RequestWriter:
     operation: ApiOperation
     arguments: JsonObject
-
-    def url(self, base: str) -> str:
-        parts = urlsplit(base)
-        own = (*self.query("query"), *self.query("querystring"))
-        query = "&".join(part for part in (parts.query, *own) if part)
-        path = parts.path.rstrip("/") + self._write_path()
-        return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
 
     def query(self, place: str) -> Iterator[str]:
         for name, parameter, value in self._find_arguments(place):
@@ -205,7 +203,7 @@ class _RequestWriter:
             if parameter.place == place and name in self.arguments:
                 yield name, parameter, self.arguments[name]
 
-    def _write_path(self) -> str:
+    def write_path(self) -> str:
         """Write the path; a part of it stays one however often it is decoded later."""
         names = {
             one.name: name for name, one in self.operation.parameters.items() if one.place == "path"

@@ -288,7 +288,8 @@ class Sessions:
                 try:
                     connection = await self._connection(server, seconds)
                     answer = await self._learn(connection, connection.list_tools(seconds))
-                    self._update(server, answer)
+                    known.due = anyio.current_time() + self._choose_period(answer.ttl)
+                    known.update(answer)
                     break
                 except NotProcessedError:
                     answer = _LOST
@@ -583,13 +584,10 @@ class Sessions:
     async def _compare(self, connection: ServerConnection, seconds: float) -> None:
         with suppress(ServerError, NotProcessedError):
             listing = await self._learn(connection, connection.list_tools(seconds))
-            if self._update(connection.server, listing):
+            known = self._state(connection.server)
+            known.due = anyio.current_time() + self._choose_period(listing.ttl)
+            if known.update(listing):
                 self._changed(connection.server)
-
-    def _update(self, server: Server, listing: ServerTools) -> bool:
-        known = self._state(server)
-        known.due = anyio.current_time() + self._choose_period(listing.ttl)
-        return known.update(listing)
 
     def _choose_period(self, ttl: float | None) -> float:
         """Return the seconds after which a list is due again whose server states *ttl*."""

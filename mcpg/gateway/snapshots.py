@@ -30,7 +30,6 @@ from mcpg.sources.client_config import Server
 from mcpg.sources.model import SourceBatch
 from mcpg.sources.python import read_functions
 from mcpg.sources.registry import FileSource, FunctionSource, ServerSource, Source, runs_tools
-from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 
 ListTools = Callable[[Server, float | None], Awaitable[SourceBatch]]
@@ -85,10 +84,6 @@ class Snapshot:
     def _runners(self) -> frozenset[str]:
         owners = {one.id: one for one in (*self.built.owners.values(), self.built.sole) if one}
         return frozenset(one.id for one in owners.values() if runs_tools(one))
-
-    def current_schema(self, tool: Tool) -> JsonObject | None:
-        """Return the input schema of the server of *tool* if the tool is described by another."""
-        return self.built.review.schemas.get((tool.source_id, tool.name))
 
     def find_by_id(self, tool_id: str) -> Tool | None:
         """Return the tool with this id, in any case; `None` before the tools were needed once."""

@@ -261,10 +261,6 @@ class ListedTool(NamedTuple):
     is_wrapped: bool = False
     validator: BoundedValidator | None = None
 
-    @property
-    def declares_output(self) -> bool:
-        return "outputSchema" in self.wire
-
 
 async def called_result(
     invoked: Invoked,
@@ -291,7 +287,7 @@ def convert_result(
     The result of a server stays as it is, except for what a client of protocol *version* could not
     accept. The tool is *declared* as clients see it, where it was called by its own name.
     """
-    needed = declared is not None and declared.declares_output
+    needed = declared is not None and "outputSchema" in declared.wire
     if invoked.wire is not None and invoked.wire.get("resultType") == "input_required":
         return invoked.wire
     if invoked.wire is not None:
@@ -377,7 +373,7 @@ def _with_faults(result: JsonObject, invoked: Invoked, budget: int) -> JsonObjec
 
 
 def _conforms(result: JsonObject, declared: ListedTool) -> bool:
-    if not declared.declares_output:
+    if "outputSchema" not in declared.wire:  # clients expect no structured content
         return True
     if "structuredContent" not in result:
         return result["isError"] is True

@@ -53,6 +53,7 @@ from mcpg.gateway.snapshots import Snapshot
 from mcpg.gateway.validation import are_patterns_valid, bounded_validator
 from mcpg.plugins.hooks import MetaTool
 from mcpg.plugins.registry import Registered, load_reference, package_plugins
+from mcpg.sources.registry import has_runnable
 from mcpg.text.json_values import JsonObject, JsonValue
 
 _MESSAGE = 300
@@ -429,7 +430,8 @@ class Catalogue:
         self._gateway = gateway
         self._serving = serving
         self._lock = anyio.Lock()
-        context = InstructionsContext.from_sources(gateway.sources)
+        names = dict.fromkeys(source_name(source.id) for source in gateway.sources)
+        context = InstructionsContext(tuple(names), can_call=has_runnable(gateway.sources))
         self.known = CatalogueState(None, context, VisibleTools(meta_tools(context, serving)))
 
     async def latest(self) -> CatalogueState:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -22,9 +21,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import LOG_LEVEL_META_KEY, ClientCapabilities, LoggingLevel
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from mcpg.catalog.model import Tool
-from mcpg.errors import McpgError
-from mcpg.gateway.serve import INVOKE, PROMPT, READ, SEARCH
+from mcpg.gateway.serve import PROMPT, READ, SEARCH
 from mcpg.gateway.serve.answers import bound_error, line, size
 from mcpg.sources.live.requests import Caller, Progress
 from mcpg.sources.live.server_requests import ELICITATION, ROOTS, SAMPLING
@@ -219,17 +216,6 @@ class ClientView:
             return False
         self.sent.clear()
         return True
-
-
-async def called_name(
-    name: str, arguments: dict[str, Any], describe: Callable[[str], Awaitable[Tool]]
-) -> str:
-    """Return the name of the tool that a call is for: with the tool that calls, the other one."""
-    other = arguments.get("toolId")
-    if name == INVOKE and isinstance(other, str):
-        with suppress(McpgError):
-            return (await describe(other)).id
-    return name
 
 
 def found_names(name: str, result: JsonObject) -> list[str]:

@@ -253,23 +253,8 @@ async def serve_http(
     )
     guard = AccessCheck(application, http.rules, http.body_bytes)
     served.relay.has_many = True
-    server = _SignalFreeServer(_configure_uvicorn(guard, http))
-    with _open_listener(http) as (listener, address):
-        async with served.running(), manager.run(), anyio.create_task_group() as group:
-            group.start_soon(on_signal, server.end)
-            server.closing = guard.close
-            on_listening(f"http://{address}{PATH}")
-            try:
-                await server.serve(sockets=[listener])
-            finally:
-                with anyio.CancelScope(shield=True):
-                    await server.abandon()
-            group.cancel_scope.cancel()
-
-
-def _configure_uvicorn(guard: AccessCheck, http: HttpOptions) -> uvicorn.Config:
     limits = {"seconds": http.header_seconds, "read_seconds": http.read_seconds}
-    return uvicorn.Config(
+    config = uvicorn.Config(
         guard,
         http=type("Patient", (_IdleTimeout,), limits),
         ws="none",
@@ -283,6 +268,18 @@ def _configure_uvicorn(guard: AccessCheck, http: HttpOptions) -> uvicorn.Config:
         limit_concurrency=_SPARE + http.rules.requests + _OF_SESSION * http.sessions,
         timeout_graceful_shutdown=_GRACE,
     )
+    server = _SignalFreeServer(config)
+    with _open_listener(http) as (listener, address):
+        async with served.running(), manager.run(), anyio.create_task_group() as group:
+            group.start_soon(on_signal, server.end)
+            server.closing = guard.close
+            on_listening(f"http://{address}{PATH}")
+            try:
+                await server.serve(sockets=[listener])
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await server.abandon()
+            group.cancel_scope.cancel()
 
 
 @contextmanager

@@ -152,6 +152,7 @@ class Relay:
         updated: Called when a server announces a change of a resource.
         report: Called when a log message is dropped.
         has_many: Whether there may be several clients at a time.
+        arrived: Wakes up servers that wait for a first client.
     """
 
     clients: Clients
@@ -160,28 +161,30 @@ class Relay:
     updated: Callable[[Server, str], Awaitable[None]]
     report: Callable[[Diagnostic], None]
     has_many: bool = False
-    _arrived: anyio.Event = field(default_factory=anyio.Event)
+    arrived: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def has_clients(self) -> bool:
         """Whether a client is connected, as far as connections tell."""
         return not self.has_many or any(True for _ in self.clients)
 
-    def note_arrival(self) -> None:
-        self._arrived.set()
-
     async def answer_request(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> JsonObject:
-        if method == ROOTS and not (origin.callers or self.has_many or self._arrived.is_set()):
+        if method == ROOTS and not (origin.callers or self.has_many or self.arrived.is_set()):
             with anyio.move_on_after(_FIRST_CLIENT):
-                await self._arrived.wait()
+                await self.arrived.wait()
         asked = self._find_receiver(origin)
         if asked is None:
             several = bool(origin.callers) or self.has_many
             raise MCPError(INVALID_REQUEST, _SEVERAL if several else "no client is connected")
         with anyio.move_on_after(self.seconds):
-            return await asked.ask(method, name_server(origin.server, method, params))
+            # Users see nothing of `_meta`, and are to know who wants what they type in.
+            name = line(origin.server.name or origin.server.place, _NAME)
+            named = _add_source_meta(params, name)
+            if method == ELICITATION and isinstance(message := params.get("message"), str):
+                named["message"] = f"{name}: {message}"
+            return await asked.ask(method, named)
         raise MCPError(REQUEST_TIMEOUT, f"no response of the client within {self.seconds:g} s")
 
     async def receive_notification(
@@ -225,18 +228,6 @@ class Relay:
             return origin.callers[-1]
         clients = [one for one in self.clients if origin.client in (None, one.identity)]
         return clients[0] if len(clients) == 1 else None
-
-
-def name_server(server: Server, method: str, params: JsonObject) -> JsonObject:
-    """Return the parameters of a server's request, which name the server.
-
-    Users see nothing of `_meta`, and are to know who wants what they type in.
-    """
-    name = line(server.name or server.place, _NAME)
-    shown = _add_source_meta(params, name)
-    if method == ELICITATION and isinstance(message := params.get("message"), str):
-        shown["message"] = f"{name}: {message}"
-    return shown
 
 
 def _add_source_meta(params: JsonObject, name: str) -> JsonObject:

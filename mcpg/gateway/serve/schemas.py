@@ -481,12 +481,6 @@ class InstructionsContext:
     can_call: bool = True
 
     @classmethod
-    def from_sources(cls, sources: Iterable[Source]) -> InstructionsContext:
-        known = tuple(sources)
-        names = dict.fromkeys(source_name(source.id) for source in known)
-        return cls(tuple(names), can_call=has_runnable(known))
-
-    @classmethod
     def of(cls, tools: Iterable[Tool], sources: Iterable[Source]) -> InstructionsContext:
         counts = Counter(source_name(tool.source_id) for tool in tools)
         ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

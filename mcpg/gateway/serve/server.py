@@ -29,10 +29,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg import __version__
-from mcpg.errors import Diagnostic
+from mcpg.errors import Diagnostic, McpgError
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.prompts_and_resources import Directory
-from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
+from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import called_result, line
 from mcpg.gateway.serve.catalogue import Catalogue
 from mcpg.gateway.serve.clients import (
@@ -42,7 +42,6 @@ from mcpg.gateway.serve.clients import (
     ClientView,
     Context,
     RequestCaller,
-    called_name,
     found_names,
     keep_unaltered,
     make_mcp_error,
@@ -217,7 +216,7 @@ class GatewayServer:
             if not self.relay.has_many:
                 self._gateway.sessions.mode = AUTO if is_later else LEGACY
             if is_later:
-                self.relay.note_arrival()  # it can only be asked during a request
+                self.relay.arrived.set()  # it can only be asked during a request
             self._met.set()
         self._gateway.sessions.uses += 1
         return await call_next(ctx)
@@ -252,7 +251,7 @@ class GatewayServer:
         self, context: Context, params: types.NotificationParams | None
     ) -> None:
         if self._clients.of(context) is not None:
-            self.relay.note_arrival()
+            self.relay.arrived.set()
             await self._roots_changed(context, params)
 
     async def _roots_changed(self, context: Context, _: types.NotificationParams | None) -> None:
@@ -308,8 +307,11 @@ class GatewayServer:
             view = self._clients.view(context)
             found = view.found if self._serving.expose is Exposure.FOUND else None
             if found is not None:
-                describe = self._gateway.describe
-                found.note_call(await called_name(params.name, arguments, describe))
+                name, other = params.name, arguments.get("toolId")
+                if name == INVOKE and isinstance(other, str):  # the tool that it calls
+                    with suppress(McpgError):
+                        name = (await self._gateway.describe(other)).id
+                found.note_call(name)
             result = await self._answer(params.name, arguments, request)
             names = found_names(params.name, result) if found is not None else []
             if found is not None and names:
@@ -448,7 +450,8 @@ class _DescriptorWriter:
     async def flush(self) -> None:
         data, self._waiting = memoryview(self._waiting), b""
         if not _ROOM:  # pragma: no cover - by the system
-            await anyio.to_thread.run_sync(self._write_all, data)
+            while data:
+                data = data[await anyio.to_thread.run_sync(os.write, self.descriptor, data) :]
             return
         while data:
             poll = select.poll()
@@ -457,10 +460,6 @@ class _DescriptorWriter:
                 data = data[os.write(self.descriptor, data[:_ROOM]) :]
             else:
                 await anyio.wait_writable(self.descriptor)
-
-    def _write_all(self, data: memoryview) -> None:  # pragma: no cover - by the system
-        while data:
-            data = data[os.write(self.descriptor, data) :]
 
 
 @dataclass(frozen=True, slots=True)
