@@ -125,7 +125,7 @@ def test_only_the_table_of_rooms_names_them() -> None:
         and isinstance(node.value, str)
         and pattern.fullmatch(node.value)
     }
-    assert named == {"mcpg.plugins.rooms"}
+    assert named == {"mcpg.plugins.registry"}
 
 
 def test_public_names_are_sorted_and_exist() -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from typing import Any
 
     from mcpg.gateway.calls import Fault, FaultCode, Invoked, Limits
-    from mcpg.gateway.gateway import Gateway
+    from mcpg.gateway.gateway import Gateway, SyncGateway
     from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource
     from mcpg.gateway.snapshots import Snapshot
-    from mcpg.gateway.sync_gateway import SyncGateway
     from mcpg.review.lock_sources import OnChange, ToolLock
     from mcpg.route.route import (
         Adjustment,
@@ -72,7 +72,7 @@ _MODULES = (
     "mcpg.review.lock_sources",
     "mcpg.route.route",
     "mcpg.gateway.gateway",
-    "mcpg.gateway.sync_gateway",
+    "mcpg.gateway.gateway",
     "mcpg.gateway.snapshots",
     "mcpg.sources.client_config",
 )
@@ -81,8 +81,6 @@ _MODULES = (
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first asked for."""
     if name in __all__:
-        from importlib import import_module  # noqa: PLC0415 - as above
-
         for module_name in _MODULES:
             module = import_module(module_name)
             if name in vars(module):

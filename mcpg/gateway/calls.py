@@ -128,10 +128,7 @@ class Invoked:
     is_parsed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as `mcpg invoke --format json` prints it.
-
-        Content and structured result are the tool's own.
-        """
+        """Return the result as `mcpg invoke --format json` prints it."""
         return {
             "schema": "mcpg/invoke/1",
             "toolId": self.tool_id or None,
@@ -145,7 +142,6 @@ class Invoked:
 
     @property
     def is_success(self) -> bool:
-        """Whether the tool succeeded."""
         return not self.faults
 
     @property
@@ -159,7 +155,6 @@ class CallError(Exception):
     """A call failed.
 
     Attributes:
-        code: The kind of fault.
         message: What is wrong, without anything secret.
         has_died: Whether the connection was lost between the request and its response.
         error: The JSON-RPC error with which a server responded, `None` if it did not.
@@ -181,11 +176,7 @@ class CallError(Exception):
 
 
 class RefusedError(Exception):
-    """Nothing was called: the tool cannot be, or not with these arguments.
-
-    Attributes:
-        faults: Why, each with the argument at fault.
-    """
+    """Nothing was called: the tool cannot be, or not with these arguments, for its *faults*."""
 
     def __init__(self, *faults: Fault) -> None:
         super().__init__(len(faults))
@@ -201,15 +192,9 @@ OLDER = ".1"
 _WAITING = 10_000
 _BATCH = 1000
 _PATIENCE = 5.0
-_FLAGS = (
-    os.O_RDWR
-    | os.O_APPEND
-    | os.O_CREAT
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_BINARY", 0)
-)
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT
+for _name in ("O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"):
+    _FLAGS |= getattr(os, _name, 0)
 _BEGIN = '{"time":'
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -224,7 +209,6 @@ class RecordedCall:
         session: What it belongs to, an id without a meaning.
         tool: Id of the tool.
         source: Id of its source.
-        success: Whether it succeeded.
     """
 
     start: float
@@ -235,7 +219,6 @@ class RecordedCall:
     success: bool
 
     def line(self) -> str:
-        """Return the call as a line of JSON."""
         moment = datetime.fromtimestamp(self.start, UTC).isoformat(timespec="microseconds")
         members = {
             "time": moment.replace("+00:00", "Z"),
@@ -253,11 +236,9 @@ class CallRecorder:
     """Appends calls to a file that only its owner can read; may be shared between threads."""
 
     def __init__(self, path: str | os.PathLike[str], most_bytes: int = MOST_BYTES) -> None:
-        """Prepare to record; the file is opened by the first call or by `check`.
+        """Prepare to record at *path*; the file is opened by the first call or by `check`.
 
-        Args:
-            path: The file.
-            most_bytes: Size at which it is renamed to `path.1`, in place of an older one.
+        With *most_bytes*, it is renamed to `path.1`, in place of an older one.
         """
         self._path = Path(path)
         self._most_bytes = most_bytes
@@ -327,8 +308,14 @@ class CallRecorder:
 
     def _make_ready(self, size: int) -> None:
         """Open the file, unless it is open and has room for *size* bytes more."""
-        if self._handle >= 0 and self._was_moved():
-            self._close()
+        if self._handle >= 0:
+            # Another process may have renamed the file, or somebody removed it.
+            try:
+                is_same = os.path.samestat(self._path.lstat(), os.fstat(self._handle))
+            except FileNotFoundError:
+                is_same = False
+            if not is_same:
+                self._close()
         if self._handle < 0:
             self._open_file()
         present = os.fstat(self._handle).st_size
@@ -336,13 +323,6 @@ class CallRecorder:
             self._close()
             self._path.replace(f"{self._path}{OLDER}")
             self._open_file()
-
-    def _was_moved(self) -> bool:
-        """Return whether another process has renamed the file, or somebody has removed it."""
-        try:
-            return not os.path.samestat(self._path.lstat(), os.fstat(self._handle))
-        except FileNotFoundError:
-            return True
 
     def _open_file(self) -> None:
         self._handle = os.open(self._path, _FLAGS, stat.S_IRUSR | stat.S_IWUSR)

@@ -66,15 +66,11 @@ def make_gateway(
 ) -> Gateway:
     """Make a gateway; nothing is started, and only files that were named are looked at.
 
-    Args:
-        wanted: What the command line names.
-        settings: What is set.
-        reserved: Ids that no tool may get.
-        record_calls: File to which calls are appended, `None` for none.
+    No tool gets an id that is *reserved*; calls are appended to the file *record_calls*.
 
     Raises:
-        UsageError: An option or a setting makes no sense.
-        McpgError: A file that is named cannot be used, or something that is set cannot be had.
+        McpgError: A file that is named cannot be used, or something that is set cannot be had or
+            makes no sense.
     """
     from mcpg.gateway.gateway import Gateway  # noqa: PLC0415 - an extra
 
@@ -99,7 +95,7 @@ def make_gateway(
     return Gateway(
         sources=sources,
         graph=FileGraph(wanted.graph, reaction) if wanted.graph else GENERATED,
-        lock=_tool_lock(settings, reaction),
+        lock=_open_tool_lock(settings, reaction),
         live=live,
         reserved=reserved,
         services=EngineServices(**given),
@@ -113,11 +109,7 @@ def make_gateway(
 def open_wanted(
     wanted: GatewayRequest, settings: Settings, live: Live
 ) -> tuple[tuple[Source, ...], tuple[Diagnostic, ...]]:
-    """Return the sources of a gateway; see `Wanted.sources`.
-
-    Raises:
-        McpgError: See `make_gateway`.
-    """
+    """Return the sources of a gateway; see `GatewayRequest.sources`."""
     is_bundle = bool(settings.flags.get("bundle"))
     if wanted.sources and is_bundle:
         raise UsageError(
@@ -150,11 +142,7 @@ def open_wanted(
 
 
 def read_limits(settings: Settings) -> Limits:
-    """Return the limits that *settings* hold.
-
-    Raises:
-        UsageError: A setting makes no sense.
-    """
+    """Return the limits that *settings* hold; raises `UsageError` where they make no sense."""
     usual = Limits()
     found = {name: settings.find(f"limits.{key}") for name, key in _LIMITS.items()}
     given = {name: one.value for name, one in found.items() if one is not None}
@@ -162,7 +150,7 @@ def read_limits(settings: Settings) -> Limits:
     return Limits(longest_seconds=longest, **given)
 
 
-def _tool_lock(settings: Settings, reaction: OnChange) -> ToolLock | None:
+def _open_tool_lock(settings: Settings, reaction: OnChange) -> ToolLock | None:
     """Return the lock to which tools are held, `None` where nothing asks for that."""
     if not is_locked(settings):
         return None

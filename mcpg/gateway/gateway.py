@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from contextlib import AsyncExitStack, ExitStack, nullcontext, suppress
 from dataclasses import replace
-from functools import partial, wraps
+from functools import partial, update_wrapper, wraps
 from os import PathLike
 from pathlib import Path
-from types import NoneType
+from types import NoneType, TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, Unpack
 from uuid import uuid4
 
 import anyio
 import anyio.to_thread
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
@@ -90,9 +92,7 @@ def read_configuration(
 ) -> tuple[tuple[Source, ...], GatewayOptions]:
     """Return the sources and the options of a gateway for a client's *configuration*.
 
-    Args:
-        configuration: Its path, or the object that it holds.
-        options: Options, to which the diagnostics of the configuration are added.
+    The diagnostics of the configuration are added to the *options*.
 
     Raises:
         NotFoundError: There is no such file.
@@ -127,10 +127,7 @@ _FREE = frozenset(("limit", "include_disabled", "min_score", "abstain", "fusion"
 def is_brief_search(engine: Engine, query: object = None, **options: Any) -> bool:
     """Return whether a search is sure to be short, once the engine has answered another one.
 
-    Args:
-        engine: The engine.
-        query: The query.
-        **options: The other arguments of `Engine.search`.
+    The *options* are the other arguments of `Engine.search`.
     """
     if not isinstance(query, str) or len(query) > _MOST_CHARACTERS or not query.strip():
         return False
@@ -150,6 +147,7 @@ def is_brief_search(engine: Engine, query: object = None, **options: Any) -> boo
 Answer = TypeVar("Answer")
 Given = ParamSpec("Given")
 
+_REMEDY = "use it as a context manager"
 _AT_ONCE = 8
 """Concurrent searches; the interpreter lock makes more of them useless."""
 
@@ -274,7 +272,6 @@ class Gateway:
         if isinstance(record_calls, str | PathLike):
             record_calls = CallRecorder(os.fspath(record_calls))
         self._recorder = record_calls
-        # What calls belong to where nobody says more.
         self._session = uuid4().hex
         self._callbacks: list[OnIndex] = []
         self._warm: Engine | None = None
@@ -292,9 +289,7 @@ class Gateway:
             **options: Further arguments of `Gateway`.
 
         Raises:
-            NotFoundError: There is no such file.
-            SourceError: It is no configuration of a client.
-            UsageError: It is neither a path nor a JSON object, or an option has the wrong type.
+            NotFoundError, SourceError, UsageError: The configuration or an option cannot be used.
         """
         sources, options = read_configuration(configuration, options)
         return cls(sources, **options)
@@ -304,7 +299,6 @@ class Gateway:
         return f"<{type(self).__name__}: {format_count(len(self.sources), 'source')}, {state}>"
 
     async def __aenter__(self) -> Self:
-        """Open the gateway."""
         if self._stack is not None:
             raise UsageError("the gateway is open already", remedy="open it once, and share it")
         async with AsyncExitStack() as stack:
@@ -312,7 +306,10 @@ class Gateway:
                 self._recorder.check()
                 stack.callback(self._recorder.close)
             sessions = Sessions(
-                self._live, self._server_changed, self._is_wanted, limits=self.limits
+                self._live,
+                lambda server: [*map(self.invalidate, self._find_ids(server))],
+                lambda server: bool(self._find_ids(server)),
+                limits=self.limits,
             )
             self._sessions = await stack.enter_async_context(sessions)
             self._invoker = Invoker(sessions, self.limits)
@@ -328,7 +325,6 @@ class Gateway:
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        """Close connections, and end servers that were started."""
         stack, self._stack = self._stack, None
         if stack is not None:
             # Without the error of the block, so that the task group does not wrap it.
@@ -336,25 +332,15 @@ class Gateway:
 
     @property
     def sessions(self) -> Sessions:
-        """The connections to the servers.
-
-        Raises:
-            UsageError: The gateway is not open.
-        """
+        """The connections to the servers, once the gateway is open."""
         self._require_manager()
         return self._sessions
 
     @property
     def primitives(self) -> Primitives:
-        """The prompts and resources of the servers.
-
-        Raises:
-            UsageError: The gateway is not open.
-        """
+        """The prompts and resources of the servers, once the gateway is open."""
         self._require_manager()
         return self._primitives
-
-    # Sources
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -388,7 +374,7 @@ class Gateway:
         source = self._registry.remove(source_id)
         if self._stack is not None and source is not None:
             self._manager.follow()
-            if isinstance(source, ServerSource) and not self._is_wanted(source.server):
+            if isinstance(source, ServerSource) and not self._find_ids(source.server):
                 await self._sessions.close(source.server)
         return source is not None
 
@@ -406,13 +392,10 @@ class Gateway:
         """
         self._callbacks.append(callback)
 
-    # The index
-
     async def build_index(self, *, force: bool = False) -> Snapshot:
         """Return an up-to-date snapshot; concurrent requests share one build.
 
-        Args:
-            force: Whether to read every source again.
+        With *force*, every source is read again.
         """
         if force:
             self._registry.invalidate_all()
@@ -434,14 +417,8 @@ class Gateway:
         self.sessions.uses += 1
         return await self.snapshot()
 
-    # Questions
-
     async def list_tools(self, *, include_disabled: bool = False) -> tuple[Tool, ...]:
-        """Return the tools, in order of id.
-
-        Args:
-            include_disabled: Whether to include tools that are disabled by default.
-        """
+        """Return the tools in order of id, without those that are disabled by default."""
         snapshot = await self._use()
         tools = await self._in_thread(lambda: snapshot.catalog.tools)
         return tuple(tool for tool in tools if include_disabled or tool.enabled)
@@ -486,21 +463,27 @@ class Gateway:
         params: JsonObject | None = None,
         session: str = "",
     ) -> Invoked:
-        """Call a tool; faults are part of the result.
+        """Call a tool; faults are part of the result. A cancellation is passed on to its server.
+
+        A call is only repeated when the tool declares that it reads or is idempotent, and the
+        connection to its server was lost before there was a response.
 
         Args:
             tool: An id in any case, `source::name`, or a raw name.
             arguments: The arguments by name.
             source_id: Its source, where a name alone is ambiguous.
             name: A raw name, in place of *tool*.
-            timeout: As for `Invoker.invoke`.
-            progress: As for `Invoker.invoke`.
-            include_disabled: As for `Invoker.invoke`.
-            query: As for `Invoker.invoke`.
-            context: As for `Invoker.invoke`.
-            context_summary: As for `Invoker.invoke`.
-            meta: As for `Invoker.invoke`.
-            params: As for `Invoker.invoke`.
+            timeout: Seconds for all of it, which progress renews, up to what the limits grant;
+                `None` for the default of its server or the limits.
+            progress: Receives progress that the server reports.
+            include_disabled: Whether a tool that is disabled by default is invoked.
+            query: The task. Its server receives it, as does an argument `query` that the tool has
+                and *arguments* lacks.
+            context: Further context, a text or JSON; likewise for the arguments `context` and
+                `contextSummary`.
+            context_summary: A summary of *context*; likewise for the argument `contextSummary`.
+            meta: Further members of the `_meta` of the request to its server.
+            params: Further parameters of this request, such as input that the server requires.
             session: What the call belongs to, such as a conversation: an id without a meaning, for
                 recorded calls and spans. A server that keeps state for each client has a connection
                 for each session, until `end_session`. Calls without one belong to one session of
@@ -509,11 +492,14 @@ class Gateway:
         Raises:
             UsageError: The time is not above 0, or a name is no text.
         """
-        for argument, given in (("tool", tool), ("source_id", source_id), ("name", name)):
-            check_text(argument, given)
+        check_text("tool", tool)
+        check_text("source_id", source_id)
+        check_text("name", name)
         snapshot = await self._use()
         began, start = time.time(), time.perf_counter()
-        with observed_call(self._observer, session) as report:
+        observer = self._observer
+        watched = GuardedObserver.of(observer).invoke() if observer else nullcontext()
+        with watched as report:
             found = await self._find_tool(snapshot, tool, source_id, name)
             if isinstance(found, Fault):
                 invoked, owner = Invoked("", faults=(found,)), None
@@ -533,7 +519,9 @@ class Gateway:
                         context_summary=context_summary,
                         meta=meta,
                         params=params,
-                        current_schema=snapshot.current_schema(found),
+                        current_schema=snapshot.built.review.schemas.get(
+                            (found.source_id, found.name)
+                        ),
                     )
                 finally:
                     current_session.reset(token)
@@ -541,11 +529,14 @@ class Gateway:
                 if invoked.wire is not None:
                     wire = self._primitives.rewrite_addresses(invoked.wire, owner)
                     invoked = replace(invoked, wire=wire)
-            report(invoked, owner)
+            if report is not None:
+                outcome = str(invoked.faults[0].code) if invoked.faults else SUCCESS
+                kind = name_source_kind(owner) if owner else ""
+                named = invoked.tool_name, invoked.source_id
+                report(InvokeFacts(outcome, kind, *named, session))
         if self._recorder is not None and invoked.tool_id:
+            ids = session or self._session, invoked.tool_id, invoked.source_id
             seconds = time.perf_counter() - start
-            belongs_to = session or self._session
-            ids = belongs_to, invoked.tool_id, invoked.source_id
             self._recorder.record(RecordedCall(began, seconds, *ids, invoked.is_success))
         return invoked
 
@@ -561,48 +552,134 @@ class Gateway:
         name: str | None = None,
     ) -> Tool | Fault:
         """Return what `Snapshot.find` does, in a thread unless an id is known at once."""
-        known = snapshot.find_by_id(tool) if tool and not (source_id or name) else None
-        if known is not None:
-            return known
-        return await self._in_thread(partial(snapshot.find, tool, source_id, name))
+        found = snapshot.find_by_id(tool) if tool and not (source_id or name) else None
+        if found is None:
+            return await self._in_thread(partial(snapshot.find, tool, source_id, name))
+        return found
 
     def _require_manager(self) -> IndexManager:
         if self._stack is None:
-            raise not_open()
+            raise UsageError("the gateway is not open", remedy=_REMEDY)
         return self._manager
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
 
-    def _server_changed(self, server: Server) -> None:
-        for source in self._registry.sources:
-            if isinstance(source, ServerSource) and source.server == server:
-                self.invalidate(source.id)
-
-    def _is_wanted(self, server: Server) -> bool:
-        known = (one for one in self._registry.sources if isinstance(one, ServerSource))
-        return any(source.server == server for source in known)
+    def _find_ids(self, server: Server) -> list[str]:
+        servers = (one for one in self.sources if isinstance(one, ServerSource))
+        return [one.id for one in servers if one.server == server]
 
 
-def not_open() -> UsageError:
-    """Return the error for using a gateway that is not open."""
-    return UsageError("the gateway is not open", remedy="use it as a context manager")
+def _blocking(
+    method: Callable[Concatenate[Gateway, Given], Coroutine[Any, Any, Answer]],
+) -> Callable[Concatenate[SyncGateway, Given], Answer]:
+    """Return a method that waits for *method* of the gateway in its thread.
+
+    It has the parameters and the documentation of *method*.
+    """
+
+    @wraps(method, assigned=WRAPPED)
+    def answer(self: SyncGateway, /, *given: Given.args, **named: Given.kwargs) -> Answer:
+        result: Answer = self._portal.call(lambda: method(self._gateway, *given, **named))
+        return result
+
+    return answer
 
 
-@contextmanager
-def observed_call(
-    observer: Observer | None,
-    session: str = "",
-) -> Iterator[Callable[[Invoked, Source | None], None]]:
-    """Report an invocation; the context's function takes its result and the tool's source."""
-    if observer is None:
-        yield lambda *_: None
-        return
-    with GuardedObserver.of(observer).invoke() as record:
+class SyncGateway:
+    """A `Gateway` in a thread of its own, usable from any thread.
 
-        def report(invoked: Invoked, owner: Source | None) -> None:
-            outcome = str(invoked.faults[0].code) if invoked.faults else SUCCESS
-            kind = name_source_kind(owner) if owner else ""
-            record(InvokeFacts(outcome, kind, invoked.tool_name, invoked.source_id, session))
+    It is a context manager and takes the arguments of `Gateway`. Outside of the context, and in a
+    process that was forked inside it, methods raise `UsageError`.
+    """
 
-        yield report
+    def __init__(
+        self, sources: SourceLike | Iterable[SourceLike] = (), **options: Unpack[GatewayOptions]
+    ) -> None:
+        """Create a gateway, as `Gateway` does from the same arguments."""
+        self._gateway = Gateway(sources, **options)
+        self._opened: tuple[BlockingPortal, ExitStack] | None = None
+        self._process = 0
+
+    update_wrapper(__init__, Gateway.__init__, WRAPPED)
+
+    @classmethod
+    def from_config(
+        cls, configuration: ConfigurationLike, **options: Unpack[GatewayOptions]
+    ) -> Self:
+        sources, options = read_configuration(configuration, options)
+        return cls(sources, **options)
+
+    def __repr__(self) -> str:
+        state = "open" if self._opened is not None else "not open"
+        count = len(self._gateway.sources)
+        return f"<{type(self).__name__}: {format_count(count, 'source')}, {state}>"
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            portal = stack.enter_context(start_blocking_portal())
+            stack.enter_context(portal.wrap_async_context_manager(self._gateway))
+            self._opened = portal, stack.pop_all()
+        self._process = os.getpid()
+        # A thread cannot be joined any more once the interpreter takes the module apart.
+        atexit.register(self.__exit__, None, None, None)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        opened, self._opened = self._opened, None
+        if opened is None:
+            return None
+        atexit.unregister(self.__exit__)
+        portal, stack = opened
+        if self._process != os.getpid():
+            # Its thread has stayed in the parent process: nothing waits for it then.
+            with suppress(StopIteration, RuntimeError):
+                portal.stop().send(None)
+            return None
+        return stack.__exit__(kind, fault, trace)
+
+    @property
+    def _portal(self) -> BlockingPortal:
+        if self._opened is None:
+            raise UsageError("the gateway is not open", remedy=_REMEDY)
+        if self._process != os.getpid():
+            message = "the gateway was opened before this process was forked"
+            raise UsageError(message, remedy="create and open another one in this process")
+        return self._opened[0]
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return self._portal.call(lambda: self._gateway.sources)
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        return self._portal.call(lambda: self._gateway.diagnostics)
+
+    def add(self, source: Source) -> None:
+        self._portal.call(self._gateway.add, source)
+
+    def invalidate(self, source_id: str) -> bool:
+        return self._portal.call(self._gateway.invalidate, source_id)
+
+    def on_change(self, callback: OnIndex) -> None:
+        """As `Gateway.on_change`; *callback* runs in the thread of the gateway."""
+        self._portal.call(self._gateway.on_change, callback)
+
+    remove = _blocking(Gateway.remove)
+    build_index = _blocking(Gateway.build_index)
+    warm_up = _blocking(Gateway.warm_up)
+    snapshot = _blocking(Gateway.snapshot)
+    list_tools = _blocking(Gateway.list_tools)
+    describe = _blocking(Gateway.describe)
+    search = _blocking(Gateway.search)
+    ask = _blocking(Gateway.ask)
+    explain = _blocking(Gateway.explain)
+    plan = _blocking(Gateway.plan)
+    route = _blocking(Gateway.route)
+    invoke = _blocking(Gateway.invoke)
+    end_session = _blocking(Gateway.end_session)

@@ -24,13 +24,7 @@ from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly, load, with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
-from mcpg.gateway.registry import (
-    CustomGraph,
-    FileGraph,
-    GeneratedGraph,
-    GraphSource,
-    SourceReading,
-)
+from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource, SourceReading
 from mcpg.index.reader import Index
 from mcpg.review.lock import lock_changes
 from mcpg.review.lock_sources import (
@@ -61,7 +55,6 @@ class IndexSpec:
     Attributes:
         graph: Where the documents come from.
         reserved: Ids that no tool may get, in any case.
-        services: Services of the engine.
         cache_dir: Folder for the indexes of bundles that lie where nothing can be written.
         limit: Maximum number of matches of a search that sets none.
         earlier: Tools with the ids that they had before, and keep.
@@ -76,18 +69,8 @@ class IndexSpec:
     earlier: tuple[Tool, ...] = ()
     lock: ToolLock | None = None
 
-    @property
-    def is_strict(self) -> bool:
-        """Whether clients get no member of a tool that nobody could review."""
-        hides = isinstance(self.graph, FileGraph) and self.graph.on_change == OnChange.HIDE
-        return hides or self.lock is not None
-
     def load(self, path: str, source_id: str | None = None) -> Engine:
-        """Open the bundle or source at *path*, through its compiled index where it has one.
-
-        Raises:
-            McpgError: *path* does not exist, or cannot be used.
-        """
+        """Open the bundle or source at *path*, through its compiled index where it has one."""
         held = self.services
         return load(
             path,
@@ -104,11 +87,7 @@ class IndexSpec:
 
 
 class UnusableGraphError(Exception):
-    """The documents of a graph cannot be had.
-
-    Attributes:
-        diagnostic: Why.
-    """
+    """The documents of a graph cannot be had, as its *diagnostic* says."""
 
     def __init__(self, code: str, message: str, place: str | None = None) -> None:
         super().__init__(message)
@@ -125,13 +104,15 @@ def matching_engine(
         engine = plan.load(graph.path)
     except McpgError:
         return None
-    index = engine.index
-    found = {
+    tools = {tool.id: (tool.source_id, tool.name) for tool in catalog.tools}
+    return engine if _list_ids(engine.index) == tools else None
+
+
+def _list_ids(index: Index) -> dict[str, Key]:
+    return {
         index.tool_id(number): (index.source_id(number), index.tool_name(number))
         for number in range(len(index))
     }
-    tools = {tool.id: (tool.source_id, tool.name) for tool in catalog.tools}
-    return engine if found == tools else None
 
 
 def map_documents(
@@ -142,24 +123,13 @@ def map_documents(
     memo: StoredBuildCache,
     hidden: Collection[Key] = (),
 ) -> tuple[Assembly, list[Diagnostic]]:
-    """Put the documents of *graph* together with the tools of *catalog*.
+    """Put the documents of *graph* together with the tools of *catalog*, with what was noticed.
 
     A document belongs to the tool whose source and name it states, to the one that its key `tool`
     names, to the one whose URI it has, or to the one that its file is called after; where there is
-    one tool, to that. Documents of other tools are left out; for a tool without a document, one is
-    generated from its source.
-
-    Args:
-        graph: Where the documents come from.
-        catalog: The tools that the sources have, with their hints.
-        batch: What the sources hold; the relations that rules state and observed calls show hold
-            beside any document.
-        plan: How it is built.
-        memo: What is known from an earlier run.
-        hidden: Tools that sources have and that are hidden, whose documents are not reported.
-
-    Returns:
-        The documents, one for each tool of *catalog*, and what was noticed.
+    one tool, to that. Documents of other tools are left out, and reported unless they are *hidden*;
+    for a tool without a document, one is generated from its source. The relations of *batch* that
+    rules state and observed calls show hold beside any document.
 
     Raises:
         UnusableGraphError: The documents cannot be had, or are broken.
@@ -194,7 +164,6 @@ def map_documents(
 def _describe_mapping(
     assembly: Assembly, catalog: Catalog, unknown: Mapping[str, Tool]
 ) -> list[Diagnostic]:
-    """Return what was noticed, with the tools that no source has by the paths of documents."""
     diagnostics = []
     for path, tool in unknown.items():
         message = f"no source has {tool.name!r} of {tool.source_id!r}: its document is ignored"
@@ -232,7 +201,12 @@ def _read_documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceB
     try:
         found = graph.documents(catalog.tools)
         if isinstance(found, Awaitable):
-            found = from_thread.run(partial(_wait_for, found))
+            awaited = found
+
+            async def wait() -> Iterable[SourceDocument]:
+                return await awaited
+
+            found = from_thread.run(wait)
         made = [*found]
         if not all(isinstance(one, SourceDocument) for one in made):
             raise TypeError  # noqa: TRY301 - as an error of the host's function
@@ -242,16 +216,11 @@ def _read_documents(graph: FileGraph | CustomGraph, catalog: Catalog) -> SourceB
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, message) from fault
 
 
-async def _wait_for(found: Awaitable[Iterable[SourceDocument]]) -> Iterable[SourceDocument]:
-    return await found
-
-
 @dataclass(frozen=True, slots=True)
 class BuiltIndex:
     """An index and the tools behind it.
 
     Attributes:
-        engine: Searches the index.
         catalog: Returns the tools.
         diagnostics: Problems that were survived.
         owners: The source of each tool.
@@ -268,10 +237,9 @@ class BuiltIndex:
 
 
 def open_existing(sources: Sequence[Source], plan: IndexSpec) -> BuiltIndex | None:
-    """Open the existing index of a gateway with a single file; `build` reports why it cannot be.
+    """Open the existing index of a gateway with a single file, `None` where there is none.
 
-    Returns:
-        `None` where there is no such index.
+    Why it cannot be opened, `build` reports.
     """
     only = sources[0] if len(sources) == 1 else None
     is_as_it_stands = isinstance(plan.graph, GeneratedGraph) and plan.lock is None
@@ -294,31 +262,27 @@ def _keeps_ids(index: Index, earlier: Iterable[Tool]) -> bool:
     """Return whether no tool of *index* has another id than it, or another tool, had before."""
     keys = {tool.id: (tool.source_id, tool.name) for tool in earlier}
     named = {key: tool_id for tool_id, key in keys.items()}
-    for number in range(len(index)) if keys else ():
-        tool_id, key = index.tool_id(number), (index.source_id(number), index.tool_name(number))
-        if keys.get(tool_id, key) != key or named.get(key, tool_id) != tool_id:
-            return False
-    return True
+    return not keys or all(
+        keys.get(tool_id, key) == key and named.get(key, tool_id) == tool_id
+        for tool_id, key in _list_ids(index).items()
+    )
 
 
 def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildCache) -> BuiltIndex:
-    """Build an index.
+    """Build an index of *readings*.
 
-    Args:
-        readings: What the sources returned; of two with the same tool, the first that can run it
-            owns it, or else the first.
-        plan: How it is built.
-        memo: Results of an earlier run.
+    Of two sources with the same tool, the first that can run it owns it, or else the first.
     """
     batch = SourceBatch.join(reading.batch for reading in readings)
     live: dict[Key, Tool] = {}
     owners: dict[Key, Source] = {}
     # `sorted` keeps the order of the others.
+    hides = isinstance(plan.graph, FileGraph) and plan.graph.on_change == OnChange.HIDE
     for reading in sorted(
         readings, key=lambda one: not (one.batch.tools and runs_tools(one.source))
     ):
         for tool in reading.batch.tools:
-            if plan.is_strict:  # members that are not compared go, except for icons
+            if hides or plan.lock is not None:  # what nobody could review goes, except for icons
                 listed = {key: tool.listed[key] for key in tool.listed if key == _ICONS}
                 tool = replace(tool, listed=listed)  # noqa: PLW2901
             live.setdefault((tool.source_id, tool.name), tool)
@@ -328,10 +292,23 @@ def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildC
         built = _build_generated(batch, plan, memo)
     else:
         built = _build_by_documents(plan.graph, batch, plan, memo, held.hidden)
-    catalog, review = built.catalog, held.followed_by(built.review)
+    review = held.followed_by(built.review)
+    current = {**live, **review.shown}
+
+    def list_current() -> Catalog:
+        """Return each tool as its source has it now, or as reviewed, with its id and hints."""
+        catalog = built.catalog()
+        tools: list[Tool] = []
+        for tool in catalog.tools:
+            key = tool.source_id, tool.name
+            flags: Mapping[str, Any] = review.flags.get(key, {})
+            hints = replace(tool.hints, **flags)
+            tools.append(replace(current.get(key, tool), id=tool.id, hints=hints))
+        return Catalog(tuple(tools), catalog.assertions, catalog.diagnostics)
+
     return replace(
         built,
-        catalog=lambda: _current_tools(catalog(), live, review),
+        catalog=list_current,
         owners=owners,
         review=review,
         diagnostics=(*built.diagnostics, *held.diagnostics),
@@ -351,18 +328,6 @@ def _hold_to_review(
     found = review_locked_tools(changes, plan.lock, {one.tool.source_id for one in stated})
     hides = plan.lock.on_change == OnChange.HIDE
     return leave_out_unapproved(batch, read, changes, hides=hides), found
-
-
-def _current_tools(catalog: Catalog, live: Mapping[Key, Tool], review: ReviewOutcome) -> Catalog:
-    """Return each tool as its source has it now, or as reviewed, with the id and hints to show."""
-    current = {**live, **review.shown}
-    tools: list[Tool] = []
-    for tool in catalog.tools:
-        key = tool.source_id, tool.name
-        flags: Mapping[str, Any] = review.flags.get(key, {})
-        hints = replace(tool.hints, **flags)
-        tools.append(replace(current.get(key, tool), id=tool.id, hints=hints))
-    return Catalog(tuple(tools), catalog.assertions, catalog.diagnostics)
 
 
 def _build_generated(batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache) -> BuiltIndex:
@@ -385,10 +350,7 @@ def _build_by_documents(
     memo: StoredBuildCache,
     hidden: Collection[Key],
 ) -> BuiltIndex:
-    """Build of the documents of *graph*, or without where they are not usable.
-
-    Documents of tools that are *hidden* already are not reported.
-    """
+    """Build of the documents of *graph*, or without where they are not usable."""
     try:
         if isinstance(graph, CustomGraph):
             return _build_from_graph(graph, batch, plan, memo, NO_REVIEW, hidden)
@@ -408,11 +370,7 @@ def _build_by_documents(
 
 
 def _read_reviewed(graph: FileGraph, plan: IndexSpec, memo: StoredBuildCache) -> ReviewedGraph:
-    """Read *graph* alone, a bundle through its compiled index.
-
-    Raises:
-        UnusableGraphError: It cannot be read.
-    """
+    """Read *graph* alone, a bundle through its compiled index."""
     try:
         batch = _read_documents(graph, Catalog())
         if len(batch.bundles) == 1 and not (batch.documents or batch.tools):

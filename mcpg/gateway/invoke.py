@@ -9,7 +9,7 @@ from asyncio import CancelledError, current_task
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -23,10 +23,9 @@ from pydantic_core import SchemaValidator, to_json
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.catalog.model import Tool
 from mcpg.errors import McpgError, UsageError, wrong_type
-from mcpg.gateway.arguments import accepts_at_once, as_json, check_arguments
 from mcpg.gateway.calls import CallError, Fault, FaultCode, Invoked, Limits, RefusedError
 from mcpg.gateway.sessions import RequestTimeout, Sessions
-from mcpg.gateway.validation import is_brief
+from mcpg.gateway.validation import accepts_at_once, as_json, check_arguments, is_brief
 from mcpg.search.results import flatten_context
 from mcpg.sources.live.requests import CallResult, Progress
 from mcpg.sources.model import PYTHON
@@ -49,8 +48,6 @@ _is_diverted: ContextVar[bool] = ContextVar("_is_diverted", default=False)
 
 
 class _Stdout:
-    """Replaces standard output; what is diverted goes to standard error."""
-
     def __init__(self) -> None:
         self.real: Any = None
 
@@ -84,24 +81,8 @@ def stdout_diverted() -> Iterator[None]:
                 sys.stdout = _STDOUT.real
 
 
-class ArgumentsError(Exception):
-    """A function does not accept its arguments.
-
-    Attributes:
-        faults: What is wrong, each with its field.
-    """
-
-    def __init__(self, faults: tuple[Fault, ...]) -> None:
-        super().__init__(len(faults))
-        self.faults = faults
-
-
 def find_function(owner: FunctionSource | FileSource, name: str) -> Function | None:
-    """Return the function of the tool *name*, `None` where there is none any more.
-
-    Raises:
-        McpgError: The module of *owner* cannot be imported.
-    """
+    """Return the function of the tool *name*, `None` where there is none any more."""
     if isinstance(owner, FunctionSource):
         found = [(plain_name(function), function) for function in owner.functions]
     else:
@@ -113,66 +94,64 @@ def find_function(owner: FunctionSource | FileSource, name: str) -> Function | N
 async def call_function(
     function: Function, arguments: JsonObject, limiter: CapacityLimiter
 ) -> CallResult:
-    """Call *function*, in a thread unless it is asynchronous.
+    """Call *function*, in a thread of *limiter* unless it is asynchronous.
 
-    Args:
-        function: The function.
-        arguments: Its arguments by name, to be converted to the types of its annotations.
-        limiter: Bounds the threads.
+    Its *arguments* by name are converted to the types of its annotations.
 
     Raises:
-        ArgumentsError: It does not accept these arguments.
+        RefusedError: It does not accept these arguments.
         CallError: It raised an exception, or its result cannot be written as JSON.
     """
     try:
         positional, named = _make_binder(function).validate_json(json.dumps(arguments))
-    except ValidationError as fault:
-        raise ArgumentsError(tuple(map(_describe_error, fault.errors()))) from None
+    except ValidationError as refused:
+        faults = []
+        for error in refused.errors():
+            field = "".join(f"/{part}" for part in error["loc"])
+            expected = pydantic_expected(error)
+            message = f"the argument {json.dumps(field[1:])} is invalid"
+            message = f"{message}: expected {expected}" if expected else message
+            faults.append(Fault(FaultCode.ARGUMENTS_INVALID, message, field=field))
+        raise RefusedError(*faults) from None
     work = partial(_call_quietly, partial(function, *positional, **named))
     if inspect.iscoroutinefunction(function):
-        value = work()
+        value, fault = work()
     else:
-        value = await anyio.to_thread.run_sync(work, limiter=limiter, abandon_on_cancel=True)
+        value, fault = await anyio.to_thread.run_sync(work, limiter=limiter, abandon_on_cancel=True)
     if inspect.isawaitable(value):
-        value = await _await_quietly(value)
-    if isinstance(value, _FunctionFailure):
-        raise CallError(FaultCode.TOOL_FAILED, _describe_exception(value.fault))
+        value, fault = await _await_quietly(value)
+    if fault is not None:
+        raise CallError(FaultCode.TOOL_FAILED, _describe_exception(fault))
     return _make_result(function, value)
 
 
-class _FunctionFailure:
-    """An exception of a function, as a value."""
-
-    def __init__(self, fault: BaseException) -> None:
-        self.fault = fault
-
-
-def _call_quietly(call: Function) -> Any:
+def _call_quietly(call: Function) -> tuple[Any, BaseException | None]:
+    """Return what a function returns, or what it raises."""
     try:
         with stdout_diverted():
-            return call()
+            return call(), None
     except (Exception, SystemExit, CancelledError) as fault:  # noqa: BLE001 - reported
-        return _FunctionFailure(fault)
+        return None, fault
 
 
-async def _await_quietly(value: Any) -> Any:
+async def _await_quietly(value: Any) -> tuple[Any, BaseException | None]:
     try:
         with stdout_diverted():
-            return await value
+            return await value, None
     except CancelledError as fault:
         # Of a task that the function awaited, unless it is this one that is cancelled.
         task = current_task()
         if task is None or task.cancelling():
             raise
-        return _FunctionFailure(fault)
+        return None, fault
     except (Exception, SystemExit) as fault:  # noqa: BLE001 - as above
-        return _FunctionFailure(fault)
+        return None, fault
 
 
 @lru_cache(maxsize=256)
 def _make_binder(function: Function) -> SchemaValidator:
-    """Return the converter of arguments, made of the same description as the tool's schema."""
-    form: Any = plain_function(function)  # the types of pydantic allow classes alone
+    # Made of the same description as the schema of the tool; pydantic's types allow classes alone.
+    form: Any = plain_function(function)
     schema: Any = TypeAdapter[Any](form).core_schema
     binding: Any = {"function": lambda *positional, **named: (positional, named)}
     if schema["type"] == "definitions":
@@ -180,18 +159,7 @@ def _make_binder(function: Function) -> SchemaValidator:
     return SchemaValidator({**schema, **binding})
 
 
-def _describe_error(error: Any) -> Fault:
-    """Return the fault of an argument that Pydantic refuses."""
-    field = "".join(f"/{part}" for part in error["loc"])
-    name = json.dumps("/".join(map(str, error["loc"])))
-    expected = pydantic_expected(error)
-    wanted = f": expected {expected}" if expected else ""
-    message = f"the argument {name} is invalid{wanted}"
-    return Fault(FaultCode.ARGUMENTS_INVALID, message, field=field)
-
-
 def _describe_exception(fault: BaseException) -> str:
-    """Describe an exception by its innermost cause."""
     for _ in range(_MAX_CAUSES):
         inner = fault.exceptions[0] if isinstance(fault, BaseExceptionGroup) else fault.__cause__
         if inner is None:
@@ -211,21 +179,18 @@ def _make_result(function: Function, value: Any) -> CallResult:
     if isinstance(value, str):
         return CallResult(({"type": "text", "text": str(repair_surrogates(value, "", []))},))
     try:
-        plain = json.loads(_serialize_result(function, value))
-    except Exception as fault:  # noqa: BLE001 - values of others raise anything
-        message = f"its return value cannot be converted to JSON ({type(fault).__name__})"
-        raise CallError(FaultCode.TOOL_FAILED, message) from None
+        hints = get_type_hints(plain_function(function), include_extras=True)
+        form = TypeAdapter[Any](hints.get("return", Any))
+        data = form.dump_json(value, warnings="error")
+    except Exception:  # noqa: BLE001 - it returns another type than it declares
+        try:
+            data = to_json(value, bytes_mode="base64", inf_nan_mode="null")
+        except Exception as fault:  # noqa: BLE001 - values of others raise anything
+            message = f"its return value cannot be converted to JSON ({type(fault).__name__})"
+            raise CallError(FaultCode.TOOL_FAILED, message) from None
+    plain = json.loads(data)
     text = json.dumps(plain, ensure_ascii=False)
     return CallResult(({"type": "text", "text": text},), plain)
-
-
-def _serialize_result(function: Function, value: Any) -> bytes:
-    try:
-        hints = get_type_hints(plain_function(function), include_extras=True)
-        hint = hints.get("return", Any)
-        return TypeAdapter[Any](hint).dump_json(value, warnings="error")
-    except Exception:  # noqa: BLE001 - it returns another type than it declares
-        return to_json(value, bytes_mode="base64", inf_nan_mode="null")
 
 
 META = "managedCodeMcpGateway"
@@ -255,7 +220,8 @@ class _ToolCall:
         seconds: Its time, which progress renews.
         deadline: The end of this time without progress, by the clock of the event loop.
         end: The end whatever the progress, by the same clock.
-        current_schema: The input schema of the tool's server, where the tool has another.
+        schema: The input schema that decides. A bundle that is older than its server refuses
+            nothing that the server accepts.
     """
 
     tool: Tool
@@ -268,15 +234,13 @@ class _ToolCall:
     progress: Progress | None
     given_meta: JsonObject
     params: JsonObject
-    current_schema: JsonObject | None = None
+    schema: JsonObject
 
     @property
     def remaining_seconds(self) -> float:
-        """The seconds that are left."""
         return max(0.0, self.deadline - anyio.current_time())
 
     def timed_out(self) -> CallError:
-        """Return the error of a call that took too long."""
         return CallError(FaultCode.TIMED_OUT, f"no response within {self.seconds:g} s")
 
     def meta(self) -> JsonObject | None:
@@ -292,7 +256,7 @@ class _ToolCall:
         if self._has_context or not is_brief(arguments):
             return None
         plain = as_json(arguments)
-        if isinstance(plain, Fault) or not accepts_at_once(self._current, plain):
+        if isinstance(plain, Fault) or not accepts_at_once(self.schema, plain):
             return None
         return plain
 
@@ -300,30 +264,26 @@ class _ToolCall:
     def _has_context(self) -> bool:
         return bool(self.query or self.summary) or self.context is not None
 
-    @property
-    def _current(self) -> JsonObject:
-        """The schema that decides."""
-        # A bundle that is older than its server refuses nothing that the server accepts.
-        return self.tool.input_schema if self.current_schema is None else self.current_schema
-
     def check_arguments_fully(self, arguments: Mapping[str, JsonValue]) -> JsonObject:
         """Return *arguments*, completed by query and context."""
         plain = as_json(arguments)
         if isinstance(plain, Fault):
             raise RefusedError(plain)
-        schema = self.tool.input_schema
+        reviewed = self.tool.input_schema
         if self._has_context:
             context = self.query, self.context, self.summary
-            plain = with_context_arguments(schema, plain, *context)
-        if faults := check_arguments(self._current, plain):
-            if self._current is not schema:
-                # Nothing of a schema that nobody has reviewed is repeated.
-                message = f"the arguments fit {self.tool.id} as reviewed, but its source has"
-                remedy = "the operator can review the change and build the bundle again"
-                changed = Fault(
-                    FaultCode.ARGUMENTS_INVALID, f"{message} changed its arguments", remedy
-                )
-                faults = check_arguments(schema, plain) or (changed,)
+            plain = with_context_arguments(reviewed, plain, *context)
+        faults = check_arguments(self.schema, plain)
+        if faults and self.schema is not reviewed:
+            # Nothing of a schema that nobody has reviewed is repeated.
+            message = (
+                f"the arguments fit {self.tool.id} as reviewed, but its source has changed its "
+                "arguments"
+            )
+            remedy = "the operator can review the change and build the bundle again"
+            changed = Fault(FaultCode.ARGUMENTS_INVALID, message, remedy)
+            faults = check_arguments(reviewed, plain) or (changed,)
+        if faults:
             raise RefusedError(*faults)
         return plain
 
@@ -333,13 +293,9 @@ def with_context_arguments(
 ) -> JsonObject:
     """Add query and context to *arguments*, where the tool has such an argument and none is given.
 
-    Args:
-        schema: The tool's input schema.
-        arguments: The arguments of the caller.
-        query: The task, for the argument `query`.
-        context: Further context, for the argument `context`, as it is or as a text, whichever the
-            schema allows, and for `contextSummary` as a text.
-        summary: A summary of the context, for the argument `contextSummary`.
+    The *query* goes to the argument `query`, the *context* to `context`, as it is or as a text,
+    whichever the input *schema* allows, and the *summary*, or else the context as a text, to
+    `contextSummary`.
     """
     properties = schema.get("properties")
     if not isinstance(properties, dict):
@@ -368,23 +324,17 @@ def _suits(value: JsonValue, schema: JsonValue) -> bool:
     )
 
 
+@dataclass(eq=False, slots=True)
 class Invoker:
-    """Invokes tools."""
+    """Invokes tools over *sessions*, within *limits*."""
 
-    def __init__(self, sessions: Sessions, limits: Limits | None = None) -> None:
-        """Prepare to invoke tools.
-
-        Args:
-            sessions: The connections to servers.
-            limits: Limits of an invocation, `None` for the defaults.
-        """
-        self._sessions = sessions
-        self._limits = limits or Limits()
-        # Functions that block do not keep the arguments of others from being checked.
-        self._checks = anyio.CapacityLimiter(_THREADS)
-        self._functions = anyio.CapacityLimiter(_THREADS)
-        self._operations: OperationCaller | None = None
-        self._is_closed = False
+    sessions: Sessions
+    limits: Limits = field(default_factory=Limits)
+    # Functions that block do not keep the arguments of others from being checked.
+    _checks: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _THREADS))
+    _functions: CapacityLimiter = field(default_factory=partial(CapacityLimiter, _THREADS))
+    _operations: OperationCaller | None = None
+    _is_closed: bool = False
 
     async def aclose(self) -> None:
         """Refuse further calls, and close the connections that are not of the sessions."""
@@ -408,28 +358,9 @@ class Invoker:
         params: JsonObject | None = None,
         current_schema: JsonObject | None = None,
     ) -> Invoked:
-        """Invoke a tool. A cancellation is passed on to its server.
+        """Invoke a tool of *owner*, `None` if that is unknown; see `Gateway.invoke`.
 
-        A call is only repeated when the tool declares that it reads or is idempotent, and the
-        connection to its server was lost before there was a response.
-
-        Args:
-            tool: The tool.
-            owner: Its source, `None` if unknown.
-            arguments: The arguments by name.
-            timeout: Seconds for all of it, which progress renews, up to what the limits grant;
-                `None` for the default of its server or the limits.
-            progress: Receives progress that the server reports.
-            include_disabled: Whether a tool that is disabled by default is invoked.
-            query: The task. Its server receives it, as does an argument `query` that the tool has
-                and *arguments* lacks.
-            context: Further context, a text or JSON; likewise for the arguments `context` and
-                `contextSummary`.
-            context_summary: A summary of *context*; likewise for the argument `contextSummary`.
-            meta: Further members of the `_meta` of the request to its server.
-            params: Further parameters of this request, such as input that the server requires.
-            current_schema: The input schema of the tool's server, where *tool* has the reviewed
-                one.
+        Where *tool* has the reviewed input schema, *current_schema* is that of its server.
 
         Raises:
             UsageError: The time is no number, or not above 0.
@@ -442,29 +373,43 @@ class Invoker:
             timeout = owner.server.timeout
         elif timeout is None and isinstance(owner, FileSource):
             timeout = owner.timeout
-        seconds, now = self._limits.seconds(timeout), anyio.current_time()
-        deadline, end = now + seconds, now + self._limits.longest_seconds
-        wish = _repair_text(query), _as_json(context), _repair_text(context_summary)
+        seconds, now = self.limits.seconds(timeout), anyio.current_time()
+        deadline, end = now + seconds, now + self.limits.longest_seconds
+        task, summary = (str(_as_json(one or None) or "") for one in (query, context_summary))
+        wish = task, _as_json(context), summary
         given = meta or {}, params or {}
-        call = _ToolCall(tool, *wish, seconds, deadline, end, progress, *given, current_schema)
+        schema = tool.input_schema if current_schema is None else current_schema
+        call = _ToolCall(tool, *wish, seconds, deadline, end, progress, *given, schema)
         try:
-            source = _require_owner(tool, owner, include_disabled)
-            operation, checked = await self._prepare_call(call, source, arguments)
-            result = await self._call_owner(call, source, operation, checked)
+            if not (tool.enabled or include_disabled):
+                message = f"the tool {tool.id} is disabled by default"
+                remedy = "invoke it with disabled tools included"
+                raise RefusedError(Fault(FaultCode.DISABLED, message, remedy))  # noqa: TRY301 - as below
+            if owner is None:
+                raise _make_refusal(tool)
+            operation, checked = await self._prepare_call(call, owner, arguments)
+            result = await self._call_owner(call, owner, operation, checked)
         except RefusedError as refused:
-            return _make_outcome(tool, faults=refused.faults)
+            return Invoked(tool.id, tool.source_id, tool.name, faults=refused.faults)
         except CallError as fault:
-            return replace(
-                _make_outcome(tool, faults=(self._make_fault(fault),)), error=fault.error
-            )
+            return self._make_failure(tool, fault)
         return self._limit_result(tool, result)
 
     async def _prepare_call(
         self, call: _ToolCall, owner: Source, arguments: Mapping[str, JsonValue]
     ) -> tuple[ApiOperation | None, JsonObject]:
         """Return the operation that is called, if the tool is one, and the checked arguments."""
+        operation = None
         with anyio.move_on_after(call.remaining_seconds):
-            operation = await self._find_operation(call.tool, owner)
+            if isinstance(owner, FileSource) and not owner.path.startswith(PYTHON):
+                if self._operations is None:
+                    # HTTP and OpenAPI are imported only for such documents.
+                    from mcpg.gateway.openapi_calls import OperationCaller  # noqa: PLC0415
+
+                    self._operations = OperationCaller(self.limits)
+                operation = await self._operations.find(owner, call.tool.name)
+                if operation is None:
+                    raise _make_refusal(call.tool)
             given = call.check_at_once(arguments)
             if given is None:
                 # In a thread: a schema may take its time, and needs a stack of its own.
@@ -488,25 +433,11 @@ class Invoker:
             return await self._call_function(call.tool, owner, given)
         raise call.timed_out()
 
-    async def _find_operation(self, tool: Tool, owner: Source) -> ApiOperation | None:
-        """Return the OpenAPI operation of *tool*, `None` for other tools."""
-        if not isinstance(owner, FileSource) or owner.path.startswith(PYTHON):
-            return None
-        if self._operations is None:
-            # HTTP and OpenAPI are imported only for such documents.
-            from mcpg.gateway.openapi_calls import OperationCaller  # noqa: PLC0415
-
-            self._operations = OperationCaller(self._limits)
-        operation = await self._operations.find(owner, tool.name)
-        if operation is None:
-            raise _make_refusal(tool)
-        return operation
-
     async def _call_server(
         self, call: _ToolCall, owner: ServerSource, arguments: JsonObject
     ) -> CallResult:
         async def attempt() -> CallResult:
-            return await self._sessions.call(
+            return await self.sessions.call(
                 owner.server,
                 call.tool.name,
                 arguments,
@@ -537,53 +468,29 @@ class Invoker:
             if function is None:
                 raise _make_refusal(tool)
             return await call_function(function, arguments, self._functions)
-        except ArgumentsError as fault:
-            raise RefusedError(*fault.faults) from None
         except McpgError as fault:
             raise CallError(FaultCode.SOURCE_UNAVAILABLE, fault.message) from None
 
     def _limit_result(self, tool: Tool, result: CallResult) -> Invoked:
-        """Return the outcome of a call, unless its result is too large."""
-        structured = _parse_first_text(result) if result.structured is None else result.structured
         text = json.dumps([result.content, result.structured], ensure_ascii=False)
-        if len(text.encode("utf-8", "surrogatepass")) > self._limits.result_bytes:
-            message = f"its result is larger than {self._limits.result_bytes} bytes"
-            return _make_outcome(
-                tool, faults=(self._make_fault(CallError(FaultCode.TOO_LARGE, message)),)
-            )
+        if len(text.encode("utf-8", "surrogatepass")) > self.limits.result_bytes:
+            message = f"its result is larger than {self.limits.result_bytes} bytes"
+            return self._make_failure(tool, CallError(FaultCode.TOO_LARGE, message))
+        structured = _parse_first_text(result) if result.structured is None else result.structured
         is_parsed = result.structured is None and structured is not None
-        invoked = _make_outcome(tool, result.content, structured)
-        invoked = replace(invoked, wire=result.wire, is_parsed=is_parsed)
-        if not result.is_error:
-            return invoked
-        message = invoked.text or "tool failed without a message"
-        failed = self._make_fault(CallError(FaultCode.TOOL_FAILED, message))
-        return replace(invoked, faults=(failed,))
+        invoked = Invoked(tool.id, tool.source_id, tool.name, result.content, structured)
+        faults: tuple[Fault, ...] = ()
+        if result.is_error:
+            message = invoked.text or "tool failed without a message"
+            failed = self._make_failure(tool, CallError(FaultCode.TOOL_FAILED, message))
+            faults = failed.faults
+        return replace(invoked, faults=faults, wire=result.wire, is_parsed=is_parsed)
 
-    def _make_fault(self, fault: CallError) -> Fault:
-        longest, message = self._limits.message_chars, fault.message
+    def _make_failure(self, tool: Tool, fault: CallError) -> Invoked:
+        longest, message = self.limits.message_chars, fault.message
         short = message if len(message) <= longest else f"{message[:longest]}..."
-        return Fault(fault.code, short, _REMEDIES.get(fault.code, ""))
-
-
-def _make_outcome(
-    tool: Tool,
-    content: tuple[JsonObject, ...] = (),
-    structured: JsonValue = None,
-    faults: tuple[Fault, ...] = (),
-) -> Invoked:
-    return Invoked(tool.id, tool.source_id, tool.name, content, structured, faults)
-
-
-def _require_owner(tool: Tool, owner: Source | None, include_disabled: bool) -> Source:
-    """Return *owner*, or refuse to call the tool."""
-    if not (tool.enabled or include_disabled):
-        message = f"the tool {tool.id} is disabled by default"
-        remedy = "invoke it with disabled tools included"
-        raise RefusedError(Fault(FaultCode.DISABLED, message, remedy))
-    if owner is None:
-        raise _make_refusal(tool)
-    return owner
+        faults = (Fault(fault.code, short, _REMEDIES.get(fault.code, "")),)
+        return Invoked(tool.id, tool.source_id, tool.name, faults=faults, error=fault.error)
 
 
 def _make_refusal(tool: Tool) -> RefusedError:
@@ -600,10 +507,6 @@ def _is_idempotent(tool: Tool) -> bool:
     )
 
 
-def _repair_text(value: str) -> str:
-    return str(_as_json(value or None) or "")
-
-
 def _as_json(value: Any) -> JsonValue:
     """Return *value* as JSON that can be sent; what is not JSON counts as not given."""
     if value is None:
@@ -615,7 +518,6 @@ def _as_json(value: Any) -> JsonValue:
 
 
 def _parse_first_text(result: CallResult) -> JsonValue:
-    """Return the first text as JSON, `None` where it is none."""
     texts = (block.get("text") for block in result.content if block.get("type") == "text")
     first = next(texts, None)
     if not isinstance(first, str):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +15,6 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.options import OutputFormat
 from mcpg.cli.output import Output
-from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import cut, json_safe, lines_kept, one_line, standard_input
 from mcpg.errors import Severity, UsageError
 from mcpg.files import read_bytes
@@ -37,10 +35,7 @@ mcpg invoke isleap --from python:calendar:isleap --arg year=2024"""
 
 Name = Annotated[
     str,
-    typer.Argument(
-        metavar="TOOL",
-        help="Id of the tool, SOURCE::NAME, or its name on the server.",
-    ),
+    typer.Argument(metavar="TOOL", help="Id of the tool, SOURCE::NAME, or its name on the server."),
 ]
 From = Annotated[
     list[str] | None,
@@ -61,11 +56,7 @@ Arguments = Annotated[
 ]
 Arg = Annotated[
     list[str] | None,
-    typer.Option(
-        "--arg",
-        metavar="NAME=VALUE",
-        help="One argument, as text or JSON. Repeatable.",
-    ),
+    typer.Option("--arg", metavar="NAME=VALUE", help="One argument, as text or JSON. Repeatable."),
 ]
 Timeout = Annotated[
     float | None,
@@ -111,11 +102,29 @@ def invoke(
         server_timeout=server_timeout,
         allow_private=allow_private,
     )
-    call = CallRequest(tool, arguments, tuple(arg or ()), timeout, include_disabled)
-    return invoke_tool(wanted, read_settings(), call, form, output)
+    settings = read_settings()
+    given, pairs = _read_arguments(arguments), _split_pairs(arg or ())
+    try:
+        import anyio  # noqa: PLC0415 - an extra
 
-
-# The result of a call, as text and as JSON
+        gateway = make_gateway(wanted, settings)
+    except ModuleNotFoundError as missing:
+        raise UsageError(
+            f"nothing can be invoked without the MCP SDK: {missing.name} is not installed",
+            remedy=install_command("mcp"),
+        ) from None
+    how = {"timeout": timeout, "include_disabled": include_disabled}
+    invoked: Invoked = anyio.run(_run, gateway, tool, given, pairs, how, output)
+    if form is OutputFormat.JSON:
+        output.json(invoked.to_dict())
+    else:
+        output.text(invoke_text(invoked))
+    for fault in invoked.faults:
+        output.error(fault.message, remedy=fault.remedy)
+    if invoked.is_success:
+        return ExitCode.DONE
+    is_ours = any(fault.code in _OF_THE_CALLER for fault in invoked.faults)
+    return ExitCode.FAILED if is_ours else ExitCode.FINDINGS
 
 
 _LONGEST = 60
@@ -146,38 +155,33 @@ def _show_block(block: Mapping[str, Any]) -> str:
     return one_line(f"[{', '.join(parts)}]")
 
 
-def progress_line(text: str) -> str:
-    """Return a progress message of a tool as one short line."""
-    return cut(one_line(text), _LONGEST)
-
-
-# The value of `--arg NAME=VALUE`: a text where the tool takes one, else JSON.
-
-
 _APPLICATORS = ("anyOf", "oneOf", "allOf")
 
 
 def parse_argument(schema: JsonObject, name: str, text: str) -> JsonValue:
-    """Return *text* as the argument *name* of a tool takes it.
+    """Return *text* as the argument *name* of a tool with the input *schema* takes it.
 
     It stays a text where the schema names texts among what it takes. Where it names none, or says
     nothing of the type, it is JSON where it is JSON. What the schema refuses gives way to what it
     accepts.
-
-    Args:
-        schema: Input schema of the tool.
-        name: The argument.
-        text: What was given.
     """
     try:
         value: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
         return text
+    from mcpg.gateway.validation import check_arguments  # noqa: PLC0415 - needs the MCP extra
+
     properties = schema.get("properties")
     member = properties.get(name) if isinstance(properties, dict) else None
+    escaped = name.replace("~", "~0").replace("/", "~1")
+
+    def is_valid(value: JsonValue) -> bool:
+        """Return whether the argument itself is, whatever is wrong with the others."""
+        faults = check_arguments(schema, {name: value})
+        return not any(fault.field.split("/")[1:2] == [escaped] for fault in faults)
+
     first, second = (text, value) if _names_texts(member, schema) else (value, text)
-    is_second = not _fits(schema, name, first) and _fits(schema, name, second)
-    return second if is_second else first
+    return second if not is_valid(first) and is_valid(second) else first
 
 
 def _names_texts(member: JsonValue, root: JsonObject) -> bool:
@@ -202,102 +206,26 @@ def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _fits(schema: JsonObject, name: str, value: JsonValue) -> bool:
-    """Return whether the argument itself is valid, whatever is wrong with the others."""
-    from mcpg.gateway.arguments import check_arguments  # noqa: PLC0415 - needs the MCP extra
-
-    escaped = name.replace("~", "~0").replace("/", "~1")
-    faults = check_arguments(schema, {name: value})
-    return not any(fault.field.split("/")[1:2] == [escaped] for fault in faults)
-
-
-# From options to a call
-
-
 _LIMIT = 32 << 20
 _PLACE = "--arguments"
 _REMEDY = """give an object, as in --arguments '{"city": "Lisbon"}'"""
 _OF_THE_CALLER = frozenset(
-    {
-        FaultCode.NOTHING_NAMED,
-        FaultCode.NOT_FOUND,
-        FaultCode.AMBIGUOUS,
-        FaultCode.DISABLED,
-        FaultCode.NOT_INVOKABLE,
-        FaultCode.ARGUMENTS_INVALID,
-    }
+    (
+        *(FaultCode.NOTHING_NAMED, FaultCode.NOT_FOUND, FaultCode.AMBIGUOUS),
+        *(FaultCode.DISABLED, FaultCode.NOT_INVOKABLE, FaultCode.ARGUMENTS_INVALID),
+    )
 )
-
-
-@dataclass(frozen=True, slots=True)
-class CallRequest:
-    """A call as the command line states it.
-
-    Attributes:
-        tool: An id, `source::name`, or a raw name.
-        arguments: A JSON object, `@` and a file that holds one, or `-` for standard input.
-        each: Arguments as `NAME=VALUE`.
-        seconds: Time of the call, `None` for the usual.
-        include_disabled: Whether a tool that is off by default is called.
-    """
-
-    tool: str
-    arguments: str | None = None
-    each: tuple[str, ...] = ()
-    seconds: float | None = None
-    include_disabled: bool = False
-
-
-def invoke_tool(
-    wanted: GatewayRequest,
-    settings: Settings,
-    call: CallRequest,
-    form: OutputFormat,
-    output: Output,
-) -> int:
-    """Call a tool and write its answer.
-
-    Raises:
-        McpgError: An option or a setting makes no sense, or a file that is named cannot be used.
-    """
-    given = _read_arguments(call)
-    pairs: dict[str, str] = {}
-    for one in call.each:
-        name, equals, value = one.partition("=")
-        if not equals or not name:
-            message = f"{one!r} is no argument"
-            raise UsageError(message, place="--arg", remedy="write it as NAME=VALUE")
-        pairs[name] = value
-    try:
-        import anyio  # noqa: PLC0415 - an extra
-
-        gateway = make_gateway(wanted, settings)
-    except ModuleNotFoundError as missing:
-        raise UsageError(
-            f"nothing can be invoked without the MCP SDK: {missing.name} is not installed",
-            remedy=install_command("mcp"),
-        ) from None
-    invoked: Invoked = anyio.run(_run, gateway, call, given, pairs, output)
-    if form is OutputFormat.JSON:
-        output.json(invoked.to_dict())
-    else:
-        output.text(invoke_text(invoked))
-    for fault in invoked.faults:
-        output.error(fault.message, remedy=fault.remedy)
-    if invoked.is_success:
-        return ExitCode.DONE
-    is_ours = any(fault.code in _OF_THE_CALLER for fault in invoked.faults)
-    return ExitCode.FAILED if is_ours else ExitCode.FINDINGS
 
 
 async def _run(
     gateway: Gateway,
-    call: CallRequest,
+    tool: str,
     given: JsonObject,
     pairs: Mapping[str, str],
+    how: Mapping[str, Any],
     output: Output,
 ) -> Invoked:
-    with output.progress(f"invoking {progress_line(call.tool)}") as shown:
+    with output.progress(f"invoking {cut(one_line(tool), _LONGEST)}") as shown:
         async with gateway:
             snapshot = await gateway.snapshot()
             output.diagnostics(
@@ -305,18 +233,13 @@ async def _run(
                 for one in gateway.diagnostics
                 if output.verbose or one.severity == Severity.ERROR
             )
-            found = snapshot.find(call.tool)
+            found = snapshot.find(tool)
             if isinstance(found, Fault):
                 return Invoked("", faults=(found,))
             schema = found.input_schema
             named = {name: parse_argument(schema, name, text) for name, text in pairs.items()}
-            return await gateway.invoke(
-                found.id,
-                {**given, **named},
-                timeout=call.seconds,
-                progress=_make_progress(shown),
-                include_disabled=call.include_disabled,
-            )
+            progress = _make_progress(shown)
+            return await gateway.invoke(found.id, {**given, **named}, progress=progress, **how)
 
 
 def _make_progress(shown: Any) -> Progress | None:
@@ -326,13 +249,25 @@ def _make_progress(shown: Any) -> Progress | None:
 
     async def tell(done: float, total: float | None, message: str | None) -> None:
         of = f" of {total:g}" if total is not None else ""
-        shown.update(Text(f"{done:g}{of} {progress_line(message or '')}".rstrip()))
+        text = cut(one_line(message or ""), _LONGEST)
+        shown.update(Text(f"{done:g}{of} {text}".rstrip()))
 
     return tell
 
 
-def _read_arguments(call: CallRequest) -> JsonObject:
-    text = call.arguments
+def _split_pairs(given: Iterable[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if not equals or not name:
+            message = f"{one!r} is no argument"
+            raise UsageError(message, place="--arg", remedy="write it as NAME=VALUE")
+        pairs[name] = value
+    return pairs
+
+
+def _read_arguments(text: str | None) -> JsonObject:
+    """Return arguments: a JSON object, `@` and a file that holds one, or `-` for standard input."""
     if text is None:
         return {}
     if text == "-":

@@ -46,6 +46,7 @@ _UNSENT = (
     httpx2.LocalProtocolError,
     UnicodeError,  # an invalid host name
 )
+_SET_ADDRESS = "set the address of the API as `base_url` of the source"
 _TRUST = "set `base_url` or `allow_private = true` of the source, or pass --allow-private"
 _MAX_BINARY = 1 << 18
 _MAX_FAILURE = 1 << 16
@@ -62,13 +63,12 @@ _UNKNOWN = "application/octet-stream"
 
 @dataclass(frozen=True, slots=True)
 class _OpenFile:
-    """A file as it was read.
+    """A file as it was read, with those of its operations that were called before by name.
 
     Attributes:
         signature: Changes when the file does.
         document: The document, `None` where it is none.
         stated: Its operations by name.
-        operations: Operations that were called before, by name.
     """
 
     signature: tuple[int, ...]
@@ -77,23 +77,21 @@ class _OpenFile:
     operations: dict[str, ApiOperation] = field(default_factory=dict)
 
 
+@dataclass(eq=False, slots=True)
 class OperationCaller:
     """Calls the operations of documents; keeps documents and connections until it is closed."""
 
-    def __init__(self, limits: Limits) -> None:
-        """Prepare to call within *limits*; nothing is read or connected to yet."""
-        self._limits = limits
-        self._files: dict[str, _OpenFile] = {}
-        self._reading = anyio.Lock()
-        # Connections to a private address are never taken for a document that may not reach it.
-        self._clients: dict[bool, httpx2.AsyncClient] = {}
+    limits: Limits
+    _files: dict[str, _OpenFile] = field(default_factory=dict)
+    _reading: anyio.Lock = field(default_factory=anyio.Lock)
+    # Connections to a private address are never taken for a document that may not reach it.
+    _clients: dict[bool, httpx2.AsyncClient] = field(default_factory=dict)
 
     async def find(self, owner: FileSource, name: str) -> ApiOperation | None:
         """Return the operation of the tool *name*, `None` where *owner* is no OpenAPI document.
 
-        Raises:
-            RefusedError: The document has no such operation any more, or several.
-            CallError: The document cannot be read any more.
+        Raises `RefusedError` where the document has no such operation any more, or several, and
+        `CallError` where it cannot be read any more.
         """
         async with self._reading:
             read = partial(self._read, owner.path)
@@ -110,8 +108,7 @@ class OperationCaller:
             message = f"{len(found)} operations of its document have the same operationId"
             raise _make_refusal(message, "give each its own")
         if not found:
-            message = "its document no longer has this operation"
-            raise _make_refusal(message, "list the tools again")
+            raise _make_refusal("its document no longer has this operation", "list the tools again")
         if name not in file.operations:
             file.operations[name] = file.document.operation(found[0])
         return file.operations[name]
@@ -138,26 +135,23 @@ class OperationCaller:
     async def call(
         self, operation: ApiOperation, owner: FileSource, arguments: JsonObject
     ) -> CallResult:
-        """Call an operation.
+        """Call an operation of *owner*, which has its base address and headers.
 
         Only a request that reads follows redirects, on the same host, and is sent once more where
-        the connection was lost before there was a response.
-
-        Args:
-            operation: The operation.
-            owner: The source that has it, with its base address and headers.
-            arguments: The arguments of the tool.
-
-        Raises:
-            RefusedError: The arguments cannot be sent.
-            CallError: There is no result; a response that reports a failure is one.
+        the connection was lost before there was a response. Raises `RefusedError` where the
+        arguments cannot be sent, and `CallError` where there is no result; a failure is one.
         """
         base = owner.base_url or operation.address
         if base is None:
-            message = "its document states no server with a host"
-            raise _make_refusal(message, "set the address of the API as `base_url` of the source")
+            raise _make_refusal("its document states no server with a host", _SET_ADDRESS)
         if owner.base_url is None and owner.headers_for not in (None, base):
-            _check_same_server(base, owner.headers_for or "")
+            try:
+                is_same = _origin(httpx2.URL(base)) == _origin(httpx2.URL(owner.headers_for or ""))
+            except (httpx2.InvalidURL, ValueError):
+                is_same = False
+            if not is_same:
+                message = "it is at another server than its document, to which the headers are sent"
+                raise _make_refusal(message, _SET_ADDRESS)
         request = write_request(operation, arguments, base, owner.headers)
         is_trusted = owner.base_url is not None or owner.allow_private
         try:
@@ -166,10 +160,9 @@ class OperationCaller:
             message = f"its document names a server with a private address: {fault.host!r}"
             raise _make_refusal(message, _TRUST) from None
         async with aclosing(response):
-            return await _read_response(response, self._limits, owner)
+            return await _read_response(response, self.limits, owner)
 
     async def aclose(self) -> None:
-        """Close the connections that are kept."""
         clients, self._clients = self._clients, {}
         with anyio.move_on_after(_CLOSE_SECONDS, shield=True):
             for client in clients.values():
@@ -178,9 +171,7 @@ class OperationCaller:
     async def _send_request(self, request: HttpRequest, *, is_trusted: bool) -> httpx2.Response:
         """Send a request, and return the response with its body still to be read.
 
-        Args:
-            request: The request.
-            is_trusted: Whether its address was chosen by the user, so that it may be private.
+        Its address may be private where it *is_trusted*, as it was chosen by the user.
         """
         if is_trusted not in self._clients:
             # Cookies of one session are not sent in another.
@@ -222,30 +213,16 @@ class OperationCaller:
 async def _send(
     client: httpx2.AsyncClient, request: httpx2.Request, attempts: int
 ) -> httpx2.Response:
-    try:
-        return await client.send(request, stream=True)
-    except _UNSENT:
-        raise CallError(FaultCode.SOURCE_UNAVAILABLE, "server cannot be reached") from None
-    except httpx2.TransportError:
-        if attempts > 1:
-            return await _send(client, request, attempts - 1)
-        message = "connection was lost before the response"
-        raise CallError(FaultCode.SOURCE_UNAVAILABLE, message, has_died=True) from None
-
-
-def _check_same_server(base: str, stated: str) -> None:
-    """Check that an operation is at the server to which the headers are sent.
-
-    Raises:
-        RefusedError: It is at another.
-    """
-    try:
-        is_same = _origin(httpx2.URL(base)) == _origin(httpx2.URL(stated))
-    except (httpx2.InvalidURL, ValueError):
-        is_same = False
-    if not is_same:
-        message = "it is at another server than its document, to which the headers are sent"
-        raise _make_refusal(message, "set the address of the API as `base_url` of the source")
+    while True:
+        attempts -= 1
+        try:
+            return await client.send(request, stream=True)
+        except _UNSENT:
+            raise CallError(FaultCode.SOURCE_UNAVAILABLE, "server cannot be reached") from None
+        except httpx2.TransportError:
+            if not attempts:
+                message = "connection was lost before the response"
+                raise CallError(FaultCode.SOURCE_UNAVAILABLE, message, has_died=True) from None
 
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
@@ -256,18 +233,17 @@ def _make_refusal(message: str, remedy: str) -> RefusedError:
     return RefusedError(Fault(FaultCode.NOT_INVOKABLE, message, remedy))
 
 
-# Responses
-
-
 async def _read_response(
     response: httpx2.Response, limits: Limits, owner: FileSource
 ) -> CallResult:
-    """Read a response within *limits*."""
     if response.headers.get("content-encoding", "identity").casefold() not in ("", "identity"):
         message = "response is compressed, which was not requested"
         raise CallError(FaultCode.TOOL_FAILED, message)
-    if response.status_code not in _SUCCESS:
-        return await _make_failed_result(response, limits, owner)
+    # With the phrase of the standard rather than the server's.
+    code = response.status_code
+    status = f"HTTP status {code} {_PHRASES.get(code, '')}".rstrip()
+    if code not in _SUCCESS:
+        return await _make_failed_result(response, status, limits, owner)
     kind = kind_of_media(response.headers.get("content-type", ""))
     is_binary = bool(kind) and not (is_json(kind) or is_text(kind))
     limit = min(_MAX_BINARY, limits.result_bytes) if is_binary else limits.result_bytes
@@ -281,7 +257,7 @@ async def _read_response(
         message = f"response is larger than {limits.result_bytes} bytes"
         raise CallError(FaultCode.TOO_LARGE, message)
     if not data:
-        return _text_result(_describe_status(response))
+        return _text_result(status)
     text = None if is_binary else _decode_body(response, data, is_text=bool(kind))
     if text is not None:
         return _text_result(text, _parse_body(text, kind))
@@ -294,7 +270,7 @@ async def _read_response(
 
 
 async def _make_failed_result(
-    response: httpx2.Response, limits: Limits, owner: FileSource
+    response: httpx2.Response, status: str, limits: Limits, owner: FileSource
 ) -> CallResult:
     secrets = secrets_of_source(owner)
     named = (*named_secrets(owner.headers, [owner.base_url or ""]), *owner.secrets)
@@ -308,7 +284,6 @@ async def _make_failed_result(
     text = redact(text, secrets, named)[0].strip()
     if len(text) > limits.message_chars:
         text = f"{text[: limits.message_chars]}..."
-    status = _describe_status(response)
     return _text_result(f"{status}\n{text}" if text else status, structured, is_error=True)
 
 
@@ -323,12 +298,6 @@ async def _read_bytes(response: httpx2.Response, limit: int) -> tuple[bytes, boo
     except httpx2.TransportError:
         raise CallError(FaultCode.SOURCE_UNAVAILABLE, "response was cut off") from None
     return bytes(found), True
-
-
-def _describe_status(response: httpx2.Response) -> str:
-    """Return the status, with the phrase of the standard rather than the server's."""
-    code = response.status_code
-    return f"HTTP status {code} {_PHRASES.get(code, '')}".rstrip()
 
 
 def _decode_body(response: httpx2.Response, data: bytes, *, is_text: bool) -> str | None:

@@ -14,6 +14,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from mcpg.gateway.calls import CallError, Fault, FaultCode, RefusedError
@@ -38,7 +39,10 @@ Part = tuple[str, tuple[str | None, bytes, str | None]]
 
 _SEPARATORS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C", "tabDelimited": "%09"}
 _PATH_STYLES = {"simple": ("", ","), "label": (".", "."), "matrix": (";", ";")}
+# A value stays the value that it is: all but letters, digits, `-`, `.`, `_` and `~` is encoded.
+_percent_encode = partial(quote, safe="")
 _UNKNOWN_STYLE = "would be written in the style {!r}, which is not known"
+_NO_FORM = "must be an object, because the body is a form"
 _EXACT = 2**53
 _TEMPLATE = re.compile(r"\{([^{}]+)\}")
 _MEDIA = re.compile(f"{TCHAR}+/[ !-~]+")
@@ -52,20 +56,10 @@ _BLANK = re.compile(r"\s+")
 _UNKNOWN = "application/octet-stream"
 _MAX_BODY = 16 << 20
 _OF_THE_CONNECTION = frozenset(
-    {
-        "connection",
-        "content-length",
-        "cookie",
-        "expect",
-        "host",
-        "keep-alive",
-        "proxy-authorization",
-        "proxy-connection",
-        "te",
-        "trailer",
-        "transfer-encoding",
-        "upgrade",
-    }
+    (
+        *("connection", "content-length", "cookie", "expect", "host", "keep-alive", "te"),
+        *("proxy-authorization", "proxy-connection", "trailer", "transfer-encoding", "upgrade"),
+    )
 )
 _ALWAYS = {
     "Accept": "application/json, text/*;q=0.9, */*;q=0.5",
@@ -85,7 +79,6 @@ class HttpRequest:
     Attributes:
         method: HTTP method in capitals.
         url: The whole address.
-        headers: Its headers, each once.
         content: Its body, `None` for none or where it has parts.
         parts: The parts of a body in `multipart/form-data`.
     """
@@ -100,13 +93,10 @@ class HttpRequest:
 def write_request(
     operation: ApiOperation, arguments: JsonObject, base: str, headers: Mapping[str, str]
 ) -> HttpRequest:
-    """Write a request.
+    """Write the request of *operation* with the *arguments* of its tool, by name.
 
-    Args:
-        operation: The operation.
-        arguments: The arguments of the tool, by name.
-        base: What its path is appended to; its query goes with every request.
-        headers: Configured headers, which no argument overrides.
+    Its path is appended to *base*, whose query goes with every request. No argument overrides the
+    configured *headers*.
 
     Raises:
         RefusedError: An argument cannot be written, or would change where the request goes.
@@ -132,26 +122,20 @@ def write_request(
         for group in (own, given, headers)
         for name, text in group.items()
     }
-    return HttpRequest(operation.method, writer.url(base), dict(merged.values()), content, parts)
+    place = urlsplit(base)
+    own_query = (*writer.query("query"), *writer.query("querystring"))
+    query = "&".join(part for part in (place.query, *own_query) if part)
+    path = place.path.rstrip("/") + writer.write_path()
+    url = urlunsplit((place.scheme, place.netloc, path, query, ""))
+    return HttpRequest(operation.method, url, dict(merged.values()), content, parts)
 
 
 @dataclass(frozen=True, slots=True)
 class _RequestWriter:
-    """Writes the arguments of one call to their places."""
-
     operation: ApiOperation
     arguments: JsonObject
 
-    def url(self, base: str) -> str:
-        """Return the whole address."""
-        parts = urlsplit(base)
-        own = (*self.query("query"), *self.query("querystring"))
-        query = "&".join(part for part in (parts.query, *own) if part)
-        path = parts.path.rstrip("/") + self._write_path()
-        return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
-
     def query(self, place: str) -> Iterator[str]:
-        """Write what goes into the query or into cookies."""
         for name, parameter, value in self._find_arguments(place):
             if value is None:
                 continue
@@ -172,7 +156,6 @@ class _RequestWriter:
                 raise _make_argument_refusal(name, str(fault)) from None
 
     def headers(self) -> Iterator[tuple[str, str]]:
-        """Write what goes into headers."""
         for name, parameter, value in self._find_arguments("header"):
             key = parameter.name
             if not is_header_name(key) or key.casefold() in _OF_THE_CONNECTION:
@@ -202,7 +185,7 @@ class _RequestWriter:
         value = self.arguments[name]
         try:
             if kind_of_media(body.media) == MULTIPART:
-                parts, media = tuple(_write_parts(body, _check_fields(value))), ""
+                parts, media = tuple(_write_parts(body, value)), ""
                 sizes = [len(content) for _, (_, content, _) in parts]
                 content = None
             else:
@@ -220,7 +203,8 @@ class _RequestWriter:
             if parameter.place == place and name in self.arguments:
                 yield name, parameter, self.arguments[name]
 
-    def _write_path(self) -> str:
+    def write_path(self) -> str:
+        """Write the path; a part of it stays one however often it is decoded later."""
         names = {
             one.name: name for name, one in self.operation.parameters.items() if one.place == "path"
         }
@@ -242,12 +226,10 @@ class _RequestWriter:
         return path
 
     def _write_step(self, name: str) -> str:
-        """Write a part of the path, which stays one however often it is decoded later."""
         parameter, value = self.operation.parameters[name], self.arguments[name]
         try:
-            text = _write_path_part(
-                parameter.name, _render_content(parameter, value), parameter.style
-            )
+            value = _render_content(parameter, value)
+            text = _write_path_part(parameter.name, value, parameter.style)
         except _StyleError as fault:
             raise _make_argument_refusal(name, str(fault)) from None
         if not text:
@@ -276,9 +258,6 @@ def _make_argument_refusal(name: str, message: str, remedy: str = "") -> Refused
     return RefusedError(Fault(FaultCode.ARGUMENTS_INVALID, message, remedy, pointer))
 
 
-# Bodies
-
-
 def _write_body(body: Body, value: JsonValue) -> tuple[bytes, str]:
     """Write a body of one part; return it with its kind of content."""
     kind = kind_of_media(body.media)
@@ -286,9 +265,11 @@ def _write_body(body: Body, value: JsonValue) -> tuple[bytes, str]:
         media = body.media if is_json(kind) else JSON
         return json.dumps(value, ensure_ascii=False).encode(), _check_media(media)
     if kind == FORM:
+        if not isinstance(value, dict):
+            raise _StyleError(_NO_FORM)
         parts = (
             part
-            for name, one in _check_fields(value).items()
+            for name, one in value.items()
             if one is not None
             for part in _write_form_field(name, one, body.encoding.get(name, FormEncoding()).style)
         )
@@ -321,43 +302,33 @@ def _check_media(media: str) -> str:
     return media.strip()
 
 
-def _check_fields(value: JsonValue) -> JsonObject:
-    if not isinstance(value, dict):
-        raise _StyleError("must be an object, because the body is a form")
-    return value
-
-
 def _write_form_field(name: str, value: JsonValue, style: Style | None) -> list[str]:
     if isinstance(value, dict) and style is None:
         value = json.dumps(value, ensure_ascii=False)
     return _write_query_parts(name, value, style or Style())
 
 
-def _write_parts(body: Body, fields: JsonObject) -> Iterator[Part]:
+def _write_parts(body: Body, fields: JsonValue) -> Iterator[Part]:
+    """Write the parts of a form, each with its media type; a file may be a `data:` URL."""
+    if not isinstance(fields, dict):
+        raise _StyleError(_NO_FORM)
     for name, value in fields.items():
         stated = body.encoding.get(name, FormEncoding()).media
         is_file = name in body.files
         for one in value if isinstance(value, list) else [value]:
             if one is None:
                 continue
-            content, default = _write_part(one, is_file=is_file)
-            media = stated if _MEDIA.fullmatch(stated) and "*" not in stated else default
+            media: str | None = _UNKNOWN if is_file else None
+            if isinstance(one, dict | list):
+                content, media = json.dumps(one, ensure_ascii=False).encode(), JSON
+            elif is_file and isinstance(one, str) and _DATA.fullmatch(one):
+                content, own = _decode_base64(one)
+                media = own if _MEDIA.fullmatch(own) else _UNKNOWN
+            else:
+                content = _render_scalar(one).encode()
+            if _MEDIA.fullmatch(stated) and "*" not in stated:
+                media = stated
             yield name, (name if is_file else None, content, media)
-
-
-def _write_part(value: JsonValue, *, is_file: bool) -> tuple[bytes, str | None]:
-    """Write a part of a form; return it with its usual media type. A file may be a `data:` URL."""
-    if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False).encode(), JSON
-    if not is_file:
-        return _render_scalar(value).encode(), None
-    if isinstance(value, str) and _DATA.fullmatch(value):
-        data, stated = _decode_base64(value)
-        return data, stated if _MEDIA.fullmatch(stated) else _UNKNOWN
-    return _render_scalar(value).encode(), _UNKNOWN
-
-
-# Values. All but headers are percent-encoded, so that a value stays the value that it is.
 
 
 def _render_content(parameter: ApiParameter, value: JsonValue) -> JsonValue:
@@ -380,12 +351,12 @@ def _write_query_parts(name: str, value: JsonValue, style: Style) -> list[str]:
             return [
                 f"{_percent_encode(member)}={_encode_scalar(one)}" for member, one in value.items()
             ]
-        return [f"{key}={between.join(_flatten(value))}"]
+        return [f"{key}={_join_members(between, value)}"]
     if not isinstance(value, list):
         return [f"{key}={_encode_scalar(value)}"]
     if style.is_exploded:
         return [f"{key}={_encode_scalar(one)}" for one in value]
-    return [f"{key}={between.join(_flatten(value))}"] if value else []
+    return [f"{key}={_join_members(between, value)}"] if value else []
 
 
 def _write_path_part(name: str, value: JsonValue, style: Style) -> str:
@@ -397,7 +368,7 @@ def _write_path_part(name: str, value: JsonValue, style: Style) -> str:
     if not isinstance(value, dict | list):
         return f"{start}{key}{_encode_scalar(value)}"
     if not style.is_exploded:
-        return f"{start}{key}{','.join(_flatten(value))}"
+        return f"{start}{key}{_join_members(',', value)}"
     if isinstance(value, dict):
         members = (
             f"{_percent_encode(member)}={_encode_scalar(one)}" for member, one in value.items()
@@ -419,16 +390,13 @@ def _write_deep(key: str, value: JsonValue) -> Iterator[str]:
         yield f"{key}={_encode_scalar(value)}"
 
 
-def _flatten(value: JsonObject | list[JsonValue]) -> Iterator[str]:
-    if isinstance(value, list):
-        yield from map(_encode_scalar, value)
-        return
-    for name, one in value.items():
-        yield from (_percent_encode(name), _encode_scalar(one))
+def _join_members(between: str, value: JsonObject | list[JsonValue]) -> str:
+    """Join the items of a list, or the names and values of an object."""
+    items = value if isinstance(value, list) else [part for pair in value.items() for part in pair]
+    return between.join(map(_encode_scalar, items))
 
 
 def _render_scalar(value: JsonValue) -> str:
-    """Write one plain value."""
     if isinstance(value, str):
         return value
     if isinstance(value, list | dict):
@@ -440,8 +408,3 @@ def _render_scalar(value: JsonValue) -> str:
 
 def _encode_scalar(value: JsonValue) -> str:
     return _percent_encode(_render_scalar(value))
-
-
-def _percent_encode(text: str) -> str:
-    """Percent-encode all of *text* that is not letter, digit, `-`, `.`, `_` or `~`."""
-    return quote(text, safe="")

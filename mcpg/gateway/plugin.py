@@ -18,5 +18,5 @@ PLUGIN = Plugin(
             "mcpg.gateway.serve_command",
             after="invoke",
         ),
-    ),
+    )
 )

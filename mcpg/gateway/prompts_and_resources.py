@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
@@ -21,99 +21,78 @@ from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.errors import McpgError, NotFoundError
 from mcpg.gateway.calls import CallError, Limits
-from mcpg.gateway.server_state import Backoff
-from mcpg.gateway.sessions import RequestTimeout, Sessions
+from mcpg.gateway.sessions import Backoff, RequestTimeout, Sessions
 from mcpg.sources.client_config import Server
 from mcpg.sources.live.client import MAX_PAGES, is_repeated
 from mcpg.sources.live.requests import Progress, current_caller, current_session
 from mcpg.sources.registry import ServerSource, Source
 from mcpg.text.json_values import JsonObject
 
-RESOURCES, TEMPLATES, PROMPTS = "resources", "resourceTemplates", "prompts"
 
-METHODS = {
-    RESOURCES: "resources/list",
-    TEMPLATES: "resources/templates/list",
-    PROMPTS: "prompts/list",
+class _Kind(NamedTuple):
+    """How a server lists a kind of items.
+
+    Attributes:
+        method: The method that lists them.
+        member: The member of its result that holds them.
+        key: The member that identifies an item.
+        most: How many are read.
+    """
+
+    method: str
+    member: str
+    key: str
+    most: int
+
+
+_KINDS = {
+    "resources": _Kind("resources/list", "resources", "uri", 20_000),
+    "templates": _Kind("resources/templates/list", "resourceTemplates", "uriTemplate", 1_000),
+    "prompts": _Kind("prompts/list", "prompts", "name", 20_000),
 }
-"""The method that lists each kind."""
-
-KEYS = {RESOURCES: "uri", TEMPLATES: "uriTemplate", PROMPTS: "name"}
-"""The member that identifies an item of each kind."""
-
-_MAX_ITEMS = {RESOURCES: 20_000, TEMPLATES: 1_000, PROMPTS: 20_000}
 _ENVELOPE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 _VERSIONS = (LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION)
 
-Send = Callable[[str, JsonObject], Awaitable[JsonObject]]
-"""Sends a request to the server, and returns its result."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerLists:
-    """What a server lists beside its tools.
-
-    Attributes:
-        resources: Its resources.
-        templates: Its resource templates.
-        prompts: Its prompts.
-    """
-
-    resources: tuple[JsonObject, ...] = ()
-    templates: tuple[JsonObject, ...] = ()
-    prompts: tuple[JsonObject, ...] = ()
-
-
-async def list_all(capabilities: JsonObject, send: Send, before: ServerLists) -> ServerLists:
-    """Return the lists of a server.
-
-    Args:
-        capabilities: What it declares that it can do.
-        send: Sends it a request.
-        before: What it listed before, of which a list is kept that it fails to send.
-    """
-    has_resources = "resources" in capabilities
-    return ServerLists(
-        await _list_kind(RESOURCES, send, before.resources) if has_resources else (),
-        await _list_kind(TEMPLATES, send, before.templates) if has_resources else (),
-        await _list_kind(PROMPTS, send, before.prompts) if "prompts" in capabilities else (),
-    )
+_Lists = dict[str, tuple[JsonObject, ...]]
+"""What a server lists beside its tools, by the names of `_KINDS`."""
 
 
 async def _list_kind(
-    kind: str, send: Send, before: tuple[JsonObject, ...]
+    kind: _Kind,
+    send: Callable[[str, JsonObject], Awaitable[JsonObject]],
+    before: tuple[JsonObject, ...],
 ) -> tuple[JsonObject, ...]:
-    """Return the valid items of all pages, each once."""
+    """Return the valid items of all pages, each once, or those *before* where that fails."""
     found: dict[str, JsonObject] = {}
     cursor: Any = None
     known: set[str] = set()
     try:
         for _ in range(MAX_PAGES):
-            page = await send(METHODS[kind], {} if cursor is None else {"cursor": cursor})
-            stated = page.get(kind)
+            page = await send(kind.method, {} if cursor is None else {"cursor": cursor})
+            stated = page.get(kind.member)
             items = stated if isinstance(stated, list) else []
             for item in items:
-                if isinstance(item, dict) and is_valid(kind, item):
+                if isinstance(item, dict) and _is_valid(kind, item):
                     repaired: Any = repair_surrogates(item, "", [])
-                    found.setdefault(repaired[KEYS[kind]], repaired)
+                    found.setdefault(repaired[kind.key], repaired)
             cursor = page.get("nextCursor")
-            is_last = not isinstance(cursor, str) or is_repeated(items, KEYS[kind], known)
-            if is_last or len(found) >= _MAX_ITEMS[kind]:
+            is_last = not isinstance(cursor, str) or is_repeated(items, kind.key, known)
+            if is_last or len(found) >= kind.most:
                 break
     except CallError as fault:
         # A server that claims a capability and does not have it lists nothing.
         return () if fault.error is not None else before
-    return tuple(islice(found.values(), _MAX_ITEMS[kind]))
+    return tuple(islice(found.values(), kind.most))
 
 
-def is_valid(kind: str, item: JsonObject) -> bool:
+def _is_valid(kind: _Kind, item: JsonObject) -> bool:
     """Return whether clients of all versions accept a list with *item*."""
     try:
         for version in _VERSIONS:
-            validate_server_result(METHODS[kind], version, {**_ENVELOPE, kind: [item]})
+            validate_server_result(kind.method, version, {**_ENVELOPE, kind.member: [item]})
     except ValidationError:
         return False
-    return bool(item.get(KEYS[kind]))
+    return bool(item.get(kind.key))
 
 
 SCHEME = "mcpg://"
@@ -122,14 +101,8 @@ _MOST_LINKS = 10_000
 _MOST_MATCHES, _LONGEST_MATCHED = 10_000, 2000
 
 
-@dataclass(frozen=True, slots=True)
-class ServerItem:
-    """A prompt or a resource on its server.
-
-    Attributes:
-        source: The server.
-        key: Its name or address there.
-    """
+class ServerItem(NamedTuple):
+    """A prompt or a resource on its server, and its name or address there."""
 
     source: ServerSource
     key: str
@@ -166,47 +139,34 @@ class Directory:
 
     def resource(self, uri: str) -> ServerItem | None:
         """Return where the resource at *uri* is, as lists and templates tell."""
-        known = self.located.get(("resources", uri)) or self._find_by_prefix(uri)
+        known = self.located.get(("resources", uri))
         if known is not None:
             return known
+        name, _, rest = uri.removeprefix(SCHEME).partition("/")
+        if uri.startswith(SCHEME) and name in self.sources and rest:
+            return ServerItem(self.sources[name], rest)
         for template, place in self._matchers:
             if template.match(uri, max_uri_length=_LONGEST_MATCHED) is not None:
                 return ServerItem(place.source, uri)
         return None
 
     def find_changes(self, before: Directory) -> list[str]:
-        """Return which of `prompts` and `resources` differ from those *before*."""
         is_same = {
             "prompts": self.prompts == before.prompts,
             "resources": (self.resources, self.templates) == (before.resources, before.templates),
         }
         return [kind for kind in is_same if not is_same[kind]]
 
-    def template(self, text: str) -> ServerItem | None:
-        """Return where the template *text*, or the resource of this address, is."""
-        return self.located.get(("templates", text)) or self.resource(text)
-
-    def prompt(self, name: str) -> ServerItem | None:
-        """Return where the prompt *name* is."""
-        return self.located.get(("prompts", name))
-
     def prefix_uri(self, source: ServerSource, uri: str) -> str:
-        """Return *uri* with the name of *source*."""
         name = next((name for name, one in self.sources.items() if one.id == source.id), "")
         return f"{SCHEME}{name}/{uri}" if name else uri
-
-    def _find_by_prefix(self, uri: str) -> ServerItem | None:
-        name, _, rest = uri.removeprefix(SCHEME).partition("/")
-        if not uri.startswith(SCHEME) or name not in self.sources or not rest:
-            return None
-        return ServerItem(self.sources[name], rest)
 
 
 NOTHING = Directory()
 """The directory before anything was listed."""
 
 
-def build_directory(lists: Iterable[tuple[ServerSource, ServerLists]]) -> Directory:
+def build_directory(lists: Iterable[tuple[ServerSource, _Lists]]) -> Directory:
     """Return the directory of servers in their order, which decides whose names stay."""
     found = Directory()
     listed = list(lists)
@@ -218,24 +178,14 @@ def build_directory(lists: Iterable[tuple[ServerSource, ServerLists]]) -> Direct
             number = f"{name}-{count}"
         found.sources[number] = source
     for (source, one), name in zip(listed, found.sources, strict=True):
-        for item in one.resources:
-            _add(found, "resources", found.resources, source, item, "uri", name)
-        for item in one.templates:
-            _add(found, "templates", found.templates, source, item, "uriTemplate", name)
-        for item in one.prompts:
-            _add(found, "prompts", found.prompts, source, item, "name", name)
+        for kind in _KINDS:
+            for item in one[kind]:
+                _add(found, kind, source, item, name)
     return found
 
 
-def _add(
-    found: Directory,
-    kind: str,
-    items: dict[str, JsonObject],
-    source: ServerSource,
-    item: JsonObject,
-    member: str,
-    name: str,
-) -> None:
+def _add(found: Directory, kind: str, source: ServerSource, item: JsonObject, name: str) -> None:
+    items, member = getattr(found, kind), _KINDS[kind].key
     key = shown = str(item[member])
     # An address that begins like ours could pass for one of another server.
     is_ours = key.startswith(SCHEME) and kind != "prompts"
@@ -249,46 +199,6 @@ def _add(
     meta: JsonObject = {**(given if isinstance(given, dict) else {}), "sourceId": source.id}
     items[shown] = {**item, member: shown, "_meta": meta}
     found.located[kind, shown] = ServerItem(source, key)
-
-
-class ResourceLinks:
-    """Addresses that servers have given out without listing them, the latest ones."""
-
-    def __init__(self) -> None:
-        """Begin without any."""
-        self._owners: OrderedDict[str, ServerSource] = OrderedDict()
-
-    def owner(self, uri: str) -> ServerSource | None:
-        """Return the server that has given out *uri*."""
-        return self._owners.get(uri)
-
-    def rewrite_addresses(
-        self, result: JsonObject, source: ServerSource, directory: Directory
-    ) -> JsonObject:
-        """Return a result of *source* with addresses by which clients can read its resources.
-
-        If there are too many to compare all with templates, all have the name of *source*.
-        """
-        changed = dict(result)
-        for member in ("content", "contents", "messages"):
-            items = result.get(member)
-            if isinstance(items, list):
-                address = partial(self._address, source, directory)
-                if len(items) * len(directory.templates) > _MOST_MATCHES:
-                    address = partial(directory.prefix_uri, source)
-                changed[member] = [_rewrite_item(one, address) for one in items]
-        return changed if changed != result else result
-
-    def _address(self, source: ServerSource, directory: Directory, uri: str) -> str:
-        place = directory.resource(uri)
-        if place is not None:
-            is_own = (place.source.id, place.key) == (source.id, uri)
-            return uri if is_own else directory.prefix_uri(source, uri)
-        owner = self._owners.setdefault(uri, source)
-        self._owners.move_to_end(uri)
-        while len(self._owners) > _MOST_LINKS:
-            self._owners.popitem(last=False)
-        return uri if owner.id == source.id else directory.prefix_uri(source, uri)
 
 
 def _rewrite_item(item: Any, address: Callable[[str], str]) -> Any:
@@ -320,50 +230,42 @@ _SHOWN = 200
 
 
 class RequestError(McpgError):
-    """A server responded with an error, or not at all.
-
-    Attributes:
-        error: The JSON-RPC error of the server, `None` if it did not respond.
-    """
+    """A server responded with a JSON-RPC *error*, or, where that is `None`, not at all."""
 
     def __init__(self, fault: CallError) -> None:
         super().__init__(fault.message)
         self.error = fault.error
 
 
+@dataclass(slots=True)
 class _KnownLists:
     """The lists of a server, as it last sent them, and when it is queried again."""
 
-    def __init__(self) -> None:
-        self.lists = ServerLists()
-        self.is_fresh = False
-        self.again = 0.0
-        self.backoff = Backoff()
+    lists: _Lists = field(default_factory=lambda: dict.fromkeys(_KINDS, ()))
+    is_fresh: bool = False
+    again: float = 0.0
+    backoff: Backoff = field(default_factory=Backoff)
 
     def due(self, *, is_fresh: bool = False) -> float:
-        """Return when it is queried; for *is_fresh* see `Primitives.listed`."""
-        again = max(self.again, self.backoff.until)
-        return math.inf if self.is_fresh and not is_fresh else again
+        """Return when it is queried; for *is_fresh* see `Primitives.list_directory`."""
+        return math.inf if self.is_fresh and not is_fresh else max(self.again, self.backoff.until)
 
 
+@dataclass(eq=False, slots=True)
 class Primitives:
     """The prompts and resources of the servers of a gateway."""
 
-    def __init__(
-        self, sources: Callable[[], tuple[Source, ...]], sessions: Sessions, limits: Limits
-    ) -> None:
-        """Serve the prompts and resources of *sources*; nothing is listed yet."""
-        self._sources = sources
-        self._sessions = sessions
-        self._limits = limits
-        self._known: dict[str, _KnownLists] = {}
-        self._links = ResourceLinks()
-        self._lock = anyio.Lock()
-        self._directory: Directory | None = None
+    sources: Callable[[], tuple[Source, ...]]
+    sessions: Sessions
+    limits: Limits
+    _known: dict[str, _KnownLists] = field(default_factory=dict)
+    # Addresses that servers have given out without listing them, the latest ones.
+    _owners: OrderedDict[str, ServerSource] = field(default_factory=OrderedDict)
+    _lock: anyio.Lock = field(default_factory=anyio.Lock)
+    _directory: Directory | None = None
 
     @property
     def directory(self) -> Directory:
-        """The directory as it was last listed."""
         return self._directory or NOTHING
 
     @property
@@ -373,15 +275,13 @@ class Primitives:
 
     @property
     def servers(self) -> tuple[ServerSource, ...]:
-        """The servers among the sources."""
-        return tuple(one for one in self._sources() if isinstance(one, ServerSource))
+        return tuple(one for one in self.sources() if isinstance(one, ServerSource))
 
     async def list_directory(self, *, is_fresh: bool = True) -> Directory:
         """Return the directory of all servers.
 
-        Args:
-            is_fresh: Whether servers are queried that announce no changes; else only those that
-                have announced one and are due, or were never queried.
+        Where it need not be *is_fresh*, only those servers are queried that have announced a change
+        and are due, or were never queried.
         """
         async with self._lock:
             servers, now = self.servers, anyio.current_time()
@@ -397,7 +297,6 @@ class Primitives:
             return self.directory
 
     def invalidate(self, server: Server) -> None:
-        """Record that a server has announced a change of its lists."""
         for source in self.servers:
             if source.server == server:
                 known = self._find_known(source)
@@ -412,22 +311,40 @@ class Primitives:
                 known.again = known.backoff.until = 0.0
 
     def rewrite_addresses(self, result: JsonObject, source: Source | None) -> JsonObject:
-        """Return a result of *source* with addresses by which its resources are read here."""
+        """Return a result of *source* with addresses by which clients can read its resources.
+
+        If there are too many to compare all with templates, all have the name of *source*.
+        """
         if not isinstance(source, ServerSource):
             return result
-        return self._links.rewrite_addresses(result, source, self.directory)
+        changed = dict(result)
+        for member in ("content", "contents", "messages"):
+            items = result.get(member)
+            if isinstance(items, list):
+                address = partial(self._make_address, source)
+                if len(items) * len(self.directory.templates) > _MOST_MATCHES:
+                    address = partial(self.directory.prefix_uri, source)
+                changed[member] = [_rewrite_item(one, address) for one in items]
+        return changed if changed != result else result
+
+    def _make_address(self, source: ServerSource, uri: str) -> str:
+        """Return the address of a resource that *source* has given out."""
+        place = self.directory.resource(uri)
+        if place is not None:
+            is_own = (place.source.id, place.key) == (source.id, uri)
+        else:
+            owner = self._owners.setdefault(uri, source)
+            self._owners.move_to_end(uri)
+            while len(self._owners) > _MOST_LINKS:
+                self._owners.popitem(last=False)
+            is_own = owner.id == source.id
+        return uri if is_own else self.directory.prefix_uri(source, uri)
 
     async def read(self, uri: str, params: JsonObject, progress: Progress | None) -> JsonObject:
-        """Return the result of `resources/read`.
+        """Return the result of `resources/read`, with further *params*.
 
-        Args:
-            uri: The address.
-            params: Further parameters of the request.
-            progress: Receives progress that the server reports.
-
-        Raises:
-            NotFoundError: No server has the resource.
-            RequestError: Its server responds with an error, or not at all.
+        Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
+        with an error, or not at all.
         """
         place = await self.resource(uri)
         return await self._request(
@@ -435,18 +352,14 @@ class Primitives:
         )
 
     async def resource(self, uri: str) -> ServerItem:
-        """Return where the resource at *uri* is.
+        """Return where the resource at *uri* is; raises `NotFoundError` where no server has it.
 
         An address that no server lists belongs to the server that gave it out, or to the only one
         with resources.
-
-        Raises:
-            NotFoundError: No server has it.
         """
-        directory = await self._latest()
-        place = directory.resource(uri)
+        place = (await self._latest()).resource(uri)
         if place is None:
-            owner = self._links.owner(uri) or await self._find_only_server()
+            owner = self._owners.get(uri) or await self._find_only_server()
             place = ServerItem(owner, uri) if owner is not None else None
         if place is None:
             raise NotFoundError(
@@ -456,15 +369,15 @@ class Primitives:
         return place
 
     async def prompt(self, name: str, params: JsonObject, progress: Progress | None) -> JsonObject:
-        """Return the result of `prompts/get`; for the arguments see `read`.
+        """Return the result of `prompts/get`, with further *params*.
 
-        Raises:
-            NotFoundError: No server has the prompt.
-            RequestError: Its server responds with an error, or not at all.
+        Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
+        with an error, or not at all.
         """
-        place = (await self._latest()).prompt(name)
+        wanted = "prompts", name
+        place = (await self._latest()).located.get(wanted)
         if place is None:
-            place = (await self.list_directory()).prompt(name)
+            place = (await self.list_directory()).located.get(wanted)
         if place is None:
             raise NotFoundError(f"no server has the prompt {name[:_SHOWN]!r}", remedy="list them")
         return await self._request(
@@ -474,16 +387,17 @@ class Primitives:
     async def complete(self, params: JsonObject) -> JsonObject:
         """Return the result of `completion/complete`.
 
-        Raises:
-            NotFoundError: No server has the prompt or the template.
-            RequestError: Its server responds with an error, or not at all.
+        Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
+        with an error, or not at all.
         """
         ref: Any = params.get("ref")
         directory = await self._latest()
         is_prompt = ref.get("type") == "ref/prompt"
-        member = "name" if is_prompt else "uri"
+        kind, member = ("prompts", "name") if is_prompt else ("templates", "uri")
         key = str(ref.get(member))
-        place = directory.prompt(key) if is_prompt else directory.template(key)
+        place = directory.located.get((kind, key))
+        if place is None and not is_prompt:
+            place = directory.resource(key)
         if place is None:
             raise NotFoundError(f"no server has {key[:_SHOWN]!r}", remedy="list them")
         given: JsonObject = {**params, "ref": {**ref, member: place.key}}
@@ -492,8 +406,7 @@ class Primitives:
     async def watch(self, uris: frozenset[str]) -> dict[tuple[str, str], str]:
         """Subscribe to the resources *uris*, and to no others.
 
-        Returns:
-            The addresses by which they were asked for, by source and address there.
+        Returns the addresses by which they were asked for, by source and address there.
         """
         found: dict[tuple[str, str], str] = {}
         for uri in sorted(uris):
@@ -502,7 +415,7 @@ class Primitives:
                 found[place.source.id, place.key] = uri
         for source in self.servers:
             own = frozenset(key for owner, key in found if owner == source.id)
-            self._sessions.watch(source.server, own)
+            self.sessions.watch(source.server, own)
         return found
 
     async def _latest(self) -> Directory:
@@ -513,11 +426,10 @@ class Primitives:
         return self._directory
 
     async def _find_only_server(self) -> ServerSource | None:
-        """Return the only server that declares resources."""
         found = []
         for source in self.servers:
             try:
-                declared = await self._sessions.capabilities(source.server)
+                declared = await self.sessions.capabilities(source.server)
             except CallError:
                 continue
             if "resources" in declared:
@@ -533,13 +445,18 @@ class Primitives:
         before = known.lists
 
         async def send(method: str, params: JsonObject) -> JsonObject:
-            return await self._sessions.request(
+            return await self.sessions.request(
                 source.server, method, params, timeout=LISTING_SECONDS
             )
 
         try:
-            declared = await self._sessions.capabilities(source.server)
-            known.lists = await list_all(declared, send, before)
+            declared = await self.sessions.capabilities(source.server)
+            known.lists = {
+                name: await _list_kind(kind, send, before[name])
+                if kind.method.partition("/")[0] in declared
+                else ()
+                for name, kind in _KINDS.items()
+            }
             known.again = min(known.again, anyio.current_time() + _RECENT)
         except CallError:
             return
@@ -552,10 +469,10 @@ class Primitives:
     async def _request(
         self, source: ServerSource, method: str, params: JsonObject, progress: Progress | None
     ) -> JsonObject:
-        seconds = self._limits.seconds(source.server.timeout)
-        end = anyio.current_time() + self._limits.longest_seconds
+        seconds = self.limits.seconds(source.server.timeout)
+        end = anyio.current_time() + self.limits.longest_seconds
         try:
-            result = await self._sessions.request(
+            result = await self.sessions.request(
                 source.server,
                 method,
                 params,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mcpg.catalog.model import SourceDocument, Tool
 from mcpg.errors import Severity, UsageError, wrong_type
@@ -62,8 +62,7 @@ GENERATED = GeneratedGraph()
 """The default."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceReading:
+class SourceReading(NamedTuple):
     """The tools and documents that one source returned."""
 
     source: Source
@@ -80,10 +79,6 @@ class _RegisteredSource:
     queried: int = -1
     has_failed: bool = False
 
-    @property
-    def is_fresh(self) -> bool:
-        return self.queried >= self.changed
-
 
 class SourceRegistry:
     """Sources by their ids, in the order in which they were added.
@@ -95,11 +90,6 @@ class SourceRegistry:
     """
 
     def __init__(self, sources: Iterable[Source] = ()) -> None:
-        """Register *sources*.
-
-        Raises:
-            UsageError: Two have the same id.
-        """
         self.version = 0
         self.required = 0
         self._entries: dict[str, _RegisteredSource] = {}
@@ -108,15 +98,10 @@ class SourceRegistry:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The sources."""
         return tuple(entry.source for entry in self._entries.values())
 
     def add(self, source: Source) -> None:
-        """Register *source*.
-
-        Raises:
-            UsageError: It is no source, or its id is blank, or another one's, in any case.
-        """
+        """Register *source*, unless its id is blank, or another one's, in any case."""
         if not isinstance(source, Source):
             raise not_a_source(source)
         key = _key(source.id)
@@ -145,7 +130,6 @@ class SourceRegistry:
         return True
 
     def invalidate_all(self) -> None:
-        """Record that every source has to be queried again."""
         self._record_change(*self._entries.values(), is_required=True)
 
     def retry(self) -> bool:
@@ -153,22 +137,20 @@ class SourceRegistry:
 
         Those that wait for it already do not count.
         """
-        failed = [one for one in self._entries.values() if one.has_failed and one.is_fresh]
+        failed = [
+            one for one in self._entries.values() if one.has_failed and one.queried >= one.changed
+        ]
         if failed:
             self._record_change(*failed, is_required=False)
         return bool(failed)
 
     def stale(self) -> tuple[Source, ...]:
-        """Return the sources that have to be queried."""
-        return tuple(entry.source for entry in self._entries.values() if not entry.is_fresh)
+        return tuple(one.source for one in self._entries.values() if one.queried < one.changed)
 
     def update(self, source: Source, batch: SourceBatch, version: int) -> None:
         """Record what *source* returned. Where it failed, what it returned before is kept.
 
-        Args:
-            source: The source.
-            batch: What it returned.
-            version: The version when its query began: later changes need another.
+        Changes later than *version*, that when its query began, need another query.
         """
         entry = self._entries.get(_key(source.id))
         if entry is None or entry.source is not source:
@@ -183,7 +165,6 @@ class SourceRegistry:
         entry.batch = batch
 
     def readings(self) -> list[SourceReading]:
-        """Return what every source last returned."""
         return [
             SourceReading(entry.source, entry.batch)
             for entry in self._entries.values()

@@ -43,7 +43,6 @@ mcpg serve -b graph.mdld           # search and describe; nothing is called
 mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
 MCPG_SERVE_TOKEN=... mcpg serve mcp.json --http 0.0.0.0:8080 --allow-host tools.example"""
 
-
 Sources = Annotated[
     list[str] | None,
     typer.Argument(
@@ -94,10 +93,7 @@ HttpAddress = Annotated[
 ]
 Stdio = Annotated[
     bool,
-    typer.Option(
-        "--stdio",
-        help="Serve over standard input and output, whatever mcpg.toml sets.",
-    ),
+    typer.Option("--stdio", help="Serve over standard input and output, whatever mcpg.toml sets."),
 ]
 AllowHost = Annotated[
     list[str] | None,
@@ -264,13 +260,10 @@ def serve(
     return serve_gateway(wanted, settings, shown, address, output)
 
 
-# The command `serve`: from options to a server that runs until it is told to end.
-
-
 _ADDRESS = re.compile(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]*):)?([0-9]{1,5})", re.ASCII)
 _PORTS = 65_535
 _PATIENCE = 0.5
-
+_OF_REVIEW = (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
 
 SERVING_SETTINGS = {
     "expose": "serve.expose",
@@ -284,13 +277,11 @@ SERVING_SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where the server is reached over HTTP, as the command line or a file says it.
+    """Where the server is reached over HTTP, `[HOST:]PORT`, as *place* says.
 
     Attributes:
-        text: `[HOST:]PORT`.
         given: What is set of `hosts`, `requests` and `sessions`, as `AccessRules` and
             `HttpOptions` have them.
-        place: Who says it.
     """
 
     text: str
@@ -299,11 +290,7 @@ class ListenAddress:
 
 
 def find_given(settings: Settings, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of those of *names* that are set, so that else the usual ones hold.
-
-    Raises:
-        UsageError: A setting makes no sense.
-    """
+    """Return the values of those of *names* that are set, so that else the usual ones hold."""
     found = {to: settings.find(name) for to, name in names.items()}
     return {to: one.value for to, one in found.items() if one is not None}
 
@@ -311,12 +298,7 @@ def find_given(settings: Settings, names: Mapping[str, str]) -> dict[str, Any]:
 def find_address(settings: Settings, *, is_stdio: bool = False) -> ListenAddress | None:
     """Return where the server is reached by *settings*, `None` for standard input and output.
 
-    Args:
-        settings: What is set.
-        is_stdio: Whether the command line asks for standard input and output.
-
-    Raises:
-        UsageError: A setting makes no sense, or the command line asks for both.
+    It is an error if the command line, where it *is_stdio*, asks for both.
     """
     found = settings.find("serve.http")
     if is_stdio and settings.flags.get("http") is not None:
@@ -336,11 +318,7 @@ def serve_gateway(
     address: ListenAddress | None,
     output: Output,
 ) -> int:
-    """Serve until the client leaves, or the process is told to end.
-
-    Raises:
-        McpgError: An option or a setting makes no sense, or a file that is named cannot be used.
-    """
+    """Serve until the client leaves, or the process is told to end."""
     try:
         import anyio  # noqa: PLC0415 - an extra
 
@@ -407,7 +385,13 @@ def _make_serving_options(
     def report(diagnostics: Iterable[Diagnostic]) -> None:
         """Report each diagnostic once: errors and changed tools, and with `--verbose` all."""
         unseen = [one for one in dict.fromkeys(diagnostics) if one not in reported]
-        news = [one for one in unseen if output.verbose or _matters(one)]
+        news = [
+            one
+            for one in unseen
+            if output.verbose
+            or one.severity == Severity.ERROR
+            or (one.severity != Severity.INFO and one.code in _OF_REVIEW)
+        ]
         reported.update(news)
         output.diagnostics(news)
 
@@ -418,13 +402,6 @@ def _make_serving_options(
         log=output.note if output.verbose else None,
         plugin_tools=plugin_tools,
         on_diagnostics=report,
-    )
-
-
-def _matters(diagnostic: Diagnostic) -> bool:
-    is_of_review = diagnostic.code in (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
-    return diagnostic.severity == Severity.ERROR or (
-        is_of_review and diagnostic.severity != Severity.INFO
     )
 
 
@@ -453,11 +430,8 @@ async def _run(
 
 def _wait_for_threads(output: Output) -> int:
     """End, also where a thread is still at work that nobody waits for."""
-    others = [
-        one
-        for one in threading.enumerate()
-        if one is not threading.current_thread() and not one.daemon
-    ]
+    threads = set(threading.enumerate()) - {threading.current_thread()}
+    others = [one for one in threads if not one.daemon]
     for one in others:
         one.join(_PATIENCE)
     if any(one.is_alive() for one in others):

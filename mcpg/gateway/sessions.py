@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Awaitable, Callable, Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -15,16 +16,9 @@ from mcp.shared.exceptions import MCPError
 
 from mcpg.errors import Code, Diagnostic, UsageError, error
 from mcpg.gateway.calls import CallError, FaultCode, Limits
-from mcpg.gateway.server_state import PAUSES, ServerState
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer
 from mcpg.sources.live.client import ServerTools, read_listing
-from mcpg.sources.live.connection import (
-    AUTO,
-    LEGACY,
-    PING_SECONDS,
-    ROOTS_CHANGED,
-    ServerConnection,
-)
+from mcpg.sources.live.connection import AUTO, LEGACY, PING_SECONDS, ROOTS_CHANGED, ServerConnection
 from mcpg.sources.live.requests import (
     CallResult,
     FailureKind,
@@ -41,8 +35,116 @@ from mcpg.sources.live.requests import (
 from mcpg.sources.live.server_requests import ROOTS
 from mcpg.sources.live.transports import MAX_OPENING, ProcessGroups, sdk_muted
 from mcpg.sources.model import SourceBatch
-from mcpg.sources.registry import SessionScope
+from mcpg.sources.registry import SessionScope, decide_scope
 from mcpg.text.json_values import JsonObject
+
+PAUSES = 1.0, 60.0
+"""Shortest and longest pause, in seconds, after announcements of a change without any change."""
+
+
+@dataclass(eq=False, slots=True)
+class Backoff:
+    """When a server is listed again that has announced a change.
+
+    A server may announce a change whenever it is listed, which would go on without end. One whose
+    lists are the same as before, or that announces the next change at once, is ignored for a while,
+    ever longer, until it announces a change later.
+
+    Attributes:
+        pauses: The shortest and the longest time that it is ignored, in seconds.
+        until: When it may be listed again, by the clock of the event loop.
+    """
+
+    pauses: tuple[float, float] = PAUSES
+    until: float = 0.0
+    _pause: float = 0.0
+    _announced: float = math.inf
+
+    def record_announcement(self) -> None:
+        self._announced = min(self._announced, anyio.current_time())
+
+    def record_list(self, *, has_changed: bool) -> None:
+        shortest, longest = self.pauses
+        pause = max(shortest, self._pause)
+        if self._announced < (self.until + pause if has_changed else math.inf):
+            self._pause = min(max(shortest, 2 * self._pause), longest)
+        elif has_changed:
+            self._pause = 0.0
+        self._announced = math.inf
+        self.until = anyio.current_time() + self._pause
+
+
+@dataclass(eq=False, slots=True)
+class ServerState:
+    """What is known of one server, whichever connections there are to it.
+
+    Attributes:
+        backoff: When it is listed after it has announced a change.
+        digest: A hash of its tools, `None` before they were listed.
+        tasks: The names of the tools that only run as tasks.
+        uris: The resources that are subscribed to.
+        asks_one: Whether it has sent a request that may concern any of several clients.
+        is_asking: Whether it has sent a request of its own accord.
+        owes_roots: Whether it has asked for roots that nobody could be asked for.
+        roots: The roots that it gets, where the client cannot be asked at any time.
+        refuses_older: Whether it refuses the handshake of the protocol up to 2025-11-25.
+        is_lost: Whether the last request could not reach it over a connection that goes on.
+        due: When its tools are listed again, by the clock of the event loop.
+        uses: The requests of clients to the gateway before its tools were last requested.
+        assigns: Whether it assigns a session to each connection, by the mode of the connection.
+    """
+
+    server: Server
+    backoff: Backoff
+    digest: int | None = None
+    tasks: frozenset[str] = frozenset()
+    uris: frozenset[str] = frozenset()
+    asks_one: bool = False
+    is_asking: bool = False
+    owes_roots: bool = False
+    roots: JsonObject | None = None
+    refuses_older: bool = False
+    is_lost: bool = False
+    due: float = math.inf
+    uses: int = 0
+    assigns: dict[str, bool] = field(default_factory=dict)
+    scope: SessionScope = field(init=False)
+    _is_waiting: bool = False
+
+    def __post_init__(self) -> None:
+        self.scope = decide_scope(self.server).scope
+
+    def update(self, listing: ServerTools) -> bool:
+        """Record the tools of *listing*; return whether they differ from those before."""
+        names: set[str] = set()
+        for tool in listing.tools:
+            execution = tool.get("execution") if isinstance(tool, dict) else None
+            if isinstance(execution, dict) and execution.get("taskSupport") == "required":
+                names.add(str(tool.get("name", "")))
+        self.tasks = frozenset(names - {""})
+        before, self.digest = self.digest, hash(json.dumps(listing.tools, sort_keys=True))
+        has_changed = self.digest != before
+        self.backoff.record_list(has_changed=has_changed)
+        return before is not None and has_changed
+
+    async def record_and_wait(self) -> bool:
+        """Record the announcement of a change, and wait until the tools may be listed."""
+        self.backoff.record_announcement()
+        if self._is_waiting:
+            return False
+        self._is_waiting = True
+        try:
+            await anyio.sleep_until(self.backoff.until)
+        finally:
+            self._is_waiting = False
+        return True
+
+    def learn(self, connection: ServerConnection) -> None:
+        self.refuses_older = self.refuses_older or connection.refuses_older
+        if connection.is_open:
+            modes = {connection.mode, LEGACY} if connection.is_older else {connection.mode}
+            self.assigns |= dict.fromkeys(modes, connection.has_session)
+
 
 _T = TypeVar("_T")
 
@@ -54,10 +156,8 @@ _TICKS = 4
 
 _ATTEMPTS = 2
 _LOST = "connection was lost"
-_REMOVED = "source was removed"
-_CLOSED = "the gateway was closed"
-_LEFT = "the client has left"
-_IDLE = "it was idle"
+_REMOVED, _CLOSED = "source was removed", "the gateway was closed"
+_LEFT, _IDLE = "the client has left", "it was idle"
 _NO_SESSION = (
     "this server keeps state for each client, and the request belongs to no session: set "
     "`mcpg/session` in its `_meta` to a random text, the same for all requests of one session; or "
@@ -101,30 +201,25 @@ class Sessions:
             get no response.
         mode: The mode of connections that are opened on behalf of nobody.
         crashed: Called when the server of an open connection has crashed or hangs, unless `None`.
-            What it raises is ignored.
         uses: The number of requests of clients to the gateway.
     """
 
     def __init__(
         self,
         live: Live,
-        changed: Callable[[Server], None] | None = None,
-        is_wanted: Callable[[Server], bool] | None = None,
+        changed: Callable[[Server], object] = lambda _: None,
+        is_wanted: Callable[[Server], bool] = lambda _: True,
         *,
         limits: Limits | None = None,
         pauses: tuple[float, float] = PAUSES,
         ping_seconds: float = PING_SECONDS,
     ) -> None:
-        """Prepare to connect.
+        """Prepare to connect in the environment and with the logins of *live*, within *limits*.
 
-        Args:
-            live: Environment, logins, and the time for opening a connection.
-            changed: Called in the event loop when a server announces that its tools have changed;
-                delayed for one that did so before without a change.
-            is_wanted: Returns whether a server may be started, `None` for any.
-            limits: Limits of the connections of sessions, `None` for the defaults.
-            pauses: Shortest and longest delay of announcements, in seconds.
-            ping_seconds: Time for a server to respond to a ping.
+        When a server announces that its tools have changed, *changed* is called in the event loop,
+        delayed by *pauses*, the shortest and the longest in seconds, where it did so before without
+        a change; *is_wanted* returns whether a server may be started. A server has *ping_seconds*
+        to respond to a ping.
         """
         self._live = live
         self._changed = changed
@@ -180,17 +275,9 @@ class Sessions:
         server: Server,
         timeout: float | None = None,  # noqa: ASYNC109 - as below
     ) -> SourceBatch:
-        """List the tools of a server.
+        """List the tools of a server, or describe why there are none by a diagnostic.
 
-        Args:
-            server: The server.
-            timeout: Seconds that it has once it is its turn, `None` for the default.
-
-        Returns:
-            The tools, or a diagnostic that describes why there are none.
-
-        Raises:
-            UsageError: The context was not entered.
+        The server has *timeout* seconds once it is its turn, `None` for the default.
         """
         seconds = self._live.timeout if timeout is None else timeout
         answer: ServerTools | str = ""
@@ -201,7 +288,8 @@ class Sessions:
                 try:
                     connection = await self._connection(server, seconds)
                     answer = await self._learn(connection, connection.list_tools(seconds))
-                    self._update(server, answer)
+                    known.due = anyio.current_time() + self._choose_period(answer.ttl)
+                    known.update(answer)
                     break
                 except NotProcessedError:
                     answer = _LOST
@@ -221,16 +309,11 @@ class Sessions:
         meta: JsonObject | None = None,
         params: JsonObject | None = None,
     ) -> CallResult:
-        """Call a tool; a cancellation is passed on to the server.
+        """Call a tool by the server's *name* of it; a cancellation is passed on to the server.
 
-        Args:
-            server: The server.
-            name: The server's name of the tool.
-            arguments: The arguments.
-            timeout: The time for all of it, opening the connection included; progress renews it.
-            progress: Receives progress that the server reports.
-            meta: The `_meta` of the request.
-            params: Further parameters of the request.
+        The *timeout* is for all of it, opening the connection included, and *progress*, which
+        receives what the server reports, renews it. The request has *meta* as its `_meta`, and
+        further *params*.
 
         Raises:
             CallError: There is no result; one that reports a failure of the tool is a result.
@@ -240,11 +323,12 @@ class Sessions:
         if meta:
             given["_meta"] = meta
         is_task = name in self._state(server).tasks
-
-        async def work(connection: ServerConnection, request: PendingRequest) -> CallResult:
-            return await connection.call(given, request, is_task=is_task)
-
-        return await self._exchange(server, work, timeout, progress)
+        return await self._exchange(
+            server,
+            lambda connection, request: connection.call(given, request, is_task=is_task),
+            timeout,
+            progress,
+        )
 
     async def request(
         self,
@@ -255,37 +339,20 @@ class Sessions:
         timeout: float | RequestTimeout,  # noqa: ASYNC109 - as above
         progress: Progress | None = None,
     ) -> JsonObject:
-        """Return the result of a request, as the server sends it.
-
-        Args:
-            server: The server.
-            method: The method.
-            params: Its parameters.
-            timeout: As for `call`.
-            progress: As for `call`.
-
-        Raises:
-            CallError: There is none.
-            UsageError: The context was not entered.
-        """
-
-        async def work(connection: ServerConnection, request: PendingRequest) -> JsonObject:
-            return await connection.request(method, params, request)
-
-        return await self._exchange(server, work, timeout, progress)
+        """Return the result of a request, as the server sends it; see `call`."""
+        return await self._exchange(
+            server,
+            lambda connection, request: connection.request(method, params, request),
+            timeout,
+            progress,
+        )
 
     async def capabilities(self, server: Server) -> JsonObject:
-        """Return what a server declares that it can do.
-
-        Raises:
-            CallError: It cannot be connected to.
-        """
-
-        async def work(connection: ServerConnection, _: PendingRequest) -> JsonObject:
-            return await connection.capabilities()
-
+        """Return what a server declares that it can do."""
         with _for_all():
-            return await self._exchange(server, work, self._live.timeout, None)
+            return await self._exchange(
+                server, lambda connection, _: connection.capabilities(), self._live.timeout, None
+            )
 
     async def roots_changed(self, client: Hashable) -> None:
         """Notify the servers that have asked for roots that those of *client* have changed."""
@@ -317,7 +384,6 @@ class Sessions:
         time: float | RequestTimeout,
         progress: Progress | None,
     ) -> _T:
-        """Return the result of *work* with a connection to *server*."""
         allowed = time if isinstance(time, RequestTimeout) else RequestTimeout(time)
         seconds = max(allowed.seconds, self._live.timeout)
         granted = allowed.granted or allowed.seconds
@@ -346,27 +412,24 @@ class Sessions:
     async def _learn(self, connection: ServerConnection, work: Awaitable[_T]) -> _T:
         """Return the result of *work* with a connection, and record what the connection shows."""
         known = self._state(connection.server)
+        is_reached = False
         try:
             result = await work
+            is_reached = True
         except ServerError as fault:
             if fault.kind is FailureKind.UNAVAILABLE:
                 known.is_lost = connection.is_usable
-            elif fault.error is not None:
-                self._list_reached(known)
+            else:
+                is_reached = fault.error is not None
             raise
         finally:
             known.learn(connection)
-        self._list_reached(known)
+            if is_reached and known.is_lost:
+                known.is_lost = False
+                self._report_missed(known.server)
         return result
 
-    def _list_reached(self, known: ServerState) -> None:
-        """Begin to list the tools of a server again that could not be reached before."""
-        if known.is_lost:
-            known.is_lost = False
-            self._report_missed(known.server)
-
     async def close(self, server: Server) -> None:
-        """Close the connection to a server, if there is one, and end its program."""
         for connection in [one for one in self._connections if one.server == server]:
             connection.end(_REMOVED)
             await connection.ended.wait()
@@ -399,7 +462,7 @@ class Sessions:
                 return one
         if self._is_left:
             raise ServerError(_CLOSED)
-        if self._is_wanted is not None and not self._is_wanted(server):
+        if not self._is_wanted(server):
             raise ServerError(_REMOVED)
         if self._tasks is None:
             message = "servers can only be queried inside `async with`"
@@ -427,7 +490,6 @@ class Sessions:
         return connection
 
     def _mode(self, server: Server) -> str:
-        """Return the mode of a connection for the caller."""
         if self._state(server).refuses_older:
             return AUTO
         caller = current_caller.get()
@@ -436,28 +498,22 @@ class Sessions:
         return AUTO if caller.takes_input else LEGACY
 
     def _own_client(self, server: Server, mode: str) -> Hashable | None:
-        """Return the client that has a connection to *server* of its own, `None` if shared.
-
-        Raises:
-            ServerError: The server needs to know the session, and the request has none.
-        """
+        """Return the client that has a connection to *server* of its own, `None` if shared."""
         caller, known = current_caller.get(), self._state(server)
+        is_own = known.scope is SessionScope.CLIENT
         if caller is None:
-            is_own = known.scope is SessionScope.CLIENT
             return (current_session.get() or None) if is_own else None
         if not self.has_many or known.scope is SessionScope.SHARED:
             return None
-        if known.scope is SessionScope.CLIENT and caller.client is None:
+        if is_own and caller.client is None:
             raise ServerError(_NO_SESSION, FailureKind.NO_SESSION)
-        is_own = known.scope is SessionScope.CLIENT or known.tells_clients_apart(mode)
-        return caller.client if is_own else None
+        # As far as is known, a connection stands for one client over HTTP where each has a session
+        # assigned, and over stdio once the server has sent a request of its own.
+        assigns = not isinstance(server, StdioServer) and known.assigns.get(mode, True)
+        return caller.client if is_own or known.asks_one or assigns else None
 
     def _check_room(self, server: Server, client: Hashable) -> None:
-        """Check that *client* may have a connection to *server* of its own.
-
-        Raises:
-            ServerError: As many clients have one as may.
-        """
+        """Check that not too many have a connection of their own for *client* to have one, too."""
         own = [one for one in self._connections if one.client is not None and one.is_usable]
         others = {one.client for one in own if one.server == server} - {client}
         for name, count, most in (
@@ -473,25 +529,22 @@ class Sessions:
                 raise ServerError(message, FailureKind.SESSION_LIMIT)
 
     def end_client(self, client: Hashable) -> None:
-        """Close the connections that *client* had of its own."""
         for connection in self._connections:
             if connection.client == client:
                 connection.end(_LEFT)
 
     @property
     def has_many(self) -> bool:
-        """See `Host.has_many`."""
         return self.host is not None and self.host.has_many
 
     @property
     def has_clients(self) -> bool:
-        """See `Host.has_clients`."""
         return self.host is not None and self.host.has_clients
 
     async def answer_request(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> JsonObject:
-        """See `Host.asked`; a server that asks its one client gets a connection for each."""
+        """See `Host`; a server that asks its one client gets a connection for each."""
         assert self.host is not None  # noqa: S101 - only then are servers told to ask
         server = origin.server
         self._state(server).is_asking |= not origin.callers
@@ -525,21 +578,16 @@ class Sessions:
     async def receive_notification(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> None:
-        """See `Host.told`."""
         assert self.host is not None  # noqa: S101 - as above
         await self.host.receive_notification(origin, method, params)
 
     async def _compare(self, connection: ServerConnection, seconds: float) -> None:
         with suppress(ServerError, NotProcessedError):
             listing = await self._learn(connection, connection.list_tools(seconds))
-            if self._update(connection.server, listing):
-                self._report_change(connection.server)
-
-    def _update(self, server: Server, listing: ServerTools) -> bool:
-        """Record the tools of a server; return whether they differ from those before."""
-        known = self._state(server)
-        known.due = anyio.current_time() + self._choose_period(listing.ttl)
-        return known.update(listing)
+            known = self._state(connection.server)
+            known.due = anyio.current_time() + self._choose_period(listing.ttl)
+            if known.update(listing):
+                self._changed(connection.server)
 
     def _choose_period(self, ttl: float | None) -> float:
         """Return the seconds after which a list is due again whose server states *ttl*."""
@@ -580,12 +628,17 @@ class Sessions:
 
     def _report_missed(self, server: Server) -> None:
         """Begin to list the tools of a server again whose changes may have been missed."""
-        if self._relists is not None and not self._is_left:
-            self._relists.start_soon(self._relist_missed, server)
 
-    async def _relist_missed(self, server: Server) -> None:
+        async def relist() -> None:
+            if await self._state(server).record_and_wait():
+                await self._relist(server)
+
+        if self._relists is not None and not self._is_left:
+            self._relists.start_soon(relist)
+
+    async def _list_changed(self, server: Server) -> None:
         if await self._state(server).record_and_wait():
-            await self._relist(server)
+            self._changed(server)
 
     async def _run(self, connection: ServerConnection, seconds: float) -> None:
         try:
@@ -608,18 +661,10 @@ class Sessions:
             with anyio.move_on_after(left):
                 await connection.closing.wait()
 
-    async def _list_changed(self, server: Server) -> None:
-        if await self._state(server).record_and_wait():
-            self._report_change(server)
-
-    def _report_change(self, server: Server) -> None:
-        if self._changed is not None:
-            self._changed(server)
-
     def _state(self, server: Server) -> ServerState:
         found = next((one for one in self._states if one.server == server), None)
         if found is None:
-            self._states.append(found := ServerState(server, self._pauses))
+            self._states.append(found := ServerState(server, Backoff(self._pauses)))
         return found
 
 

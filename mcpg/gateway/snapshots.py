@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import replace
+import math
+from collections.abc import Awaitable, Callable
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from inspect import isawaitable
 from itertools import islice
@@ -17,20 +18,18 @@ from anyio.abc import TaskGroup
 from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.model import Tool
-from mcpg.engine.engine import Engine
 from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.gateway.index_build import BuiltIndex, IndexSpec, build, open_existing
 from mcpg.gateway.registry import GENERATED, SourceRegistry
-from mcpg.search.observer import GuardedObserver, Observer
+from mcpg.search.observer import GuardedObserver
 from mcpg.search.telemetry import build_facts
 from mcpg.sources import read_sources
 from mcpg.sources.client_config import Server
 from mcpg.sources.model import SourceBatch
 from mcpg.sources.python import read_functions
 from mcpg.sources.registry import FileSource, FunctionSource, ServerSource, Source, runs_tools
-from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 
 ListTools = Callable[[Server, float | None], Awaitable[SourceBatch]]
@@ -50,52 +49,41 @@ class Snapshot:
 
     Attributes:
         version: Version of the registry that it shows.
+        built: What it was built of.
         engine: Engine of the index.
         diagnostics: Diagnostics of the build.
     """
 
     def __init__(self, version: int, built: BuiltIndex) -> None:
-        """Wrap *built*, which shows *version* of the registry."""
         self.version = version
         self.engine = built.engine
         self.diagnostics = built.diagnostics
-        self._built = built
+        self.built = built
 
     def __repr__(self) -> str:
         return f"<Snapshot {self.version}: {format_count(self.tool_count, 'tool')}>"
 
-    def at(self, version: int) -> Snapshot:
-        """Return the same index for a later version of the registry that could not be built."""
-        return Snapshot(version, self._built)
-
     @cached_property
     def catalog(self) -> Catalog:
         """The tools as their sources have them, with the hints of their documents."""
-        return self._built.catalog()
+        return self.built.catalog()
 
     @property
     def tool_count(self) -> int:
-        """Number of searchable tools."""
         return len(self.engine.index)
 
     def owner(self, tool: Tool) -> Source | None:
         """Return the source of *tool*; `None` for tools that only documents describe."""
-        return self._built.owners.get((tool.source_id, tool.name), self._built.sole)
+        return self.built.owners.get((tool.source_id, tool.name), self.built.sole)
 
     def can_call(self, tool: Tool) -> bool:
-        """Return whether a source can run *tool*."""
         owner = self.owner(tool)
         return owner is not None and owner.id in self._runners
 
     @cached_property
     def _runners(self) -> frozenset[str]:
-        """Ids of the sources that can run tools."""
-        owners = {one.id: one for one in (*self._built.owners.values(), self._built.sole) if one}
+        owners = {one.id: one for one in (*self.built.owners.values(), self.built.sole) if one}
         return frozenset(one.id for one in owners.values() if runs_tools(one))
-
-    def current_schema(self, tool: Tool) -> JsonObject | None:
-        """Return the input schema of the server of *tool* if the tool is described by another."""
-        return self._built.review.schemas.get((tool.source_id, tool.name))
 
     def find_by_id(self, tool_id: str) -> Tool | None:
         """Return the tool with this id, in any case; `None` before the tools were needed once."""
@@ -138,14 +126,12 @@ class Snapshot:
 
     @cached_property
     def _hidden_tools(self) -> dict[str, Tool]:
-        """The hidden tools by id, and by name with the source."""
-        hidden = self._built.review.hidden.values()
+        hidden = self.built.review.hidden.values()
         names = {f"{tool.source_id}::{tool.name}".casefold(): tool for tool in hidden}
         return names | {tool.id: tool for tool in hidden if tool.id}
 
     @cached_property
     def _by_name(self) -> dict[str, list[Tool]]:
-        """The tools by their names, with the source and without."""
         names: dict[str, list[Tool]] = {}
         for tool in self.catalog.tools:
             for name in (tool.name, f"{tool.source_id}::{tool.name}"):
@@ -154,7 +140,6 @@ class Snapshot:
 
 
 def _make_hidden_fault(tool: Tool) -> Fault:
-    """Return the fault for a tool that is hidden."""
     name, source_id = tool.name[:_SHOWN], tool.source_id[:_SHOWN]
     message = (
         f"the tool {name!r} of {source_id!r} is hidden: what its source states was not reviewed"
@@ -205,36 +190,30 @@ PAUSE = 0.5
 """Seconds between two background builds, since servers may announce changes all the time."""
 
 
+@dataclass(eq=False, slots=True)
 class IndexManager:
     """Builds snapshots of a registry.
 
     Attributes:
+        registry: The sources.
+        plan: How an index is built.
+        list_tools: Lists the tools of a server; reports failures as diagnostics.
+        group: Runs background builds.
         callbacks: Called after each new snapshot.
     """
 
-    def __init__(
-        self, registry: SourceRegistry, plan: IndexSpec, list_tools: ListTools, group: TaskGroup
-    ) -> None:
-        """Start without a snapshot.
-
-        Args:
-            registry: The sources.
-            plan: How an index is built.
-            list_tools: Lists the tools of a server; reports failures as diagnostics.
-            group: Runs background builds.
-        """
-        self.callbacks: list[OnIndex] = []
-        self._registry = registry
-        self._plan = plan
-        self._list_tools = list_tools
-        self._group = group
-        self._snapshot: Snapshot | None = None
-        self._failures: tuple[Diagnostic, ...] = ()
-        self._memo = StoredBuildCache()
-        self._named: dict[str, Tool] = {}
-        self._building: anyio.Event | None = None
-        self._finished = float("-inf")
-        self._is_closed = False
+    registry: SourceRegistry
+    plan: IndexSpec
+    list_tools: ListTools
+    group: TaskGroup
+    callbacks: list[OnIndex] = field(default_factory=list)
+    _snapshot: Snapshot | None = None
+    _failures: tuple[Diagnostic, ...] = ()
+    _memo: StoredBuildCache = field(default_factory=StoredBuildCache)
+    _named: dict[str, Tool] = field(default_factory=dict)
+    _building: anyio.Event | None = None
+    _finished: float = -math.inf
+    _is_closed: bool = False
 
     def close(self) -> None:
         """Build no more; waiting callers get an error."""
@@ -247,22 +226,13 @@ class IndexManager:
         return (*found, *self._failures)
 
     async def latest(self) -> Snapshot:
-        """Return a snapshot of all that the registry holds now.
-
-        Raises:
-            UsageError: It was closed before there was one.
-        """
-        return await self._at_least(self._registry.version)
+        return await self._at_least(self.registry.version)
 
     async def ready(self) -> Snapshot:
-        """Return a snapshot at once if there is one that shows all that the host changed itself.
-
-        Raises:
-            UsageError: As for `latest`.
-        """
-        snapshot = await self._at_least(self._registry.required)
+        """Return a snapshot at once if there is one that shows all that the host changed itself."""
+        snapshot = await self._at_least(self.registry.required)
         is_time = self._building is None and anyio.current_time() - self._finished > RETRY
-        if is_time and (self._registry.retry() or self._failures):
+        if is_time and (self.registry.retry() or self._failures):
             self.refresh()
         return snapshot
 
@@ -275,7 +245,7 @@ class IndexManager:
         """Start a build unless one is running; return the event that it sets at its end."""
         if self._building is None:
             self._building = anyio.Event()
-            self._group.start_soon(self._make, self._building)
+            self.group.start_soon(self._make, self._building)
         return self._building
 
     async def _at_least(self, version: int) -> Snapshot:
@@ -290,9 +260,9 @@ class IndexManager:
     async def _make(self, done: anyio.Event) -> None:
         """Build a snapshot, and another one if the registry has changed meanwhile."""
         try:
-            if self._snapshot is not None and self._snapshot.version >= self._registry.required:
+            if self._snapshot is not None and self._snapshot.version >= self.registry.required:
                 await anyio.sleep_until(self._finished + PAUSE)
-            await self._make_one()
+            await self._build()
         finally:
             self._finished = anyio.current_time()
             self._building = None
@@ -302,36 +272,35 @@ class IndexManager:
                 outcome = callback()
                 if isawaitable(outcome):
                     await outcome
-        if self._snapshot is not None and self._snapshot.version < self._registry.version:
+        if self._snapshot is not None and self._snapshot.version < self.registry.version:
             self.refresh()
 
-    async def _make_one(self) -> None:
-        version = self._registry.version
+    async def _build(self) -> None:
+        version, plan = self.registry.version, self.plan
         try:
-            built = await self._build()
+            plan = replace(plan, earlier=await _in_thread(self._earlier))
+            built = await _in_thread(partial(open_existing, self.registry.sources, plan))
+            if built is None:
+                observer = plan.services.observer
+                watched = GuardedObserver.of(observer).build() if observer else nullcontext()
+                with watched as report:
+                    await read_into(self.registry, self.list_tools)
+                    memo = self._memo.make_next()
+                    built = await _in_thread(partial(build, self.registry.readings(), plan, memo))
+                    if report is not None:
+                        report(build_facts(built.engine.index))
+                self._memo = memo
+                if report is not None:
+                    built = replace(built, diagnostics=(*built.diagnostics, *report.diagnostics))
         except Exception as fault:  # noqa: BLE001 - searches go on with the last index
             message = f"the index build failed ({type(fault).__name__})"
             self._failures = (error(Code.GRAPH_BUILD_FAILED, message),)
-            bare = replace(self._plan, graph=GENERATED)
-            last = self._snapshot or Snapshot(version, build([], bare, StoredBuildCache()))
-            self._snapshot = last.at(version)
+            bare = replace(self.plan, graph=GENERATED)
+            last = self._snapshot.built if self._snapshot else build([], bare, StoredBuildCache())
+            self._snapshot = Snapshot(version, last)
         else:
             self._failures = ()
             self._snapshot = Snapshot(version, built)
-
-    async def _build(self) -> BuiltIndex:
-        plan = replace(self._plan, earlier=await _in_thread(self._earlier))
-        built = await _in_thread(partial(open_existing, self._registry.sources, plan))
-        if built is not None:
-            return built
-        found: list[Diagnostic] = []
-        with observed_build(self._plan.services.observer, found) as report:
-            await read_into(self._registry, self._list_tools)
-            memo = self._memo.make_next()
-            built = await _in_thread(partial(build, self._registry.readings(), plan, memo))
-            report(built.engine)
-        self._memo = memo
-        return replace(built, diagnostics=(*built.diagnostics, *found)) if found else built
 
     def _earlier(self) -> tuple[Tool, ...]:
         """Return the tools of all snapshots so far, each with its id, the present ones first."""
@@ -346,21 +315,3 @@ class IndexManager:
 async def _in_thread(work: Callable[[], Answer]) -> Answer:
     # A closing gateway does not wait for a build.
     return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
-
-
-@contextmanager
-def observed_build(
-    observer: Observer | None, diagnostics: list[Diagnostic]
-) -> Iterator[Callable[[Engine], None]]:
-    """Report an index build; the context's function takes the new engine.
-
-    Args:
-        observer: The observer, `None` for none.
-        diagnostics: Extended by errors that the observer raised.
-    """
-    if observer is None:
-        yield lambda *_: None
-        return
-    with GuardedObserver.of(observer).build() as watch:
-        yield lambda engine: watch(build_facts(engine.index))
-    diagnostics += watch.diagnostics

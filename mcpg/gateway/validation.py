@@ -1,4 +1,4 @@
-"""Validation of values by untrusted JSON Schemas, bounded in time and memory.
+"""Validation of values by untrusted JSON Schemas, bounded in time and memory, and faults in words.
 
 The library counts no steps, so they are estimated beforehand: how many a part of a value takes in
 the worst case. Its regular expressions take a time that is linear in the text.
@@ -6,33 +6,27 @@ the worst case. Its regular expressions take a time that is linear in the text.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import islice
 from typing import Any, NamedTuple
 
-from jsonschema_rs import (
-    Draft4Validator,
-    Draft6Validator,
-    Draft7Validator,
-    Draft201909Validator,
-    Draft202012Validator,
-    RegexOptions,
-    ValidationError,
-    Validator,
-)
+import jsonschema_rs
+from jsonschema_rs import Draft202012Validator, ValidationError, ValidationErrorKind, Validator
 
 from mcpg.catalog.model import resolve
+from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.suggestions import Suggester, suggest
 
-_MAX_NODES = 3_000
-_MAX_CHARS = 256 << 10
-_MAX_SCHEMA_DEPTH = 60
-_MAX_VALUE_DEPTH = 60
+_MAX_NODES, _MAX_CHARS = 3_000, 256 << 10
+_MAX_SCHEMA_DEPTH, _MAX_VALUE_DEPTH = 60, 60
 _MAX_PARTS = 1_000_000
 # Levels of keywords, of which a stack of 512 KB holds twice as many.
 _MAX_LEVELS = 400
@@ -43,25 +37,20 @@ _MAX_STEPS = 100_000_000
 _MAX_ERRORS = 20_000
 _MAX_ERROR_CHARS = 50_000_000
 _ENDLESS = math.inf, 0
-_VALIDATORS = 256
-_MAX_PATTERNS, _ALL_PATTERNS = 32, 96
+_VALIDATORS, _MAX_PATTERNS, _ALL_PATTERNS = 256, 32, 96
 _MAX_STATES = 100_000
 # What is checked within these is not worth a thread.
 _FEW_PARTS, _FEW_CHARS, _FEW_STEPS = 200, 8 << 10, 500_000
 
 _DRAFTS: dict[str, type[Validator]] = {
-    "http://json-schema.org/draft-04/schema": Draft4Validator,
-    "http://json-schema.org/draft-06/schema": Draft6Validator,
-    "http://json-schema.org/draft-07/schema": Draft7Validator,
-    "https://json-schema.org/draft/2019-09/schema": Draft201909Validator,
+    "http://json-schema.org/draft-04/schema": jsonschema_rs.Draft4Validator,
+    "http://json-schema.org/draft-06/schema": jsonschema_rs.Draft6Validator,
+    "http://json-schema.org/draft-07/schema": jsonschema_rs.Draft7Validator,
+    "https://json-schema.org/draft/2019-09/schema": jsonschema_rs.Draft201909Validator,
 }
 _DATA = frozenset(("const", "default", "enum", "examples", "required"))
-_MAPS = frozenset(
-    (
-        *("$defs", "definitions", "dependencies", "dependentSchemas"),
-        *("patternProperties", "properties"),
-    )
-)
+_MAPS = frozenset(("$defs", "definitions", "dependencies", "dependentSchemas"))
+_MAPS |= {"patternProperties", "properties"}
 _UNCHECKED = frozenset(
     (
         *("contentEncoding", "contentMediaType", "contentSchema"),
@@ -95,8 +84,8 @@ _SET_OPERATOR = re.compile(r"\[|&&|--|~~")
 def count_states(pattern: str) -> int | None:
     """Return about how many states the automaton of *pattern* has, `None` where it is not run.
 
-    Patterns are not run that have no automaton of bounded size, as those with lookaround or back
-    references, and those that the library reads otherwise than ECMA-262.
+    Those are not run that have no automaton of bounded size, as with lookaround or back references,
+    and those that the library reads otherwise than ECMA-262.
     """
     if len(pattern) > _MAX_PATTERN or any(map(_means_something_else, _TOKEN.findall(pattern))):
         return None
@@ -119,16 +108,12 @@ def _means_something_else(part: str) -> bool:
     return part in _ANCHORS
 
 
-def _bound_ascii_words(pattern: str) -> str:
-    """Return *pattern* with boundaries of words as of ECMA-262, whose words are of ASCII."""
-    tokens = _TOKEN.findall(pattern)
-    return "".join(f"(?-u:{one})" if one in _BOUNDARIES else one for one in tokens)
-
-
 def _make_validator(
     draft: type[Validator], schema: JsonObject, pattern_bytes: int = _PATTERN_BYTES[-1]
 ) -> Validator:
-    options = RegexOptions(size_limit=pattern_bytes, dfa_size_limit=_PATTERN_BYTES[-2])
+    options = jsonschema_rs.RegexOptions(
+        size_limit=pattern_bytes, dfa_size_limit=_PATTERN_BYTES[-2]
+    )
     return draft(schema, validate_formats=False, mask="_", offline=True, pattern_options=options)
 
 
@@ -169,15 +154,7 @@ def is_brief(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """A schema as it is checked.
-
-    Attributes:
-        schema: What is checked of the schema.
-        patterns: The number of its regular expressions.
-        steps: Counts the steps that a part of a value takes.
-        validator: Its validator.
-        has_alternatives: Whether an error may have many others of alternatives.
-    """
+    """A schema as it is checked, with the number of its regular expressions."""
 
     schema: JsonObject
     patterns: int
@@ -188,9 +165,7 @@ class _Compiled:
     def estimate(self, extent: _Extent, characters: int | None = None) -> float:
         """Return the steps that values of *extent* take, infinitely many for those too large.
 
-        Args:
-            extent: Their extent.
-            characters: How many characters are looked at, `None` for those that patterns are.
+        As many *characters* are looked at, `None` for those that patterns are.
         """
         if extent.parts > _MAX_PARTS:
             return math.inf
@@ -200,16 +175,17 @@ class _Compiled:
 
 
 class BoundedValidator:
-    """A validator of one schema for values that it checks in bounded time."""
+    """A validator of one schema for values that it checks in bounded time.
+
+    Attributes:
+        patterns: The number of regular expressions that it checks.
+        schema: What it checks of the schema; the paths of errors lead into it.
+    """
 
     def __init__(self, schema: JsonObject) -> None:
-        """Make a validator.
+        """Make a validator of *schema*, of any draft since 4; references are pointers into it.
 
-        Args:
-            schema: The schema, of any draft since 4; references are pointers into it.
-
-        Raises:
-            Exception: The schema is invalid or too large, or a reference leads nowhere.
+        Whatever is raised, the schema is invalid or too large, or a reference leads nowhere.
         """
         extent = _measure(schema, _MAX_NODES)
         is_small = extent.parts <= _MAX_NODES and extent.characters <= _MAX_CHARS
@@ -217,26 +193,14 @@ class BoundedValidator:
             raise ValueError("the schema is too large")
         self._given = schema
         self._whole = _compile_schema(schema)
+        self.patterns, self.schema = self._whole.patterns, self._whole.schema
         self._without_patterns = None if self._whole.patterns else self._whole
 
-    @property
-    def patterns(self) -> int:
-        """The number of regular expressions that it checks."""
-        return self._whole.patterns
-
-    @property
-    def schema(self) -> JsonObject:
-        """What it checks of the schema; the paths of errors lead into it."""
-        return self._whole.schema
-
     def errors(self, value: JsonValue) -> list[ValidationError]:
-        """Return the errors of *value*; formats are not checked.
+        """Return the errors of *value*; formats are not checked. A schema makes it raise anything.
 
         There are none where the check takes too long, and at most one where there may be too many.
         Patterns are not checked where they would take too long.
-
-        Raises:
-            Exception: Any that a schema makes the library raise.
         """
         extent = _measure(value, _MAX_PARTS)
         chosen = self._choose(extent)
@@ -335,13 +299,19 @@ def _relax_required(schema: dict[str, Any]) -> None:
 
 def _adapt_patterns(schema: dict[str, Any], *, has_patterns: bool) -> None:
     """Keep the patterns of *schema* that can be run; what is no text, its check refuses."""
+
+    def adapt(pattern: str) -> str:
+        # The words that a boundary bounds are of ASCII in ECMA-262.
+        tokens = _TOKEN.findall(pattern)
+        return "".join(f"(?-u:{one})" if one in _BOUNDARIES else one for one in tokens)
+
     pattern, named = schema.get("pattern"), schema.get("patternProperties")
     if isinstance(pattern, str):
-        schema["pattern"] = _bound_ascii_words(pattern)
+        schema["pattern"] = adapt(pattern)
         if not has_patterns or count_states(schema["pattern"]) is None:
             del schema["pattern"]
     if isinstance(named, dict) and named:
-        named = {_bound_ascii_words(one): part for one, part in named.items()}
+        named = {adapt(one): part for one, part in named.items()}
         schema["patternProperties"] = named
         if not has_patterns or None in map(count_states, named):
             del schema["patternProperties"]
@@ -355,7 +325,6 @@ class _SchemaLinks(NamedTuple):
         same: Schemas of the same value.
         one: Schemas of members of the value, of which each has one.
         every: Schemas of members of the value, of which each may have all.
-        steps: The steps of its keywords.
         states: The states of its patterns, each of which is a step.
     """
 
@@ -367,7 +336,7 @@ class _SchemaLinks(NamedTuple):
 
 
 def _link(node: dict[str, Any], root: JsonObject) -> _SchemaLinks:
-    patterns = [*as_list(node.get("pattern")), *(node.get("patternProperties") or ())]
+    patterns = [*_as_list(node.get("pattern")), *(node.get("patternProperties") or ())]
     states = sum(count_states(one) or 0 for one in patterns if isinstance(one, str))
     links = _SchemaLinks([], [], [], _count_own(node), states)
     kinds = ((_OF_THE_SAME, links.same), (_OF_ONE_MEMBER, links.one), (_OF_MEMBERS, links.every))
@@ -377,7 +346,7 @@ def _link(node: dict[str, Any], root: JsonObject) -> _SchemaLinks:
         for keywords, found in kinds:
             if keyword in keywords:
                 is_map = keyword in _MAPS and isinstance(part, dict)
-                parts = part.values() if is_map else as_list(part)
+                parts = part.values() if is_map else _as_list(part)
                 found.extend(id(one) for one in parts if isinstance(one, dict))
     return links
 
@@ -399,9 +368,6 @@ class _StepCounter:
 
     A part is looked at by every schema that stands for it, by way of references more often than
     there are schemas, and endlessly where one leads back to itself, or into what is no schema.
-
-    Attributes:
-        states: The states of all patterns.
     """
 
     def __init__(self, root: JsonObject, nodes: Sequence[dict[str, Any]]) -> None:
@@ -416,24 +382,19 @@ class _StepCounter:
         self._below: dict[int, tuple[float, int]] = {}
 
     def count(self, depth: int) -> float:
-        """Return the steps of values of *depth* levels."""
         with self._lock:
             while len(self._counts) <= depth and not self._is_complete:
-                self._count_next()
+                self._below, self._level = self._level, {}
+                for key in self._links:
+                    self._count(key)
+                steps, levels = self._level[self._root]
+                self._is_complete = not steps
+                if levels > _MAX_LEVELS or len(self._counts) > _MAX_VALUE_DEPTH:
+                    self._is_complete = True
+                    self._counts.append(math.inf)
+                elif steps:
+                    self._counts.append(max([steps, *self._counts[-1:]]))
         return self._counts[min(depth, len(self._counts) - 1)]
-
-    def _count_next(self) -> None:
-        """Count the steps for values of one level more; the last count holds for all others."""
-        self._below, self._level = self._level, {}
-        for key in self._links:
-            self._count(key)
-        steps, levels = self._level[self._root]
-        self._is_complete = not steps
-        if levels > _MAX_LEVELS or len(self._counts) > _MAX_VALUE_DEPTH:
-            self._is_complete = True
-            self._counts.append(math.inf)
-        elif steps:
-            self._counts.append(max([steps, *self._counts[-1:]]))
 
     def _count(self, key: int) -> tuple[float, int]:
         """Return the steps that a schema takes at the present level, and the levels of keywords."""
@@ -474,8 +435,7 @@ def are_patterns_valid(schema: JsonValue) -> bool:
 def bounded_validator(schema: JsonObject) -> BoundedValidator | None:
     """Return a validator for *schema*, the same for the same object as long as it is in use.
 
-    Returns:
-        `None` where *schema* is too large or not usable.
+    It is `None` where the schema is too large or not usable.
     """
     known = _latest.get(id(schema))
     if known is None:
@@ -498,12 +458,241 @@ _latest: OrderedDict[int, tuple[JsonObject, BoundedValidator | None]] = OrderedD
 _latest_lock = threading.Lock()
 
 
-def latest_validator(schema: JsonObject) -> BoundedValidator | None:
-    """Return the validator that was made for this very *schema*, `None` for none lately."""
+def accepts_at_once(schema: JsonObject, value: JsonValue) -> bool:
+    """Return whether a few steps show that *value* is valid.
+
+    The validator of *schema* is not made for it: that may take its time.
+    """
     _, validator = _latest.get(id(schema), (schema, None))
-    return validator
+    return validator is not None and validator.accepts_at_once(value)
 
 
-def as_list(value: Any) -> list[Any]:
-    """Return *value* if it is a list, or else a list of it."""
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
+
+
+_MAX_FAULTS, _MAX_NAMES, _MAX_VALUE, _MAX_TEXT = 20, 20, 80, 200
+_TYPES = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "null": "null",
+    "number": "a number",
+    "object": "an object",
+    "string": "a text",
+}
+_RULES = {
+    "exclusiveMaximum": "must be below {}",
+    "exclusiveMinimum": "must be above {}",
+    "maxItems": "must have at most {} items",
+    "maxLength": "must have at most {} characters",
+    "maxProperties": "must have at most {} members",
+    "maximum": "must be at most {}",
+    "minItems": "must have at least {} items",
+    "minLength": "must have at least {} characters",
+    "minProperties": "must have at least {} members",
+    "minimum": "must be at least {}",
+    "multipleOf": "must be a multiple of {}",
+    "pattern": "must match the pattern {}",
+    "uniqueItems": "must not have an item twice",
+}
+
+
+def as_json(arguments: Mapping[str, JsonValue]) -> JsonObject | Fault:
+    """Return *arguments* as plain JSON, or the fault of those that are not JSON."""
+    try:
+        plain: JsonObject = json.loads(json.dumps(dict(arguments), allow_nan=False))
+    except (TypeError, ValueError, RecursionError):
+        message = "the arguments are not valid JSON"
+        remedy = "give an object of texts, finite numbers, booleans, nulls, lists and objects"
+        return Fault(FaultCode.ARGUMENTS_INVALID, message, remedy)
+    for name, value in plain.items():
+        try:
+            json.dumps([name, value], ensure_ascii=False).encode()
+        except UnicodeEncodeError:  # a lone surrogate, which no message can carry
+            return _fault([name], f"{_label([name])} holds half a character")
+    return plain
+
+
+def check_arguments(schema: JsonObject, arguments: JsonObject) -> tuple[Fault, ...]:
+    """Return up to 20 faults of *arguments*; none where *schema* is not usable.
+
+    The schema may be of any draft; formats are not checked, and references lead nowhere outside.
+    """
+    if schema.get("type", "object") not in ("object", ["object"]):
+        return ()
+    validator = bounded_validator(schema)
+    if validator is None:
+        return ()
+    found: dict[Fault, None] = {}
+    try:
+        for error in validator.errors(arguments):
+            faults = _FaultyPart(error, validator.schema, arguments).faults()
+            found.update(dict.fromkeys(islice(faults, _MAX_FAULTS)))
+            if len(found) >= _MAX_FAULTS:
+                break
+    except Exception:  # noqa: BLE001 - a schema that is not usable is the server's to judge
+        return ()
+    return tuple(sorted(found, key=lambda fault: fault.field)[:_MAX_FAULTS])
+
+
+_ADDITIONAL = ["additionalProperties"]
+
+
+class _FaultyPart:
+    """The part of the arguments in which an error is, and of the schema by which it is one."""
+
+    def __init__(self, error: ValidationError, schema: JsonObject, arguments: JsonObject) -> None:
+        error = _find_innermost(error)
+        while isinstance(error.kind, ValidationErrorKind.PropertyNames):
+            error = error.kind.error
+        self._kind: Any = error.kind
+        self._path = error.instance_path
+        self._schema = schema
+        self._value = _follow(arguments, error.instance_path)
+        self._limit = _follow(schema, error.schema_path)
+        properties = _follow(schema, [*error.schema_path[:-1], "properties"])
+        self._properties = properties if isinstance(properties, dict) else {}
+        self._unknown: Iterable[str] | None = None
+        if isinstance(error.kind, ValidationErrorKind.AdditionalProperties):
+            self._unknown = error.kind.unexpected
+        elif error.kind.name == "falseSchema" and error.schema_path[-1:] == _ADDITIONAL:
+            self._unknown = self._value  # of a schema without properties
+
+    def faults(self) -> Iterator[Fault]:
+        if isinstance(self._kind, ValidationErrorKind.Required):
+            extra = Suggester(one for one in self._value if one not in self._properties)
+            required = self._limit if isinstance(self._limit, list) else [self._kind.property]
+            for name in required:
+                if name not in self._value:
+                    close, path = extra.suggest(name), [*self._path, name]
+                    wanted = _describe_wanted(self._properties.get(name))
+                    remedy = f"is {_short(close[0])} meant to be it?" if close else wanted
+                    yield _fault(path, f"{_label(path)} is missing", remedy)
+        elif self._unknown is not None:
+            known = Suggester(self._properties)
+            known_names = _list_values(self._properties)
+            otherwise = f"known are {known_names}" if known_names else "there are none"
+            for name in self._unknown:
+                close = known.suggest(name)
+                remedy = f"did you mean {_short(close[0])}?" if close else otherwise
+                path = [*self._path, name]
+                yield _fault(path, f"{_label(path)} is unknown", remedy)
+        else:
+            message, remedy = self._describe_invalid()
+            yield _fault(self._path, f"{_label(self._path)} {message}", remedy)
+
+    def _describe_invalid(self) -> tuple[str, str]:
+        rule, limit = self._kind.name, self._limit
+        if rule == "type":
+            remedy = _advise_unquoted(self._value, limit)
+            return f"must be {_types(limit)}, not {_type_name(self._value)}", remedy
+        if rule in {"enum", "const"}:
+            values = limit if rule == "enum" else [limit]
+            texts = (one for one in values if isinstance(one, str))
+            close = suggest(self._value, texts) if isinstance(self._value, str) else ()
+            remedy = f"did you mean {_short(close[0])}?" if close else ""
+            return f"must be {'one of ' if len(values) > 1 else ''}{_list_values(values)}", remedy
+        if rule in {"anyOf", "oneOf"}:
+            return self._describe_alternatives(), ""
+        if rule == "falseSchema":
+            return "is not allowed", ""
+        if rule == "pattern":
+            limit = re.sub(r"\(\?-u:(\\[bB])\)", r"\1", limit)  # as it was given
+        if rule in _RULES:
+            return _RULES[rule].format(_short(limit)), ""
+        return f"does not meet {_short(str(rule))} of the tool's schema", ""
+
+    def _describe_alternatives(self) -> str:
+        if isinstance(self._kind, ValidationErrorKind.OneOfMultipleValid):
+            return "matches several alternatives of which only one is allowed"
+        errors = [error for errors in self._kind.context for error in errors]
+        if all(isinstance(error.kind, ValidationErrorKind.Type) for error in errors):
+            stated = [_follow(self._schema, error.schema_path) for error in errors]
+            types = [name for one in stated for name in _as_list(one)]
+            return f"must be {_types(types)}, not {_type_name(self._value)}"
+        return "matches none of the alternatives in the tool's schema"
+
+
+def _find_innermost(error: ValidationError) -> ValidationError:
+    """Return the error in the alternative that is meant, if only one can be."""
+    kind = error.kind
+    if not isinstance(kind, ValidationErrorKind.AnyOf | ValidationErrorKind.OneOfNotValid):
+        return error
+    # An alternative of another type is not what was meant.
+    forms = [
+        [
+            one
+            for one in errors
+            if one.kind.name != "type" or one.instance_path != error.instance_path
+        ]
+        for errors in kind.context
+    ]
+    meant = [errors for errors in forms if errors]
+    if len(meant) != 1:
+        return error
+    return _find_innermost(
+        min(meant[0], key=lambda one: (len(one.instance_path), one.kind.name in {"anyOf", "oneOf"}))
+    )
+
+
+def _follow(value: Any, path: Sequence[str | int]) -> Any:
+    for step in path:
+        try:
+            value = value[step]
+        except (LookupError, TypeError):
+            return None
+    return value
+
+
+def _fault(path: Iterable[str | int], message: str, remedy: str = "") -> Fault:
+    parts = (str(part).replace("~", "~0").replace("/", "~1") for part in path)
+    field = "".join(f"/{part}" for part in parts)
+    return Fault(FaultCode.ARGUMENTS_INVALID, message, remedy, field[: 4 * _MAX_TEXT])
+
+
+def _label(path: Sequence[str | int]) -> str:
+    if not path:
+        return "the arguments as a whole"
+    argument = f"the argument {_short(str(path[0]))}"
+    return f"{_short('/'.join(map(str, path[1:])))} in {argument}" if path[1:] else argument
+
+
+def _describe_wanted(schema: Any) -> str:
+    if not isinstance(schema, dict):
+        return "give it"
+    kind = _types(schema["type"]) if "type" in schema else ""
+    about = schema.get("description")
+    text = " ".join(about.split())[:_MAX_TEXT] if isinstance(about, str) else ""
+    return f"give {kind}: {text}" if kind and text else f"give {kind or text or 'it'}"
+
+
+def _types(types: Any) -> str:
+    return " or ".join(_TYPES.get(name, str(name)) for name in dict.fromkeys(_as_list(types)))
+
+
+def _type_name(value: Any) -> str:
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
+    return _TYPES["null" if value is None else kinds.get(type(value), "object")]
+
+
+def _advise_unquoted(value: Any, types: Any) -> str:
+    """Return advice on a number or truth value in quotes, "" for other values."""
+    if not isinstance(value, str) or not {"integer", "number", "boolean"} & {*_as_list(types)}:
+        return ""
+    try:
+        is_plain = isinstance(json.loads(value), bool | int | float)
+    except ValueError:
+        return ""
+    return "give it without quotes" if is_plain else ""
+
+
+def _list_values(values: Iterable[Any]) -> str:
+    every = [_short(one) for one in values]
+    more = f" and {len(every) - _MAX_NAMES} more" if len(every) > _MAX_NAMES else ""
+    return ", ".join(every[:_MAX_NAMES]) + more
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _MAX_VALUE else f"{text[:_MAX_VALUE]}..."

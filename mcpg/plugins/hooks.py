@@ -20,11 +20,9 @@ Reference = str
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of the program.
+    """A command of the program, with one line of help.
 
     Attributes:
-        name: Its name.
-        summary: One line of help.
         module: The module whose function `register` adds it to a `typer.Typer`.
         after: The command below which it is listed; "" for the end.
     """
@@ -67,10 +65,9 @@ class SourceContent:
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """A kind of source.
+    """A kind of source, such as `code`.
 
     Attributes:
-        name: Its name, such as `code`.
         test: Returns whether an argument names a source of this kind.
         read: Reads one; takes a `SourceRequest` and returns a `SourceContent`. An `McpgError` that
             it raises is the error of the run.
@@ -89,7 +86,6 @@ class ItemKind:
     """A kind of items of a bundle beside tools, such as pages of source code.
 
     Attributes:
-        name: Its name, such as `code`.
         test: Returns whether a `mcpg.catalog.model.SourceDocument` is such an item, without parsing
             it. Its text is never changed.
         open: Returns what searches the items among the pages of a bundle.
@@ -152,7 +148,6 @@ class Service:
 
     Attributes:
         role: `store`, `cache`, `candidates` or `observer`.
-        name: Its name.
         make: Takes a `ServiceRequest` and options by name, and returns the service.
         is_installed: Returns whether its packages are there; "" where `make` says so.
     """
@@ -168,7 +163,6 @@ class GraphReader:
     """Reads the RDF graphs among sources.
 
     Attributes:
-        name: Its name.
         read: Takes a `mcpg.sources.SourceBatch`, and returns one with documents in their place.
     """
 
@@ -178,10 +172,9 @@ class GraphReader:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """Entries of the cache folder, which `mcpg cache` lists and clears.
+    """A kind of entries of the cache folder, which `mcpg cache` lists and clears.
 
     Attributes:
-        name: The kind of the cache.
         is_entry: Returns whether a path is an entry.
         measure: Returns the size of an entry in bytes.
         remove: Removes an entry.
@@ -198,7 +191,6 @@ class DoctorCheck:
     """A check of `mcpg doctor`.
 
     Attributes:
-        name: What is checked.
         run: Takes the settings and the `mcpg.cli.providers.ServiceFactory`, and returns a
             `mcpg.cli.checks.Check`.
     """

@@ -14,7 +14,20 @@ from typing import Any, Generic, TypeVar
 
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.plugins.hooks import HOOKS, ItemKind, Plugin
-from mcpg.plugins.rooms import ROOMS
+
+ROOMS: dict[str, tuple[str, ...]] = {
+    "mcpg.code.plugin": ("source_kinds", "item_kinds", "answerers"),
+    "mcpg.graph.plugin": ("commands", "graph_readers", "caches"),
+    "mcpg.gateway.plugin": ("commands",),
+    "mcpg.postgres.plugin": ("commands", "services", "checks"),
+    "mcpg.explore.plugin": ("commands",),
+    "mcpg.telemetry.plugin": ("services", "checks"),
+}
+"""The optional rooms: the module in which each registers what it adds, and its hooks.
+
+A module is imported only when something of its hooks is asked for. `tests/plugins` holds the hooks
+to what the modules register.
+"""
 
 GROUP = "mcpg.plugins"
 """The group of entry points in which packages name their plugins."""
@@ -29,22 +42,13 @@ _LONGEST = 200
 
 @dataclass(frozen=True, slots=True)
 class Registered(Generic[Item]):
-    """Something that a plugin of another package registers.
-
-    Attributes:
-        owner: The name of the plugin.
-        item: What it registers.
-    """
+    """Something that a plugin of another package, its *owner*, registers."""
 
     owner: str
     item: Item
 
     def attempt(self, work: Callable[[], Answer]) -> Answer | Diagnostic:
-        """Return what *work* returns, or the diagnostic of whatever it raises.
-
-        Raises:
-            McpgError: The plugin reports an error of its own.
-        """
+        """Return what *work* returns, or the diagnostic of what it raises but errors of its own."""
         try:
             return work()
         except McpgError:
@@ -129,13 +133,13 @@ def report_plugin(name: str, fault: BaseException) -> Diagnostic:
 
 
 @cache
-def _item_tests() -> tuple[Callable[[Any], bool], ...]:
-    return tuple(one.test for one in own_items(ItemKind))
+def _own_item_kinds() -> tuple[ItemKind, ...]:
+    return tuple(own_items(ItemKind))
 
 
 def is_item(document: Any) -> bool:
     """Return whether a `SourceDocument` is an item that some plugin knows, without parsing it."""
-    if any(test(document) for test in _item_tests()):
+    if any(one.test(document) for one in _own_item_kinds()):
         return True
     found = (
         one.attempt(lambda one=one: one.item.test(document))  # type: ignore[misc]
@@ -145,12 +149,8 @@ def is_item(document: Any) -> bool:
 
 
 def open_items(name: str, pages: Iterable[Any]) -> Any:
-    """Return what searches the items *name* among the *pages* of a bundle.
-
-    Raises:
-        LookupError: No plugin has items of this name.
-    """
-    kinds = [*own_items(ItemKind)]
+    """Return what searches the items *name* among the *pages* of a bundle."""
+    kinds = [*_own_item_kinds()]
     if all(one.name != name for one in kinds):
         kinds += [one.item for one in package_plugins().items(ItemKind)]
     for one in kinds:

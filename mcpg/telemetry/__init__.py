@@ -36,12 +36,9 @@ __all__ = [
 ]
 
 
-API = "opentelemetry"
-
-
 def is_installed() -> bool:
     """Return whether the API of OpenTelemetry is installed."""
-    return find_spec(API) is not None and find_spec(f"{API}.metrics") is not None
+    return bool(find_spec("opentelemetry") and find_spec("opentelemetry.metrics"))
 
 
 def telemetry(

@@ -93,7 +93,6 @@ class OpenTelemetryObserver:
         tracer_provider: trace.TracerProvider | None = None,
         meter_provider: metrics.MeterProvider | None = None,
     ) -> None:
-        """Make the instruments; see `mcpg.telemetry.telemetry`."""
         self._tracer = trace.get_tracer(SCOPE, __version__, tracer_provider)
         self._record_queries = record_queries
         meter = metrics.get_meter(SCOPE, __version__, meter_provider)
@@ -173,7 +172,15 @@ class ObservedOperation:
         try:
             if self.is_recorded or fault:
                 # Inside the span, so that a metric can name it as its example.
-                self._measure(fault)
+                values, names = self.reported, self.kind.attributes
+                known = (one for one in self.kind.dimensions if one in values)
+                dimensions = {names[one]: values[one] for one in known}
+                if fault:
+                    dimensions[ERROR_TYPE] = fault
+                for of, record in self.recorders:
+                    amount = values.get(of) if of else 1
+                    if amount is not None:
+                        record(amount, dimensions)
             if self._span.is_recording():
                 self._span.set_attributes(self._name_attributes())
                 if fault:
@@ -192,16 +199,6 @@ class ObservedOperation:
                 value = _make_plain(value)
             if value is not None and value != "":
                 self.reported[name] = value
-
-    def _measure(self, fault: str | None) -> None:
-        values, names = self.reported, self.kind.attributes
-        dimensions = {names[one]: values[one] for one in self.kind.dimensions if one in values}
-        if fault:
-            dimensions[ERROR_TYPE] = fault
-        for of, record in self.recorders:
-            amount = values.get(of) if of else 1
-            if amount is not None:
-                record(amount, dimensions)
 
     def _name_attributes(self) -> dict[str, Value]:
         names = self.kind.attributes

@@ -11,9 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from mcpg.gateway.arguments import accepts_at_once, as_json, check_arguments
 from mcpg.gateway.calls import Fault, FaultCode
-from mcpg.gateway.validation import BoundedValidator, bounded_validator
+from mcpg.gateway.validation import (
+    BoundedValidator,
+    accepts_at_once,
+    as_json,
+    bounded_validator,
+    check_arguments,
+)
 
 if TYPE_CHECKING:
     from mcpg.text.json_values import JsonObject
@@ -278,7 +283,7 @@ def test_no_pattern_freezes_the_process(schema: Any) -> None:
     """Whatever a pattern and where it stands, it is tried in linear time or not at all."""
     hard = "a" * 60 + "!"
     program = (
-        "import json, sys; from mcpg.gateway.arguments import check_arguments;"
+        "import json, sys; from mcpg.gateway.validation import check_arguments;"
         "check_arguments(*json.loads(sys.argv[1]))"
     )
     given = json.dumps([schema, {"x": hard, hard: 1}])
@@ -326,7 +331,7 @@ pairs = [
 def test_hostile_schemas_take_bounded_time_and_memory() -> None:
     """However references, alternatives and patterns multiply, a check is quick, or is left out."""
     program = (
-        "import time; from mcpg.gateway.arguments import check_arguments\n"
+        "import time; from mcpg.gateway.validation import check_arguments\n"
         'x = lambda **schema: {"properties": {"x": schema}}\n'
         f"{HOSTILE}\n"
         "for schema, value in pairs:\n"
@@ -345,7 +350,7 @@ def test_hostile_schemas_take_bounded_time_and_memory() -> None:
 def test_few_levels_of_the_stack_are_used() -> None:
     """A schema and a value that lead deep are checked on a small stack as well."""
     program = (
-        "import threading; from mcpg.gateway.arguments import check_arguments\n"
+        "import threading; from mcpg.gateway.validation import check_arguments\n"
         f"x = dict\n{HOSTILE}\n"
         "threading.stack_size(512 << 10)\n"
         "def check():\n"

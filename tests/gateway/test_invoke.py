@@ -69,7 +69,9 @@ async def invoke(
 ) -> Invoked:
     """Invoke a tool with connections of its own."""
     async with Sessions(QUICK) as sessions:
-        return await Invoker(sessions, limits).invoke(tool, owner, arguments or {}, **how)
+        return await Invoker(sessions, limits or Limits()).invoke(
+            tool, owner, arguments or {}, **how
+        )
 
 
 def only(invoked: Invoked) -> tuple[FaultCode, str]:

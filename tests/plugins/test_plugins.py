@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.plugins.hooks import HOOKS, Plugin
-from mcpg.plugins.rooms import ROOMS
+from mcpg.plugins.registry import ROOMS
 
 if TYPE_CHECKING:
     from conftest import Site

@@ -37,7 +37,6 @@ PRIMITIVE_TOOLS = (READ, PROMPT)
 META_TOOLS: tuple[str, ...] = (*EVERYDAY, *PRIMITIVE_TOOLS, *GRAPH_TOOLS)
 """All meta-tools, reserved whether shown or not, so that ids do not depend on options."""
 
-
 SMALLEST_BUDGET = 2048
 """Minimum budget in bytes, in which the error for a response without room fits."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import anyio.to_thread
 from mcp_types.methods import validate_server_result
@@ -23,10 +23,13 @@ from mcpg.values import to_json
 
 _Json = TypeVar("_Json", bound=JsonValue)
 
-
 RESULT = "result"
 """Member that holds a structured result other than an object."""
 
+AFTER = "after:"
+"""How cursors begin."""
+
+_PAGE_ITEMS = 200
 _LONGEST_NAME = 32
 _MARK = "…"
 _NOTE_BYTES = 400
@@ -136,14 +139,10 @@ def make_error_result(message: str, meta: JsonObject | None = None) -> JsonObjec
 
 
 def first_that_fits(answers: Iterable[JsonObject], budget: int) -> JsonObject:
-    """Return the first of *answers*, from the fullest to the shortest, that fits *budget*.
+    """Return the first of *answers*, from the fullest to the shortest, as a result within *budget*.
 
-    Args:
-        answers: At least one; taken one by one.
-        budget: Bytes of the whole result as JSON.
-
-    Returns:
-        A tool result; an error if not even the shortest fits.
+    The budget is in bytes of the whole result as JSON. If not even the shortest fits, the result is
+    an error.
     """
     for answer in answers:
         result, length = _success(answer)
@@ -153,17 +152,12 @@ def first_that_fits(answers: Iterable[JsonObject], budget: int) -> JsonObject:
 
 
 def pass_on_result(result: JsonObject, budget: int, *, structured_needed: bool) -> JsonObject:
-    """Return a tool's own result cut to *budget*, with a note of what was omitted.
+    """Return a tool's own result cut to *budget* bytes of JSON, with a note of what was omitted.
 
     Structured content is dropped first, since the text repeats it for most models; then members
     that mcpg does not know, and a large `_meta`; then blocks other than text; then the end of the
-    text.
-
-    Args:
-        result: The result of a tool call.
-        budget: Bytes of the whole result as JSON.
-        structured_needed: Whether clients refuse a success without structured content; then a
-            result whose structured content does not fit becomes an error.
+    text. Where clients refuse a success without structured content, it is *structured_needed*: then
+    a result whose structured content does not fit becomes an error.
     """
     if size(result) <= budget:
         return result
@@ -190,6 +184,24 @@ def pass_on_result(result: JsonObject, budget: int, *, structured_needed: bool) 
     )
     shown: JsonObject = {"content": [*kept, text_block(note)], "isError": is_error}
     return {**shown, "_meta": meta} if meta else shown
+
+
+def cut_page(
+    items: Iterable[tuple[str, JsonObject]], room: int
+) -> tuple[list[JsonObject], str | None]:
+    """Return the first of *items* that fit *room* bytes, and the cursor of the next page.
+
+    A cursor names the last item of its page, so it stays valid when others change.
+    """
+    found: list[JsonObject] = []
+    last = ""
+    for name, one in items:
+        room -= size(one)
+        if found and (room < 0 or len(found) == _PAGE_ITEMS):
+            return found, f"{AFTER}{last}"
+        found.append(one)
+        last = name
+    return found, None
 
 
 def bound_error(error: JsonObject, budget: int) -> JsonObject:
@@ -236,8 +248,7 @@ def text_prefix(text: str, room: int) -> str:
     return text[:low]
 
 
-@dataclass(frozen=True, slots=True)
-class ListedTool:
+class ListedTool(NamedTuple):
     """A tool as our server lists it.
 
     Attributes:
@@ -249,11 +260,6 @@ class ListedTool:
     wire: JsonObject
     is_wrapped: bool = False
     validator: BoundedValidator | None = None
-
-    @property
-    def declares_output(self) -> bool:
-        """Whether clients expect structured content."""
-        return "outputSchema" in self.wire
 
 
 async def called_result(
@@ -278,25 +284,24 @@ def convert_result(
 ) -> JsonObject:
     """Return the result of a call as a tool result of at most *budget* bytes.
 
-    The result of a server stays as it is, except for what the client could not accept.
-
-    Args:
-        invoked: The result.
-        budget: Bytes of the result as JSON.
-        declared: The tool as clients see it, where it was called by its own name.
-        version: The version of the protocol that the client uses.
+    The result of a server stays as it is, except for what a client of protocol *version* could not
+    accept. The tool is *declared* as clients see it, where it was called by its own name.
     """
-    needed = declared is not None and declared.declares_output
+    needed = declared is not None and "outputSchema" in declared.wire
     if invoked.wire is not None and invoked.wire.get("resultType") == "input_required":
         return invoked.wire
     if invoked.wire is not None:
         result = repair_value(_adapt_result(invoked.wire, declared, version))
         return pass_on_result(result, budget, structured_needed=needed)
-    content: list[JsonValue] = [_valid_block(block, version) for block in invoked.content]
+    content = _keep_valid(invoked.content, version)
     if not content and invoked.structured is not None:
         content = [text_block(encode_json(invoked.structured))]
     result = {"content": content, "isError": not invoked.is_success}
-    structured = _structure_result(invoked.structured, declared)
+    # As an object, which all versions of MCP accept; other values are in the content already.
+    value, is_wrapped = invoked.structured, declared is not None and declared.is_wrapped
+    structured = value if isinstance(value, dict) else None
+    if isinstance(value, list) or (is_wrapped and value is not None):
+        structured = {RESULT: value}
     if structured is not None and (needed or not invoked.is_parsed):
         result["structuredContent"] = structured
     if not invoked.is_success:
@@ -311,10 +316,9 @@ def convert_result(
 
 
 def _adapt_result(wire: JsonObject, declared: ListedTool | None, version: str) -> JsonObject:
-    """Return the result of a server for a client of *version*."""
     result: JsonObject = {key: value for key, value in wire.items() if key not in _ENVELOPE}
     blocks: Any = wire.get("content", [])
-    result["content"] = [_valid_block(block, version) for block in blocks]
+    result["content"] = [*_keep_valid(blocks, version)]
     structured = wire.get("structuredContent")
     if declared is not None and declared.is_wrapped and structured is not None:
         result["structuredContent"] = {RESULT: structured}
@@ -330,13 +334,16 @@ def _adapt_result(wire: JsonObject, declared: ListedTool | None, version: str) -
     return result
 
 
-def _valid_block(block: JsonObject, version: str) -> JsonObject:
-    """Return a content block, as text if it is invalid."""
-    try:
-        validate_server_result("tools/call", version, {"content": [block], **_COMPLETE})
-    except ValidationError:
-        return text_block(encode_json(block))
-    return block
+def _keep_valid(blocks: Iterable[JsonObject], version: str) -> list[JsonValue]:
+    """Return content blocks, as text those that are invalid."""
+    kept: list[JsonValue] = []
+    for block in blocks:
+        try:
+            validate_server_result("tools/call", version, {"content": [block], **_COMPLETE})
+            kept.append(block)
+        except ValidationError:
+            kept.append(text_block(encode_json(block)))
+    return kept
 
 
 def _with_faults(result: JsonObject, invoked: Invoked, budget: int) -> JsonObject:
@@ -365,19 +372,8 @@ def _with_faults(result: JsonObject, invoked: Invoked, budget: int) -> JsonObjec
     return {**result, "content": blocks, "_meta": meta}
 
 
-def _structure_result(value: JsonValue, declared: ListedTool | None) -> JsonObject | None:
-    """Return a structured result as an object, which all versions of MCP accept."""
-    if declared is not None and declared.is_wrapped:
-        return None if value is None else {RESULT: value}
-    if isinstance(value, list):
-        return {RESULT: value}
-    # Other values are in the content already.
-    return value if isinstance(value, dict) else None
-
-
 def _conforms(result: JsonObject, declared: ListedTool) -> bool:
-    """Return whether clients accept the structured content of *result*."""
-    if not declared.declares_output:
+    if "outputSchema" not in declared.wire:  # clients expect no structured content
         return True
     if "structuredContent" not in result:
         return result["isError"] is True

@@ -6,7 +6,7 @@ Hints stand in `_meta` under the keys of the .NET gateway, so that a gateway of 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -25,8 +25,10 @@ from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.prompts_and_resources import NOTHING
 from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import (
+    AFTER,
     RESULT,
     ListedTool,
+    cut_page,
     encode_json,
     first_that_fits,
     line,
@@ -51,6 +53,7 @@ from mcpg.gateway.snapshots import Snapshot
 from mcpg.gateway.validation import are_patterns_valid, bounded_validator
 from mcpg.plugins.hooks import MetaTool
 from mcpg.plugins.registry import Registered, load_reference, package_plugins
+from mcpg.sources.registry import has_runnable
 from mcpg.text.json_values import JsonObject, JsonValue
 
 _MESSAGE = 300
@@ -90,11 +93,7 @@ def wire_tool(tool: MetaTool) -> JsonObject:
 def call_plugin_tool(
     one: Registered[MetaTool], engine: Engine, arguments: JsonObject, most_bytes: int
 ) -> JsonObject:
-    """Return the result of calling a tool; may take its time.
-
-    Raises:
-        McpgError: The plugin reports an error of its own.
-    """
+    """Return the result of calling a tool; may take its time, and raise an error of the plugin."""
 
     def call() -> JsonObject:
         answer = load_reference(one.item.call)(engine, arguments)
@@ -119,11 +118,11 @@ def export_tool(tool: Tool) -> ListedTool:
     try:
         return _export_whole(tool)
     except RecursionError:
-        return ListedTool(_bare(tool.id))
+        return ListedTool({"name": tool.id, "inputSchema": {"type": "object"}})
 
 
 def _export_whole(tool: Tool) -> ListedTool:
-    schema = input_schema(tool.input_schema)
+    schema: JsonObject = {**_strict(tool.input_schema), "type": "object"}
     wire: JsonObject = {**_unread_members(tool), "name": tool.id, "inputSchema": schema}
     if tool.title:
         wire["title"] = tool.title
@@ -162,11 +161,6 @@ def _unread_members(tool: Tool) -> JsonObject:
     return kept
 
 
-def input_schema(schema: JsonObject) -> JsonObject:
-    """Return *schema* for strict clients: of type object, with schemas as properties."""
-    return {**_strict(schema), "type": "object"}
-
-
 def output_schema(schema: JsonObject | None) -> tuple[JsonObject | None, bool]:
     """Return *schema* for strict clients, and whether it wraps the original.
 
@@ -184,6 +178,7 @@ def output_schema(schema: JsonObject | None) -> tuple[JsonObject | None, bool]:
 
 
 def _strict(schema: JsonObject) -> JsonObject:
+    """Return *schema* for strict clients: with schemas as properties."""
     kept = {**schema}
     properties = schema.get("properties")
     if isinstance(properties, dict):
@@ -245,27 +240,20 @@ def _describe_origin(tool: Tool) -> JsonObject:
 
 
 def _limit_size(wire: JsonObject) -> JsonObject:
-    """Return *wire*, with less of its input schema if it is too large."""
     wire = repair_value(wire)
     schema = wire["inputSchema"]
     if size(wire) <= _LARGEST or not isinstance(schema, dict):
         return wire
     rest = {key: value for key, value in wire.items() if key != "outputSchema"}
     for less in prune_schema(schema):
-        shorter: JsonObject = {**rest, "inputSchema": input_schema(less)}
+        shorter: JsonObject = {**rest, "inputSchema": {**_strict(less), "type": "object"}}
         if size(shorter) <= _LARGEST:
             return shorter
-    return _bare(wire["name"])
+    return {"name": wire["name"], "inputSchema": {"type": "object"}}
 
 
-def _bare(name: JsonValue) -> JsonObject:
-    return {"name": name, "inputSchema": {"type": "object"}}
-
-
-_PAGE_TOOLS = 200
 # The largest found tools and the meta-tools fit, so that lists of found tools have one page.
 _PAGE_BYTES = (MOST_FOUND + 1) * _LARGEST
-_AFTER = "after:"
 _TITLES = {
     serve.SEARCH: "Find tools",
     serve.ROUTE: "Overview of tools by category",
@@ -305,22 +293,12 @@ class VisibleTools:
     def page(self, cursor: str | None) -> tuple[list[JsonObject], str | None]:
         """Return the tools after *cursor*, and the cursor of the next page.
 
-        A cursor names the last tool of its page, so it stays valid when tools change.
-
-        Raises:
-            LookupError: The cursor is invalid.
+        Raises `LookupError` where the cursor is invalid.
         """
-        found: list[JsonObject] = []
-        room = _PAGE_BYTES
-        for one in self._list_after(cursor):
-            room -= size(one)
-            if found and (room < 0 or len(found) == _PAGE_TOOLS):
-                return found, f"{_AFTER}{found[-1]['name']}"
-            found.append(one)
-        return found, None
+        named = ((str(one["name"]), one) for one in self._list_after(cursor))
+        return cut_page(named, _PAGE_BYTES)
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """Return the input schema of a tool as clients see it, `None` for unknown names."""
         wire = self.meta.get(name) or (self.tools[name].wire if name in self.tools else {})
         schema = wire.get("inputSchema")
         return schema if isinstance(schema, dict) else None
@@ -330,8 +308,8 @@ class VisibleTools:
             yield from self.meta.values()
             yield from (tool.wire for tool in self.tools.values())
             return
-        last = cursor.removeprefix(_AFTER)
-        if not cursor.startswith(_AFTER) or not last:
+        last = cursor.removeprefix(AFTER)
+        if not cursor.startswith(AFTER) or not last:
             raise LookupError(cursor)
         # The meta-tools are fewer than a page.
         for name, tool in self.tools.items():
@@ -347,66 +325,27 @@ def meta_tools(
 ) -> dict[str, JsonObject]:
     """Return the meta-tools as `tools/list` has them, by name.
 
-    Args:
-        context: Facts for the descriptions.
-        serving: Which of them there are.
-        kinds: What servers have besides tools: `prompts`, `resources`.
+    Of the *kinds* `prompts` and `resources`, servers have some.
     """
     everyday = _OF_FOUND if serving.expose is Exposure.FOUND else serve.EVERYDAY
     primitive = (name for name, kind in _OF_KIND.items() if kind in kinds)
     graph = serve.GRAPH_TOOLS if serving.graph_tools else ()
-    own = {
-        name: _meta_tool(name, context, serving)
-        for name in (*everyday, *primitive, *graph)
-        if context.can_call or name != serve.INVOKE
-    }
+    own: dict[str, JsonObject] = {}
+    for name in (*everyday, *primitive, *graph):
+        if name == serve.INVOKE and not context.can_call:
+            continue
+        annotations = _ACTS if name == serve.INVOKE else _READS
+        if name == serve.GRAPH_SEARCH and serving.endpoints:
+            annotations = {**annotations, "openWorldHint": True}
+        own[name] = {
+            "name": name,
+            "title": _TITLES[name],
+            "description": description(name, context),
+            "inputSchema": INPUTS[name],
+            "annotations": annotations,
+            **({"outputSchema": OUTPUTS[name]} if name in OUTPUTS else {}),
+        }
     return own | {one.item.name: wire_tool(one.item) for one in serving.plugin_tools}
-
-
-def first_tools(
-    meta: Mapping[str, JsonObject], context: InstructionsContext
-) -> dict[str, JsonObject]:
-    """Return those of the meta-tools *meta* that clients see before they have found any tool."""
-    hidden = {*serve.PRIMITIVE_TOOLS, *((serve.DESCRIBE,) if context.can_call else ())}
-    return {
-        name: {**wire, "description": description(name, context, Exposure.FOUND)}
-        if name in serve.META_TOOLS
-        else wire
-        for name, wire in meta.items()
-        if name not in hidden
-    }
-
-
-def _meta_tool(name: str, context: InstructionsContext, serving: ServingOptions) -> JsonObject:
-    annotations = _ACTS if name == serve.INVOKE else _READS
-    if name == serve.GRAPH_SEARCH and serving.endpoints:
-        annotations = {**annotations, "openWorldHint": True}
-    wire: JsonObject = {
-        "name": name,
-        "title": _TITLES[name],
-        "description": description(name, context),
-        "inputSchema": INPUTS[name],
-        "annotations": annotations,
-    }
-    return {**wire, "outputSchema": OUTPUTS[name]} if name in OUTPUTS else wire
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class FindableTools:
-    """The tools of a snapshot that searches can find and clients can call, each made on demand."""
-
-    snapshot: Snapshot
-    _made: dict[str, ListedTool | None] = field(default_factory=dict)
-
-    def get(self, name: str) -> ListedTool | None:
-        """Return the tool *name*; `None` if it does not exist, is disabled or cannot be called."""
-        tool = self.snapshot.catalog.get(name)
-        if tool is None or tool.id != name:
-            return None
-        if name not in self._made:
-            is_shown = tool.enabled and self.snapshot.can_call(tool)
-            self._made[name] = export_tool(tool) if is_shown else None
-        return self._made[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,18 +357,17 @@ class CatalogueState:
         context: Facts for instructions and descriptions.
         listing: The tools that clients see, unless they have found tools.
         primitives: The index of prompts and resources, `None` before they have been listed.
-        findable: The tools that clients see once they have found them, `None` where these are not
-            listed.
+        exported: Tools that clients see once they have found them, those made so far; `None` where
+            these are not listed.
     """
 
     snapshot: Snapshot | None
     context: InstructionsContext
     listing: VisibleTools
     primitives: PrimitiveIndex | None = None
-    findable: FindableTools | None = None
+    exported: dict[str, ListedTool | None] | None = None
 
     def find(self, tool_id: str) -> Tool | None:
-        """Return the tool with this id."""
         return self.snapshot.catalog.get(tool_id) if self.snapshot is not None else None
 
     def source_ids(self, names: Iterable[str]) -> list[str]:
@@ -449,9 +387,15 @@ class CatalogueState:
 
     def direct(self, name: str) -> ListedTool | None:
         """Return the tool that clients may call by its own *name*, `None` if there is none."""
-        if self.findable is None:
+        if self.exported is None or self.snapshot is None:
             return self.listing.tools.get(name)
-        return self.findable.get(name)
+        tool = self.snapshot.catalog.get(name)
+        if tool is None or tool.id != name:
+            return None
+        if name not in self.exported:
+            is_shown = tool.enabled and self.snapshot.can_call(tool)
+            self.exported[name] = export_tool(tool) if is_shown else None
+        return self.exported[name]
 
     def can_list(self, name: str) -> bool:
         """Return whether a tool of this *name* can be listed once it is found."""
@@ -459,13 +403,20 @@ class CatalogueState:
 
     def make_listing(self, found: Iterable[str]) -> VisibleTools:
         """Return the tools that a client sees whose searches have *found* some."""
+        known, context = self.listing.meta, self.context
+        hidden = {*serve.PRIMITIVE_TOOLS, *((serve.DESCRIBE,) if context.can_call else ())}
+        first: dict[str, JsonObject] = {}
+        for name, wire in known.items():
+            if name in serve.META_TOOLS and name not in hidden:
+                first[name] = {**wire, "description": description(name, context, Exposure.FOUND)}
+            elif name not in hidden:
+                first[name] = wire
         shown: dict[str, ListedTool] = {}
         for name in found:
-            reader = self.listing.meta.get(name)
-            tool = self.direct(name) if reader is None else ListedTool(reader)
+            tool = ListedTool(known[name]) if name in known else self.direct(name)
             if tool is not None:
                 shown[name] = tool
-        return VisibleTools(first_tools(self.listing.meta, self.context), shown)
+        return VisibleTools(first, shown)
 
 
 class Catalogue:
@@ -479,7 +430,8 @@ class Catalogue:
         self._gateway = gateway
         self._serving = serving
         self._lock = anyio.Lock()
-        context = InstructionsContext.from_sources(gateway.sources)
+        names = dict.fromkeys(source_name(source.id) for source in gateway.sources)
+        context = InstructionsContext(tuple(names), can_call=has_runnable(gateway.sources))
         self.known = CatalogueState(None, context, VisibleTools(meta_tools(context, serving)))
 
     async def latest(self) -> CatalogueState:
@@ -499,16 +451,14 @@ class Catalogue:
         return self.known
 
     async def listing(self, known: CatalogueState, view: ClientView) -> VisibleTools:
-        """Return the tools of *known* that the client with this *view* sees."""
         if view.found is None or self._serving.expose is not Exposure.FOUND:
             return known.listing
         work = partial(known.make_listing, tuple(view.found))
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
     async def direct(self, name: str) -> ListedTool | None:
-        """Return the tool that clients may call by its own *name*, `None` if there is none."""
         known = await self.latest()
-        if known.findable is None:
+        if known.exported is None:
             return known.direct(name)
         return await anyio.to_thread.run_sync(known.direct, name, abandon_on_cancel=True)
 
@@ -531,5 +481,8 @@ class Catalogue:
         direct = filter(snapshot.can_call, tools if self._serving.expose is Exposure.ALL else ())
         shown = {tool.id: export_tool(tool) for tool in direct}
         listing = VisibleTools(meta_tools(context, self._serving, kinds), shown)
-        findable = FindableTools(snapshot) if self._serving.expose is Exposure.FOUND else None
-        return CatalogueState(snapshot, context, listing, primitives, findable)
+        exported: dict[str, ListedTool | None] = {}
+        is_found = self._serving.expose is Exposure.FOUND
+        return CatalogueState(
+            snapshot, context, listing, primitives, exported if is_found else None
+        )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -12,34 +11,17 @@ from itertools import islice
 from typing import Any, Self, get_args
 from uuid import uuid4
 
+import mcp_types
 from anyio.abc import TaskGroup
-from mcp.server import ServerRequestContext
+from mcp.server import ServerRequestContext, subscriptions
 from mcp.server.connection import Connection
 from mcp.server.context import CallNext, HandlerResult
-from mcp.server.subscriptions import (
-    InMemorySubscriptionBus,
-    ListenHandler,
-    PromptsListChanged,
-    ResourcesListChanged,
-    ResourceUpdated,
-    ServerEvent,
-    ToolsListChanged,
-)
 from mcp.shared.dispatcher import Outbound
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    LOG_LEVEL_META_KEY,
-    ClientCapabilities,
-    LoggingLevel,
-)
+from mcp_types import LOG_LEVEL_META_KEY, ClientCapabilities, LoggingLevel
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from mcpg.catalog.model import Tool
-from mcpg.errors import McpgError
-from mcpg.gateway.serve import INVOKE, PROMPT, READ, SEARCH
+from mcpg.gateway.serve import PROMPT, READ, SEARCH
 from mcpg.gateway.serve.answers import bound_error, line, size
 from mcpg.sources.live.requests import Caller, Progress
 from mcpg.sources.live.server_requests import ELICITATION, ROOTS, SAMPLING
@@ -62,7 +44,6 @@ class ClientRequest:
     """A request of a client.
 
     Attributes:
-        progress: Reports progress to the client.
         session: What the request belongs to; see `Gateway.invoke`.
         meta: Its `_meta`, without what concerns the connection to us alone.
         version: The version of the protocol that the client uses.
@@ -77,7 +58,6 @@ class ClientRequest:
 
     @classmethod
     def of(cls, context: Context, caller: Any, own: str = "") -> Self:
-        """Return the request of *context* by *caller*, to the server with the id *own*."""
         given = context.params or {}
         stated = given.get("_meta")
         meta: JsonObject = {
@@ -92,20 +72,13 @@ class ClientRequest:
         return cls(caller.report, session, meta, context.protocol_version, params)
 
     def options(self) -> dict[str, Any]:
-        """Return the keyword arguments of `Gateway.invoke`."""
-        return {
-            "progress": self.progress,
-            "session": self.session,
-            "meta": self.meta,
-            "params": self.params,
-        }
+        return {name: getattr(self, name) for name in ("progress", "session", "meta", "params")}
 
 
 def session_key(context: Context) -> str | None:
     """Return the session that a request names, `None` for none.
 
-    Raises:
-        MCPError: It is no text, or so short that others may guess it.
+    Raises `MCPError` where it is no text, or so short that others may guess it.
     """
     key = (context.meta or {}).get(SESSION_META_KEY)
     if key is None:
@@ -113,7 +86,7 @@ def session_key(context: Context) -> str | None:
     least, most = _KEY_CHARACTERS
     if not isinstance(key, str) or not least <= len(key) <= most:
         message = f"`{SESSION_META_KEY}` in `_meta` is not a text of {least} to {most} characters"
-        raise MCPError(INVALID_PARAMS, message)
+        raise MCPError(mcp_types.INVALID_PARAMS, message)
     return key
 
 
@@ -151,7 +124,7 @@ def make_mcp_error(error: JsonObject, budget: int) -> MCPError:
     error = bound_error(error, budget)
     code, message = error["code"], error["message"]
     return MCPError(
-        code if isinstance(code, int) else INTERNAL_ERROR, str(message), error.get("data")
+        code if isinstance(code, int) else mcp_types.INTERNAL_ERROR, str(message), error.get("data")
     )
 
 
@@ -160,14 +133,10 @@ _TRACE_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0
 
 
 def derive_session_id(context: ServerRequestContext[Any, Any], own: str) -> str:
-    """Return an id, without a meaning, of what a request belongs to.
+    """Return an id, without a meaning, of what a request to the server *own* belongs to.
 
     Over standard input there is one client. Over HTTP it is the session of the protocol; a request
     of a protocol without sessions may name one or state a W3C trace, and otherwise stands alone.
-
-    Args:
-        context: The request.
-        own: The id of this server.
     """
     if context.request is None:
         return own
@@ -203,15 +172,12 @@ class FoundTools:
     _recent: dict[str, None] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the names in the order of the list."""
         return iter(self._listed)
 
     def add(self, names: Iterable[str], exists: Callable[[str], bool]) -> bool:
-        """Add what a search has found, and return whether the list has changed.
+        """Add what a search has found, best first; return whether the list has changed.
 
-        Args:
-            names: The names, best first; those beyond the maximum are ignored.
-            exists: Whether a name is that of a tool that can be listed.
+        Names beyond the maximum, and of no tool that *exists* and can be listed, are ignored.
         """
         new = [*islice((name for name in dict.fromkeys(names) if exists(name)), MOST_FOUND)]
         if not new:
@@ -252,23 +218,6 @@ class ClientView:
         return True
 
 
-async def called_name(
-    name: str, arguments: dict[str, Any], describe: Callable[[str], Awaitable[Tool]]
-) -> str:
-    """Return the name of the tool that a call is for: with the tool that calls, the other one.
-
-    Args:
-        name: The name of the tool that is called.
-        arguments: Its arguments.
-        describe: Returns a tool of the gateway; raises `McpgError` for unknown names.
-    """
-    other = arguments.get("toolId")
-    if name == INVOKE and isinstance(other, str):
-        with suppress(McpgError):
-            return (await describe(other)).id
-    return name
-
-
 def found_names(name: str, result: JsonObject) -> list[str]:
     """Return what the *result* of calling the tool *name* lets its client see, best first.
 
@@ -295,10 +244,10 @@ _MESSAGE = "notifications/message"
 _UPDATED = "notifications/resources/updated"
 _TOOLS_CHANGED = "notifications/tools/list_changed"
 _ANNOUNCEMENTS = "/list_changed", "/updated"
-_CHANGED: dict[str, ServerEvent] = {
-    "tools": ToolsListChanged(),
-    "prompts": PromptsListChanged(),
-    "resources": ResourcesListChanged(),
+_CHANGED: dict[str, subscriptions.ServerEvent] = {
+    "tools": subscriptions.ToolsListChanged(),
+    "prompts": subscriptions.PromptsListChanged(),
+    "resources": subscriptions.ResourcesListChanged(),
 }
 _REFUSALS = {
     SAMPLING: "Sampling not supported",
@@ -311,11 +260,7 @@ _REFUSALS = {
 def check_capability(
     capabilities: ClientCapabilities | None, method: str, params: Mapping[str, Any]
 ) -> None:
-    """Check that a client takes a request.
-
-    Raises:
-        MCPError: It does not, as the SDK has it.
-    """
+    """Check that a client takes a request; raises `MCPError`, as the SDK has it, where not."""
     declared = capabilities or ClientCapabilities()
     elicitation = declared.elicitation
     if method == ELICITATION and params.get("mode") == "url":
@@ -327,7 +272,7 @@ def check_capability(
             ROOTS: declared.roots is not None,
         }.get(method, False)
     if not is_declared:
-        raise MCPError(INVALID_REQUEST, _REFUSALS.get(method, "Request not supported"))
+        raise MCPError(mcp_types.INVALID_REQUEST, _REFUSALS.get(method, "Request not supported"))
 
 
 @dataclass(slots=True)
@@ -376,11 +321,7 @@ class Client:
     _unread: _UnreadNotifications = field(default_factory=_UnreadNotifications)
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
-        """Return its response to a request that belongs to none of its own.
-
-        Raises:
-            MCPError: It refuses.
-        """
+        """Return its response to a request that belongs to none of its own."""
         check_capability(self.connection.client_capabilities, method, params)
         return await self.connection.send_raw_request(method, params or None)
 
@@ -411,18 +352,16 @@ class Clients:
     """
 
     def __init__(self, left: Callable[[Client], None]) -> None:
-        """Begin without clients; *left* is called with each that leaves."""
         self.left = left
         self.group: TaskGroup | None = None
-        self._bus = InMemorySubscriptionBus()
+        self._bus = subscriptions.InMemorySubscriptionBus()
         self._clients: dict[int, Client] = {}
         # Over standard input and output there is one client; over HTTP, later versions of the
         # protocol have nothing by which a client is recognized.
         self._only, self._strangers = ClientView(FoundTools()), ClientView(None)
-        self.listen = ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
+        self.listen = subscriptions.ListenHandler(self._bus, max_subscriptions=_MOST_LISTENERS)
 
     def __iter__(self) -> Iterator[Client]:
-        """Yield the clients, in the order of their arrival."""
         yield from list(self._clients.values())
 
     @property
@@ -445,23 +384,17 @@ class Clients:
         return client
 
     def view(self, context: Context) -> ClientView:
-        """Return the view of the client that has sent a request."""
         client = self.of(context)
         if client is not None:
             return client.view
         return self._only if context.request is None else self._strangers
 
     def tell(self, client: Client, method: str, params: JsonObject) -> None:
-        """Begin to notify *client*."""
         if self.group is not None:
             self.group.start_soon(client.tell, method, params)
 
     async def relist(self, current: Callable[[ClientView], Awaitable[int]]) -> None:
-        """Notify the clients that were sent another list of tools than they would get now.
-
-        Args:
-            current: Returns the hash of the list that a client with this view would get.
-        """
+        """Notify the clients that were sent another list of tools than the *current* one."""
         for client in self:
             if await client.view.is_stale(current):
                 self.tell(client, _TOOLS_CHANGED, {})
@@ -485,12 +418,11 @@ class Clients:
         await self._bus.publish(_CHANGED[kind])
 
     async def notify_updated(self, uris: frozenset[str]) -> None:
-        """Notify the clients that have subscribed to one of *uris* that it has changed."""
         for client in self:
             for uri in sorted(client.uris & uris):
                 self.tell(client, _UPDATED, {"uri": uri})
         for uri in sorted(uris):
-            await self._bus.publish(ResourceUpdated(uri))
+            await self._bus.publish(subscriptions.ResourceUpdated(uri))
 
     def _leave(self, key: int) -> None:
         client = self._clients.pop(key, None)
@@ -498,25 +430,13 @@ class Clients:
             self.left(client)
 
 
-def check_subscriptions(count: int, most: int = MOST_URIS) -> None:
-    """Check that there may be *count* subscriptions to resources.
-
-    Raises:
-        MCPError: There are too many.
-    """
-    if count > most:
-        raise MCPError(INVALID_REQUEST, f"more than {most:,} subscriptions")
-
-
 class RequestCaller:
-    """A client during one of its requests, which messages to it are related to.
+    """A client, `None` for one without a connection, during one of its requests.
 
-    Attributes:
-        context: The request, or the one that repeats it with input.
+    Messages to it are related to the request, or the one that repeats it with input, *context*.
     """
 
     def __init__(self, context: Context, client: Client | None) -> None:
-        """Represent *client*, `None` for one without a connection."""
         self.context = context
         self._client = client
         self._unread = _UnreadNotifications()
@@ -536,22 +456,16 @@ class RequestCaller:
 
     @property
     def takes_input(self) -> bool:
-        """Whether the client repeats its request with input."""
         return self.context.protocol_version in MODERN_PROTOCOL_VERSIONS
 
     async def ask(self, method: str, params: JsonObject) -> JsonObject:
-        """Return the client's response to the request of a server.
-
-        Raises:
-            MCPError: The client refuses.
-        """
+        """Return the client's response to the request of a server; raises its `MCPError`."""
         check_capability(self.context.session.client_capabilities, method, params)
         # The channel of the request: over HTTP, the stream of its response.
         channel = self.context.session._request_outbound  # noqa: SLF001 - typed methods alter it
         return await channel.send_raw_request(method, params or None)
 
     async def report(self, done: float, total: float | None, message: str | None) -> None:
-        """Report progress of the request."""
         shown = None if message is None else line(message, _PROGRESS)
         await self.context.session.report_progress(done, total, shown)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -14,6 +14,7 @@ from mcpg.documents.model import ToolDocument
 from mcpg.gateway.serve import ServingOptions
 from mcpg.gateway.serve.answers import first_that_fits, line
 from mcpg.gateway.serve.catalogue import Catalogue
+from mcpg.gateway.serve.clients import ClientRequest
 from mcpg.gateway.serve.schemas import USUAL_FORMAT, USUAL_MATCHES, USUAL_MODE
 from mcpg.gateway.snapshots import Snapshot
 from mcpg.graph import exports
@@ -34,21 +35,19 @@ _OUTER = ("schema", "diagnostics")
 _TOO_LARGE = "the graph is too large to be given whole: name tools in `around`, with less `depth`"
 
 
+@dataclass(eq=False, slots=True)
 class GraphTools:
     """Handles calls of the meta-tools of the graph, one after another."""
 
-    def __init__(self, catalogue: Catalogue, serving: ServingOptions) -> None:
-        self._catalogue = catalogue
-        self._serving = serving
-        self._limiter = anyio.CapacityLimiter(1)
-        self._searcher: tuple[Snapshot, GraphSearcher] | None = None
+    catalogue: Catalogue
+    serving: ServingOptions
+    _limiter: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1))
+    _searcher: tuple[Snapshot, GraphSearcher] | None = None
 
-    async def describe(self, _: Arguments) -> JsonObject:
-        """Describe the classes and predicates of the graph."""
+    async def describe(self, _: Arguments, __: ClientRequest) -> JsonObject:
         return await self._answer(lambda now: _schema_answers(schema_of(_find_documents(now))))
 
-    async def search(self, arguments: Arguments) -> JsonObject:
-        """Find nodes by the predicates of the graph."""
+    async def search(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         endpoints = tuple(arguments.get("endpoints", ()))
         request = GraphSearchRequest(
             arguments["query"],
@@ -58,7 +57,7 @@ class GraphTools:
             True,
             endpoints,
         )
-        uses_lexicon = self._serving.search.get("lexicon", True)
+        uses_lexicon = self.serving.search.get("lexicon", True)
 
         def work(now: Snapshot) -> Iterator[JsonObject]:
             def rank(query: str, limit: int) -> Iterator[tuple[str, float]]:
@@ -66,7 +65,7 @@ class GraphTools:
                 return ((match.tool_id, match.score) for match in result.matches)
 
             if self._searcher is None or self._searcher[0] is not now:
-                allowed = self._serving.endpoints
+                allowed = self.serving.endpoints
                 found = _find_documents(now)
                 searcher = GraphSearcher(found, allowed=allowed, fallback=rank, limits=_LIMITS)
                 self._searcher = now, searcher
@@ -74,8 +73,7 @@ class GraphTools:
 
         return await self._answer(work)
 
-    async def export(self, arguments: Arguments) -> JsonObject:
-        """Write the graph, or a part of it."""
+    async def export(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         form = arguments.get("format", USUAL_FORMAT)
         around = arguments.get("around", [])
         depth = int(arguments.get("depth", 1))
@@ -92,16 +90,15 @@ class GraphTools:
 
     async def _answer(self, work: Callable[[Snapshot], Iterator[JsonObject]]) -> JsonObject:
         """Return the first answer that fits of those that *work* finds in the latest snapshot."""
-        known = await self._catalogue.latest()
+        known = await self.catalogue.latest()
         assert known.snapshot is not None  # noqa: S101 - the latest has one
-        snapshot, room = known.snapshot, self._serving.answer_bytes
+        snapshot, room = known.snapshot, self.serving.answer_bytes
         return await anyio.to_thread.run_sync(
             lambda: first_that_fits(work(snapshot), room), limiter=self._limiter
         )
 
 
 def _find_documents(snapshot: Snapshot) -> list[ToolDocument]:
-    """Return the documents of the enabled tools, and the pages."""
     enabled = (one for one in snapshot.engine.documents.values() if one.tool.enabled)
     return distinct_documents((*enabled, *snapshot.engine.pages))[0]
 
@@ -111,17 +108,13 @@ def _schema_answers(found: GraphSchema) -> Iterator[JsonObject]:
     yield full
     kept = {key: value for key, value in full.items() if key != "search"}
     for share in _SHARES:
-        cut = {
-            key: value[: int(len(value) * share)] if isinstance(value, list) else value
-            for key, value in kept.items()
-        }
-        omitted = _count(kept) - _count(cut)
+        cut, omitted = {**kept}, 0
+        for key, value in kept.items():
+            if isinstance(value, list):
+                cut[key] = value[: int(len(value) * share)]
+                omitted += len(value) - int(len(value) * share)
         how = f"ask in SPARQL, with the prefixes given here ({omitted:,} of the rarest left out)"
         yield cut | _truncation_note(omitted, how)
-
-
-def _count(answer: JsonObject) -> int:
-    return sum(len(value) for value in answer.values() if isinstance(value, list))
 
 
 def _search_answers(found: GraphSearchResult) -> Iterator[JsonObject]:
@@ -131,11 +124,7 @@ def _search_answers(found: GraphSearchResult) -> Iterator[JsonObject]:
     ]
     end: JsonObject = {"endpoints": [*found.endpoints], "diagnostics": diagnostics}
     queries: JsonObject = {"sparql": found.sparql, "expansionSparql": found.expansion_sparql}
-    lists = {
-        "matches": found.matches,
-        "related": found.related,
-        "nextSteps": found.next_steps,
-    }
+    lists = {"matches": found.matches, "related": found.related, "nextSteps": found.next_steps}
     total = sum(map(len, lists.values()))
     for share, evidence in product(_SHARES, _EVIDENCE):
         answer: JsonObject = {}
@@ -146,11 +135,8 @@ def _search_answers(found: GraphSearchResult) -> Iterator[JsonObject]:
             answer[key] = [replace(one, evidence=one.evidence[:evidence]).to_dict() for one in kept]
         if shown == total and evidence == _EVIDENCE[0]:
             yield {**answer, **queries, **end}
-        yield {
-            **answer,
-            **end,
-            **_truncation_note(total - shown, "ask for fewer, or in narrower words"),
-        }
+        note = _truncation_note(total - shown, "ask for fewer, or in narrower words")
+        yield {**answer, **end, **note}
 
 
 def _export_answers(documents: Sequence[ToolDocument], form: str) -> Iterator[JsonObject]:

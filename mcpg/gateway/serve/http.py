@@ -30,13 +30,17 @@ from mcpg.net.addresses import is_loopback
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 """Host names of this machine, which a DNS rebinding attack cannot use."""
 
-HEALTH = "/healthz"
+PATH, HEALTH = "/mcp", "/healthz"
+SHORTEST_TOKEN = 16
 
 _LISTEN, _PING = "subscriptions/listen", "ping"
 _LISTEN_BYTES = 64 << 10
 _HEADER_BYTES = 32 << 10
 _BODY_BYTES = 4 << 20
 _ARRIVING_BYTES = 64 << 20
+_GRACE = 5
+_ABANDON = 1.0
+_SPARE, _OF_SESSION = 64, 4
 _TOO_MANY = PlainTextResponse("too many concurrent requests", 429, {"Retry-After": "1"})
 
 
@@ -70,7 +74,6 @@ class AccessCheck:
     """Middleware that refuses requests which break the rules."""
 
     def __init__(self, app: ASGIApp, rules: AccessRules, body_bytes: int = _BODY_BYTES) -> None:
-        """Wrap *app*, which gets no request of more than *body_bytes*."""
         self._app = app
         self._rules = rules
         self._body_bytes = body_bytes
@@ -91,7 +94,6 @@ class AccessCheck:
             scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
         if scope["type"] != "http":
             return  # there are no websockets, and the lifespan is ours
         if scope["path"] == HEALTH:  # monitors have no token and often no host name
@@ -124,7 +126,6 @@ class AccessCheck:
         return PlainTextResponse("bearer token required", 401, headers)
 
     async def _read_body(self, receive: Receive) -> bytes | PlainTextResponse:
-        """Return the body of a request, or the refusal of one that is late or too much."""
         body = bytearray()
         try:
             with anyio.move_on_after(self._rules.body_seconds):
@@ -143,7 +144,6 @@ class AccessCheck:
             self._arriving_bytes -= len(body)
 
     async def _handle(self, kind: _RequestKind, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request whose body has arrived."""
         if self._is_closing:
             refusal = PlainTextResponse("the server is shutting down", 503, {"Retry-After": "5"})
             await refusal(scope, receive, send)
@@ -167,7 +167,6 @@ class AccessCheck:
 
 
 def _classify(method: str, body: bytes) -> _RequestKind:
-    """Return what a request does, by its method and its body."""
     if method != "POST":
         return _RequestKind.STREAM if method == "GET" else _RequestKind.BRIEF
     try:
@@ -182,13 +181,6 @@ def _classify(method: str, body: bytes) -> _RequestKind:
     return _RequestKind.WORK if is_request and message["method"] != _PING else _RequestKind.BRIEF
 
 
-PATH = "/mcp"
-SHORTEST_TOKEN = 16
-_GRACE = 5
-_ABANDON = 1.0
-_SPARE, _OF_SESSION = 64, 4
-
-
 @dataclass(frozen=True, slots=True)
 class HttpOptions:
     """Options of the HTTP server.
@@ -196,7 +188,6 @@ class HttpOptions:
     Attributes:
         host: The address to listen on; other than loopback only with a token and allowed hosts.
         port: The port, 0 for any that is free.
-        rules: Rules for requests.
         body_bytes: Maximum size of a request.
         sessions: Maximum number of concurrent sessions.
         idle_seconds: Seconds after which an idle session ends.
@@ -243,11 +234,7 @@ async def serve_http(
     """Serve clients until the process gets a signal to end, or until cancelled.
 
     A cancellation closes all connections at once; after it, the event loop can run another server.
-
-    Args:
-        served: The server.
-        http: Options of the HTTP server.
-        on_listening: Called with the address once the server listens.
+    Once the server listens, *on_listening* is called with its address.
 
     Raises:
         UsageError: The server cannot listen on the address.
@@ -261,13 +248,28 @@ async def serve_http(
     application = Starlette(
         routes=[
             Route(PATH, endpoint=StreamableHTTPASGIApp(manager)),
-            Route(HEALTH, endpoint=_report_health, methods=["GET"]),
+            Route(HEALTH, endpoint=JSONResponse({"status": "ok"}), methods=["GET"]),
         ]
     )
     guard = AccessCheck(application, http.rules, http.body_bytes)
     served.relay.has_many = True
-    server = _SignalFreeServer(_configure_uvicorn(guard, http))
-    with _listen(http) as (listener, address):
+    limits = {"seconds": http.header_seconds, "read_seconds": http.read_seconds}
+    config = uvicorn.Config(
+        guard,
+        http=type("Patient", (_IdleTimeout,), limits),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        h11_max_incomplete_event_size=_HEADER_BYTES,
+        # Every connection counts, also one that says nothing; a client has several.
+        limit_concurrency=_SPARE + http.rules.requests + _OF_SESSION * http.sessions,
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = _SignalFreeServer(config)
+    with _open_listener(http) as (listener, address):
         async with served.running(), manager.run(), anyio.create_task_group() as group:
             group.start_soon(on_signal, server.end)
             server.closing = guard.close
@@ -280,33 +282,8 @@ async def serve_http(
             group.cancel_scope.cancel()
 
 
-async def _report_health(_: Request) -> JSONResponse:
-    return JSONResponse({"status": "ok"})
-
-
-def _configure_uvicorn(guard: AccessCheck, http: HttpOptions) -> uvicorn.Config:
-    return uvicorn.Config(
-        guard,
-        http=type(
-            "Patient",
-            (_IdleTimeout,),
-            {"seconds": http.header_seconds, "read_seconds": http.read_seconds},
-        ),
-        ws="none",
-        lifespan="off",
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        h11_max_incomplete_event_size=_HEADER_BYTES,
-        # Every connection counts, also one that says nothing; a client has several.
-        limit_concurrency=_SPARE + http.rules.requests + _OF_SESSION * http.sessions,
-        timeout_graceful_shutdown=_GRACE,
-    )
-
-
 @contextmanager
-def _listen(http: HttpOptions) -> Iterator[tuple[socket.socket, str]]:
+def _open_listener(http: HttpOptions) -> Iterator[tuple[socket.socket, str]]:
     name = http.host.strip("[]")
     with ExitStack() as held:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
@@ -13,7 +13,6 @@ import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg.bundle import assemble
@@ -25,6 +24,8 @@ from mcpg.gateway.gateway import Gateway, is_brief_search
 from mcpg.gateway.prompts_and_resources import Directory, RequestError
 from mcpg.gateway.serve import READ, ServingOptions
 from mcpg.gateway.serve.answers import (
+    AFTER,
+    cut_page,
     encode_json,
     line,
     make_error_result,
@@ -37,7 +38,6 @@ from mcpg.gateway.serve.clients import (
     ClientRequest,
     Clients,
     Context,
-    check_subscriptions,
     keep_unaltered,
     make_mcp_error,
 )
@@ -72,7 +72,6 @@ class PrimitiveIndex:
     """An index of the prompts and resources of a directory."""
 
     def __init__(self, directory: Directory) -> None:
-        """Build the index; without prompts and resources there is none."""
         self.directory = directory
         self._items: dict[tuple[str, str], tuple[str, JsonObject]] = {}
         items: Iterable[tuple[str, JsonObject]] = (
@@ -108,10 +107,7 @@ class PrimitiveIndex:
     def search(self, query: str, limit: int, sources: Sequence[str] = ()) -> list[ItemMatch]:
         """Return the best matches for *query*, those that are likely enough to be right.
 
-        Args:
-            query: The query.
-            limit: Maximum number of matches.
-            sources: Ids of the sources that they may come from; none for all.
+        They come from sources with the ids *sources*; none for all.
         """
         if self._engine is None or not query.strip():
             return []
@@ -145,9 +141,7 @@ _SETTING = "`--max-result-bytes` or `[serve] max-result-bytes` of the gateway"
 def primitive_answers(found: Sequence[ItemMatch], characters: int) -> JsonObject:
     """Return the members `prompts` and `resources` of an answer, those of which there are any.
 
-    Args:
-        found: The matches.
-        characters: Length of a description, 0 for none.
+    Descriptions have so many *characters*, 0 for none.
     """
     answer: dict[str, list[JsonValue]] = {}
     for one in found:
@@ -185,17 +179,11 @@ def show_message(message: Any) -> JsonValue:
 
 
 def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) -> JsonObject:
-    """Return *contents* as embedded resources of at most *budget* bytes.
+    """Return *contents* as embedded resources in a result of at most *budget* bytes of JSON.
 
     Text is cut, with a note of how to get the rest; other contents that do not fit are left out.
-
-    Args:
-        contents: The contents of a resource: texts, and others in base64.
-        offset: Characters of text to skip; with any, other contents are skipped, too.
-        budget: Bytes of the result as JSON.
-
-    Returns:
-        A tool result; an error if nothing fits, or if there is no text after *offset*.
+    With an *offset* in characters of text, other contents are skipped, too. If nothing fits, or if
+    there is no text after it, the result is an error.
     """
     whole: JsonObject = {"content": [_embed_content(one) for one in contents], "isError": False}
     if not offset and size(whole) <= budget:
@@ -233,8 +221,7 @@ def _skip_text(contents: Iterable[JsonObject], offset: int) -> list[JsonObject]:
 def _fit_contents(contents: Iterable[JsonObject], room: int) -> tuple[list[JsonValue], int, int]:
     """Return what of *contents* fits *room* bytes, no text after one that was cut.
 
-    Returns:
-        The blocks, the characters of text in them, and the bytes of binary contents left out.
+    Returns the blocks, the characters of text in them, and the bytes of binary contents left out.
     """
     shown: list[JsonValue] = []
     characters, refused, is_cut = 0, 0, False
@@ -264,7 +251,6 @@ def _embed_content(content: JsonObject) -> JsonObject:
 
 
 def _text(content: JsonObject) -> str | None:
-    """Return the text of *content*, `None` of binary contents."""
     text = content.get("text")
     return text if isinstance(text, str) else None
 
@@ -276,8 +262,7 @@ OnBehalf: TypeAlias = Callable[
 RESOURCE_NOT_FOUND = -32002
 """The code of the protocol up to 2025-11-25; later versions have invalid parameters."""
 
-_PAGE_ITEMS, _PAGE_BYTES = 200, 1 << 20
-_AFTER = "after:"
+_PAGE_BYTES = 1 << 20
 _LIST: JsonObject = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 _LONGEST = 300
 _MOST_LISTENED = 10 * MOST_URIS
@@ -286,68 +271,48 @@ _MOST_LISTENED = 10 * MOST_URIS
 def page(
     items: Mapping[str, JsonObject], cursor: str | None
 ) -> tuple[list[JsonObject], str | None]:
-    """Return the items after *cursor*, and the cursor of the next page.
-
-    A cursor names the last item of its page, so it stays valid when others change.
-
-    Raises:
-        MCPError: The cursor is invalid.
-    """
-    keys = list(items)
+    """Return the items after *cursor*, and the cursor of the next page; raises `MCPError`."""
     start = 0
     if cursor is not None:
-        last = cursor.removeprefix(_AFTER)
-        if not cursor.startswith(_AFTER) or last not in items:
-            raise MCPError(INVALID_PARAMS, "invalid cursor")
-        start = keys.index(last) + 1
-    found: list[JsonObject] = []
-    room = _PAGE_BYTES
-    for key in keys[start:]:
-        room -= size(items[key])
-        if found and (room < 0 or len(found) == _PAGE_ITEMS):
-            return found, f"{_AFTER}{keys[start + len(found) - 1]}"
-        found.append(items[key])
-    return found, None
+        last = cursor.removeprefix(AFTER)
+        if not cursor.startswith(AFTER) or last not in items:
+            raise MCPError(types.INVALID_PARAMS, "invalid cursor")
+        start = list(items).index(last) + 1
+    return cut_page(islice(items.items(), start, None), _PAGE_BYTES)
 
 
+def _check_subscriptions(count: int, most: int = MOST_URIS) -> None:
+    if count > most:
+        raise MCPError(types.INVALID_REQUEST, f"more than {most:,} subscriptions")
+
+
+@dataclass(eq=False, slots=True)
 class PrimitiveHandlers:
-    """Handles requests for prompts and resources."""
+    """Handles requests for prompts and resources.
 
-    def __init__(
-        self,
-        gateway: Gateway,
-        serving: ServingOptions,
-        clients: Clients,
-        on_behalf: OnBehalf,
-        unwatch: Callable[[], None],
-    ) -> None:
-        """Serve those of *gateway*.
+    Attributes:
+        on_behalf: Does work on behalf of the client of a request.
+        unwatch: Called when a subscription has ended, to begin `watch`.
+    """
 
-        Args:
-            gateway: The gateway.
-            serving: The size of an error.
-            clients: The connected clients.
-            on_behalf: Does work on behalf of the client of a request.
-            unwatch: Called when a subscription has ended, to begin `watch`.
-        """
-        self._gateway = gateway
-        self._serving = serving
-        self._clients = clients
-        self._on_behalf = on_behalf
-        self._unwatch = unwatch
-        self._watching = anyio.Lock()
-        self._listened: Counter[str] = Counter()
-        self._watched: dict[tuple[str, str], str] = {}
+    gateway: Gateway
+    serving: ServingOptions
+    clients: Clients
+    on_behalf: OnBehalf
+    unwatch: Callable[[], None]
+    _watching: anyio.Lock = field(default_factory=anyio.Lock)
+    _listened: Counter[str] = field(default_factory=Counter)
+    _watched: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def register(self, sdk: Server[Any]) -> None:
-        """Register the handlers, by which the capabilities are declared."""
         pages, request = types.PaginatedRequestParams, sdk.add_request_handler
         request("resources/list", pages, partial(self._list, "resources", "resources"))
         templates = partial(self._list, "resourceTemplates", "templates")
         request("resources/templates/list", pages, templates)
         request("resources/read", types.ReadResourceRequestParams, self._forward)
-        request("resources/subscribe", types.SubscribeRequestParams, self._subscribe)
-        request("resources/unsubscribe", types.UnsubscribeRequestParams, self._unsubscribe)
+        subscribe, unsubscribe = partial(self._subscribe, True), partial(self._subscribe, False)
+        request("resources/subscribe", types.SubscribeRequestParams, subscribe)
+        request("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
         request("prompts/list", pages, partial(self._list, "prompts", "prompts"))
         request("prompts/get", types.GetPromptRequestParams, self._forward)
         request("completion/complete", types.CompleteRequestParams, self._forward)
@@ -359,7 +324,7 @@ class PrimitiveHandlers:
     async def _list(
         self, member: str, kind: str, _: Context, params: types.PaginatedRequestParams
     ) -> JsonObject:
-        known = await self._gateway.primitives.list_directory(is_fresh=params.cursor is None)
+        known = await self.gateway.primitives.list_directory(is_fresh=params.cursor is None)
         shown, cursor = page(getattr(known, kind), params.cursor)
         more: JsonObject = {} if cursor is None else {"nextCursor": cursor}
         return keep_unaltered({**_LIST, member: [*shown], **more})
@@ -371,12 +336,11 @@ class PrimitiveHandlers:
         | types.GetPromptRequestParams
         | types.CompleteRequestParams,
     ) -> JsonObject:
-        """Return the result of a server, or its error."""
 
         async def work(caller: Caller) -> JsonObject:
             request = ClientRequest.of(context, caller)
             given: JsonObject = {**request.params, "_meta": request.meta}
-            known = self._gateway.primitives
+            known = self.gateway.primitives
             if isinstance(params, types.ReadResourceRequestParams):
                 return await known.read(params.uri, given, request.progress)
             if isinstance(params, types.CompleteRequestParams):
@@ -387,37 +351,34 @@ class PrimitiveHandlers:
 
         is_later = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         is_read = isinstance(params, types.ReadResourceRequestParams)
-        unknown = RESOURCE_NOT_FOUND if is_read and not is_later else INVALID_PARAMS
+        unknown = RESOURCE_NOT_FOUND if is_read and not is_later else types.INVALID_PARAMS
         try:
-            result = await self._on_behalf(context, work)
+            result = await self.on_behalf(context, work)
         except NotFoundError as fault:
             raise MCPError(unknown, line(fault.message, _LONGEST)) from None
         except RequestError as fault:
             if fault.error is not None:
-                raise make_mcp_error(fault.error, self._serving.result_bytes) from None
-            raise MCPError(INTERNAL_ERROR, line(fault.message, _LONGEST)) from None
+                raise make_mcp_error(fault.error, self.serving.result_bytes) from None
+            raise MCPError(types.INTERNAL_ERROR, line(fault.message, _LONGEST)) from None
         return keep_unaltered(result if "ttlMs" in result else {**_LIST, **result})
 
     async def _subscribe(
-        self, context: Context, params: types.SubscribeRequestParams
+        self,
+        wants: bool,
+        context: Context,
+        params: types.SubscribeRequestParams | types.UnsubscribeRequestParams,
     ) -> types.EmptyResult:
-        client = self._clients.of(context)
+        client = self.clients.of(context)
         if client is not None:
-            try:
-                await self._gateway.primitives.resource(params.uri)
-            except NotFoundError as fault:
-                raise MCPError(RESOURCE_NOT_FOUND, line(fault.message, _LONGEST)) from None
-            check_subscriptions(len({*client.uris, params.uri}))
-            client.uris.add(params.uri)
-            await self.watch()
-        return types.EmptyResult()
-
-    async def _unsubscribe(
-        self, context: Context, params: types.UnsubscribeRequestParams
-    ) -> types.EmptyResult:
-        client = self._clients.of(context)
-        if client is not None:
-            client.uris.discard(params.uri)
+            if wants:
+                try:
+                    await self.gateway.primitives.resource(params.uri)
+                except NotFoundError as fault:
+                    raise MCPError(RESOURCE_NOT_FOUND, line(fault.message, _LONGEST)) from None
+                _check_subscriptions(len({*client.uris, params.uri}))
+                client.uris.add(params.uri)
+            else:
+                client.uris.discard(params.uri)
             await self.watch()
         return types.EmptyResult()
 
@@ -425,40 +386,39 @@ class PrimitiveHandlers:
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         uris = {*(params.notifications.resource_subscriptions or ())}
-        check_subscriptions(len(uris))
+        _check_subscriptions(len(uris))
         # Over standard input there is one client; over HTTP, nothing tells them apart.
         most = MOST_URIS if context.request is None else _MOST_LISTENED
-        check_subscriptions(self._listened.total() + len(uris), most)
+        _check_subscriptions(self._listened.total() + len(uris), most)
         self._listened.update(uris)
         try:
             if uris:
                 await self.watch()
-            return await self._clients.listen(context, params)
+            return await self.clients.listen(context, params)
         finally:
             self._listened.subtract(uris)
             if uris:
-                self._unwatch()
+                self.unwatch()
 
     async def watch(self) -> None:
         """Subscribe to the resources that clients have subscribed to, and to no others."""
         async with self._watching:  # what was begun later has the later subscriptions
             self._listened = +self._listened
-            uris = {uri for client in self._clients for uri in client.uris}
+            uris = {uri for client in self.clients for uri in client.uris}
             if uris or self._listened or self._watched:
-                known = self._gateway.primitives
+                known = self.gateway.primitives
                 self._watched = await known.watch(frozenset({*uris, *self._listened}))
 
     async def announce_update(self, server: McpServer, uri: str) -> None:
-        """Notify clients that the resource *uri* of *server* has changed."""
-        sources = [one for one in self._gateway.primitives.servers if one.server == server]
+        sources = [one for one in self.gateway.primitives.servers if one.server == server]
         shown = (self._watched.get((source.id, uri)) for source in sources)
-        await self._clients.notify_updated(frozenset(filter(None, shown)))
+        await self.clients.notify_updated(frozenset(filter(None, shown)))
 
     async def _set_level(
         self, context: Context, params: types.SetLevelRequestParams
     ) -> types.EmptyResult:
-        client = self._clients.of(context)
+        client = self.clients.of(context)
         if client is not None:
             client.level = params.level
-            self._gateway.sessions.log(self._clients.level)
+            self.gateway.sessions.log(self.clients.level)
         return types.EmptyResult()

@@ -31,6 +31,7 @@ class _InterruptibleCall(RequestCaller):
         scope: Cancels its work.
         result: What came of its work, `None` before.
         questions: The question that waits for an answer, by a key of its own.
+        turn: Set when there is a question or a result.
     """
 
     def __init__(self, context: Context, parked: Sized) -> None:
@@ -39,9 +40,9 @@ class _InterruptibleCall(RequestCaller):
         self.result: JsonObject | Exception | None = None
         self.questions: JsonObject = {}
         self._parked = parked
-        self._turn = anyio.Event()
-        self._answered = anyio.Event()
-        self._answer: JsonObject = {}
+        self.turn = anyio.Event()
+        self.answered = anyio.Event()
+        self.answer: JsonObject = {}
         self._asked = 0
         self._lock = anyio.Lock()
 
@@ -53,38 +54,14 @@ class _InterruptibleCall(RequestCaller):
             if len(self._parked) >= _MOST:
                 raise MCPError(INVALID_REQUEST, "too many calls wait for input")
             self._asked += 1
-            self._answered = anyio.Event()
+            self.answered = anyio.Event()
             self.questions = {str(self._asked): {"method": method, "params": params}}
-            self._turn.set()
+            self.turn.set()
             try:
-                await self._answered.wait()
+                await self.answered.wait()
             finally:
                 self.questions = {}  # also one that the server has given up
-            return self._answer
-
-    def resume(self, context: Context, answers: Any) -> None:
-        """Go on in the request *context*, with the client's *answers* by the keys of questions."""
-        self.context = context
-        for key in self.questions.keys() & (answers if isinstance(answers, dict) else ()):
-            self._answer = answers[key]
-            self.questions = {}
-            self._answered.set()
-
-    async def wait_for_turn(self) -> None:
-        """Wait until there is a question or a result."""
-        while not self.questions and self.result is None:
-            self._turn = anyio.Event()
-            await self._turn.wait()
-
-    async def run(self, work: Callable[[Any], Awaitable[JsonObject]]) -> None:
-        """Do the work, and keep what comes of it."""
-        try:
-            with self.scope:
-                self.result = await work(self)
-        except Exception as fault:  # noqa: BLE001 - raised again by the request that gets it
-            self.result = fault
-        finally:
-            self._turn.set()
+            return self.answer
 
 
 @dataclass(eq=False, slots=True)
@@ -99,23 +76,25 @@ class PendingCalls:
     ) -> JsonObject:
         """Return the result of *work*, or a result that requires input.
 
-        Args:
-            context: The request of the client.
-            work: Gets the caller; left out where the request repeats another.
-
-        Raises:
-            MCPError: As *work* does.
+        The work gets the caller; it is left out where the request of *context* repeats another.
         """
         params = context.params or {}
         call = self._parked.pop(str(params.get("requestState")), None)
         if call is not None:
-            call.resume(context, params.get("inputResponses"))
+            call.context = context
+            answers: Any = params.get("inputResponses")
+            for key in call.questions.keys() & (answers if isinstance(answers, dict) else ()):
+                call.answer = answers[key]
+                call.questions = {}
+                call.answered.set()
         else:
             assert self.group is not None  # noqa: S101 - the server is running
             call = _InterruptibleCall(context, self._parked)
             self.group.start_soon(self._run, call, work)
         try:
-            await call.wait_for_turn()
+            while not call.questions and call.result is None:
+                call.turn = anyio.Event()
+                await call.turn.wait()
         except BaseException:
             call.scope.cancel()
             raise
@@ -136,7 +115,13 @@ class PendingCalls:
         self, call: _InterruptibleCall, work: Callable[[Any], Awaitable[JsonObject]]
     ) -> None:
         """Run a call; its result is kept for a while where the client has yet to come back."""
-        await call.run(work)
+        try:
+            with call.scope:
+                call.result = await work(call)
+        except Exception as fault:  # noqa: BLE001 - raised again by the request that gets it
+            call.result = fault
+        finally:
+            call.turn.set()
         if call in self._parked.values():
             await anyio.sleep(_KEPT)
             for state in [one for one, parked in self._parked.items() if parked is call]:
@@ -156,95 +141,79 @@ _SEVERAL = (
 _FIRST_CLIENT = 5.0
 
 
+@dataclass(eq=False, slots=True)
 class Relay:
     """The host of the servers behind a gateway: asks clients on their behalf.
 
     Attributes:
+        clients: The clients.
+        seconds: The time that each has to respond.
+        changed: Called when a server announces a change of its prompts or resources.
+        updated: Called when a server announces a change of a resource.
+        report: Called when a log message is dropped.
         has_many: Whether there may be several clients at a time.
+        arrived: Wakes up servers that wait for a first client.
     """
 
-    def __init__(
-        self,
-        clients: Clients,
-        seconds: float,
-        changed: Callable[[Server], None],
-        updated: Callable[[Server, str], Awaitable[None]],
-        report: Callable[[Diagnostic], None],
-    ) -> None:
-        """Ask *clients*.
-
-        Args:
-            clients: The clients.
-            seconds: The time that each has to respond.
-            changed: Called when a server announces a change of its prompts or resources.
-            updated: Called when a server announces a change of a resource.
-            report: Called when a log message is dropped.
-        """
-        self.has_many = False
-        self._clients = clients
-        self._seconds = seconds
-        self._changed = changed
-        self._updated = updated
-        self._report = report
-        self._arrived = anyio.Event()
+    clients: Clients
+    seconds: float
+    changed: Callable[[Server], None]
+    updated: Callable[[Server, str], Awaitable[None]]
+    report: Callable[[Diagnostic], None]
+    has_many: bool = False
+    arrived: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def has_clients(self) -> bool:
         """Whether a client is connected, as far as connections tell."""
-        return not self.has_many or any(True for _ in self._clients)
-
-    def note_arrival(self) -> None:
-        """Wake up servers that wait for a first client."""
-        self._arrived.set()
+        return not self.has_many or any(True for _ in self.clients)
 
     async def answer_request(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> JsonObject:
-        """Return the response of the client that caused the request; see `Host.asked`.
-
-        Raises:
-            MCPError: There is no such client, it refuses, or it does not respond in time.
-        """
-        if method == ROOTS and not (origin.callers or self.has_many or self._arrived.is_set()):
+        if method == ROOTS and not (origin.callers or self.has_many or self.arrived.is_set()):
             with anyio.move_on_after(_FIRST_CLIENT):
-                await self._arrived.wait()
+                await self.arrived.wait()
         asked = self._find_receiver(origin)
         if asked is None:
             several = bool(origin.callers) or self.has_many
             raise MCPError(INVALID_REQUEST, _SEVERAL if several else "no client is connected")
-        with anyio.move_on_after(self._seconds):
-            return await asked.ask(method, name_server(origin.server, method, params))
-        raise MCPError(REQUEST_TIMEOUT, f"no response of the client within {self._seconds:g} s")
+        with anyio.move_on_after(self.seconds):
+            # Users see nothing of `_meta`, and are to know who wants what they type in.
+            name = line(origin.server.name or origin.server.place, _NAME)
+            named = _add_source_meta(params, name)
+            if method == ELICITATION and isinstance(message := params.get("message"), str):
+                named["message"] = f"{name}: {message}"
+            return await asked.ask(method, named)
+        raise MCPError(REQUEST_TIMEOUT, f"no response of the client within {self.seconds:g} s")
 
     async def receive_notification(
         self, origin: MessageOrigin, method: str, params: JsonObject
     ) -> None:
-        """Pass on a notification; see `Host.told`."""
         server, uri = origin.server, params.get("uri")
         match method.split("/")[1:]:
             case ["message"]:
                 await self._pass_on_log(origin, params)
             case ["prompts" | "resources", "list_changed"]:
-                self._changed(server)
+                self.changed(server)
             case ["resources", "updated"] if isinstance(uri, str):
-                await self._updated(server, uri)
+                await self.updated(server, uri)
             case ["elicitation", "complete"]:
                 receiver = self._find_receiver(origin)
                 if receiver is not None:
                     await receiver.tell(_ELICITED, params)
                     return
-                for client in self._clients:  # others ignore what they did not begin
-                    self._clients.tell(client, _ELICITED, params)
+                for client in self.clients:  # others ignore what they did not begin
+                    self.clients.tell(client, _ELICITED, params)
 
     async def _pass_on_log(self, origin: MessageOrigin, params: JsonObject) -> None:
-        """Pass on a log message to the one client that it concerns."""
         name = line(origin.server.name or origin.server.place, _NAME)
         receiver = self._find_receiver(origin)
         if receiver is not None:
             await receiver.tell(_MESSAGE, {"logger": name, **_add_source_meta(params, name)})
         elif self.has_many and origin.client is None:
             message = f"log messages of {name!r} are dropped: clients share its process"
-            self._report(info(Code.LOG_DROPPED, message, origin.server.place))
+            self.report(info(Code.LOG_DROPPED, message, origin.server.place))
 
     def _find_receiver(self, origin: MessageOrigin) -> Caller | Client | None:
         """Return the client that a message concerns, `None` if that is not certain.
@@ -257,20 +226,8 @@ class Relay:
             return origin.callers[0] if is_certain and origin.callers else None
         if origin.callers:  # clients may never come back to an earlier call
             return origin.callers[-1]
-        clients = [one for one in self._clients if origin.client in (None, one.identity)]
+        clients = [one for one in self.clients if origin.client in (None, one.identity)]
         return clients[0] if len(clients) == 1 else None
-
-
-def name_server(server: Server, method: str, params: JsonObject) -> JsonObject:
-    """Return the parameters of a server's request, which name the server.
-
-    Users see nothing of `_meta`, and are to know who wants what they type in.
-    """
-    name = line(server.name or server.place, _NAME)
-    shown = _add_source_meta(params, name)
-    if method == ELICITATION and isinstance(message := params.get("message"), str):
-        shown["message"] = f"{name}: {message}"
-    return shown
 
 
 def _add_source_meta(params: JsonObject, name: str) -> JsonObject:

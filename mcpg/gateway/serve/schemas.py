@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from mcpg.ask.model import INTENTS
 from mcpg.catalog.hints import TYPED_ANNOTATIONS
@@ -21,11 +22,8 @@ from mcpg.sources.registry import Source, has_runnable
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count, to_json
 
-MOST_MATCHES = 50
-MOST_CATEGORIES = 20
-MOST_OF_CATEGORY = 10
-MOST_ANSWERS, USUAL_ANSWERS = 200, 20
-USUAL_MATCHES, USUAL_CATEGORIES, USUAL_OF_CATEGORY = 5, 5, 3
+MOST_MATCHES, MOST_CATEGORIES, MOST_OF_CATEGORY, MOST_ANSWERS = 50, 20, 10, 200
+USUAL_MATCHES, USUAL_CATEGORIES, USUAL_OF_CATEGORY, USUAL_ANSWERS = 5, 5, 3, 20
 EXPORT_FORMATS = ("turtle", "json-ld", "mermaid", "dot")
 USUAL_FORMAT = EXPORT_FORMATS[0]
 GRAPH_MODES = ("hybrid", "schema-aware", "token-distance")
@@ -56,12 +54,12 @@ def _count(text: str, default: int, most: int) -> JsonObject:
     return {"type": "integer", "description": text, **bounds}
 
 
-def _choice(text: str, values: tuple[str, ...]) -> JsonObject:
-    allowed: list[JsonValue] = [*values]
-    return _text_schema(text, {"enum": allowed, "default": values[0]})
+def _context_tools(text: str) -> JsonObject:
+    return {**_TEXTS, "description": text, "maxItems": MOST_TOOLS}
 
 
 _QUERY = _text_schema("The task, in any words and any language; one task per query works best.")
+_TOOL_ID = _text_schema("Id of the tool from a search result, or `source::name`.")
 _CONTEXT = _text_schema("Further context of the task; it weighs less than the query.")
 _MATCH = _object(
     {
@@ -123,12 +121,9 @@ INPUTS: dict[str, JsonObject] = {
             "query": _QUERY,
             "limit": _count("Maximum number of tools.", USUAL_MATCHES, MOST_MATCHES),
             "context": _CONTEXT,
-            "contextTools": {
-                **_TEXTS,
-                "description": "Ids of tools that are already in use; what belongs with them "
-                "ranks higher.",
-                "maxItems": MOST_TOOLS,
-            },
+            "contextTools": _context_tools(
+                "Ids of tools that are already in use; what belongs with them ranks higher."
+            ),
             "sources": {**_TEXTS, "description": "Only these servers."},
             "categories": _TEXTS,
             "readOnly": {"type": "boolean"},
@@ -163,18 +158,16 @@ INPUTS: dict[str, JsonObject] = {
                 MOST_MATCHES,
             ),
             "context": _CONTEXT,
-            "contextTools": {
-                **_TEXTS,
-                "description": "Ids of tools that have run already; they are not planned again, "
-                "and their results provide arguments.",
-                "maxItems": MOST_TOOLS,
-            },
+            "contextTools": _context_tools(
+                "Ids of tools that have run already; they are not planned again, and their results "
+                "provide arguments."
+            ),
         },
         "goal",
     ),
     serve.DESCRIBE: _object(
         {
-            "toolId": _text_schema("Id of the tool from a search result, or `source::name`."),
+            "toolId": _TOOL_ID,
             "pointer": _text_schema(
                 "JSON pointer to a part of the input schema, such as "
                 "/properties/filter; for schemas that are too large to return whole."
@@ -184,7 +177,7 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.INVOKE: _object(
         {
-            "toolId": _text_schema("Id of the tool from a search result, or `source::name`."),
+            "toolId": _TOOL_ID,
             "arguments": {
                 "type": "object",
                 "description": "Arguments of the tool, as its input schema defines them.",
@@ -242,10 +235,10 @@ INPUTS: dict[str, JsonObject] = {
         {
             "query": _QUERY,
             "limit": _count("Maximum number of nodes.", USUAL_MATCHES, MOST_MATCHES),
-            "mode": _choice(
+            "mode": _text_schema(
                 "Search method: by predicates, falling back to an ordinary search if they find no "
                 "tool; by predicates alone; or by the most similar text.",
-                GRAPH_MODES,
+                {"enum": [*GRAPH_MODES], "default": USUAL_MODE},
             ),
             "endpoints": {
                 "type": "array",
@@ -259,7 +252,9 @@ INPUTS: dict[str, JsonObject] = {
     ),
     serve.GRAPH_EXPORT: _object(
         {
-            "format": _choice("Output format.", EXPORT_FORMATS),
+            "format": _text_schema(
+                "Output format.", {"enum": [*EXPORT_FORMATS], "default": USUAL_FORMAT}
+            ),
             "around": {
                 **_list(_TEXT),
                 "description": "Ids of tools: export only these and their neighbours.",
@@ -394,11 +389,7 @@ _NAMESPACES = ("properties", "patternProperties", "$defs", "definitions")
 
 
 def find_schema_part(schema: JsonValue, pointer: str) -> JsonValue:
-    """Return the part of *schema* at a JSON pointer (RFC 6901).
-
-    Raises:
-        LookupError: There is none.
-    """
+    """Return the part of *schema* at a JSON pointer (RFC 6901); raises `LookupError`."""
     at = schema
     for step in pointer.removeprefix("#").split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
@@ -420,27 +411,22 @@ def prune_schema(schema: JsonObject) -> Iterator[JsonObject]:
     yield {"type": "object"}
 
 
-def _without_prose(schema: JsonObject) -> JsonObject:
-    """Return *schema* without text for people; names of properties are not keywords."""
+def _without_prose(value: Any) -> Any:
+    """Return a schema without text for people; names of properties are not keywords."""
+    if isinstance(value, list):
+        return [_without_prose(one) for one in value]
+    if not isinstance(value, dict):
+        return value
     kept: JsonObject = {}
-    for key, value in schema.items():
-        if key in _NAMESPACES and isinstance(value, dict):
-            kept[key] = {name: _bare(one) for name, one in value.items()}
+    for key, part in value.items():
+        if key in _NAMESPACES and isinstance(part, dict):
+            kept[key] = {name: _without_prose(one) for name, one in part.items()}
         elif key not in _PROSE:
-            kept[key] = _bare(value)
+            kept[key] = _without_prose(part)
     return kept
 
 
-def _bare(value: JsonValue) -> JsonValue:
-    if isinstance(value, dict):
-        return _without_prose(value)
-    if isinstance(value, list):
-        return [_bare(one) for one in value]
-    return value
-
-
 def _shallow(schema: JsonObject, depth: int) -> JsonObject:
-    """Return the types of the properties down to *depth*."""
     kept: JsonObject = {key: schema[key] for key in ("type", "required") if key in schema}
     properties = schema.get("properties")
     if isinstance(properties, dict) and depth:
@@ -456,24 +442,25 @@ _HINT_NAMES = {
     "keywords": "searchKeywords",
     "examples": "usageExamples",
 }
-_ANNOTATED = ("read_only", "destructive", "idempotent", "open_world")
+_ANNOTATED = dict(
+    zip(TYPED_ANNOTATIONS, ("read_only", "destructive", "idempotent", "open_world"), strict=True)
+)
 
 
 def hints_json(hints: Hints) -> JsonObject:
     """Return *hints* under the keys of the .NET gateway, without the annotations of MCP."""
-    members = to_json(hints, _HINT_NAMES, without=_ANNOTATED)
-    members["usageExamples"] = [_drop_nulls(example) for example in members["usageExamples"]]
+    members = to_json(hints, _HINT_NAMES, without=_ANNOTATED.values())
+    members["usageExamples"] = [
+        {key: value for key, value in example.items() if value is not None}
+        for example in members["usageExamples"]
+    ]
     return {key: value for key, value in members.items() if value not in (None, [])}
 
 
 def annotations_json(tool: Tool) -> JsonObject:
     """Return the annotations of MCP, as hints resolve them."""
-    resolved = (getattr(tool.hints, name) for name in _ANNOTATED)
-    return _drop_nulls(dict(zip(TYPED_ANNOTATIONS, resolved, strict=True)))
-
-
-def _drop_nulls(members: JsonObject) -> JsonObject:
-    return {key: value for key, value in members.items() if value is not None}
+    resolved = ((key, getattr(tool.hints, name)) for key, name in _ANNOTATED.items())
+    return {key: value for key, value in resolved if value is not None}
 
 
 _NAMED = 12
@@ -494,15 +481,7 @@ class InstructionsContext:
     can_call: bool = True
 
     @classmethod
-    def from_sources(cls, sources: Iterable[Source]) -> InstructionsContext:
-        """Return the context before the *sources* have been read."""
-        known = tuple(sources)
-        names = dict.fromkeys(source_name(source.id) for source in known)
-        return cls(tuple(names), can_call=has_runnable(known))
-
-    @classmethod
     def of(cls, tools: Iterable[Tool], sources: Iterable[Source]) -> InstructionsContext:
-        """Count *tools*, which *sources* have, by their source ids."""
         counts = Counter(source_name(tool.source_id) for tool in tools)
         ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         names = (name if len(ordered) == 1 else f"{name} ({count:,})" for name, count in ordered)

@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from threading import Thread
@@ -17,6 +17,7 @@ from uuid import uuid4
 
 import anyio
 import anyio.to_thread
+import mcp_types as types
 from anyio import from_thread
 from anyio.lowlevel import EventLoopToken, current_token
 from anyio.streams.memory import MemoryObjectSendStream
@@ -25,20 +26,13 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    ListToolsResult,
-    NotificationParams,
-    PaginatedRequestParams,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg import __version__
-from mcpg.errors import Diagnostic
+from mcpg.errors import Diagnostic, McpgError
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.prompts_and_resources import Directory
-from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
+from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import called_result, line
 from mcpg.gateway.serve.catalogue import Catalogue
 from mcpg.gateway.serve.clients import (
@@ -48,7 +42,6 @@ from mcpg.gateway.serve.clients import (
     ClientView,
     Context,
     RequestCaller,
-    called_name,
     found_names,
     keep_unaltered,
     make_mcp_error,
@@ -63,10 +56,8 @@ from mcpg.sources.live.connection import AUTO, LEGACY
 from mcpg.sources.live.requests import Caller, current_caller
 from mcpg.text.json_values import JsonObject
 
-_METHOD = 40
-
-
 NAME = "mcpg"
+_METHOD = 40
 _SHOWN = 120
 _GATHERING = 0.2
 _FIRST_REQUEST = 1.0
@@ -77,11 +68,7 @@ _PRIMITIVES_PATIENCE = 5.0
 
 
 class GatewayServer:
-    """A server of one gateway for any number of clients.
-
-    Attributes:
-        sdk: The server, to be run over a transport.
-    """
+    """A server of one gateway for any number of clients: *sdk* runs over a transport."""
 
     def __init__(self, gateway: Gateway, serving: ServingOptions) -> None:
         """Serve *gateway*, which is open for as long as `running` is."""
@@ -119,7 +106,9 @@ class GatewayServer:
             on_list_tools=self._list,
             on_call_tool=cast("Any", self._call),
             on_subscriptions_listen=self._clients.listen,
-            get_tool_input_schema=self._input_schema,
+            get_tool_input_schema=lambda name: (  # noqa: PLW0108 - what is known by then
+                self._catalogue.known.listing.input_schema(name)
+            ),
         )
         if gateway.primitives.servers:
             self._handlers.register(self.sdk)
@@ -127,7 +116,7 @@ class GatewayServer:
             ("notifications/initialized", self._handle_initialized),
             ("notifications/roots/list_changed", self._roots_changed),
         ):
-            self.sdk.add_notification_handler(method, NotificationParams, handler)
+            self.sdk.add_notification_handler(method, types.NotificationParams, handler)
         self.sdk.middleware += [self._meet, pass_unaltered]
         if serving.log is not None:
             self.sdk.middleware.append(self._log_request)
@@ -181,13 +170,11 @@ class GatewayServer:
             self._serving.on_diagnostics((*self._gateway.diagnostics, *self._dropped, *crashes))
 
     def _report_dropped(self, diagnostic: Diagnostic) -> None:
-        """Begin to report *diagnostic*, once."""
         if diagnostic not in self._dropped:
             self._dropped.append(diagnostic)
             self._wake()
 
     def _forget_client(self, client: Client) -> None:
-        """Begin to forget what a client was subscribed to."""
         self._gateway.sessions.end_client(client.identity)
         self._unwatch()
 
@@ -229,13 +216,12 @@ class GatewayServer:
             if not self.relay.has_many:
                 self._gateway.sessions.mode = AUTO if is_later else LEGACY
             if is_later:
-                self.relay.note_arrival()  # it can only be asked during a request
+                self.relay.arrived.set()  # it can only be asked during a request
             self._met.set()
         self._gateway.sessions.uses += 1
         return await call_next(ctx)
 
     async def _log_request(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        """Handle a request, and log it afterwards."""
         write = self._serving.log
         if ctx.request_id is None or write is None:
             return await call_next(ctx)
@@ -262,13 +248,13 @@ class GatewayServer:
         return result
 
     async def _handle_initialized(
-        self, context: Context, params: NotificationParams | None
+        self, context: Context, params: types.NotificationParams | None
     ) -> None:
         if self._clients.of(context) is not None:
-            self.relay.note_arrival()
+            self.relay.arrived.set()
             await self._roots_changed(context, params)
 
-    async def _roots_changed(self, context: Context, _: NotificationParams | None) -> None:
+    async def _roots_changed(self, context: Context, _: types.NotificationParams | None) -> None:
         client = self._clients.of(context)
         if client is not None:
             await self._gateway.sessions.roots_changed(client.identity)
@@ -290,8 +276,8 @@ class GatewayServer:
         return await work_for(RequestCaller(context, self._clients.of(context)))
 
     async def _list(
-        self, context: Context, params: PaginatedRequestParams | None
-    ) -> ListToolsResult:
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         patience = _PATIENCE[self._serving.expose]
         ends = anyio.current_time() + patience
         known = await self._catalogue.within(patience)
@@ -310,19 +296,22 @@ class GatewayServer:
         try:
             tools, cursor = listing.page(params.cursor if params is not None else None)
         except LookupError:
-            raise MCPError(INVALID_PARAMS, "invalid cursor") from None
+            raise MCPError(types.INVALID_PARAMS, "invalid cursor") from None
         keep_unaltered({"tools": [*tools]})
-        return ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
+        return types.ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
 
-    async def _call(self, context: Context, params: CallToolRequestParams) -> JsonObject:
+    async def _call(self, context: Context, params: types.CallToolRequestParams) -> JsonObject:
         async def work(caller: Caller) -> JsonObject:
             request = ClientRequest.of(context, caller, self._session)
             arguments = params.arguments or {}
             view = self._clients.view(context)
             found = view.found if self._serving.expose is Exposure.FOUND else None
             if found is not None:
-                describe = self._gateway.describe
-                found.note_call(await called_name(params.name, arguments, describe))
+                name, other = params.name, arguments.get("toolId")
+                if name == INVOKE and isinstance(other, str):  # the tool that it calls
+                    with suppress(McpgError):
+                        name = (await self._gateway.describe(other)).id
+                found.note_call(name)
             result = await self._answer(params.name, arguments, request)
             names = found_names(params.name, result) if found is not None else []
             if found is not None and names:
@@ -351,10 +340,7 @@ class GatewayServer:
                 if invoked.error is not None:
                     raise make_mcp_error(invoked.error, size)
                 return await called_result(invoked, size, declared, version)
-        raise MCPError(INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
-
-    def _input_schema(self, name: str) -> Mapping[str, Any] | None:
-        return self._catalogue.known.listing.input_schema(name)
+        raise MCPError(types.INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 
 
 class _AnnouncingServer(Server[Any]):
@@ -366,7 +352,6 @@ class _AnnouncingServer(Server[Any]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        """Return the options of an initialization response."""
         return super().create_initialization_options(
             notification_options or NotificationOptions(True, True, True),
             experimental_capabilities,
@@ -465,7 +450,8 @@ class _DescriptorWriter:
     async def flush(self) -> None:
         data, self._waiting = memoryview(self._waiting), b""
         if not _ROOM:  # pragma: no cover - by the system
-            await anyio.to_thread.run_sync(self._write_all, data)
+            while data:
+                data = data[await anyio.to_thread.run_sync(os.write, self.descriptor, data) :]
             return
         while data:
             poll = select.poll()
@@ -474,10 +460,6 @@ class _DescriptorWriter:
                 data = data[os.write(self.descriptor, data[:_ROOM]) :]
             else:
                 await anyio.wait_writable(self.descriptor)
-
-    def _write_all(self, data: memoryview) -> None:  # pragma: no cover - by the system
-        while data:
-            data = data[os.write(self.descriptor, data) :]
 
 
 @dataclass(frozen=True, slots=True)
@@ -496,7 +478,6 @@ class _DescriptorLines:
                 yield line
 
     def _read(self, send: MemoryObjectSendStream[str], token: EventLoopToken) -> None:
-        """Hand the lines to the event loop one by one."""
         try:
             for line in self._lines():
                 try:  # without a task, where the last one has been taken

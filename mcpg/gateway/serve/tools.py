@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import anyio.to_thread
 from jsonschema_rs import Draft202012Validator
@@ -15,24 +14,9 @@ from mcpg.ask import AskResult, Suggestion
 from mcpg.ask.model import fit_budget
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
-from mcpg.gateway.arguments import check_arguments
+from mcpg.gateway import serve
 from mcpg.gateway.gateway import Gateway
-from mcpg.gateway.serve import (
-    ASK,
-    DESCRIBE,
-    GRAPH_EXPORT,
-    GRAPH_SCHEMA,
-    GRAPH_SEARCH,
-    INDEX_BUILD,
-    INVOKE,
-    PLAN,
-    PROMPT,
-    READ,
-    ROUTE,
-    SEARCH,
-    Exposure,
-    ServingOptions,
-)
+from mcpg.gateway.serve import Exposure, ServingOptions
 from mcpg.gateway.serve.answers import (
     called_result,
     first_that_fits,
@@ -64,6 +48,7 @@ from mcpg.gateway.serve.schemas import (
     prune_schema,
 )
 from mcpg.gateway.snapshots import Snapshot
+from mcpg.gateway.validation import check_arguments
 from mcpg.plan import Plan, Task
 from mcpg.route.route import RouteResult
 from mcpg.search.features import LOW_CONFIDENCE
@@ -75,9 +60,9 @@ from mcpg.values import SHOWN_DECIMALS, score_text
 Arguments = dict[str, Any]
 
 OTHER_NAMES: dict[str, dict[str, str]] = {
-    SEARCH: {"maxResults": "limit"},
-    ROUTE: {"maxCategories": "categories", "maxToolsPerCategory": "toolsPerCategory"},
-    GRAPH_SEARCH: {"maxResults": "limit", "serviceEndpoints": "endpoints"},
+    serve.SEARCH: {"maxResults": "limit"},
+    serve.ROUTE: {"maxCategories": "categories", "maxToolsPerCategory": "toolsPerCategory"},
+    serve.GRAPH_SEARCH: {"maxResults": "limit", "serviceEndpoints": "endpoints"},
 }
 """Arguments of the .NET gateway by its names, with ours."""
 
@@ -86,32 +71,18 @@ _CONTEXT: JsonObject = {
     "contextSummary": {"type": "string"},
 }
 UNLISTED: dict[str, JsonObject] = {
-    **dict.fromkeys((SEARCH, ROUTE, PLAN), _CONTEXT),
-    INVOKE: {"query": {"type": "string"}, **_CONTEXT},
+    **dict.fromkeys((serve.SEARCH, serve.ROUTE, serve.PLAN), _CONTEXT),
+    serve.INVOKE: {"query": {"type": "string"}, **_CONTEXT},
 }
 """Arguments that are accepted beside those listed, or as further types of these."""
 
 _ARGUMENT_MESSAGE = 300
-
-
 _LISTED: dict[str, Any] = INPUTS
 _ACCEPTED: dict[str, JsonObject] = {
     name: {**listed, "properties": {**listed["properties"], **UNLISTED.get(name, {})}}
     for name, listed in _LISTED.items()
 }
 _VALIDATORS = {name: Draft202012Validator(schema) for name, schema in _ACCEPTED.items()}
-
-
-def by_our_names(name: str, given: Arguments) -> Arguments:
-    """Return arguments of the meta-tool *name* by our names, without those that are null.
-
-    Programs and models give null for an argument that they leave out. Where both names of one are
-    given, ours counts.
-    """
-    stated = {key: one for key, one in given.items() if one is not None}
-    others = OTHER_NAMES.get(name, {})
-    named = {others[key]: one for key, one in stated.items() if key in others}
-    return named | {key: one for key, one in stated.items() if key not in others}
 
 
 def invalid_arguments(
@@ -127,13 +98,11 @@ def invalid_arguments(
     if schema is not None and not faults:
         return None
     field, message, remedy = "", "they are nested too deeply", ""
-    for found in faults[:1]:
-        field, message = (
-            line(found.field, _ARGUMENT_MESSAGE),
-            line(found.message, _ARGUMENT_MESSAGE),
-        )
-        remedy = f" ({line(found.remedy, _ARGUMENT_MESSAGE)})" if found.remedy else ""
-    text = f"invalid arguments of {name}{f' at {field}' if field else ''}: {message}{remedy}"
+    if faults:
+        texts = faults[0].field, faults[0].message, faults[0].remedy
+        field, message, remedy = (line(one, _ARGUMENT_MESSAGE) for one in texts)
+    advice = f" ({remedy})" if remedy else ""
+    text = f"invalid arguments of {name}{f' at {field}' if field else ''}: {message}{advice}"
     fault: JsonObject = {"code": "arguments_invalid", "message": message, "field": field}
     return make_error_result(text, {"toolId": name, "faults": [fault]})
 
@@ -156,12 +125,7 @@ _REST = "the operator has all sources and diagnostics: `mcpg doctor`"
 
 
 def index_answers(snapshot: Snapshot, diagnostics: Sequence[Diagnostic]) -> list[JsonObject]:
-    """Return answers to a build of the index, from the fullest to the shortest.
-
-    Args:
-        snapshot: The new index.
-        diagnostics: Diagnostics of the sources and of the build.
-    """
+    """Return answers to a build of the index, from the fullest to the shortest."""
     engine = snapshot.engine
     counts: JsonObject = {
         "tools": len(engine.index),
@@ -193,8 +157,7 @@ def index_answers(snapshot: Snapshot, diagnostics: Sequence[Diagnostic]) -> list
 
 _Item = TypeVar("_Item")
 Find = Callable[[str], Tool | None]
-Work = Callable[[Arguments], Awaitable[JsonObject]]
-RequestWork = Callable[[Arguments, ClientRequest], Awaitable[JsonObject]]
+Work = Callable[[Arguments, ClientRequest], Awaitable[JsonObject]]
 
 # Numbers of items and of characters in an answer.
 _NEIGHBOURS, _ARGUMENTS, _NOTES, _PRIMITIVES = 3, 16, 4, 5
@@ -208,16 +171,16 @@ _DOUBTFUL = (
     "add detail to the query and search again, or do without; do not use a tool on a guess."
 )
 _BROWSING = "The query is empty: these are tools by name. Describe the task."
+_NO_ROOM = "no answer fits the limit of bytes"
 _CUT = "the end of the description is omitted"
-_ASK = f"parts of the input schema are omitted: call {DESCRIBE} with `pointer` for one"
-_OF_ONE = f"call {DESCRIBE} for a tool"
-_OF_LISTED = f"look up a tool in the list of tools, or call {DESCRIBE} where that is listed"
+_ASK = f"parts of the input schema are omitted: call {serve.DESCRIBE} with `pointer` for one"
+_OF_ONE = f"call {serve.DESCRIBE} for a tool"
+_OF_LISTED = f"look up a tool in the list of tools, or call {serve.DESCRIBE} where that is listed"
 # The options of searches that planning has as well.
 _OF_PLANS = frozenset(("strategy", "fusion", "lexicon", "include_disabled"))
 
 
-@dataclass(frozen=True, slots=True)
-class DetailLevel:
+class DetailLevel(NamedTuple):
     """Level of detail: characters of a description, share of matches, whether with neighbours."""
 
     description: int
@@ -244,11 +207,8 @@ def search_answers(
 ) -> Iterator[JsonObject]:
     """Yield answers to a search, from the fullest to the shortest.
 
-    Args:
-        result: The search result.
-        find: Returns a tool of the catalogue by its id.
-        found: Prompts and resources that match as well.
-        how: How to get the rest of one tool.
+    Prompts and resources that were *found* match as well; *how* says how to get the rest of one
+    tool, which *find* returns by its id.
     """
     for brevity in LADDER:
         kept = share(result.matches, brevity)
@@ -335,13 +295,10 @@ def notes(diagnostics: Iterable[Diagnostic]) -> JsonObject:
 def truncation_note(
     omitted: int, brevity: DetailLevel, more: Mapping[str, int] | None = None, how: str = _OF_ONE
 ) -> JsonObject:
-    """Return the member `truncated`: what was omitted and how to get it, empty if nothing was.
+    """Return the member `truncated`, empty if nothing was omitted.
 
-    Args:
-        omitted: Number of omitted matches.
-        brevity: Level of detail of the others.
-        more: Further numbers of omitted items, by member name.
-        how: How to get the rest of one tool.
+    It says how many matches and, by member name, how many *more* items were *omitted*, and *how*
+    to get the rest of one tool.
     """
     counts: JsonObject = {name: count for name, count in (more or {}).items() if count}
     if not omitted and not counts and brevity.description:
@@ -435,14 +392,10 @@ def _task_answer(task: Task, brevity: DetailLevel) -> JsonObject:
 
 
 def describe_answers(tool: Tool, pointer: str = "") -> Iterator[JsonObject]:
-    """Yield descriptions of *tool*, from the fullest to the shortest.
+    """Yield descriptions of *tool*, or of the part of its input schema at the JSON *pointer*.
 
-    Args:
-        tool: The tool.
-        pointer: JSON pointer to a part of its input schema; "" for the whole tool.
-
-    Raises:
-        LookupError: The schema has no such part, or it is not an object.
+    They go from the fullest to the shortest. Raises `LookupError` where there is no such part, or
+    it is not an object.
     """
     if pointer:
         part = find_schema_part(tool.input_schema, pointer)
@@ -482,22 +435,19 @@ class MetaTools:
     """Handles calls of meta-tools; errors are results, too."""
 
     def __init__(self, gateway: Gateway, serving: ServingOptions, catalogue: Catalogue) -> None:
-        """Serve *gateway*, whose tools *catalogue* has."""
         self._gateway = gateway
         self._catalogue = catalogue
         self._serving = serving
         self._works: dict[str, Work] = {
-            SEARCH: self._search,
-            ROUTE: self._route,
-            PLAN: self._plan,
-            DESCRIBE: self._describe,
-            ASK: self._ask,
-            INDEX_BUILD: self._index_build,
-        }
-        self._requests: dict[str, RequestWork] = {
-            INVOKE: self._invoke,
-            READ: self._read_resource,
-            PROMPT: self._get_prompt,
+            serve.SEARCH: self._search,
+            serve.ROUTE: self._route,
+            serve.PLAN: self._plan,
+            serve.DESCRIBE: self._describe,
+            serve.ASK: self._ask,
+            serve.INDEX_BUILD: self._index_build,
+            serve.INVOKE: self._invoke,
+            serve.READ: self._read_resource,
+            serve.PROMPT: self._get_prompt,
         }
         self._plugins = {one.item.name: one for one in serving.plugin_tools}
         if serving.graph_tools:
@@ -506,16 +456,21 @@ class MetaTools:
 
             graph = GraphTools(catalogue, serving)
             self._works |= {
-                GRAPH_SCHEMA: graph.describe,
-                GRAPH_SEARCH: graph.search,
-                GRAPH_EXPORT: graph.export,
+                serve.GRAPH_SCHEMA: graph.describe,
+                serve.GRAPH_SEARCH: graph.search,
+                serve.GRAPH_EXPORT: graph.export,
             }
 
     async def call(self, name: str, arguments: Arguments, request: ClientRequest) -> JsonObject:
-        """Return the result of calling the meta-tool *name* by *request*."""
         plugin = self._plugins.get(name)
         schema = plugin.item.input_schema if plugin else None
-        arguments = arguments if plugin else by_our_names(name, arguments)
+        if plugin is None:
+            # Programs and models give null for an argument that they leave out. Where both names
+            # of one are given, ours counts.
+            stated = {key: one for key, one in arguments.items() if one is not None}
+            others = OTHER_NAMES.get(name, {})
+            named = {others[key]: one for key, one in stated.items() if key in others}
+            arguments = named | {key: one for key, one in stated.items() if key not in others}
         invalid = invalid_arguments(name, arguments, schema)
         if invalid is not None:
             return invalid
@@ -525,14 +480,12 @@ class MetaTools:
                 assert known.snapshot is not None  # noqa: S101 - the latest has one
                 given = known.snapshot.engine, arguments, self._serving.answer_bytes
                 return await anyio.to_thread.run_sync(partial(call_plugin_tool, plugin, *given))
-            if name in self._requests:
-                return await self._requests[name](arguments, request)
-            return await self._works[name](arguments)
+            return await self._works[name](arguments, request)
         except McpgError as fault:
             remedy = f" ({fault.remedy})" if fault.remedy else ""
             return make_error_result(line(f"{fault.message}{remedy}", _MESSAGE))
 
-    async def _search(self, arguments: Arguments) -> JsonObject:
+    async def _search(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         known = await self._catalogue.latest()
         sources = known.source_ids(arguments.get("sources", ()))
         result = await self._gateway.search(
@@ -557,7 +510,7 @@ class MetaTools:
         how = _OF_LISTED if self._serving.expose is Exposure.FOUND else _OF_ONE
         return self._fit_answers(search_answers(result, known.find, found, how))
 
-    async def _route(self, arguments: Arguments) -> JsonObject:
+    async def _route(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         known = await self._catalogue.latest()
         result = await self._gateway.route(
             arguments["query"],
@@ -569,22 +522,21 @@ class MetaTools:
         )
         return self._fit_answers(route_answers(result, known.find))
 
-    async def _ask(self, arguments: Arguments) -> JsonObject:
+    async def _ask(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         result = await self._gateway.ask(
             arguments["question"],
             intent=arguments.get("intent", ""),
             limit=int(arguments.get("limit", USUAL_ANSWERS)),
         )
-        return await anyio.to_thread.run_sync(self._fit_ask_answer, result)
 
-    def _fit_ask_answer(self, result: AskResult) -> JsonObject:
         def answer(one: AskResult) -> JsonObject:
             return make_result(answer_members(one, _next_call) | notes(one.diagnostics))
 
-        shown = fit_budget(result, lambda one: size(answer(one)), self._serving.answer_bytes)
+        measure, room = (lambda one: size(answer(one))), self._serving.answer_bytes
+        shown = await anyio.to_thread.run_sync(fit_budget, result, measure, room)
         return make_error_result(_NO_ROOM) if shown is None else answer(shown)
 
-    async def _plan(self, arguments: Arguments) -> JsonObject:
+    async def _plan(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         plan = await self._gateway.plan(
             arguments["goal"],
             limit=int(arguments.get("limit", USUAL_MATCHES)),
@@ -594,7 +546,7 @@ class MetaTools:
         )
         return self._fit_answers(plan_answers(plan))
 
-    async def _describe(self, arguments: Arguments) -> JsonObject:
+    async def _describe(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         tool = await self._gateway.describe(arguments["toolId"])
         pointer = arguments.get("pointer", "")
         try:
@@ -606,10 +558,9 @@ class MetaTools:
             )
 
     async def _invoke(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
-        given = arguments.get("arguments", {})
         invoked = await self._gateway.invoke(
             arguments["toolId"],
-            given,
+            arguments.get("arguments", {}),
             timeout=arguments.get("timeout"),
             query=arguments.get("query", ""),
             context=arguments.get("context"),
@@ -629,7 +580,6 @@ class MetaTools:
         return resource_answer(contents, offset, self._serving.result_bytes)
 
     async def _get_prompt(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
-        """Return the messages of a prompt, each text with its role."""
         params: JsonObject = {**request.params, "_meta": request.meta}
         if "arguments" in arguments:
             params["arguments"] = arguments["arguments"]
@@ -641,21 +591,16 @@ class MetaTools:
         shown: JsonObject = repair_value({"content": blocks, "isError": False})
         return pass_on_result(shown, self._serving.result_bytes, structured_needed=False)
 
-    async def _index_build(self, _: Arguments) -> JsonObject:
+    async def _index_build(self, _: Arguments, __: ClientRequest) -> JsonObject:
         snapshot = await self._gateway.build_index(force=True)
-        diagnostics = self._gateway.diagnostics
-        work = partial(index_answers, snapshot, diagnostics)
+        work = partial(index_answers, snapshot, self._gateway.diagnostics)
         return self._fit_answers(await anyio.to_thread.run_sync(work))
 
     def _fit_answers(self, answers: Iterable[JsonObject]) -> JsonObject:
         return first_that_fits(answers, self._serving.answer_bytes)
 
 
-_NO_ROOM = "no answer fits the limit of bytes"
-
-
 def _next_call(suggestion: Suggestion) -> JsonObject:
-    """Return *suggestion* as the call of a meta-tool."""
     command, argument = suggestion.command
-    tool, name = (ASK, "question") if command == "ask" else (DESCRIBE, "toolId")
+    tool, name = (serve.ASK, "question") if command == "ask" else (serve.DESCRIBE, "toolId")
     return {"tool": tool, "arguments": {name: argument}, "because": suggestion.text}

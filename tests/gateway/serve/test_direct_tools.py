@@ -180,7 +180,7 @@ def test_a_check_that_would_take_for_ever_refuses_nothing() -> None:
     endless = {"type": "object", "allOf": [{"$ref": "#"}], "required": ["b"]}
     for schema in (bomb, endless):
         found = export_tool(Tool("one", "shop", "One", output_schema=schema))
-        assert found.declares_output
+        assert "outputSchema" in found.wire
         assert found.validator is not None
         assert found.validator.is_valid({"a": 1})
 
