@@ -9,15 +9,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from mcpg.documents.model import ToolDocument
-from mcpg.graph.iris import broader_group, group_label
-from mcpg.graph.schema import (
-    GROUP,
-    PAGE,
-    THING,
-    TOOL,
-    Network,
-    build_network,
-)
+from mcpg.graph.schema import GROUP, PAGE, THING, TOOL, Network, build_network
+from mcpg.graph.terms import broader_group, group_label
 from mcpg.graph.triples import triples_of
 from mcpg.show.blocks import Chart, CodeSpan, Column, Figure, Section, Table
 from mcpg.show.html import asset, cut, drawing_library, facts, page
@@ -38,24 +31,14 @@ _HINT = (
 
 
 def graph_page(documents: Sequence[ToolDocument]) -> str:
-    """Return the map of *documents* as HTML text.
-
-    Args:
-        documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
-    """
+    """Return the map of *documents*, no two with the same node, as HTML text."""
     network = build_network(triples_of(documents))
     sections = [
         Section("map", "Map", (Chart("joined", (map_markup(network),)),), _lead(documents)),
         *_edges_section(network),
     ]
-    return page(
-        "graph",
-        "The tools as a graph · mcpg graph",
-        _head(network, documents),
-        sections,
-        data=map_data(network),
-        scripts=map_scripts() if network.nodes else (),
-    )
+    title, head = "The tools as a graph · mcpg graph", _head(network, documents)
+    return page("graph", title, head, sections, data=map_data(network), scripts=_scripts(network))
 
 
 def framed_map(documents: Sequence[ToolDocument]) -> str:
@@ -67,14 +50,13 @@ def framed_map(documents: Sequence[ToolDocument]) -> str:
         map_markup(network),
         (),
         data=map_data(network),
-        scripts=map_scripts() if network.nodes else (),
+        scripts=_scripts(network),
         is_framed=True,
     )
 
 
-def map_scripts() -> list[str]:
-    """Return the scripts that draw what `map_data` returns in what `map_markup` returns."""
-    return [drawing_library(has_forces=True), *map(asset, _SCRIPTS)]
+def _scripts(network: Network) -> list[str]:
+    return [drawing_library(has_forces=True), *map(asset, _SCRIPTS)] if network.nodes else []
 
 
 def _head(network: Network, documents: Sequence[ToolDocument]) -> Markup:
@@ -138,8 +120,7 @@ class MapClusters:
 
     Attributes:
         kind: What they share: `SERVER` or `GROUP`.
-        sizes: The name of each cluster and how many tools it has, the largest first; tools of
-            no group come last.
+        sizes: Name and number of tools of each, the largest first; tools of no group come last.
         of: The number of the cluster of each tool, by the number of its node.
     """
 
@@ -305,7 +286,6 @@ def _key(network: Network, kinds: Mapping[str, int]) -> Markup:
 
 
 def _edges_section(network: Network) -> list[Section]:
-    """Return the edges as a table, where they are not too many to read."""
     if not network.edges or len(network.edges) > _ROWS:
         return []
     rows = tuple(

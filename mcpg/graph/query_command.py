@@ -24,7 +24,6 @@ from mcpg.engine import Engine
 from mcpg.errors import Code, InputError, UsageError, warning
 from mcpg.files import is_file, read_bytes
 from mcpg.graph.cache import DESCRIPTION, CachedGraph, GraphCache
-from mcpg.graph.iris import checked_base
 from mcpg.graph.schema import GraphSchema, schema_of_triples
 from mcpg.graph.search import GraphSearcher
 from mcpg.graph.search.model import (
@@ -37,6 +36,7 @@ from mcpg.graph.search.model import (
 )
 from mcpg.graph.sparql import Limits, SparqlEndpoint, unknown_names_in
 from mcpg.graph.sparql_worker import SparqlAnswer, format_term, shorten_iri
+from mcpg.graph.terms import checked_base
 from mcpg.index.layout import NO_KEY
 from mcpg.show.blocks import (
     Block,
@@ -311,7 +311,7 @@ def cached_graph(
 
     Args:
         engine: What has the documents.
-        base: What the IRIs of the graph begin with, see `mcpg.graph.iris`.
+        base: What the IRIs of the graph begin with, see `mcpg.graph.terms`.
         has_disabled: Whether tools that are disabled are in it.
     """
     is_whole = has_disabled or all(engine.enabled_by_id.values())

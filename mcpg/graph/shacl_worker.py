@@ -227,17 +227,14 @@ class ShaclPrefilter:
             raise _UnprovableError
         return lambda node, _: [quad.subject for quad in self._quads(None, inverse, node)]
 
-    def _read_parameters(self, shape: Any) -> Mapping[Any, list[Any]]:
-        found: defaultdict[Any, list[Any]] = defaultdict(list)
+    def _build_checks(self, shape: Any, above: tuple[Any, ...]) -> Iterator[Check]:
+        parameters: defaultdict[Any, list[Any]] = defaultdict(list)
         for predicate, value in self._shapes.predicate_objects(shape):
             if predicate not in _SILENT and predicate.startswith(SH):
-                found[predicate].append(value)
-        if not found.keys().isdisjoint(_COUNTS) and not self._has_path(shape):
+                parameters[predicate].append(value)
+        if not parameters.keys().isdisjoint(_COUNTS) and not self._has_path(shape):
             raise _UnprovableError
-        return found
-
-    def _build_checks(self, shape: Any, above: tuple[Any, ...]) -> Iterator[Check]:
-        for predicate, values in self._read_parameters(shape).items():
+        for predicate, values in parameters.items():
             if len(values) > 1 and predicate in (*_SINGLE, SH["in"]):
                 raise _UnprovableError  # the validator refuses such a shape
             if predicate in _SINGLE:
@@ -271,7 +268,6 @@ class ShaclPrefilter:
     def _nested_checks(
         self, shape: Any, predicate: Any, nested: Sequence[Any], above: tuple[Any, ...]
     ) -> Iterator[Check]:
-        is_of_node = not self._has_path(shape)
         if predicate == SH["and"]:
             nested = [one for head in nested for one in self._items(head)]
         for one in nested:
@@ -279,14 +275,14 @@ class ShaclPrefilter:
             is_known = (one, None, None) in self._shapes
             if not is_known or (predicate != SH["and"] and has_path != (predicate == SH.property)):
                 raise _UnprovableError
-            yield self._make_nested_check(self._compile_shape(one, above), is_of_node=is_of_node)
+            conforms = self._compile_shape(one, above)
+            check = self._check_each if self._has_path(shape) else _check_itself
+            yield partial(check, conforms)
 
-    def _make_nested_check(
-        self, conforms: Callable[[Value, Facts], bool], *, is_of_node: bool
-    ) -> Check:
-        if is_of_node:
-            return lambda facts, values: conforms(values[0], facts)
-        return lambda _, values: all(conforms(value, self._facts(value)) for value in values)
+    def _check_each(
+        self, conforms: Callable[[Value, Facts], bool], _: Facts, values: Sequence[Value]
+    ) -> bool:
+        return all(conforms(value, self._facts(value)) for value in values)
 
     def _has_path(self, shape: Any) -> bool:
         return (shape, SH.path, None) in self._shapes
@@ -300,11 +296,20 @@ class ShaclPrefilter:
             raise _UnprovableError from fault
 
 
-def _count_check(number: Any, *, is_least: bool) -> Check:
+def _check_itself(
+    conforms: Callable[[Value, Facts], bool], facts: Facts, values: Sequence[Value]
+) -> bool:
+    return conforms(values[0], facts)
+
+
+def _least_count_check(number: Any) -> Check:
     count = _whole(number)
-    if is_least:
-        # Two forms of one number are one value for the validator.
-        return lambda _, values: len(set(map(rdflib_term, values))) >= count
+    # Two forms of one number are one value for the validator.
+    return lambda _, values: len(set(map(rdflib_term, values))) >= count
+
+
+def _most_count_check(number: Any) -> Check:
+    count = _whole(number)
     return lambda _, values: len(values) <= count
 
 
@@ -312,9 +317,8 @@ def _length_check(number: Any, *, is_least: bool) -> Check:
     length = _whole(number)
     if is_least:
         return lambda _, values: all(len(_text(value)) >= length for value in values)
-    return lambda _, values: (
-        all(len(_text(value)) <= length for value in values if _is_named(value))
-        and all(map(_is_named, values))
+    return lambda _, values: all(
+        _is_named(value) and len(value.value) <= length for value in values
     )
 
 
@@ -323,6 +327,11 @@ def _kind_check(kind: Any) -> Check:
         raise _UnprovableError
     kinds = _KINDS[kind]
     return lambda _, values: all(isinstance(value, kinds) for value in values)
+
+
+def _presence_check(wanted: Any) -> Check:
+    term = _prove_term(wanted)
+    return lambda _, values: term in values
 
 
 def _datatype_check(datatype: Any) -> Check:
@@ -379,18 +388,14 @@ def _disjoint_check(predicate: Any) -> Check:
     )
 
 
-def _holds_value(wanted: Value, _: Facts, values: Sequence[Value]) -> bool:
-    return wanted in values
-
-
 _SINGLE: Mapping[Any, Callable[[Any], Check]] = {
-    SH.minCount: lambda number: _count_check(number, is_least=True),
-    SH.maxCount: lambda number: _count_check(number, is_least=False),
+    SH.minCount: _least_count_check,
+    SH.maxCount: _most_count_check,
     SH.minLength: lambda number: _length_check(number, is_least=True),
     SH.maxLength: lambda number: _length_check(number, is_least=False),
     SH.nodeKind: _kind_check,
     SH.datatype: _datatype_check,
-    SH.hasValue: lambda wanted: partial(_holds_value, _prove_term(wanted)),
+    SH.hasValue: _presence_check,
     SH.minInclusive: lambda bound: _range_check(bound, lambda limit, number: limit <= number),
     SH.minExclusive: lambda bound: _range_check(bound, lambda limit, number: limit < number),
     SH.maxInclusive: lambda bound: _range_check(bound, lambda limit, number: limit >= number),
@@ -537,5 +542,4 @@ def _describe_cause(fault: BaseException) -> str:
 
 
 def _hide_blank_names(text: str) -> str:
-    """Take out the names that a library makes up anew in every run for nodes without one."""
     return _BLANK.sub("a node without a name", text)

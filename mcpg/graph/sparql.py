@@ -26,9 +26,8 @@ from urllib.parse import urlsplit
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.cache import CachedGraph
-from mcpg.graph.iris import unknown_names
 from mcpg.graph.sparql_worker import SparqlAnswer
-from mcpg.graph.terms import PREFIXES
+from mcpg.graph.terms import PREFIXES, unknown_names
 from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
 from mcpg.net.addresses import is_loopback, split_address
 from mcpg.text.library_errors import sparql_reason
@@ -57,13 +56,10 @@ class _NoRedirectHandler(urllib.request.HTTPRedirectHandler):
 
 
 class FederationProxy:
-    """Asks endpoints on a list for the process that evaluates queries.
+    """Asks endpoints on a list for the process that evaluates queries; one has *seconds* to answer.
 
     It listens on the loopback interface, under a path that cannot be guessed, from the first
     address that it gives until it is closed.
-
-    Attributes:
-        seconds: What an endpoint has for one answer.
     """
 
     def __init__(self, allowed: Collection[str], seconds: float, size: int) -> None:
@@ -129,31 +125,26 @@ class FederationProxy:
         request = urllib.request.Request(endpoint, query, headers, method="POST")  # noqa: S310 - checked
         seconds = self.seconds
         until = time.monotonic() + seconds
-        late = f"did not respond within {round(seconds, 1):g} seconds"
+        data = bytearray()
         try:
             with self._opener.open(request, timeout=seconds) as answer:
-                return answer.headers.get_content_type(), self._read(answer, until)
-        except TimeoutError:
-            raise _EndpointFailedError(late) from None
+                # Piece by piece, for it may drip.
+                while piece := answer.read1(_PIECE):
+                    data += piece
+                    if len(data) > self._size:
+                        raise _EndpointFailedError(f"returned more than {self._size:,} bytes")
+                    if time.monotonic() > until:
+                        raise TimeoutError
+                return answer.headers.get_content_type(), bytes(data)
         except urllib.error.HTTPError as fault:
             fault.close()
             raise _EndpointFailedError(f"responded with status {fault.code}") from None
         except (OSError, ValueError) as fault:
             reason = getattr(fault, "reason", fault)
             if isinstance(reason, TimeoutError):
+                late = f"did not respond within {round(seconds, 1):g} seconds"
                 raise _EndpointFailedError(late) from None
             raise _EndpointFailedError(f"cannot be reached: {type(reason).__name__}") from None
-
-    def _read(self, answer: Any, until: float) -> bytes:
-        """Read an answer piece by piece, for it may drip."""
-        data = bytearray()
-        while piece := answer.read1(_PIECE):
-            data += piece
-            if len(data) > self._size:
-                raise _EndpointFailedError(f"returned more than {self._size:,} bytes")
-            if time.monotonic() > until:
-                raise TimeoutError
-        return bytes(data)
 
 
 def check_endpoint(address: str) -> str:
@@ -200,9 +191,6 @@ def _make_handler(proxy: FederationProxy) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-__all__ = ["Limits", "SparqlAnswer", "SparqlEndpoint"]
-
-
 # Each quantifier is possessive or bounded, so that no text takes longer than its length allows; a
 # string that does not end goes as far as it can.
 _TOKEN = re.compile(
@@ -224,12 +212,9 @@ _LAST_CHARACTER = 0x10FFFF
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where a query asks another endpoint.
+    """Where a query asks another endpoint, and where the term that stands for it begins and ends.
 
-    Attributes:
-        term: What stands for the endpoint: an IRI in angle brackets, a prefixed name, a variable.
-        start: Where the term begins in the text.
-        end: Where it ends.
+    The term is an IRI in angle brackets, a prefixed name, or a variable.
     """
 
     term: str
@@ -257,13 +242,11 @@ def services_in(query: str) -> list[Service]:
     tokens = _list_tokens(query)
     words = [text.upper() if kind == "word" else "" for kind, text, _ in tokens]
     found: list[Service] = []
-    for place, word in enumerate(words):
+    for place, word in enumerate(words, start=1):
         if word == "SERVICE":
-            after = place + (2 if words[place + 1 : place + 2] == ["SILENT"] else 1)
-            found += (
-                Service(term, start, start + len(term))
-                for _, term, start in tokens[after : after + 1]
-            )
+            after = place + (words[place : place + 1] == ["SILENT"])
+            for _, term, start in tokens[after : after + 1]:
+                found.append(Service(term, start, start + len(term)))
     return found
 
 
@@ -280,7 +263,6 @@ def unknown_names_in(text: str) -> dict[str, list[str]]:
 
 
 def _list_tokens(query: str) -> list[tuple[str | None, str, int]]:
-    """Return kind, text and place of each token that counts."""
     return [
         (found.lastgroup, found.group(), found.start())
         for found in _TOKEN.finditer(query)
@@ -328,12 +310,7 @@ def through_proxy(
     """Return the *query* as it may run: other endpoints are reached through *proxy*.
 
     Two parsers that read a query differently are how such checks are bypassed. So the endpoints in
-    its text must be those of the parsed query.
-
-    Args:
-        query: The query, without escapes of characters.
-        proxy: Asks the endpoints.
-        parsed: From a query to the endpoints that a parser finds in it.
+    its text, which has no escapes of characters, must be those that *parsed* finds in it.
 
     Raises:
         UsageError: It names an endpoint that may not be asked.
@@ -372,8 +349,7 @@ class Limits:
         seconds: Of time, for the whole of it.
         rows: Rows or triples of the answer; what is beyond them is cut, and said.
         size: Bytes of the answer, likewise; and of what another endpoint answers.
-        memory: Bytes that evaluating it may take beyond the graph itself, where the system knows
-            such a bound.
+        memory: Bytes beyond the graph itself, where the system knows such a bound.
     """
 
     seconds: float = 10.0
@@ -397,13 +373,10 @@ class SparqlEndpoint:
         services: Collection[str] = (),
         limits: Limits | None = None,
     ) -> None:
-        """Prepare to answer; nothing is started yet.
+        """Prepare to answer about *documents*, of which those with the same node count once.
 
-        Args:
-            documents: The documents, of those with the same node the first counts; or their graph.
-            services: Addresses of endpoints that `SERVICE` may ask, each as queries write it:
-                with https, or http on this machine.
-            limits: What each query may take.
+        Nothing is started yet. *services* are addresses of endpoints that `SERVICE` may ask, each
+        as queries write it.
 
         Raises:
             UsageError: An address of *services* is none, or is neither safe nor local.
@@ -455,12 +428,12 @@ class SparqlEndpoint:
             until = time.monotonic() + limits.seconds
             if "service" in query.casefold():
                 query = self._route_services(query, until)
-            bounds = {"rows": limits.rows, "size": limits.size}
-            found = self._ask_worker({"query": query, **bounds}, until)
+            request = {"query": query, "rows": limits.rows, "size": limits.size}
+            found = self._ask_worker(request, until)
             if found.get("kind") == "evaluation" and self._graph.is_damaged():
                 self._end()
                 self._graph.drop_store()
-                found = self._ask_worker({"query": query, **bounds}, until)
+                found = self._ask_worker(request, until)
             return _read_answer(found, self._proxy.failures() if self._proxy else [], query)
 
     def _route_services(self, query: str, until: float) -> str:
@@ -503,25 +476,25 @@ class SparqlEndpoint:
         return found
 
     def _get_worker(self) -> Worker:
-        if self._worker is None or not self._worker.is_running:
-            self._end()
-            self._worker = self._start_worker()
-        return self._worker
-
-    def _start_worker(self) -> Worker:
+        if self._worker is not None and self._worker.is_running:
+            return self._worker
+        self._end()
         head = {"memory": self._limits.memory, "parses": bool(self._services)}
         if self._data is None and self._graph.store is not None:
             try:
-                return Worker(_WORKER, b"", store=self._graph.store, **head)
+                self._worker = Worker(_WORKER, b"", store=self._graph.store, **head)
             except WorkerEndedError:
                 self._graph.drop_store()
+            else:
+                return self._worker
         try:
-            return Worker(_WORKER, self._data or self._graph.turtle(), **head)
+            self._worker = Worker(_WORKER, self._data or self._graph.turtle(), **head)
         except WorkerEndedError:
             raise InputError(
                 "the query process did not start",
                 remedy="check that Python can start subprocesses here, and that memory is free",
             ) from None
+        return self._worker
 
     def _end(self) -> None:
         worker, self._worker = self._worker, None

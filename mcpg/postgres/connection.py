@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
-from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
@@ -78,15 +77,11 @@ STEPS = (
 
 
 def migrate(connection: Connection, schema: str, place: str) -> int:
-    """Bring the tables in *schema* up to date and give their version.
+    """Bring the tables in *schema* up to date and give their version; *place* is for errors.
 
-    Nothing is written when they are, so that a role that may only read can do this as well. Safe
-    when many processes start at once: one changes, the others wait and find it done.
-
-    Args:
-        connection: In autocommit.
-        schema: Where the tables are.
-        place: Where the database is, for errors.
+    The connection is in autocommit. Nothing is written when they are, so that a role that may only
+    read can do this as well. Safe when many processes start at once: one changes, the others wait
+    and find it done.
 
     Raises:
         PostgresError: pgvector is missing, or the tables were made by a newer mcpg.
@@ -223,24 +218,16 @@ class PostgresSettings:
 
 
 class Database(AbstractContextManager["Database"]):
-    """One database for everything that mcpg keeps in PostgreSQL.
+    """One database for everything that mcpg keeps in PostgreSQL; *address* is for people.
 
     May be shared between threads, and by a store, a cache and candidates. Closing frees its
     connections; whoever asks again opens new ones. A process that forks opens its own.
-
-    Attributes:
-        settings: Where it is.
-        address: Where it is, for people, without user and password.
     """
 
     def __init__(
         self, settings: PostgresSettings | str, *, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        """Prepare to connect.
-
-        Args:
-            settings: Where the database is; a text is its connection string.
-            sleep: Waits between attempts.
+        """Prepare to connect; a text is a connection string, and *sleep* waits between attempts.
 
         Raises:
             PostgresError: The connection string or a setting makes no sense.
@@ -260,12 +247,10 @@ class Database(AbstractContextManager["Database"]):
         *,
         retried: Collection[str] = (),
     ) -> Answer:
-        """Do *work* in a transaction of its own, and once more where it failed by chance.
+        """Do *work*, which may be called several times, in a transaction of its own.
 
-        Args:
-            work: Asks the connection; may be called several times.
-            attempts: How often it is tried at most, instead of what the settings say.
-            retried: The SQLSTATE codes of further errors after which the same may succeed.
+        It is tried again, up to *attempts* times, where it failed by chance or by one of the
+        SQLSTATE codes *retried*.
 
         Raises:
             PostgresError: The database cannot be reached, or refuses.
@@ -320,12 +305,7 @@ class Database(AbstractContextManager["Database"]):
             remedy = "see what the role needs in docs/how-to/postgres.md"
         return PostgresError(message, place=self.address, remedy=remedy)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _own(self) -> None:
@@ -398,11 +378,7 @@ def is_transient(fault: psycopg.Error) -> bool:
 
 
 def _check_settings(settings: PostgresSettings) -> tuple[str, str, str]:
-    """Return what libpq is told, the address for people, and the password.
-
-    Raises:
-        PostgresError: A setting makes no sense; what libpq says of it may show the password.
-    """
+    """Return what libpq is told, the address for people, and the password."""
     options: dict[str, str | int] = {
         "connect_timeout": max(2, round(settings.connect_timeout)),
         "application_name": "mcpg",
@@ -444,19 +420,13 @@ def building(database: Database, key: str, wait: float = LONGEST_WAIT) -> Iterat
     however that ends. It is polite, not safe: should the session be lost, another may build too,
     and what is built must be written so that this does no harm.
 
-    Args:
-        database: What the builders share.
-        key: What is built, in any words.
-        wait: Most seconds to wait for another builder.
-
     Yields:
-        Whether the lock is held: `False` when the wait was too long, to build all the same.
+        Whether the lock is held: `False` when *wait* seconds were too short, to build all the same.
 
     Raises:
         PostgresError: The database cannot be reached, or refuses.
     """
-    connection = database.connect()
-    with closing(connection):
+    with closing(database.connect()) as connection:
         try:
             connection.execute(_WAIT, (str(max(1, round(wait * 1000))),))
             number = compute_lock_number(database.settings.schema, key)
