@@ -36,11 +36,8 @@ from mcpg.show.json import ComparedCatalogue, compare_json, diagnostics_json, re
 from mcpg.sources.file_changes import Stamp, watched_files
 from mcpg.text.json_values import JsonObject
 
-POLL_SECONDS = 0.5
-"""Time between two looks at the files."""
-
-SETTLE_SECONDS = 0.1
-"""Time for which no file must change before the engine is opened again."""
+# Between two looks at the files, and without a change before the engine is opened again.
+POLL_SECONDS, SETTLE_SECONDS = 0.5, 0.1
 
 
 @dataclass(frozen=True)
@@ -133,20 +130,12 @@ def compare_with_hints(
     return trial, compare(engine, trial, query, **plain)
 
 
-MOST_TOOL_NAME = 1_000
-"""Characters of a name of a tool that are looked at."""
-
+# Characters of the name of a tool, and of a query.
+MOST_TOOL_NAME, MOST_QUERY = 1_000, 10_000
+# Tools that are offered for a part of a name.
 MOST_NAMED = 8
-"""Tools that are offered for a part of a name."""
-
-MOST_QUERY = 10_000
-"""Characters of a query that are searched for."""
-
-MOST_LISTED = 1_000
-"""So many judged queries are measured after each judgement."""
-
-MOST_MEASURED = 300
-"""So many judged queries are measured anew for each tried hint."""
+# Judged queries that are measured after each judgement, and for each tried hint.
+MOST_LISTED, MOST_MEASURED = 1_000, 300
 
 _OF_RUNS = ("strategy", "fusion", "normalize", "lexicon", "include_disabled")
 

@@ -225,14 +225,14 @@ class HintsEdit:
 
 
 class HintsFile:
-    """A hints file in YAML or JSON, which need not exist yet."""
+    """A hints file in YAML or JSON, which need not exist yet.
+
+    Edits raise an `McpgError` where the file cannot be read or is no hints file, where its layout
+    cannot be edited, and where it cannot be written.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Name the file.
-
-        Raises:
-            UsageError: It is not called as a hints file is.
-        """
+        """Name the file; one that is not called as a hints file is a `UsageError`."""
         if not path.name.casefold().endswith(_ENDINGS):
             raise UsageError(
                 "hints would not be read from a file with this name",
@@ -242,11 +242,7 @@ class HintsFile:
         self.path = path
 
     def edit(self, tool_id: str, hints: Hints) -> HintsEdit:
-        """Return what adding *hints* to the entry of a tool would write.
-
-        Raises:
-            McpgError: The file cannot be read or is no hints file, or its layout cannot be edited.
-        """
+        """Return what adding *hints* to the entry of a tool would write."""
         before = _read_content(self.path)
         text = decode(before, str(self.path)) if before else ""
         if text.strip():
@@ -258,11 +254,8 @@ class HintsFile:
     def save(self, tool_id: str, hints: Hints, version: str) -> HintsEdit:
         """Add *hints* to the entry of a tool and write the file.
 
-        *version* is that of the edit that was shown.
-
-        Raises:
-            ChangedFileError: The file has changed since.
-            McpgError: See `edit`; or the file cannot be written.
+        *version* is that of the edit that was shown; a file that has changed since is a
+        `ChangedFileError`.
         """
         with locked_folder(self.path.parent):
             edit = self.edit(tool_id, hints)
@@ -387,14 +380,13 @@ class QueryVerdict:
 
 
 class JudgedFile:
-    """A file of judged queries, JSON lines or YAML, which need not exist yet."""
+    """A file of judged queries, JSON lines or YAML, which need not exist yet.
+
+    Changes raise an `McpgError` where the file cannot be read, edited or written.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Name the file.
-
-        Raises:
-            UsageError: Its name does not end as that of such a file.
-        """
+        """Name the file; one that does not end as such a file is a `UsageError`."""
         if path.suffix.casefold() not in (*_YAML, *_LINES):
             raise UsageError(
                 "judged queries cannot be written to a file with this name",
@@ -405,11 +397,7 @@ class JudgedFile:
         self._is_yaml = path.suffix.casefold() in _YAML
 
     def read(self) -> Judgements | None:
-        """Return the judged queries, `None` where there are none yet.
-
-        Raises:
-            InputError: The file cannot be read.
-        """
+        """Return the judged queries, `None` where there are none yet."""
         data = _read_content(self.path) or b""
         place = str(self.path)
         if not data.strip() or (self._is_yaml and not load_yaml(decode(data, place), place)):
@@ -417,19 +405,11 @@ class JudgedFile:
         return parse_judged(data, place)
 
     def record(self, verdict: QueryVerdict) -> bool:
-        """Write *verdict*, or take it back; return whether the file has changed.
-
-        Raises:
-            McpgError: The file cannot be read, edited or written.
-        """
+        """Write *verdict*, or take it back; return whether the file has changed."""
         return self._change(verdict.query, lambda tools: _apply_verdict(tools, verdict))
 
     def forget(self, query: str) -> bool:
-        """Take *query* out with all that is said of it; return whether the file has changed.
-
-        Raises:
-            McpgError: See `record`.
-        """
+        """Take *query* out with all that is said of it; return whether the file has changed."""
         return self._change(query, lambda _: None)
 
     def _change(self, query: str, change: _Change) -> bool:

@@ -36,17 +36,11 @@ from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.search.caches import add_digest, check_digest
 from mcpg.values import to_json
 
-SUFFIX = ".triples"
-"""How the name of an entry ends."""
-
-MAGIC = b"mcpgtrip"
-"""How a sealed file begins."""
-
-STORE, SEAL, DESCRIPTION = "store", "seal", "description"
-SEARCH, DISTANCES = "search", "distances"
-"""The parts of an entry: the folder of the store, with its seal, the description, and the tables
-that searches of the graph read, by words and by distance."""
-
+# How the name of an entry ends, and how a sealed file begins.
+SUFFIX, MAGIC = ".triples", b"mcpgtrip"
+# The parts of an entry: the folder of the store, with its seal, the description, and the tables
+# that searches of the graph read, by words and by distance.
+STORE, SEAL, DESCRIPTION, SEARCH, DISTANCES = "store", "seal", "description", "search", "distances"
 FEWEST_DOCUMENTS = 200
 """Smaller graphs are not kept: they are loaded in the time that it takes to open a store."""
 
@@ -121,7 +115,7 @@ class CacheEntry:
                 (work / SEAL).write_bytes(self._seal_value(sealed))
                 self.path.mkdir(exist_ok=True)
                 if self.store() is None:
-                    self.drop_store()
+                    _remove(self.path / STORE)
                 # Where another process was first, this fails and the other store stays.
                 work.rename(self.path / STORE)
                 self._mark_use()
@@ -143,10 +137,6 @@ class CacheEntry:
             atomic_write(self.path / name, self._seal_value(value), sync=False, special=False)
             self._mark_use()
             self._cache.drop_oldest()
-
-    def drop_store(self) -> None:
-        """Remove the store, which turned out to be of no use."""
-        _remove(self.path / STORE)
 
     def _seal_value(self, value: Any) -> bytes:
         return MAGIC + add_digest(json.dumps(value).encode(), self._key)
@@ -188,7 +178,6 @@ class CachedGraph:
         return tuple(Diagnostic(**one) for one in self._noticed or ())
 
     def triples(self) -> Iterator[Triple]:
-        """Return what the documents say."""
         return triples_of(self.documents, self.base or BASE)
 
     def turtle(self) -> bytes:
@@ -212,7 +201,7 @@ class CachedGraph:
     def drop_store(self) -> None:
         """Go on without a store on disk, and remove the one that was opened."""
         if self._entry is not None:
-            self._entry.drop_store()
+            _remove(self._entry.path / STORE)
         self.store = None
 
     def is_damaged(self) -> bool:
@@ -276,10 +265,9 @@ def _digests(folder: Path) -> Mapping[str, str]:
 
 
 def _last_use(path: Path) -> float:
-    try:
+    with suppress(OSError):
         return path.stat().st_mtime
-    except OSError:
-        return 0.0
+    return 0.0
 
 
 @cache

@@ -422,11 +422,7 @@ _DRAWINGS = {
 
 
 def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
-    """Return the format that is *stated*, or the one that the name of the file *target* ends in.
-
-    Raises:
-        UsageError: Neither says which.
-    """
+    """Return the format that is *stated*, or the one that the name of the file *target* ends in."""
     if stated is not None:
         return stated
     if target == STDOUT:
@@ -460,11 +456,7 @@ def format_graph(
 
 
 def write_graph(target: str, text: str, form: GraphFormat, output: Output, *, force: bool) -> int:
-    """Write *text* to the file *target*, or to standard output, and give its size in bytes.
-
-    Raises:
-        OutputError: The file holds something else than an export of mcpg, or cannot be written.
-    """
+    """Write *text* to the file *target*, or to standard output, and give its size in bytes."""
     data = text.encode()
     if target == STDOUT:
         output.document(text)

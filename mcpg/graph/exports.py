@@ -119,9 +119,6 @@ def _document(nodes: Iterable[NodeObject]) -> Iterator[str]:
     yield "\n  ]\n}\n"
 
 
-USUAL_EDGES, USUAL_TEXT = 500, 50_000
-"""How many edges and characters Mermaid draws, unless its configuration says otherwise."""
-
 _BRACKETS = {TOOL: ("[", "]"), PAGE: ("[/", "/]"), GROUP: ("([", "])"), THING: ("{{", "}}")}
 _ARROWS = {KB_RELATED_TO: "-->", KB_NEXT_STEP: "==>", KB_MEMBER_OF: "-.->"}
 
@@ -142,17 +139,13 @@ def nquads(triples: Iterable[Triple]) -> Iterator[str]:
     for subject, predicate, value in triples:
         term = f"<{value}>"
         if isinstance(value, RdfLiteral):
-            term = _string(value.text)
-            if value.language:
-                term = f"{term}@{value.language}"
-            elif value.datatype != XSD_STRING:
-                term = f"{term}^^<{value.datatype}>"
+            kind = "" if value.datatype == XSD_STRING else f"^^<{value.datatype}>"
+            term = f"{_quote(value.text)}{f'@{value.language}' if value.language else kind}"
         yield f"<{subject}> <{predicate}> {term} .\n"
 
 
-def _string(text: str) -> str:
-    """Write *text* as a string of Turtle or N-Quads, in which nothing can steer a terminal."""
-    # The escapes of JSON are escapes of both, too.
+def _quote(text: str) -> str:
+    # The escapes of JSON are escapes of Turtle and N-Quads, too; nothing can steer a terminal.
     string = encode_basestring(text)
     return string if string.isprintable() else UNSAFE.sub(turtle_form, string)
 
@@ -206,11 +199,9 @@ def _element(predicate: str, value: str | RdfLiteral) -> str:
         name, space = f"ns:{local[0]}", f" xmlns:ns={quoteattr(predicate[: local.start()])}"
     if not isinstance(value, RdfLiteral):
         return f"    <{name}{space} rdf:resource={quoteattr(value)}/>\n"
-    kind = ""
+    kind = "" if value.datatype == XSD_STRING else f" rdf:datatype={quoteattr(value.datatype)}"
     if value.language:
         kind = f" xml:lang={quoteattr(value.language)}"
-    elif value.datatype != XSD_STRING:
-        kind = f" rdf:datatype={quoteattr(value.datatype)}"
     text = escape(value.text)
     if not text.isprintable():
         # Nothing in it can steer a terminal.
@@ -276,7 +267,7 @@ def _turtle_term(value: str | RdfLiteral, names: _TurtleNames) -> str:
     form = _SHORT.get(datatype)
     if form is not None and form.match(text):
         return text
-    quoted = _string(text)
+    quoted = _quote(text)
     if language:
         return f"{quoted}@{language}"
     return quoted if datatype == XSD_STRING else f"{quoted}^^{names[datatype]}"

@@ -190,7 +190,8 @@ def find_readers(statements: Statements, place: str) -> tuple[list[NodeReader], 
 class NodeReader:
     """Reads one node, of which any value may be anything that RDF allows.
 
-    *node* is its IRI, or the name of a blank node; *place* is what to call it in messages.
+    *node* is its IRI, or the name of a blank node; *place* is what to call it in messages. A tool
+    or page that has what none can have is a `DocumentError`.
     """
 
     def __init__(self, node: str, statements: Statements, place: str) -> None:
@@ -201,11 +202,7 @@ class NodeReader:
         self._stated: Mapping[tuple[str, str | RdfLiteral], None] = {}
 
     def tool(self) -> ToolDocument:
-        """Read the document of the tool.
-
-        Raises:
-            DocumentError: Nothing names the tool, or it has what no tool can have.
-        """
+        """Read the document of the tool."""
         self._read_front_matter()
         name = self._text(v.MCPG_TOOL_NAME) or self._text(v.SCHEMA_NAME)
         if not name:
@@ -230,11 +227,7 @@ class NodeReader:
         return self._document(tool, path, tool_uri(tool.source_id, tool.name))
 
     def page(self) -> ToolDocument:
-        """Read the document of no tool.
-
-        Raises:
-            DocumentError: It has what no document can have.
-        """
+        """Read the document of no tool."""
         self._read_front_matter()
         title = self._text(v.SCHEMA_NAME) or self._text(v.MCPG_PATH) or self.node
         path = self._text(v.MCPG_PATH) or f"pages/{slug(title)}.md"
@@ -304,7 +297,11 @@ class NodeReader:
         own |= {one.text for key, one in self._stated if isinstance(one, RdfLiteral)}
         further = (text for text in self._texts(v.SCHEMA_KEYWORDS) if text not in own)
         lists["keywords"] = (*lists["keywords"], *further)
-        parts = sorted(self._parts(v.MCPG_HAS_EXAMPLE), key=_find_number)
+        # The number that the IRI of an example ends in is its place.
+        parts = sorted(
+            self._parts(v.MCPG_HAS_EXAMPLE),
+            key=lambda one: int(found[1]) if (found := _NUMBERED.search(one)) else 0,
+        )
         examples = tuple(self._read_node(one)._example() for one in parts)  # noqa: SLF001
         flags = {name: self._flag(predicate) for name, predicate in FLAGS.items()}
         tiers = {name: self._choice(Tier, predicate) for name, predicate in TIERS.items()}
@@ -398,11 +395,6 @@ class NodeReader:
 
     def _make_error(self, message: str, remedy: str) -> DocumentError:
         return DocumentError(message, place=self.place, remedy=remedy)
-
-
-def _find_number(example: str) -> int:
-    found = _NUMBERED.search(example)
-    return int(found[1]) if found else 0
 
 
 _TYPES, _PROPERTIES = "rdf_types", "rdf_properties"

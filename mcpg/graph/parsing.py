@@ -29,22 +29,20 @@ MAX_TRIPLES = 3_000_000
 MAX_LITERAL = 16 * 1024 * 1024
 """Longest value that is read, in characters."""
 
-MAX_ENTITIES = 16 * 1024 * 1024
-"""The most characters to which the entities of an RDF/XML document may expand."""
-
-MAX_CONTEXTS = 64 * 1024 * 1024
-"""The most characters of the contexts that a JSON-LD document refers to, each as often as it is."""
+# The most characters to which the entities of an RDF/XML document may expand, and of the contexts
+# that a JSON-LD document refers to, each as often as it is.
+MAX_ENTITIES, MAX_CONTEXTS = 16 * 1024 * 1024, 64 * 1024 * 1024
 
 ANONYMOUS = "_:"
 """What the name of a blank node begins with."""
 
 
 class RdfFormat(StrEnum):
-    """The formats of RDF that are read."""
+    """The formats of RDF that are read, by the names that Oxigraph gives them."""
 
     TURTLE = "turtle"
-    NTRIPLES = "ntriples"
-    NQUADS = "nquads"
+    N_TRIPLES = "ntriples"
+    N_QUADS = "nquads"
     TRIG = "trig"
     N3 = "n3"
     RDF_XML = "rdf-xml"
@@ -54,8 +52,8 @@ class RdfFormat(StrEnum):
 EXTENSIONS: Mapping[str, RdfFormat] = {
     ".ttl": RdfFormat.TURTLE,
     ".turtle": RdfFormat.TURTLE,
-    ".nt": RdfFormat.NTRIPLES,
-    ".nq": RdfFormat.NQUADS,
+    ".nt": RdfFormat.N_TRIPLES,
+    ".nq": RdfFormat.N_QUADS,
     ".trig": RdfFormat.TRIG,
     ".n3": RdfFormat.N3,
     ".rdf": RdfFormat.RDF_XML,
@@ -83,7 +81,7 @@ def detect_format(place: str, text: str) -> RdfFormat:
         return RdfFormat.JSON_LD
     if _XML.match(text):
         return RdfFormat.RDF_XML
-    return RdfFormat.NQUADS if _QUAD.match(text) else RdfFormat.TURTLE
+    return RdfFormat.N_QUADS if _QUAD.match(text) else RdfFormat.TURTLE
 
 
 def triples_in(
@@ -137,7 +135,7 @@ def _parse_other(text: str, form: RdfFormat, place: str) -> Iterator[Triple]:
 def _run_oxigraph(text: str, form: RdfFormat) -> Iterator[Triple]:
     known: dict[str, str] = {}
     data = text.encode("utf-8", "surrogatepass")
-    for quad in pyoxigraph.parse(input=data, format=_OXIGRAPH_FORMATS[form]):
+    for quad in pyoxigraph.parse(input=data, format=getattr(pyoxigraph.RdfFormat, form.name)):
         subject, value = _name_node(quad.subject, known), quad.object
         if isinstance(value, pyoxigraph.Literal):
             datatype = RDF_LANG_STRING if value.language else value.datatype.value
@@ -150,19 +148,7 @@ def _run_oxigraph(text: str, form: RdfFormat) -> Iterator[Triple]:
         yield subject, _name_node(quad.predicate, known), found
 
 
-_OXIGRAPH_FORMATS = {
-    RdfFormat.TURTLE: pyoxigraph.RdfFormat.TURTLE,
-    RdfFormat.NTRIPLES: pyoxigraph.RdfFormat.N_TRIPLES,
-    RdfFormat.NQUADS: pyoxigraph.RdfFormat.N_QUADS,
-    RdfFormat.TRIG: pyoxigraph.RdfFormat.TRIG,
-    RdfFormat.N3: pyoxigraph.RdfFormat.N3,
-    RdfFormat.RDF_XML: pyoxigraph.RdfFormat.RDF_XML,
-    RdfFormat.JSON_LD: pyoxigraph.RdfFormat.JSON_LD,
-}
-
-
 def _name_node(term: Any, known: dict[str, str]) -> str:
-    """Return the name of a node, the same object for the same name."""
     if isinstance(term, pyoxigraph.NamedNode):
         return known.setdefault(term.value, term.value)
     if isinstance(term, pyoxigraph.BlankNode):
@@ -179,7 +165,6 @@ _HARMLESS = re.compile(r"&(?:#[0-9]+|#x[0-9A-Fa-f]+|amp|lt|gt|quot|apos);")
 
 
 def _check_entities(text: str, place: str) -> None:
-    """Refuse entities that are fetched, nest, or make the document many times as long."""
     remedy = "write the values out"
     entities = {found[1]: found[2] or found[3] or "" for found in _ENTITY.finditer(text)}
     if len(_ANY_ENTITY.findall(text)) != len(entities):

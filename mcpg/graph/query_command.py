@@ -159,7 +159,6 @@ def search(
 
 
 def _list_matches(found: GraphSearchResult) -> RecordListing:
-    """Return the matches as a list."""
     rows = tuple(
         (f"{rank}", Score(one.score), CodeSpan(one.tool_id or one.node), _label(one))
         for rank, one in enumerate(found.matches, start=1)
@@ -174,7 +173,6 @@ def _list_matches(found: GraphSearchResult) -> RecordListing:
 
 
 def _check_federation(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
-    """Make sure that the options say the same."""
     if (has_endpoints or no_local) and not federate:
         raise UsageError(
             "only a federated search asks endpoints",
@@ -212,20 +210,13 @@ def _make_searcher(
     return searcher
 
 
-# Answers to SPARQL queries: as a table for people, in the W3C's formats for programs
-
-
 _LARGEST = 1024 * 1024
 _WIDEST_COLUMN = 72
 _GAP = "  "
 
 
 def read_query(argument: str) -> str:
-    """Return the query that *argument* is, or that stands in the file of that name; - is stdin.
-
-    Raises:
-        InputError: The file cannot be read, or is no UTF-8.
-    """
+    """Return the query that *argument* is, or that stands in the file of that name; - is stdin."""
     if argument == "-":
         data, place = standard_input(_LARGEST), "standard input"
     elif "{" not in argument and is_file(argument):
@@ -246,9 +237,6 @@ def write_answer(
     """Write *answer* to *output* in the format *form*, or in the one that suits it.
 
     In a table that *is_wide* no value is cut, however narrow the terminal is.
-
-    Raises:
-        UsageError: The answer has no such form.
     """
     is_graph = answer.form == "graph"
     form = form or ("turtle" if is_graph else "text")
@@ -293,11 +281,7 @@ def _list_rows(answer: SparqlAnswer) -> RecordListing:
 
 
 def find_base_iri(settings: Settings) -> str | None:
-    """Return the base IRI that the settings state, `None` for the usual one.
-
-    Raises:
-        UsageError: It cannot be one.
-    """
+    """Return the base IRI that the settings state, `None` for the usual one."""
     stated = settings.find("graph.base_iri")
     return None if stated is None else checked_base(stated.value, stated.origin)
 
@@ -308,11 +292,6 @@ def cached_graph(
     """Return the graph of the documents of *engine*, kept in the cache folder if it is a bundle's.
 
     As with an index, nothing is kept of folders, of manifests, and of several bundles at once.
-
-    Args:
-        engine: What has the documents.
-        base: What the IRIs of the graph begin with, see `mcpg.graph.terms`.
-        has_disabled: Whether tools that are disabled are in it.
     """
     is_whole = has_disabled or all(engine.enabled_by_id.values())
 
@@ -327,12 +306,7 @@ def cached_graph(
     return CachedGraph(read, entry, base)
 
 
-# No base IRI.
-_ENABLED = b"enabled"
-
-
-# `mcpg graph sparql`.
-
+_ENABLED = b"enabled"  # is no base IRI
 
 SPARQL_EXAMPLES = """\
 mcpg graph sparql 'SELECT ?id ?name { ?tool mcpg:toolId ?id ; schema:name ?name } ORDER BY ?id'
@@ -428,9 +402,6 @@ def sparql(
     return ExitCode.DONE
 
 
-# `mcpg graph schema`
-
-
 SCHEMA_EXAMPLES = """\
 mcpg graph schema
 mcpg graph schema --format json | jq -r '.predicates[].name'"""
@@ -463,9 +434,6 @@ def schema(
         predicates = RecordListing(data["predicates"], members, "name", _tabulate_predicates(found))
         write_listing(predicates, form, output)
     return ExitCode.DONE
-
-
-# What a search of the graph finds, and what the graph is made of, as blocks
 
 
 _EVIDENCE = 3

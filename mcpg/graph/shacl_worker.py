@@ -16,15 +16,15 @@ import pyoxigraph
 import pyshacl
 import rdflib
 from rdflib import RDF, RDFS, XSD
-from rdflib.store import Store
+from rdflib.plugins.stores.memory import SimpleMemory
 
 from mcpg.graph.worker import bound_memory, memory_taken
 
 _STRING = str(rdflib.XSD.string)
 
 
-class OxigraphView(Store):
-    """Reads the default graph of an Oxigraph store; nothing can be added."""
+class OxigraphView(SimpleMemory):
+    """Reads the default graph of an Oxigraph store; only prefixes are its own."""
 
     # The validator wraps a graph in a dataset, which asks for both.
     context_aware = graph_aware = True
@@ -32,7 +32,7 @@ class OxigraphView(Store):
     def __init__(self, store: pyoxigraph.Store) -> None:
         super().__init__()
         self._store = store
-        self._bound: dict[str, Any] = {}
+
         # The validator looks for the graph that a blank node is in.
         self._graph = rdflib.Graph(self, bind_namespaces="none")
 
@@ -55,23 +55,6 @@ class OxigraphView(Store):
         _ = context
         return len(self._store)
 
-    def bind(self, prefix: str, namespace: Any, override: bool = True) -> None:
-        """Bind *prefix*."""
-        if override or prefix not in self._bound:
-            self._bound[prefix] = namespace
-
-    def namespace(self, prefix: str) -> Any:
-        """Return the namespace of *prefix*."""
-        return self._bound.get(prefix)
-
-    def prefix(self, namespace: Any) -> Any:
-        """Return the prefix of *namespace*."""
-        return next((one for one, bound in self._bound.items() if bound == namespace), None)
-
-    def namespaces(self) -> Iterator[tuple[str, Any]]:
-        """Return all prefixes and their namespaces."""
-        yield from self._bound.items()
-
 
 def rdflib_term(term: Any) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
     """Return *term* of Oxigraph as one of rdflib; a plain text has no datatype there."""
@@ -88,13 +71,11 @@ def rdflib_term(term: Any) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
 
 
 def _oxigraph_term(term: Any) -> Any:
-    if term is None:
-        return None
     if isinstance(term, rdflib.URIRef):
         return pyoxigraph.NamedNode(str(term))
     if isinstance(term, rdflib.BNode):
         return pyoxigraph.BlankNode(str(term))
-    return pyoxigraph.Literal(str(term))
+    return None if term is None else pyoxigraph.Literal(str(term))
 
 
 SH = rdflib.Namespace("http://www.w3.org/ns/shacl#")
@@ -276,12 +257,18 @@ class ShaclPrefilter:
             if not is_known or (predicate != SH["and"] and has_path != (predicate == SH.property)):
                 raise _UnprovableError
             conforms = self._compile_shape(one, above)
-            check = self._check_each if self._has_path(shape) else _check_itself
-            yield partial(check, conforms)
+            yield partial(self._conform, conforms, is_of_node=not self._has_path(shape))
 
-    def _check_each(
-        self, conforms: Callable[[Value, Facts], bool], _: Facts, values: Sequence[Value]
+    def _conform(
+        self,
+        conforms: Callable[[Value, Facts], bool],
+        facts: Facts,
+        values: Sequence[Value],
+        *,
+        is_of_node: bool,
     ) -> bool:
+        if is_of_node:
+            return conforms(values[0], facts)
         return all(conforms(value, self._facts(value)) for value in values)
 
     def _has_path(self, shape: Any) -> bool:
@@ -294,12 +281,6 @@ class ShaclPrefilter:
             return list(self._shapes.items(head))
         except ValueError as fault:  # it has no end
             raise _UnprovableError from fault
-
-
-def _check_itself(
-    conforms: Callable[[Value, Facts], bool], facts: Facts, values: Sequence[Value]
-) -> bool:
-    return conforms(values[0], facts)
 
 
 def _least_count_check(number: Any) -> Check:
@@ -316,7 +297,9 @@ def _most_count_check(number: Any) -> Check:
 def _length_check(number: Any, *, is_least: bool) -> Check:
     length = _whole(number)
     if is_least:
-        return lambda _, values: all(len(_text(value)) >= length for value in values)
+        return lambda _, values: all(
+            len(value.value if _is_named(value) else "") >= length for value in values
+        )
     return lambda _, values: all(
         _is_named(value) and len(value.value) <= length for value in values
     )
@@ -423,10 +406,6 @@ def _is_named(value: Value) -> bool:
     if isinstance(value, pyoxigraph.Literal):
         return value.datatype.value == str(XSD.string)
     return isinstance(value, pyoxigraph.NamedNode)
-
-
-def _text(value: Value) -> str:
-    return value.value if _is_named(value) else ""
 
 
 def _prove_term(term: Any) -> Value:

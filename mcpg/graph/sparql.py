@@ -63,11 +63,7 @@ class FederationProxy:
     """
 
     def __init__(self, allowed: Collection[str], seconds: float, size: int) -> None:
-        """Allow the endpoints of *allowed*; one has *seconds* for *size* bytes.
-
-        Raises:
-            EndpointInvalidError: An address is none, or is neither safe nor on this machine.
-        """
+        """Allow the endpoints of *allowed*; one has *seconds* for *size* bytes."""
         self.allowed = tuple(check_endpoint(one) for one in allowed)
         self.seconds, self._size = seconds, size
         self._path = secrets.token_urlsafe(24)

@@ -197,11 +197,9 @@ def _find_vectors(path: str, engine: Engine) -> VectorFile | None:
 
 
 def _describe_tools(engine: Engine, vectors: VectorFile | None) -> Iterator[PublishedTool]:
-    from mcpg.postgres import PublishedTool  # noqa: PLC0415 - as above
-
     for number, document in enumerate(engine.documents.values()):
         fields = list(field_texts(document))
         names = " ".join(text for field, text in fields if FIELDS[field] in _NAMES)
         texts = " ".join(text for _, text in fields)
         vector = vectors.vectors.vector(number) if vectors else None
-        yield PublishedTool(document.tool.id, names, texts, vector, document.tool.enabled)
+        yield room.PublishedTool(document.tool.id, names, texts, vector, document.tool.enabled)

@@ -221,7 +221,8 @@ class Database(AbstractContextManager["Database"]):
     """One database for everything that mcpg keeps in PostgreSQL; *address* is for people.
 
     May be shared between threads, and by a store, a cache and candidates. Closing frees its
-    connections; whoever asks again opens new ones. A process that forks opens its own.
+    connections; whoever asks again opens new ones. A process that forks opens its own. A database
+    that cannot be reached, or refuses, is a `PostgresError`.
     """
 
     def __init__(
@@ -251,9 +252,6 @@ class Database(AbstractContextManager["Database"]):
 
         It is tried again, up to *attempts* times, where it failed by chance or by one of the
         SQLSTATE codes *retried*.
-
-        Raises:
-            PostgresError: The database cannot be reached, or refuses.
         """
         most = attempts or self.settings.attempts
         attempt = 1
@@ -273,11 +271,7 @@ class Database(AbstractContextManager["Database"]):
             attempt += 1
 
     def connect(self) -> Connection:
-        """Return a connection of the caller's own, in autocommit, that he closes.
-
-        Raises:
-            PostgresError: The database cannot be reached, or refuses.
-        """
+        """Return a connection of the caller's own, in autocommit, that he closes."""
         self.run(lambda _: None)  # brings the tables up to date, and waits for a starting server
         try:
             connection = psycopg.connect(self._conninfo, autocommit=True)

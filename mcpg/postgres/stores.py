@@ -51,7 +51,7 @@ class PostgresCache:
 
     What has expired is never given. What goes beyond the number is removed in sweeps, the least
     recently used first, so that for a while there may be a little more. May be shared between
-    threads.
+    threads. A database that cannot be reached, or refuses, is a `PostgresError`.
     """
 
     def __init__(
@@ -84,11 +84,7 @@ class PostgresCache:
         self._writes = 0
 
     def get(self, kind: str, key: str) -> bytes | None:
-        """Return what is kept, and keep it for longer; `None` when it has expired.
-
-        Raises:
-            PostgresError: The database cannot be reached, or refuses.
-        """
+        """Return what is kept, and keep it for longer; `None` when it has expired."""
         asked = self._make_parameters(kind, key)
 
         def read(connection: Connection) -> bytes | None:
@@ -103,11 +99,7 @@ class PostgresCache:
         return self._database.run(read, attempts=_ATTEMPTS)
 
     def put(self, kind: str, key: str, value: bytes) -> None:
-        """Keep *value* unless it is larger than `LARGEST_VALUE`.
-
-        Raises:
-            PostgresError: The database cannot be reached, or refuses.
-        """
+        """Keep *value* unless it is larger than `LARGEST_VALUE`."""
         if len(value) > LARGEST_VALUE:
             return
         kept = {**self._make_parameters(kind, key), "value": value, "most": self._most}
@@ -347,7 +339,8 @@ class _Publication:
 class PostgresCandidates:
     """Chooses candidates in a database that many processes share.
 
-    May be shared between threads.
+    May be shared between threads. It is a `PostgresError` that the database cannot be reached or
+    refuses, and that nothing is published that a question is about.
 
     Attributes:
         database: Where catalogues are published.
@@ -379,11 +372,7 @@ class PostgresCandidates:
 
     @property
     def fingerprint(self) -> str:
-        """What sources that choose alike have in common: what is published, and how it is read.
-
-        Raises:
-            PostgresError: Nothing is published, or the database cannot be reached or refuses.
-        """
+        """What sources that choose alike have in common: what is published, and how it is read."""
         found = self.database.run(self._find_publication, attempts=2)
         which = f"{found.key}:{found.number}:{found.fingerprint}"
         return f"postgres:{which}:{self.reads}:{self.is_offering}"
@@ -391,12 +380,9 @@ class PostgresCandidates:
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:
         """Return the ids of up to *count* tools, those by terms and by vector in turns, best first.
 
-        *vector* is that of the query, shape (dimensions,), or `None`; there are at most
+        *vector* is that of the query, shape (dimensions,), or `None`; one of another maker or of
+        other dimensions than what is published is a `PostgresError`. There are at most
         `MOST_CANDIDATES`.
-
-        Raises:
-            PostgresError: Nothing is published under the key, the vector has another maker or other
-                dimensions than what is published, or the database cannot be reached or refuses.
         """
         count = min(count, MOST_CANDIDATES)
         terms = _read_terms(query)

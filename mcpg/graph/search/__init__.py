@@ -20,7 +20,6 @@ from mcpg.graph.search.model import (
     GraphSearchRequest,
     GraphSearchResult,
     Mode,
-    NodeDisplay,
     Role,
     Row,
     ScoredNode,
@@ -141,9 +140,8 @@ def expand_matches(
         edges = {node: edge for (kind, node), edge in best.items() if kind is role}
         ranked = sorted((-edge.score, node) for node, edge in edges.items() if node in known)
         for _, node in ranked[:limit]:
-            display, edge = known[node], edges[node]
-            shown = display.label, display.description, display.types
-            matches.append(GraphMatch(node, *shown, role, edge.score, ScoreKind.HANDED_ON, (edge,)))
+            edge, kind = edges[node], ScoreKind.HANDED_ON
+            matches.append(GraphMatch(node, *known[node], role, edge.score, kind, (edge,)))
     return expansion_query(profile, [match.node for match in primaries]), matches
 
 
@@ -331,7 +329,6 @@ class GraphSearcher:
         )
 
     def _query_here(self, terms: tuple[SearchTerm, ...]) -> str:
-        """Return the query for *terms* that the local graph can answer, "" without any."""
         profile = self._local.profile
         is_read = bool(terms) and profile.highest_weight > 0
         return evidence_query(profile, build_pattern(terms)) if is_read else ""
@@ -350,7 +347,6 @@ class GraphSearcher:
         answers: Sequence[RemoteRows] = (),
         kind: ScoreKind = ScoreKind.COVERAGE,
     ) -> tuple[GraphMatch, ...]:
-        """Return *nodes* as matches, described by the local graph or by remote *answers*."""
         if not nodes:
             return ()
         related = {one.related for node in nodes for one in node.evidence} - {""}
@@ -363,12 +359,9 @@ class GraphSearcher:
         known = collect_displays(rows)
         matches = []
         for node in nodes:
-            display = known.get(node.node, NodeDisplay(node.node))
-            shown = display.label, display.description, display.types
+            shown = known.get(node.node, (node.node, "", ()))
             evidence = tuple(
-                replace(one, related_label=known[one.related].label)
-                if one.related in known
-                else one
+                replace(one, related_label=known[one.related][0]) if one.related in known else one
                 for one in node.evidence
             )
             match = GraphMatch(node.node, *shown, Role.PRIMARY, node.score, kind, evidence)

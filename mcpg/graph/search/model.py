@@ -598,17 +598,10 @@ def _with_prefixes(query: str) -> str:
     return "".join((*(f"PREFIX {one}: <{v.PREFIXES[one]}>\n" for one in used), query))
 
 
-@dataclass(frozen=True, slots=True)
-class NodeDisplay:
-    """How one node is shown: its name or IRI, what it is, IRIs of its classes."""
-
-    label: str
-    description: str = ""
-    types: tuple[str, ...] = ()
-
-
-def collect_displays(rows: Iterable[Mapping[str, str]]) -> dict[str, NodeDisplay]:
-    """Make the answer to `mcpg.graph.search.model.description_query` into displays by IRI."""
+def collect_displays(
+    rows: Iterable[Mapping[str, str]],
+) -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    """Make the answer to `description_query` into name, description and classes of each node."""
     values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         predicate = row.get("predicate", "")
@@ -619,5 +612,5 @@ def collect_displays(rows: Iterable[Mapping[str, str]]) -> dict[str, NodeDisplay
         # The first answer counts: that of the graph at hand, then the endpoints' in order.
         label = next((said[name][0] for name in LABELS if name in said), node)
         description = said[SCHEMA_DESCRIPTION][0] if SCHEMA_DESCRIPTION in said else ""
-        shown[node] = NodeDisplay(label, description, tuple(sorted(set(said.get(RDF_TYPE, ())))))
+        shown[node] = label, description, tuple(sorted(set(said.get(RDF_TYPE, ()))))
     return shown
