@@ -261,7 +261,6 @@ class Explorer:
         return compare_runs(before.outcomes, now.outcomes).json()
 
     def _edit_hints(self, body: JsonObject, *, is_saving: bool) -> JsonObject:
-        """Return what saving the tried hints would write, or save them."""
         tool, hints = _find_tool(self._live.current, body), _read_hints(body)
         if is_saving:
             edit = self._hints.save(tool.id, hints, _text(body, "version", MOST_TOOL_NAME))

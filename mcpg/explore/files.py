@@ -171,10 +171,7 @@ class YamlText:
 
 
 def _end(node: Any) -> int:
-    """Return where the last value in *node* ends, or *node* itself where it has none.
-
-    The mark of a block is behind the comments and blank lines that follow it.
-    """
+    """Return where the last value in *node* ends, for the mark of a block is behind comments."""
     if isinstance(node, yaml.MappingNode) and node.value:
         last = node.value[-1][1]
     elif isinstance(node, yaml.SequenceNode) and node.value:
@@ -325,7 +322,6 @@ def _find_entry(tools: JsonObject, tool_id: str, place: str) -> JsonObject:
 
 
 def _missing_members(entry: JsonObject, hints: Hints) -> JsonObject:
-    """Return what *entry* lacks of *hints*, by the keys that it uses."""
     missing: JsonObject = {}
     for name in _LISTS:
         texts = [one.input for one in hints.examples]
@@ -488,7 +484,6 @@ def _edit_yaml(text: str, place: str, query: str, change: _Change) -> str:
 
 
 def _edit_entry(document: YamlText, entry: YamlPath, path: YamlPath, change: _Change) -> YamlText:
-    """Change the tools at *path*, or take out the *entry* that holds them."""
     known = _as_list(_at(document.value, path))
     changed = change(known)
     if changed is None:

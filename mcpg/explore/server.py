@@ -160,7 +160,6 @@ class _DeadlineReader(io.RawIOBase):
         self._deadline = self._seconds = 0.0
 
     def allow(self, seconds: float) -> None:
-        """Let what is read from now on arrive within *seconds*."""
         self._seconds = seconds
         self._deadline = time.monotonic() + seconds
 
@@ -194,7 +193,6 @@ class _PageHandler(BaseHTTPRequestHandler):
         self.rfile = io.BufferedReader(self._arriving)
 
     def handle_one_request(self) -> None:
-        """Serve a request, which must arrive in time."""
         self._arriving.allow(self.timeout)
         super().handle_one_request()
 

@@ -611,7 +611,6 @@ def _choose_documents(
     depth: int | None,
     asked: dict[str, Any],
 ) -> list[ToolDocument]:
-    """Return the documents of all, or those around tools and the matches of a query."""
     tools = engine.documents
     documents = [*tools.values(), *engine.pages]
     if not around and query is None:

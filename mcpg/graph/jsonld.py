@@ -144,7 +144,6 @@ def _collect_statements(triples: Iterable[Triple]) -> _Gathered:
 
 
 def _measure_parts(found: _Gathered) -> int:
-    """Return how long the parts of all nodes are, each as often as it is one."""
     sizes = {
         node: sum(len(one.text) for one in chain(*facts.values()) if isinstance(one, RdfLiteral))
         for node, facts in found.items()
@@ -313,7 +312,6 @@ class NodeReader:
         return ToolExample(asked or "", answered, description)
 
     def _links(self) -> tuple[Link, ...]:
-        """Return the edges that statements describe, then lone ones that no front matter states."""
         described = (self._read_node(one)._link() for one in self._parts(v.MCPG_HAS_RELATION))  # noqa: SLF001
         links = {(link.kind, node_iri(link.target)): link for link in described if link}
         for predicate, kind in _KINDS.items():
@@ -350,11 +348,9 @@ class NodeReader:
         return NodeReader(node, self._statements, self.place)
 
     def _parts(self, predicate: str) -> Iterator[str]:
-        """Return the values of *predicate* that are nodes."""
         return (one for one in self._facts.get(predicate, ()) if isinstance(one, str))
 
     def _nodes(self, predicate: str) -> Iterator[str]:
-        """Return the values of *predicate* that are nodes with an IRI."""
         return (one for one in self._parts(predicate) if not one.startswith(ANONYMOUS))
 
     def _texts(self, predicate: str) -> Iterator[str]:
@@ -607,7 +603,6 @@ def _comparable(triple: Triple) -> Triple:
 
 
 def _page_text(page: ToolDocument) -> str:
-    """Write a page as Markdown-LD, its prose as its author wrote it."""
     hints = page.tool.hints
     values: JsonObject = {
         "title": page.tool.title,

@@ -259,7 +259,6 @@ def _choices(kinds: Mapping[str, int]) -> Markup:
 
 
 def _key(network: Network, kinds: Mapping[str, int]) -> Markup:
-    """Return what lines and hollow marks stand for, as far as the map has them."""
     drawn = {_KINDS.get(edge.name, "other") for edge in network.edges}
     lines = {"related": "related", "nextStep": "next step", "other": "other"}
     items = [

@@ -210,7 +210,6 @@ class _ContextFiller:
         self._known, self._room = known, MAX_CONTEXTS
 
     def fill(self, data: JsonValue) -> JsonValue:
-        """Return *data* with its contexts, the same object where it refers to none."""
         if isinstance(data, list):
             new = [self.fill(one) for one in data]
             return data if all(map(operator.is_, data, new)) else new

@@ -173,16 +173,16 @@ def _list_matches(found: GraphSearchResult) -> RecordListing:
 
 
 def _check_federation(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
+    problem, place, remedy = "", "--no-local", "add --federate"
     if (has_endpoints or no_local) and not federate:
-        raise UsageError(
+        problem, place = (
             "only a federated search asks endpoints",
-            place="--endpoint" if has_endpoints else "--no-local",
-            remedy="add --federate",
+            "--endpoint" if has_endpoints else "--no-local",
         )
-    if no_local and not has_endpoints:
-        raise UsageError(
-            "there is nothing to search", place="--no-local", remedy="add --endpoint URL"
-        )
+    elif no_local and not has_endpoints:
+        problem, remedy = "there is nothing to search", "add --endpoint URL"
+    if problem:
+        raise UsageError(problem, place=place, remedy=remedy)
 
 
 def _make_searcher(
@@ -270,7 +270,6 @@ class _WholeRows(Screen):
 
 
 def _list_rows(answer: SparqlAnswer) -> RecordListing:
-    """Return the rows of *answer*; the first column identifies them."""
     names = answer.variables
     rows = tuple(
         tuple(CodeSpan(format_term(row.get(name))) for name in names) for row in answer.rows
@@ -479,7 +478,6 @@ def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]
 
 
 def _make_entry(rank: int, match: GraphMatch) -> ToolEntry:
-    """Return *match* with the first of its evidence."""
     score = Score(match.score)
     lines = [Paragraph(_evidence(one)) for one in match.evidence[:_EVIDENCE]]
     if len(match.evidence) > _EVIDENCE:
@@ -503,20 +501,15 @@ def _evidence(evidence: Evidence) -> Inline:
 
 def schema_blocks(found: GraphSchema) -> list[Block]:
     """Return prefixes, classes, predicates, and what a search reads."""
-    number = Column("nodes", is_number=True)
     prefixes = tuple((CodeSpan(prefix), CodeSpan(iri)) for prefix, iri in found.prefixes.items())
     classes = tuple(
         (CodeSpan(shorten_iri(one.iri)), f"{one.count:,}", CodeSpan(one.example))
         for one in found.classes
     )
+    heads = Column("class", is_whole=True), Column("nodes", is_number=True), Column("example")
     tables = (
         Table("Prefixes", (Column("prefix"), Column("namespace")), prefixes),
-        Table(
-            "Classes",
-            (Column("class", is_whole=True), number, Column("example")),
-            classes,
-            wraps=True,
-        ),
+        Table("Classes", heads, classes, wraps=True),
         _tabulate_predicates(found),
         _tabulate_profile(found.profile),
     )
@@ -534,12 +527,9 @@ def _tabulate_predicates(found: GraphSchema) -> Table:
         )
         for one in found.predicates
     )
-    number = Column("nodes", is_number=True)
     columns = (
-        Column("predicate", is_whole=True),
-        number,
-        Column("between"),
-        Column("e.g.", is_below=True),
+        *(Column("predicate", is_whole=True), Column("nodes", is_number=True)),
+        *(Column("between"), Column("e.g.", is_below=True)),
     )
     return Table("Predicates", columns, rows, wraps=True)
 
@@ -549,7 +539,6 @@ def _names(iris: Iterable[str]) -> Inline:
 
 
 def _tabulate_profile(profile: SearchProfile) -> Table:
-    """Return what a search of the graph reads, and how much each part counts."""
     rows: list[tuple[Inline, ...]] = [("nodes of", _names(profile.types), "", "")]
     rows += [
         ("text", CodeSpan(shorten_iri(one.iri)), f"{one.weight:g}", "") for one in profile.texts

@@ -232,7 +232,6 @@ class ShaclPrefilter:
                 yield from (self._value_check(shape, predicate, value) for value in values)
 
     def _value_check(self, shape: Any, predicate: Any, value: Any) -> Check:
-        """Return the check of a parameter that may have several values, all of which count."""
         if predicate == SH["class"]:
             wanted = _prove_term(value)
             is_member = cache(lambda node: any(True for _ in self._quads(node, RDF.type, wanted)))

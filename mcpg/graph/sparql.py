@@ -12,10 +12,9 @@ import secrets
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
@@ -225,12 +224,12 @@ class Service:
 
 def unescape_query(query: str) -> str:
     r"""Return *query* with every `\uXXXX` and `\UXXXXXXXX` replaced, as SPARQL does first."""
-
-    def unescape(found: re.Match[str]) -> str:
-        code = int(found[1] or found[2], 16)
-        return chr(code) if code <= _LAST_CHARACTER else found[0]
-
-    return _ESCAPE.sub(unescape, query)
+    return _ESCAPE.sub(
+        lambda found: (
+            chr(code) if (code := int(found[1] or found[2], 16)) <= _LAST_CHARACTER else found[0]
+        ),
+        query,
+    )
 
 
 def services_in(query: str) -> list[Service]:
@@ -300,38 +299,6 @@ def check_query(text: str) -> str:
     return query
 
 
-def through_proxy(
-    query: str, proxy: FederationProxy, parsed: Callable[[str], Sequence[str]]
-) -> str:
-    """Return the *query* as it may run: other endpoints are reached through *proxy*.
-
-    Two parsers that read a query differently are how such checks are bypassed. So the endpoints in
-    its text, which has no escapes of characters, must be those that *parsed* finds in it.
-
-    Raises:
-        UsageError: It names an endpoint that may not be asked.
-        InputError: It cannot be told whom it asks.
-    """
-    if "service" not in query.casefold():
-        return query
-    services = services_in(query)
-    stated = [service.endpoint for service in services if service.endpoint is not None]
-    if sorted(stated) != sorted(parsed(query)):
-        raise InputError(
-            "the endpoints of the query cannot be determined reliably",
-            remedy="write SERVICE <address> with the full address",
-        )
-    for service in reversed(services):
-        if service.endpoint is None:
-            raise UsageError(
-                f"SERVICE {service.term} does not name its endpoint",
-                remedy="write the full endpoint address between < and >",
-            )
-        address = proxy.get_proxy_address(service.endpoint)
-        query = f"{query[: service.start]}<{address}>{query[service.end :]}"
-    return query
-
-
 _WORKER = "mcpg.graph.sparql_worker"
 _SHARE_OF_OTHERS = 0.8
 """The share of a query's time to be evaluated in which another endpoint must have answered."""
@@ -358,8 +325,8 @@ class SparqlEndpoint:
     """Answers SPARQL queries about documents; close it after use, or use it as a context.
 
     Queries are evaluated by Oxigraph in a process of its own, which is started with the first one
-    and kept for the next. A query that takes too long ends that process, and the next starts
-    another. Queries of several threads are answered one after the other.
+    and kept for the next. A query that takes too long ends that process. Queries of several threads
+    are answered one after the other.
     """
 
     def __init__(
@@ -433,18 +400,36 @@ class SparqlEndpoint:
             return _read_answer(found, self._proxy.failures() if self._proxy else [], query)
 
     def _route_services(self, query: str, until: float) -> str:
-        """Return *query* such that it reaches other endpoints through the proxy."""
+        """Return *query* such that it reaches other endpoints through the proxy.
+
+        Two parsers that read a query differently are how such checks are bypassed. So the endpoints
+        in its text must be those that the process finds which evaluates it.
+        """
         proxy = self._proxy = self._proxy or self._make_proxy()
         # What went wrong too late for an earlier query is nothing to this one.
         proxy.failures()
-        query = through_proxy(query, proxy, partial(self._parse_endpoints, until=until))
+        services = services_in(query)
+        stated = [service.endpoint for service in services if service.endpoint is not None]
+        if sorted(stated) != sorted(self._parse_endpoints(query, until)):
+            raise InputError(
+                "the endpoints of the query cannot be determined reliably",
+                remedy="write SERVICE <address> with the full address",
+            )
+        for service in reversed(services):
+            if service.endpoint is None:
+                raise UsageError(
+                    f"SERVICE {service.term} does not name its endpoint",
+                    remedy="write the full endpoint address between < and >",
+                )
+            address = proxy.get_proxy_address(service.endpoint)
+            query = f"{query[: service.start]}<{address}>{query[service.end :]}"
         proxy.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
         return query
 
     def _make_proxy(self) -> FederationProxy:
         return FederationProxy(self._services, self._limits.seconds, self._limits.size)
 
-    def _parse_endpoints(self, query: str, *, until: float) -> Sequence[str]:
+    def _parse_endpoints(self, query: str, until: float) -> Sequence[str]:
         found = self._ask_worker({"query": query, "is_parsed": True}, until)
         if "error" in found:
             raise InputError(
@@ -515,19 +500,14 @@ def _read_answer(found: dict[str, Any], failures: list[str], query: str) -> Spar
             remedy="change the documents, and bundle them again",
         )
     if found["kind"] == "syntax":
-        problem, remedy = _explain_unknown_prefix(query) or sparql_reason(error, query)
+        problem, remedy = sparql_reason(error, query)
+        for name, likely in reversed(unknown_names_in(query).items()):
+            prefix = name.partition(":")[0]
+            if prefix not in PREFIXES:
+                problem = f"the prefix {prefix!r} is not known"
+                meant = f"did you mean {' or '.join(likely)}? " if likely else ""
+                remedy = f"{meant}declare it, or use one of {', '.join(PREFIXES)}"
         raise InputError(f"invalid SPARQL query: {problem}", remedy=remedy)
     if failures:
         raise InputError(failures[0], remedy="write SERVICE SILENT to continue without it")
     raise InputError(f"the query failed: {error}", remedy="rewrite the query")
-
-
-def _explain_unknown_prefix(query: str) -> tuple[str, str] | None:
-    """Return which prefix of *query* is not known, and the remedy; `None` where all are."""
-    for name, likely in unknown_names_in(query).items():
-        prefix = name.partition(":")[0]
-        if prefix not in PREFIXES:
-            meant = f"did you mean {' or '.join(likely)}? " if likely else ""
-            advice = f"{meant}declare it, or use one of {', '.join(PREFIXES)}"
-            return f"the prefix {prefix!r} is not known", advice
-    return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from itertools import chain, groupby
@@ -150,7 +150,6 @@ def _gather_document(
 
 
 def _expand_predicate(name: str, prefixes: Mapping[str, str]) -> str:
-    """Return the IRI of a predicate, which an author may write as the .NET library reads it."""
     plain_name = _PLAIN_NAMES.get(name.strip().casefold())
     if plain_name:
         return plain_name
@@ -265,7 +264,26 @@ def _describe(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
         tops = (node_iri(name) for name in groups if broader_group(name) not in groups)
         yield from ((GROUP_SCHEME, v.SKOS_HAS_TOP_CONCEPT, top) for top in dict.fromkeys(tops))
     for document in documents:
-        yield from _describe_shared(document, described, groups)
+        source = source_iri(document.tool.source_id)
+        if source not in described and not document.is_page:
+            described.add(source)
+            yield source, v.RDF_TYPE, v.MCPG_SOURCE
+            yield source, v.SCHEMA_NAME, plain(document.tool.source_id)
+        for name in document.groups:
+            group = node_iri(name)
+            if group in described:
+                continue
+            described.add(group)
+            yield group, v.RDF_TYPE, v.SCHEMA_DEFINED_TERM
+            yield group, v.RDF_TYPE, v.SKOS_CONCEPT
+            yield group, v.SCHEMA_NAME, plain(name)
+            yield group, v.SKOS_PREF_LABEL, plain(group_label(name))
+            yield group, v.SKOS_IN_SCHEME, GROUP_SCHEME
+            broader = broader_group(name)
+            if broader is not None and broader in groups:
+                yield group, v.SKOS_BROADER, node_iri(broader)
+            else:
+                yield group, v.SKOS_TOP_CONCEPT_OF, GROUP_SCHEME
         yield from _document(document)
 
 
@@ -303,32 +321,6 @@ def _with_stated(
     # Things that have no document.
     for node, facts in stated.items():
         yield from ((node, *said) for said in facts)
-
-
-def _describe_shared(
-    document: ToolDocument, described: set[str], groups: Container[str]
-) -> Iterator[Triple]:
-    """Describe the source and those *groups* of *document* that are not *described* yet."""
-    source = source_iri(document.tool.source_id)
-    if source not in described and not document.is_page:
-        described.add(source)
-        yield source, v.RDF_TYPE, v.MCPG_SOURCE
-        yield source, v.SCHEMA_NAME, plain(document.tool.source_id)
-    for name in document.groups:
-        group = node_iri(name)
-        if group in described:
-            continue
-        described.add(group)
-        yield group, v.RDF_TYPE, v.SCHEMA_DEFINED_TERM
-        yield group, v.RDF_TYPE, v.SKOS_CONCEPT
-        yield group, v.SCHEMA_NAME, plain(name)
-        yield group, v.SKOS_PREF_LABEL, plain(group_label(name))
-        yield group, v.SKOS_IN_SCHEME, GROUP_SCHEME
-        broader = broader_group(name)
-        if broader is not None and broader in groups:
-            yield group, v.SKOS_BROADER, node_iri(broader)
-        else:
-            yield group, v.SKOS_TOP_CONCEPT_OF, GROUP_SCHEME
 
 
 def _document(document: ToolDocument) -> Iterator[Triple]:
@@ -401,7 +393,6 @@ def _schemas(node: str, tool: Tool) -> Iterator[Triple]:
 
 
 def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
-    """Describe what hangs on a document alone: sections, parameters, examples, edges."""
     parameters = {
         part_iri(node, "parameter", parameter.path): parameter
         for parameter in walk_parameters(document.tool.input_schema)
@@ -552,14 +543,12 @@ def framed_documents(triples: Iterable[Triple]) -> Iterator[Node]:
 
 
 def _format_plain(value: str | RdfLiteral) -> Any:
-    """Return *value* under a key that says of which kind it is."""
     if not isinstance(value, RdfLiteral):
         return compact_iri(value)
     return value.text == "true" if value.datatype == v.XSD_BOOLEAN else value.text
 
 
 def _format_explicit(value: str | RdfLiteral) -> Any:
-    """Return *value* with its kind, under a key that says nothing of it."""
     if not isinstance(value, RdfLiteral):
         return {"id": compact_iri(value)}
     if value.datatype == v.XSD_STRING:

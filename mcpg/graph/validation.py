@@ -17,6 +17,7 @@ from functools import cached_property
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import chain, count
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -265,7 +266,6 @@ def _find_imported_files(place: str, texts: Mapping[str, str]) -> Iterator[Path]
 
 
 def _find_ontologies(texts: Mapping[str, str]) -> set[str]:
-    """Return the IRIs of the ontologies that *texts* and the package hold."""
     return {
         triple.subject.value
         for place, text in (("ontology.ttl", v.ontology_text()), *texts.items())
@@ -374,7 +374,6 @@ class SourceLocations:
 
     @cached_property
     def _things(self) -> dict[str, ToolDocument]:
-        """For each thing that a document names, the first such document."""
         found: dict[str, ToolDocument] = {}
         for document in self._documents:
             for keys in _THINGS.values() if document.further else ():
@@ -510,12 +509,9 @@ def validate(
         ) from None
     if isinstance(answer, str):
         raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")
-    return tuple(sorted((ShaclResult(*members) for members in answer), key=_order_result))
-
-
-def _order_result(result: ShaclResult) -> tuple[Any, ...]:
-    rank = _SEVERITIES.index(result.severity)
-    return rank, result.focus, result.path, result.value, result.message, result.shape
+    results = [ShaclResult(*members) for members in answer]
+    results.sort(key=attrgetter("focus", "path", "value", "message", "shape"))
+    return tuple(sorted(results, key=lambda one: _SEVERITIES.index(one.severity)))
 
 
 DEFAULT_TIMEOUT = 300.0

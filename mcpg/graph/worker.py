@@ -160,7 +160,6 @@ def memory_taken() -> int:
 
 @contextmanager
 def _limit_time(seconds: float, nowhere: TextIO) -> Iterator[None]:
-    """End the process, from a thread of its own, if the block takes longer than *seconds*."""
     faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
     try:
         yield

@@ -181,7 +181,6 @@ def publish(
 
 
 def _find_vectors(path: str, engine: Engine) -> VectorFile | None:
-    """Return the vectors of the bundle at *path*, where a file of them fits it."""
     from mcpg.cli.embedding import VectorTarget  # noqa: PLC0415 - an extra
     from mcpg.vectors.file import UnusableVectorsError, open_vectors  # noqa: PLC0415
 

@@ -92,7 +92,23 @@ def migrate(connection: Connection, schema: str, place: str) -> int:
         with connection.transaction():
             connection.execute("select set_config('lock_timeout', %s, true)", (_LONGEST_WAIT,))
             connection.execute("select pg_catalog.pg_advisory_xact_lock(%s)", (_LOCK,))
-            version = _advance(connection, schema, place)
+            ensure_extension(connection, "vector", place)
+            name = sql.Identifier(schema)
+            query = "select 1 from pg_catalog.pg_namespace where nspname = %s"
+            if connection.execute(query, [schema]).fetchone() is None:
+                connection.execute(sql.SQL("create schema if not exists {}").format(name))
+            version = _read_version(connection, schema)
+            home = connection.execute(_HOME).fetchone()
+            path = sql.SQL("set local search_path to {}, {}")
+            connection.execute(path.format(name, sql.Identifier(*(home or ()))))
+            if not version:
+                connection.execute(
+                    "create table if not exists migrations (version int primary key)"
+                )
+            for number, step in enumerate(STEPS[version:], version + 1):
+                connection.execute(step)
+                connection.execute("insert into migrations values (%s)", (number,))
+            version = max(version, len(STEPS))
     if version > len(STEPS):
         raise PostgresError(
             f"the tables in the schema {schema!r} have version {version}, made by a newer mcpg",
@@ -100,24 +116,6 @@ def migrate(connection: Connection, schema: str, place: str) -> int:
             remedy="update mcpg, or name another schema",
         )
     return version
-
-
-def _advance(connection: Connection, schema: str, place: str) -> int:
-    ensure_extension(connection, "vector", place)
-    name = sql.Identifier(schema)
-    found = connection.execute("select 1 from pg_catalog.pg_namespace where nspname = %s", [schema])
-    if found.fetchone() is None:
-        connection.execute(sql.SQL("create schema if not exists {}").format(name))
-    version = _read_version(connection, schema)
-    home = connection.execute(_HOME).fetchone()
-    path = sql.SQL("set local search_path to {}, {}").format(name, sql.Identifier(*(home or ())))
-    connection.execute(path)
-    if not version:
-        connection.execute("create table if not exists migrations (version int primary key)")
-    for number, step in enumerate(STEPS[version:], version + 1):
-        connection.execute(step)
-        connection.execute("insert into migrations values (%s)", (number,))
-    return max(version, len(STEPS))
 
 
 _HOME = """
@@ -264,7 +262,7 @@ class Database(AbstractContextManager["Database"]):
             except psycopg.Error as fault:
                 if pool is not None and is_lost(fault):
                     self._discard(pool)
-                may_succeed = is_transient(fault) or fault.sqlstate in retried
+                may_succeed = is_lost(fault) or fault.sqlstate in {*_TRANSIENT, *retried}
                 if attempt >= most or not may_succeed:
                     raise self.error(fault) from fault
                 self._sleep(_BACK_OFF * 2**attempt * random.uniform(0.5, 1))  # noqa: S311 - no secret
@@ -366,13 +364,7 @@ def is_lost(fault: psycopg.Error) -> bool:
     return is_nameless or code.startswith((_CONNECTION_LOST, "57P"))
 
 
-def is_transient(fault: psycopg.Error) -> bool:
-    """Return whether the same may succeed when it is tried again."""
-    return is_lost(fault) or fault.sqlstate in _TRANSIENT
-
-
 def _check_settings(settings: PostgresSettings) -> tuple[str, str, str]:
-    """Return what libpq is told, the address for people, and the password."""
     options: dict[str, str | int] = {
         "connect_timeout": max(2, round(settings.connect_timeout)),
         "application_name": "mcpg",

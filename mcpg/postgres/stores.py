@@ -31,11 +31,8 @@ from mcpg.text import iter_words
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
 
-ENTRIES = 100_000
-"""Entries that are kept unless more or fewer are asked for."""
-
-LARGEST_VALUE = 1 << 20
-"""Bytes of the largest value that is kept."""
+# Entries that are kept unless more or fewer are asked for, and bytes of the largest.
+ENTRIES, LARGEST_VALUE = 100_000, 1 << 20
 
 # A search must not wait long for what it can do without.
 _ATTEMPTS = 2

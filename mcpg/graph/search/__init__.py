@@ -369,7 +369,6 @@ class GraphSearcher:
         return tuple(matches)
 
     def _map_to_tool(self, match: GraphMatch) -> GraphMatch:
-        """Return which tool *match* is, and where what is said here of it comes from."""
         # Another endpoint may call a tool as its document does.
         tool = self._tools.get(match.node) or self._tools.get(
             rebased_iri(node_iri(match.node), self._base)
