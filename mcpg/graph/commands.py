@@ -194,9 +194,7 @@ mcpg graph validate --strict --format json | jq '.findings[].place'"""
 Shapes = Annotated[
     list[str] | None,
     typer.Option(
-        "--shapes",
-        metavar="FILE",
-        help="Turtle file of further SHACL shapes. Repeatable.",
+        "--shapes", metavar="FILE", help="Turtle file of further SHACL shapes. Repeatable."
     ),
 ]
 Timeout = Annotated[
@@ -260,10 +258,7 @@ def _validate_batch(
     return found, assembly
 
 
-_SHAPES_OF = {
-    Code.RELATION_UNRESOLVED: "Class",
-    Code.VALUE_INVALID: "Datatype",
-}
+_SHAPES_OF = {Code.RELATION_UNRESOLVED: "Class", Code.VALUE_INVALID: "Datatype"}
 
 
 def _merge_reports(
@@ -526,9 +521,7 @@ Around = Annotated[
 Query = Annotated[
     str | None,
     typer.Option(
-        "--query",
-        metavar="TEXT",
-        help="Only what a search for this finds, related tools included.",
+        "--query", metavar="TEXT", help="Only what a search for this finds, related tools included."
     ),
 ]
 Depth = Annotated[
@@ -543,11 +536,7 @@ Depth = Annotated[
 
 
 Framed = Annotated[
-    bool,
-    typer.Option(
-        "--framed",
-        help="In JSON-LD, nest the parts of each tool in it.",
-    ),
+    bool, typer.Option("--framed", help="In JSON-LD, nest the parts of each tool in it.")
 ]
 
 
@@ -605,11 +594,7 @@ def _report_left_out(documents: Sequence[ToolDocument]) -> Sequence[Diagnostic]:
 
 
 def _choose_documents(
-    engine: Engine,
-    around: list[str],
-    query: str | None,
-    depth: int | None,
-    asked: dict[str, Any],
+    engine: Engine, around: list[str], query: str | None, depth: int | None, asked: dict[str, Any]
 ) -> list[ToolDocument]:
     tools = engine.documents
     documents = [*tools.values(), *engine.pages]

@@ -394,11 +394,7 @@ class NodeReader:
 
 
 _TYPES, _PROPERTIES = "rdf_types", "rdf_properties"
-_THINGS = {
-    v.SCHEMA_ABOUT: "about",
-    v.SCHEMA_MENTIONS: "entity_hints",
-    v.SCHEMA_AUTHOR: "author",
-}
+_THINGS = {v.SCHEMA_ABOUT: "about", v.SCHEMA_MENTIONS: "entity_hints", v.SCHEMA_AUTHOR: "author"}
 _DOCUMENTS = frozenset({v.MCPG_TOOL, v.KB_MARKDOWN_DOCUMENT})
 _NUMBERS = frozenset({v.XSD_DECIMAL, f"{v.XSD}integer", f"{v.XSD}double", f"{v.XSD}float"})
 _SHOWN, _LONGEST_LABEL = 160, 1_000

@@ -212,10 +212,7 @@ def map_markup(network: Network) -> Markup:
     aside = element(
         "div",
         element(
-            "section",
-            id="graph-details",
-            aria_live="polite",
-            aria_label="Selected in the map",
+            "section", id="graph-details", aria_live="polite", aria_label="Selected in the map"
         ),
         element(
             "section",

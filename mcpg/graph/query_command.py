@@ -27,7 +27,6 @@ from mcpg.graph.cache import DESCRIPTION, CachedGraph, GraphCache
 from mcpg.graph.schema import GraphSchema, schema_of_triples
 from mcpg.graph.search import GraphSearcher
 from mcpg.graph.search.model import (
-    Evidence,
     GraphMatch,
     GraphSearchRequest,
     GraphSearchResult,
@@ -77,10 +76,7 @@ Limit = Annotated[
     int,
     typer.Option("--limit", "-n", metavar="N", min=1, max=50, help="Maximum number of matches."),
 ]
-Federate = Annotated[
-    bool,
-    typer.Option("--federate", help="Also query the endpoints."),
-]
+Federate = Annotated[bool, typer.Option("--federate", help="Also query the endpoints.")]
 Endpoint = Annotated[
     list[str] | None,
     typer.Option(
@@ -256,7 +252,14 @@ def write_answer(
     elif form == "csv":
         output.document(answer.csv())
     else:
-        listing = _list_rows(answer)
+        names = answer.variables
+        rows = tuple(
+            tuple(CodeSpan(format_term(row.get(name))) for name in names) for row in answer.rows
+        )
+        columns = tuple(Column(one_line(name), most=_WIDEST_COLUMN) for name in names)
+        table = Table("Rows", columns, rows, has_heads=True)
+        # The first column identifies the rows.
+        listing = RecordListing(answer.rows, names, f"{names[0]}.value" if names else "", table)
         if is_wide and form == "text":
             output.text(text_of([make_table(listing)], _WholeRows(output.color)))
         else:
@@ -267,16 +270,6 @@ class _WholeRows(Screen):
     """A view in which rows are as long as they are, on a terminal as in a pipe."""
 
     columns = row_columns = UNLIMITED
-
-
-def _list_rows(answer: SparqlAnswer) -> RecordListing:
-    names = answer.variables
-    rows = tuple(
-        tuple(CodeSpan(format_term(row.get(name))) for name in names) for row in answer.rows
-    )
-    columns = tuple(Column(one_line(name), most=_WIDEST_COLUMN) for name in names)
-    table = Table("Rows", columns, rows, has_heads=True)
-    return RecordListing(answer.rows, names, f"{names[0]}.value" if names else "", table)
 
 
 def find_base_iri(settings: Settings) -> str | None:
@@ -317,8 +310,7 @@ _SPARQL_SECONDS, _ROWS = 10.0, 1_000
 SparqlQuery = Annotated[
     str,
     typer.Argument(
-        metavar="QUERY",
-        help="The query, or the file that holds it; - reads standard input.",
+        metavar="QUERY", help="The query, or the file that holds it; - reads standard input."
     ),
 ]
 Form = Annotated[
@@ -333,11 +325,7 @@ Rows = Annotated[
 SparqlTimeout = Annotated[
     float,
     typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        min=0.1,
-        max=3_600,
-        help="Timeout of the query in seconds.",
+        "--timeout", metavar="SECONDS", min=0.1, max=3_600, help="Timeout of the query in seconds."
     ),
 ]
 MaxMemory = Annotated[
@@ -353,9 +341,7 @@ Wide = Annotated[bool, typer.Option("--wide", help="Cut no values on a terminal,
 AllowService = Annotated[
     list[str] | None,
     typer.Option(
-        "--allow-service",
-        metavar="URL",
-        help="SPARQL endpoint that SERVICE may query. Repeatable.",
+        "--allow-service", metavar="URL", help="SPARQL endpoint that SERVICE may query. Repeatable."
     ),
 ]
 
@@ -478,25 +464,23 @@ def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]
 
 
 def _make_entry(rank: int, match: GraphMatch) -> ToolEntry:
-    score = Score(match.score)
-    lines = [Paragraph(_evidence(one)) for one in match.evidence[:_EVIDENCE]]
+    lines = []
+    for one in match.evidence[:_EVIDENCE]:
+        path = "/".join(shorten_iri(iri) for iri in (one.via, one.predicate) if iri)
+        parts: list[Inline] = [CodeSpan(path), ": ", CodeSpan(cut(one_line(one.text), _TEXT))]
+        if one.terms:
+            parts += ["  [", CodeSpan(", ".join(one.terms)), "]"]
+        if one.endpoint:
+            parts += ["  at ", CodeSpan(one.endpoint)]
+        lines.append(Paragraph(tuple(parts)))
     if len(match.evidence) > _EVIDENCE:
         lines.append(Paragraph(f"and {len(match.evidence) - _EVIDENCE:,} more"))
+    score = Score(match.score)
     return ToolEntry(rank, match.tool_id or match.node, score, _label(match), tuple(lines))
 
 
 def _label(match: GraphMatch) -> CodeSpan:
     return CodeSpan("" if match.label == (match.tool_id or match.node) else match.label)
-
-
-def _evidence(evidence: Evidence) -> Inline:
-    path = "/".join(shorten_iri(one) for one in (evidence.via, evidence.predicate) if one)
-    parts: list[Inline] = [CodeSpan(path), ": ", CodeSpan(cut(one_line(evidence.text), _TEXT))]
-    if evidence.terms:
-        parts += ["  [", CodeSpan(", ".join(evidence.terms)), "]"]
-    if evidence.endpoint:
-        parts += ["  at ", CodeSpan(evidence.endpoint)]
-    return tuple(parts)
 
 
 def schema_blocks(found: GraphSchema) -> list[Block]:

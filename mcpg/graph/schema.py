@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from statistics import fmean, median
@@ -290,7 +290,7 @@ def compute_statistics(
         groups=len(groups),
         things=len({one.id or one.label for one in named}),
         pages=len(pages),
-        kinds=tuple(_count_edges(links)),
+        kinds=tuple(_count_edges(kind, links) for kind in EdgeKind),
         dangling=sum(link.target not in known for link in links),
         incoming=measure_spread(incoming),
         outgoing=measure_spread(outgoing),
@@ -304,6 +304,13 @@ def compute_statistics(
         ),
         densest=tuple(densest_groups(groups, joined)[:top]),
     )
+
+
+def _count_edges(kind: EdgeKind, links: Sequence[Link]) -> EdgeStatistics:
+    own = [link for link in links if link.kind is kind]
+    authored = sum(link.origin is EdgeOrigin.AUTHORED for link in own)
+    weight = fmean(link.weight for link in own) if own else 0.0
+    return EdgeStatistics(kind.value, len(own), authored, round(weight, SHOWN_DECIMALS))
 
 
 def measure_spread(values: Sequence[int]) -> Spread:
@@ -355,14 +362,6 @@ def densest_groups(
         if (size := len(nodes)) >= SMALLEST_GROUP
     ]
     return sorted(found, key=lambda group: (-group.density, -group.members, group.name))
-
-
-def _count_edges(links: Sequence[Link]) -> Iterator[EdgeStatistics]:
-    for kind in EdgeKind:
-        own = [link for link in links if link.kind is kind]
-        authored = sum(link.origin is EdgeOrigin.AUTHORED for link in own)
-        weight = fmean(link.weight for link in own) if own else 0.0
-        yield EdgeStatistics(kind.value, len(own), authored, round(weight, SHOWN_DECIMALS))
 
 
 def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth: int) -> set[str]:

@@ -145,9 +145,7 @@ class ShaclPrefilter:
                 self._shapes.add((shape, SH.targetNode, rdflib_term(node)))
 
     def _find_targets(self, shape: Any) -> dict[Value, None]:
-        found: dict[Value, None] = {}
-        for node in self._shapes.objects(shape, SH.targetNode):
-            found[_prove_term(node)] = None
+        found = dict.fromkeys(map(_prove_term, self._shapes.objects(shape, SH.targetNode)))
         classes = dict.fromkeys(map(_prove_term, self._shapes.objects(shape, SH.targetClass)))
         waiting = [*classes]
         for one in waiting:
@@ -483,28 +481,25 @@ def run_pyshacl(graph: rdflib.Graph, shapes: rdflib.Graph) -> list[tuple[str, ..
     )
     if not isinstance(report, rdflib.Graph):
         raise report if isinstance(report, Exception) else ValueError(str(report))
-    return [_members(report, one) for one in report.subjects(SH.resultSeverity)]
-
-
-def _members(report: rdflib.Graph, node: Any) -> tuple[str, ...]:
-    value = report.value(node, SH.value)
-    messages = map(str, report.objects(node, SH.resultMessage))
-    severity = str(report.value(node, SH.resultSeverity)).removeprefix(SH).lower()
-    constraint = str(report.value(node, SH.sourceConstraintComponent) or "").removeprefix(SH)
-    return (
-        # A severity of its author's own fails, as it does by the definition of conformance.
-        severity if severity in {"warning", "info"} else "violation",
-        _hide_blank_names(min(messages, default="")),
-        str(report.value(node, SH.focusNode)),
-        _format_iri(report.value(node, SH.resultPath)),
-        "" if value is None else _hide_blank_names(str(value)),
-        constraint.removesuffix("ConstraintComponent"),
-        _format_iri(report.value(node, SH.sourceShape)),
-    )
-
-
-def _format_iri(value: Any) -> str:
-    return str(value) if isinstance(value, rdflib.URIRef) else ""
+    found: list[tuple[str, ...]] = []
+    for node in report.subjects(SH.resultSeverity):
+        value = report.value(node, SH.value)
+        messages = map(str, report.objects(node, SH.resultMessage))
+        severity = str(report.value(node, SH.resultSeverity)).removeprefix(SH).lower()
+        constraint = str(report.value(node, SH.sourceConstraintComponent) or "").removeprefix(SH)
+        path, shape = (report.value(node, one) for one in (SH.resultPath, SH.sourceShape))
+        members = (
+            # A severity of its author's own fails, as it does by the definition of conformance.
+            severity if severity in {"warning", "info"} else "violation",
+            _hide_blank_names(min(messages, default="")),
+            str(report.value(node, SH.focusNode)),
+            str(path) if isinstance(path, rdflib.URIRef) else "",
+            "" if value is None else _hide_blank_names(str(value)),
+            constraint.removesuffix("ConstraintComponent"),
+            str(shape) if isinstance(shape, rdflib.URIRef) else "",
+        )
+        found.append(members)
+    return found
 
 
 def _refuse_network(event: str, _: tuple[Any, ...]) -> None:

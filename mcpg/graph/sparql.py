@@ -290,8 +290,7 @@ def check_query(text: str) -> str:
     """
     if len(text) > LONGEST:
         raise InputError(
-            f"the query has more than {LONGEST:,} characters",
-            remedy="split the query",
+            f"the query has more than {LONGEST:,} characters", remedy="split the query"
         )
     query = unescape_query(text)
     if any("\ud800" <= character <= "\udfff" for character in query):

@@ -142,27 +142,23 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
 def answer_query(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
     """Evaluate a request; faults of the query, or from outside, are returned as `error`."""
     try:
-        return _evaluate(store, request)
+        found = store.query(request["query"], prefixes=dict(PREFIXES))
+        if isinstance(found, pyoxigraph.QueryBoolean):
+            return {"form": ASK, "truth": bool(found)}
+        if isinstance(found, pyoxigraph.QueryTriples):
+            triples, cut = _take((f"{one} ." for one in found), request)
+            return {"form": GRAPH, "triples": triples, "cut": cut}
+        names = [variable.value for variable in found.variables]
+        bindings = (
+            {name: term_json(term) for name in names if (term := one[name]) is not None}
+            for one in found
+        )
+        rows, cut = _take(bindings, request)
     except SyntaxError as fault:
         is_update = import_module(_PARSER).is_update(request["query"])
         return {"error": str(fault), "kind": "update" if is_update else "syntax"}
     except (OSError, RuntimeError, ValueError) as fault:
         return {"error": str(fault), "kind": "evaluation"}
-
-
-def _evaluate(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
-    found = store.query(request["query"], prefixes=dict(PREFIXES))
-    if isinstance(found, pyoxigraph.QueryBoolean):
-        return {"form": ASK, "truth": bool(found)}
-    if isinstance(found, pyoxigraph.QueryTriples):
-        triples, cut = _take((f"{one} ." for one in found), request)
-        return {"form": GRAPH, "triples": triples, "cut": cut}
-    names = [variable.value for variable in found.variables]
-    bindings = (
-        {name: term_json(term) for name in names if (term := one[name]) is not None}
-        for one in found
-    )
-    rows, cut = _take(bindings, request)
     return {"form": SELECT, "variables": names, "rows": rows, "cut": cut}
 
 

@@ -387,34 +387,31 @@ _MOST_NAMES = 3
 def unknown_names(names: Iterable[str], declared: Collection[str] = ()) -> dict[str, list[str]]:
     """Return those of the prefixed *names* that nothing defines, each with the likeliest others.
 
-    Variables are left out. Others are looked for of the first fifty. *declared* are the prefixes
-    that the query declares itself.
+    Others have the same name under another prefix, or a like one; they are looked for of the first
+    fifty. Variables are left out. *declared* are the prefixes that the query declares itself.
     """
-    known = {*PREFIXES, *declared}
-    unknown = []
+    defined = _list_known_names()
+    prefixes = {*PREFIXES, *declared}
+    by_local: defaultdict[str, list[str]] = defaultdict(list)
+    for one in sorted(defined):
+        by_local[one.partition(":")[2].casefold()].append(one)
+    found: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         prefix, _, local = name.partition(":")
         is_ours = prefix in ("kb", "mcpg") and prefix not in declared and local
-        if name[:1] not in "?$_" and (
-            prefix not in known or (is_ours and name not in _list_known_names())
-        ):
-            unknown.append(name)
-    return {
-        name: _suggest_names(name) if place < MOST_SUGGESTED else []
-        for place, name in enumerate(unknown)
-    }
-
-
-def _suggest_names(name: str) -> list[str]:
-    prefix, _, local = name.partition(":")
-    known: defaultdict[str, list[str]] = defaultdict(list)
-    for one in sorted(_list_known_names()):
-        known[one.partition(":")[2].casefold()].append(one)
-    same = known.get(local.casefold(), ())
-    others = (one.partition(":")[2] for one in sorted(_list_known_names()))
-    near = [] if same else suggest(local, others, _MOST_NAMES)
-    found = [*same, *(one for word in near for one in known[word.casefold()])]
-    return sorted(found, key=lambda one: not one.startswith(f"{prefix}:"))[:_MOST_NAMES]
+        is_unknown = prefix not in prefixes or (is_ours and name not in defined)
+        if name[:1] in "?$_" or not is_unknown:
+            continue
+        found[name] = []
+        if len(found) <= MOST_SUGGESTED:
+            likely = [*by_local.get(local.casefold(), ())]
+            if not likely:
+                locals_ = (one.partition(":")[2] for one in sorted(defined))
+                near = suggest(local, locals_, _MOST_NAMES)
+                likely = [one for word in near for one in by_local[word.casefold()]]
+            likely.sort(key=lambda one: not one.startswith(f"{prefix}:"))
+            found[name] = likely[:_MOST_NAMES]
+    return found
 
 
 @cache

@@ -74,9 +74,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _NOT_PLAIN = {v.RDF_JSON, v.RDF_LANG_STRING}
 
 
-def gather_stated(
-    documents: Sequence[ToolDocument],
-) -> defaultdict[str, dict[Said, None]]:
+def gather_stated(documents: Sequence[ToolDocument]) -> defaultdict[str, dict[Said, None]]:
     """Gather what the front matter of *documents* states, by node, each thing once."""
     stated: defaultdict[str, dict[Said, None]] = defaultdict(dict)
     stating = [document for document in documents if document.further or document.written]

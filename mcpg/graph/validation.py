@@ -350,7 +350,8 @@ class SourceLocations:
         front = self._front(owner.path) or self._front(owner.tool.place)
         if front is None:
             return owner.tool.place or owner.path
-        return front.locate(*self._find_path(result, owner, front))
+        path = self._find_path(result, owner, front)
+        return front.locate(*path)
 
     def _find_path(
         self, result: ShaclResult, owner: ToolDocument, front: _FrontMatterLines
@@ -594,11 +595,11 @@ def validate_documents(
     results = validate(data, [shipped_shapes(), *based], timeout=timeout)
     blame = SourceLocations(kept, originals)
     findings = [ShaclFinding(result, blame.locate_result(result)) for result in results]
-    ordered = sorted(findings, key=_order_finding)
+    findings.sort(key=_order_finding)
     pages = sum(document.is_page for document in kept)
     doubts = (*find_unknown_terms(texts), *targets.find_unmet()) if shapes else ()
     diagnostics = (*noticed, *doubts)
-    return Validation(tuple(ordered), len(kept), count, diagnostics, pages, tuple(texts))
+    return Validation(tuple(findings), len(kept), count, diagnostics, pages, tuple(texts))
 
 
 def _order_finding(finding: ShaclFinding) -> tuple[int, str, int, str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import nsmallest
 from itertools import chain
@@ -276,10 +276,22 @@ def tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
         for text in (value.text if isinstance(value, RdfLiteral) else value,)
         for place in (nodes[node], nodes[predicate], texts[text])
     ]
-    own = {nodes[one.iri] for one in profile.texts if one.iri in nodes}
+    named, sought = (
+        {nodes[one] for one in typed},
+        [nodes[one.iri] for one in profile.texts if one.iri in nodes],
+    )
+    values = list(texts)
+    sample = nsmallest(
+        _SAMPLE,
+        {
+            values[place]
+            for node, predicate, place in _split_in_groups(stated, 3)
+            if node in named and predicate in sought
+        },
+    )
     facts = {
         "missing": [iri for iri in profile.predicates if iri not in seen],
-        "language": _detect_language(list(texts), stated, {nodes[one] for one in typed}, own),
+        "language": language_of(word for text in sample for word in split_words(text)),
         "total": len(found),
         "texts": list(texts),
         "stems": list(map(join_stems, texts)),
@@ -298,20 +310,6 @@ def tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
         "typed": [nodes[one] for one in typed],
     }
     return {**facts, "nodes": list(nodes)}
-
-
-def _detect_language(
-    texts: Sequence[str], stated: Sequence[int], typed: Collection[int], own: Collection[int]
-) -> str | None:
-    sample = nsmallest(
-        _SAMPLE,
-        {
-            texts[place]
-            for node, predicate, place in _split_in_groups(stated, 3)
-            if node in typed and predicate in own
-        },
-    )
-    return language_of(word for text in sample for word in split_words(text))
 
 
 def _is_named(node: str) -> bool:
