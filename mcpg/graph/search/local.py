@@ -276,22 +276,10 @@ def tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
         for text in (value.text if isinstance(value, RdfLiteral) else value,)
         for place in (nodes[node], nodes[predicate], texts[text])
     ]
-    named, sought = (
-        {nodes[one] for one in typed},
-        [nodes[one.iri] for one in profile.texts if one.iri in nodes],
-    )
-    values = list(texts)
-    sample = nsmallest(
-        _SAMPLE,
-        {
-            values[place]
-            for node, predicate, place in _split_in_groups(stated, 3)
-            if node in named and predicate in sought
-        },
-    )
-    facts = {
+    own = {nodes[one.iri] for one in profile.texts if one.iri in nodes}
+    return {
         "missing": [iri for iri in profile.predicates if iri not in seen],
-        "language": language_of(word for text in sample for word in split_words(text)),
+        "language": _detect_language(list(texts), stated, {nodes[one] for one in typed}, own),
         "total": len(found),
         "texts": list(texts),
         "stems": list(map(join_stems, texts)),
@@ -308,8 +296,20 @@ def tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
             for one in (node, value)
         ],
         "typed": [nodes[one] for one in typed],
+        "nodes": list(nodes),
     }
-    return {**facts, "nodes": list(nodes)}
+
+
+def _detect_language(
+    texts: Sequence[str], stated: Sequence[int], typed: Collection[int], own: Collection[int]
+) -> str | None:
+    """Return the language that most of the texts by which nodes are found are in."""
+    said = {
+        texts[place]
+        for node, predicate, place in _split_in_groups(stated, 3)
+        if node in typed and predicate in own
+    }
+    return language_of(word for text in nsmallest(_SAMPLE, said) for word in split_words(text))
 
 
 def _is_named(node: str) -> bool:
