@@ -210,7 +210,6 @@ class Explorer:
         }
 
     def _find_tools(self, body: JsonObject) -> JsonObject:
-        """Return the first tools whose names have all parts of a text, in order of id."""
         parts = _text(body, "text", MOST_TOOL_NAME).casefold().replace("_", " ").split()
         tools = self._live.current.catalog.tools if parts else ()
         named = ((tool, f"{tool.id} {tool.display_name}".casefold()) for tool in tools)

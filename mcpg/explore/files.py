@@ -59,7 +59,25 @@ class YamlText:
             parent[path[-1]] = {**(parent[path[-1]] or {}), key: value}
         else:
             expected = {**(expected if isinstance(expected, dict) else {}), key: value}
-        return self._check_edit(self._write_member(path, key, value), expected)
+        holder, node = self._node(path)
+        if node is None or (isinstance(node, yaml.ScalarNode) and not path and not node.value):
+            # Nothing but comments.
+            gap = "" if not self.text or self.text.endswith("\n") else self._line_end
+            text = self.text + gap + self._block(key, value, 0)
+        elif isinstance(node, yaml.MappingNode) and node.value:
+            end = _end(node)
+            if node.flow_style:
+                more = f", {quote_scalar(key)}: {flow(value)}"
+                text = self.text[:end] + more + self.text[end:]
+            else:
+                block = self._block(key, value, node.value[0][0].start_mark.column)
+                text = self._insert_lines(self._line_after(end), block)
+        elif node.start_mark.index == node.end_mark.index and holder is not None:
+            block = self._block(key, value, holder.start_mark.column + _STEP)
+            text = self._insert_lines(self._line_after(holder.end_mark.index), block)
+        else:
+            text = self._replace_value(path, {key: value})
+        return self._check_edit(text, expected)
 
     def with_items(self, path: YamlPath, items: Sequence[JsonValue]) -> YamlText:
         """Return the text with *items* behind what stands at *path*; one value becomes a list."""
@@ -124,23 +142,6 @@ class YamlText:
             else:
                 key, node = next(pair for pair in node.value if pair[0].value == step)
         return key, node
-
-    def _write_member(self, path: YamlPath, key: str, value: JsonValue) -> str:
-        holder, node = self._node(path)
-        if node is None or (isinstance(node, yaml.ScalarNode) and not path and not node.value):
-            # Nothing but comments.
-            gap = "" if not self.text or self.text.endswith("\n") else self._line_end
-            return self.text + gap + self._block(key, value, 0)
-        if isinstance(node, yaml.MappingNode) and node.value:
-            if node.flow_style:
-                end, more = _end(node), f", {quote_scalar(key)}: {flow(value)}"
-                return self.text[:end] + more + self.text[end:]
-            column = node.value[0][0].start_mark.column
-            return self._insert_lines(self._line_after(_end(node)), self._block(key, value, column))
-        if node.start_mark.index == node.end_mark.index and holder is not None:
-            block = self._block(key, value, holder.start_mark.column + _STEP)
-            return self._insert_lines(self._line_after(holder.end_mark.index), block)
-        return self._replace_value(path, {key: value})
 
     def _replace_value(self, path: YamlPath, value: JsonValue) -> str:
         node = self._node(path)[1]

@@ -574,7 +574,12 @@ def export(
     kept, repeated = distinct_documents(documents)
     output.diagnostics(repeated)
     text = format_graph(kept, chosen, is_framed=framed, base=base)
-    output.diagnostics(_report_left_out(kept) if chosen is GraphFormat.RDF_XML else ())
+    if chosen is GraphFormat.RDF_XML and (count := exports.beyond_xml(triples_of(kept))):
+        message = (
+            f"XML cannot hold {format_count(count, 'statement')} as they are, for control"
+            " characters or predicates that end in no name; use another format"
+        )
+        output.diagnostics([warning(Code.GRAPH_STATEMENTS_LEFT_OUT, message)])
     size = write_graph(target, text, chosen, output, force=force)
     if target != STDOUT:
         pages = sum(document.is_page for document in documents)
@@ -582,15 +587,6 @@ def export(
         tools = format_count(len(documents) - pages, "tool")
         output.note(f"wrote {target}: {tools}{and_pages(pages)}, {edges}, {size:,} bytes")
     return ExitCode.DONE
-
-
-def _report_left_out(documents: Sequence[ToolDocument]) -> Sequence[Diagnostic]:
-    count = exports.beyond_xml(triples_of(documents))
-    message = (
-        f"XML cannot hold {format_count(count, 'statement')} as they are, for control characters or"
-        " predicates that end in no name; use another format"
-    )
-    return [warning(Code.GRAPH_STATEMENTS_LEFT_OUT, message)] if count else ()
 
 
 def _choose_documents(

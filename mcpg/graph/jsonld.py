@@ -206,11 +206,17 @@ class NodeReader:
         name = self._text(v.MCPG_TOOL_NAME) or self._text(v.SCHEMA_NAME)
         if not name:
             raise self._make_error("nothing names the tool", "give it a `toolName`")
+        source = next(iter(self._facts.get(v.MCPG_HAS_SOURCE, ())), "")
+        source_id = source.text if isinstance(source, RdfLiteral) else source.removeprefix(SOURCES)
+        if source and isinstance(source, str):
+            # Its IRI carries the name as well.
+            stated = self._read_node(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
+            source_id = source_id if stated is None else stated
         schema = self._json(v.MCPG_INPUT_SCHEMA)
         members: JsonObject = {} if schema is None else {"input_schema": schema}
         tool = Tool(
             id=self._text(v.MCPG_TOOL_ID) or "",
-            source_id=self._source(),
+            source_id=source_id,
             name=name,
             title=self._text(v.MCPG_TITLE),
             description=self._text(v.SCHEMA_DESCRIPTION) or "",
@@ -279,15 +285,6 @@ class NodeReader:
             further=self._json(v.MCPG_FRONT_MATTER) or {},
             written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
         )
-
-    def _source(self) -> str:
-        """Return the name of the source, which its IRI carries as well."""
-        for source in self._facts.get(v.MCPG_HAS_SOURCE, ()):
-            if isinstance(source, RdfLiteral):
-                return source.text
-            name = self._read_node(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
-            return source.removeprefix(SOURCES) if name is None else name
-        return ""
 
     def _hints(self) -> Hints:
         lists = {name: tuple(self._texts(predicate)) for name, predicate in TEXTS.items()}

@@ -446,7 +446,11 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any
         except MemoryError:
             raise  # and end: what the library holds is not given back
         except Exception as fault:  # noqa: BLE001 - whatever ends a library's work is its answer
-            return _describe_cause(fault)
+            cause: BaseException = fault
+            while cause.__cause__ is not None or cause.__context__ is not None:
+                cause = cause.__cause__ or cause.__context__ or cause
+            text = str(getattr(cause, "message", "") or cause) or type(cause).__name__
+            return _hide_blank_names(" ".join(text.split()).removesuffix("."))
 
     return answer
 
@@ -456,22 +460,16 @@ def validate_data(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
     asked = rdflib.Graph(bind_namespaces="none")
     for text in shapes:
         asked.parse(data=text, format="turtle")
-    _import_prefixes(asked)
+    # The prefixes of SPARQL constraints that they import, which the library passes over:
+    # https://www.w3.org/TR/shacl/#sparql-prefixes.
+    for node in set(asked.objects(None, SH.prefixes)):
+        imported = list(asked.transitive_objects(node, rdflib.OWL.imports))
+        for declared in [one for other in imported for one in asked.objects(other, SH.declare)]:
+            asked.add((node, SH.declare, declared))
     store = pyoxigraph.Store()
     store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
     ShaclPrefilter(store, asked).narrow()
     return run_pyshacl(rdflib.Graph(OxigraphView(store), bind_namespaces="none"), asked)
-
-
-def _import_prefixes(shapes: rdflib.Graph) -> None:
-    """Declare the prefixes of SPARQL constraints that they import, which the library passes over.
-
-    See https://www.w3.org/TR/shacl/#sparql-prefixes.
-    """
-    for node in set(shapes.objects(None, SH.prefixes)):
-        imported = list(shapes.transitive_objects(node, rdflib.OWL.imports))
-        for declared in [one for other in imported for one in shapes.objects(other, SH.declare)]:
-            shapes.add((node, SH.declare, declared))
 
 
 def run_pyshacl(graph: rdflib.Graph, shapes: rdflib.Graph) -> list[tuple[str, ...]]:
@@ -505,13 +503,6 @@ def run_pyshacl(graph: rdflib.Graph, shapes: rdflib.Graph) -> list[tuple[str, ..
 def _refuse_network(event: str, _: tuple[Any, ...]) -> None:
     if event in _NETWORK:
         raise PermissionError("they ask for something on the network")
-
-
-def _describe_cause(fault: BaseException) -> str:
-    while fault.__cause__ is not None or fault.__context__ is not None:
-        fault = fault.__cause__ or fault.__context__ or fault
-    text = str(getattr(fault, "message", "") or fault) or type(fault).__name__
-    return _hide_blank_names(" ".join(text.split()).removesuffix("."))
 
 
 def _hide_blank_names(text: str) -> str:

@@ -282,22 +282,6 @@ LONGEST = 1024 * 1024
 """The most characters of a query."""
 
 
-def check_query(text: str) -> str:
-    """Return the query *text* without escapes of characters.
-
-    Raises:
-        InputError: It is too long, or is not Unicode.
-    """
-    if len(text) > LONGEST:
-        raise InputError(
-            f"the query has more than {LONGEST:,} characters", remedy="split the query"
-        )
-    query = unescape_query(text)
-    if any("\ud800" <= character <= "\udfff" for character in query):
-        raise InputError("the query contains a lone surrogate", remedy="write it as UTF-8")
-    return query
-
-
 _WORKER = "mcpg.graph.sparql_worker"
 _SHARE_OF_OTHERS = 0.8
 """The share of a query's time to be evaluated in which another endpoint must have answered."""
@@ -383,7 +367,12 @@ class SparqlEndpoint:
             UsageError: It is an update, or asks an endpoint that it may not ask.
             InputError: It is no SPARQL, or cannot be answered within the limits.
         """
-        query = check_query(text)
+        if len(text) > LONGEST:
+            message = f"the query has more than {LONGEST:,} characters"
+            raise InputError(message, remedy="split the query")
+        query = unescape_query(text)
+        if any("\ud800" <= character <= "\udfff" for character in query):
+            raise InputError("the query contains a lone surrogate", remedy="write it as UTF-8")
         limits = self._limits
         with self._lock:
             self._get_worker()

@@ -430,7 +430,6 @@ class _FrontMatterLines:
         return self._meanings[key]
 
     def locate(self, *path: str | int) -> str:
-        """Return `file:line` of the value under *path*; of the first line without one."""
         return self._lines.at(*path) if path else f"{self._place}:1"
 
 
@@ -595,15 +594,14 @@ def validate_documents(
     results = validate(data, [shipped_shapes(), *based], timeout=timeout)
     blame = SourceLocations(kept, originals)
     findings = [ShaclFinding(result, blame.locate_result(result)) for result in results]
-    findings.sort(key=_order_finding)
+
+    def order(finding: ShaclFinding) -> tuple[int, str, int, str]:
+        rank = _SEVERITIES.index(finding.result.severity)
+        file, _, line = (finding.place or "").rpartition(":")
+        return rank, file, int(line) if line.isdigit() else 0, finding.message
+
+    findings.sort(key=order)
     pages = sum(document.is_page for document in kept)
     doubts = (*find_unknown_terms(texts), *targets.find_unmet()) if shapes else ()
     diagnostics = (*noticed, *doubts)
     return Validation(tuple(findings), len(kept), count, diagnostics, pages, tuple(texts))
-
-
-def _order_finding(finding: ShaclFinding) -> tuple[int, str, int, str]:
-    rank = _SEVERITIES.index(finding.result.severity)
-    file, _, line = (finding.place or "").rpartition(":")
-    number = int(line) if line.isdigit() else 0
-    return rank, file, number, finding.message

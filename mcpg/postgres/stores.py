@@ -59,24 +59,18 @@ class PostgresCache:
         sliding: float | None = None,
         clock: Callable[[], float] | None = None,
     ) -> None:
-        """Prepare to use *database*.
+        """Prepare to use *database* for at most so many *entries*, of all kinds together.
 
-        Args:
-            database: Where the entries are.
-            entries: The most that are kept, of all kinds together; at least 1.
-            absolute: Seconds that an entry lives at most; above 0.
-            sliding: Seconds that an entry lives unused, above 0; `None` for those of `MemoryCache`.
-            clock: Tells the time in seconds instead of the clock of the database.
+        One lives at most *absolute* seconds, and at most *sliding* seconds unused, `None` for those
+        of `MemoryCache`. A *clock* tells the time in seconds instead of the database's.
 
         Raises:
             UsageError: A bound makes no sense.
         """
         check_bounds(entries, absolute, sliding)
-        self._database = database
-        self._most = entries
-        self._absolute = absolute
+        self._database, self._clock = database, clock
+        self._most, self._absolute = entries, absolute
         self._sliding = SLIDING if sliding is None else dict.fromkeys(SLIDING, sliding)
-        self._clock = clock
         self._every = max(1, min(_SWEEP_EVERY, entries // 16))
         self._writes = 0
 
@@ -423,8 +417,8 @@ class PostgresCandidates:
             Whether it was published: `False` when the same stands there already.
 
         Raises:
-            PostgresError: The role may not create tables, pg_trgm is missing, the vectors have
-                different lengths, or the database cannot be reached or refuses.
+            PostgresError: The role may not create tables, pg_trgm is missing, or the vectors have
+                different lengths.
         """
         rows = list(tools)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -304,7 +304,21 @@ class GraphSearcher:
         terms = parse_terms(request.query, self._local.language)
         query = evidence_query(self._profile, build_pattern(terms)) if terms else ""
         answers = query_endpoints(kept, query, self._limits) if query else []
-        rows = [row for one in answers for row in _read_rows(one.rows, one.endpoint)]
+        rows = [
+            Row(
+                said["node"],
+                said.get("predicate", ""),
+                said.get("text", ""),
+                said.get("via", ""),
+                said.get("related", ""),
+                "inbound" in said,
+                one.endpoint,
+            )
+            for one in answers
+            for said in one.rows
+            # What is no IRI where one should be is left out.
+            if is_iri(said.get("node", "")) and (not said.get("related") or is_iri(said["related"]))
+        ]
         queries = [at_endpoint(query, one.endpoint) for one in answers]
         total = 0
         if request.includes_local:
@@ -391,14 +405,3 @@ def _tabulate_graph(graph: CachedGraph, profile: SearchProfile) -> dict[str, Any
         if not one.is_page
     }
     return {"graph": tabulate_nodes(graph.triples(), profile), "tools": tools}
-
-
-def _read_rows(bindings: Iterable[Mapping[str, str]], endpoint: str) -> list[Row]:
-    """Return what *bindings* say; what is no IRI where one should be is left out."""
-    found = []
-    for one in bindings:
-        related = one.get("related", "")
-        if is_iri(one.get("node", "")) and (not related or is_iri(related)):
-            texts = one.get("predicate", ""), one.get("text", ""), one.get("via", "")
-            found.append(Row(one["node"], *texts, related, "inbound" in one, endpoint))
-    return found

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from heapq import nsmallest
 from itertools import chain
 from math import log, sqrt
@@ -126,6 +125,8 @@ class LocalGraph:
     def __init__(self, facts: Facts, profile: SearchProfile) -> None:
         """Search by *profile* the graph of which `tabulate_nodes` told *facts*."""
         self._facts = facts
+        self._typed = frozenset(facts["typed"])
+        self._places = {name: place for place, name in enumerate(facts["nodes"])}
         self.missing = tuple(facts["missing"])
         # The predicates that the graph has.
         self.profile = profile.without(set(self.missing))
@@ -148,14 +149,14 @@ class LocalGraph:
         found = [
             Row(names[node], predicate, text, stems=stems)
             for node, values in said.items()
-            if node in self._typed_nodes
+            if node in self._typed
             for predicate, text, stems in values
             if predicate in read
         ]
         for one in self.profile.relationships:
             for ends in _split_in_groups(self._facts["edges"][one.iri], 2):
                 node, other = reversed(ends) if one.is_inbound else ends
-                if other in said and node in self._typed_nodes:
+                if other in said and node in self._typed:
                     beside = one.iri, names[other], one.is_inbound
                     found += (
                         Row(names[node], predicate, text, *beside, stems=stems)
@@ -175,14 +176,6 @@ class LocalGraph:
             if any(map(text.casefold().__contains__, beginnings))
         )
         return {place for place, text in likely if pattern.search(text)}
-
-    @cached_property
-    def _typed_nodes(self) -> frozenset[int]:
-        return frozenset(self._facts["typed"])
-
-    @cached_property
-    def _places(self) -> Mapping[str, int]:
-        return {name: place for place, name in enumerate(self._facts["nodes"])}
 
     def _find_places(self, names: Iterable[str]) -> set[int]:
         return {self._places[one] for one in names if one in self._places}
@@ -225,7 +218,7 @@ class LocalGraph:
         found = {
             Segment(names[node], names[predicate], self._facts["texts"][place])
             for node, predicate, place in _split_in_groups(self._facts["stated"], 3)
-            if node in self._typed_nodes and predicate in read
+            if node in self._typed and predicate in read
         }
         return sorted(found)
 
