@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import traceback
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,10 +45,7 @@ PARAMETERS = (
     *(BEGINNING if one == QUERY else one for one in QUESTION if one not in {MIN_SCORE, ABSTAIN}),
     CONTEXT_TOOLS,
     CommandParameter(
-        "hints",
-        ("--hints",),
-        f"Hints file to save to. [default: {DEFAULT_HINTS}]",
-        "FILE",
+        "hints", ("--hints",), f"Hints file to save to. [default: {DEFAULT_HINTS}]", "FILE"
     ),
     CommandParameter(
         "judged",
@@ -101,8 +99,7 @@ def run(
         return read_settings(**question.settings.flags)
 
     live = LiveEngine(
-        lambda: open_engine(settings(), output, is_cached=False),
-        lambda: settings().watched_paths(),
+        lambda: open_engine(settings(), output, is_cached=False), lambda: settings().watched_paths()
     )
     names = tuple(shown_path(one.value) for one in question.settings.bundles())
     begun = PageSettings(query or "", arguments, names)
@@ -112,7 +109,10 @@ def run(
         output.text(server.address)
         output.flush()
         output.note(f"{format_count(len(live.current.engine.index), 'tool')}; Ctrl-C ends this")
-        if not stays and not _open_browser(server.address):
+        is_open = stays
+        with suppress(webbrowser.Error, OSError):
+            is_open = stays or webbrowser.open(server.address)
+        if not is_open:
             output.note("no browser can be opened: open the address above")
         stop = threading.Event()
         threading.Thread(target=live.follow, args=(stop,), name="mcpg-follow", daemon=True).start()
@@ -123,13 +123,6 @@ def run(
         finally:
             stop.set()
     return ExitCode.DONE
-
-
-def _open_browser(address: str) -> bool:
-    try:
-        return webbrowser.open(address)
-    except (webbrowser.Error, OSError):
-        return False
 
 
 def _report(fault: Exception, output: Output) -> None:

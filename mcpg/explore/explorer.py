@@ -33,24 +33,19 @@ from mcpg.review.compare import RankingComparison, compare
 from mcpg.search.features import LOW_CONFIDENCE
 from mcpg.search.results import Strategy
 from mcpg.show.json import ComparedCatalogue, compare_json, diagnostics_json, result_json
+from mcpg.sources.file_changes import Stamp, watched_files
 from mcpg.sources.read import Stamp, watched_files
-from mcpg.text.json_values import JsonObject, JsonValue
+from mcpg.text.json_values import JsonObject
 
-POLL_SECONDS = 0.5
-"""Time between two looks at the files."""
-
-SETTLE_SECONDS = 0.1
-"""Time for which no file must change before the engine is opened again."""
+# Between two looks at the files, and without a change before the engine is opened again.
+POLL_SECONDS, SETTLE_SECONDS = 0.5, 0.1
 
 
 @dataclass(frozen=True)
 class LoadedEngine:
-    """What was opened, once.
+    """An engine that was opened, and how often one was, counted from 1.
 
-    Attributes:
-        engine: The engine.
-        number: How often one was opened, counted from 1.
-        secret: A name for what is shown of this generation only.
+    *secret* is a name for what is shown of this generation only.
     """
 
     engine: Engine
@@ -64,25 +59,18 @@ class LoadedEngine:
 
 
 class LiveEngine:
-    """The engine that is searched now.
+    """The engine that is searched now: *current* is the last one that could be opened.
 
-    Attributes:
-        current: The last one that could be opened.
-        fault: Why what stands there now cannot be opened, `None` where it is *current*.
+    *fault* is why what stands there now cannot be, `None` where it is *current*.
     """
 
     def __init__(self, opening: Callable[[], Engine], watched: Callable[[], Sequence[str]]) -> None:
-        """Open the engine.
-
-        Args:
-            opening: Opens it, whenever something has changed.
-            watched: Returns the files and folders that it is read from.
+        """Open the engine, which is read from the files and folders *watched*.
 
         Raises:
             McpgError: It cannot be opened.
         """
-        self._opening = opening
-        self._watched = watched
+        self._opening, self._watched = opening, watched
         self._paths: Sequence[str] = ()
         self._files = self._look()
         self.current = LoadedEngine(opening(), 1)
@@ -123,13 +111,7 @@ def compare_with_hints(
     """Compare the ranking for *query* with the one that *hints* added to *tool* would give.
 
     Both rankings are those of the strategy `graph`: there are no vectors of what is only tried.
-
-    Args:
-        engine: The engine.
-        tool: The tool.
-        hints: What is added.
-        query: The query.
-        asked: What else `Engine.explain` takes, with a limit.
+    *asked* is what else `Engine.explain` takes, with a limit.
 
     Raises:
         UsageError: See `Engine.explain`.
@@ -149,20 +131,12 @@ def compare_with_hints(
     return trial, compare(engine, trial, query, **plain)
 
 
-MOST_TOOL_NAME = 1_000
-"""Characters of a name of a tool that are looked at."""
-
+# Characters of the name of a tool, and of a query.
+MOST_TOOL_NAME, MOST_QUERY = 1_000, 10_000
+# Tools that are offered for a part of a name.
 MOST_NAMED = 8
-"""Tools that are offered for a part of a name."""
-
-MOST_QUERY = 10_000
-"""Characters of a query that are searched for."""
-
-MOST_LISTED = 1_000
-"""So many judged queries are measured after each judgement."""
-
-MOST_MEASURED = 300
-"""So many judged queries are measured anew for each tried hint."""
+# Judged queries that are measured after each judgement, and for each tried hint.
+MOST_LISTED, MOST_MEASURED = 1_000, 300
 
 _OF_RUNS = ("strategy", "fusion", "normalize", "lexicon", "include_disabled")
 
@@ -188,10 +162,8 @@ class Explorer:
     def __init__(
         self, live: LiveEngine, settings: PageSettings, hints: HintsFile, judged: JudgedFile
     ) -> None:
-        self._live = live
-        self._settings = settings
-        self._hints = hints
-        self._judged = judged
+        self._live, self._settings = live, settings
+        self._hints, self._judged = hints, judged
         self._changing = threading.Lock()
         self.answers: Mapping[str, Callable[[JsonObject], JsonObject]] = {
             "state": self._state,
@@ -239,7 +211,6 @@ class Explorer:
         }
 
     def _find_tools(self, body: JsonObject) -> JsonObject:
-        """Return the first tools whose names have all parts of a text, in order of id."""
         parts = _text(body, "text", MOST_TOOL_NAME).casefold().replace("_", " ").split()
         tools = self._live.current.catalog.tools if parts else ()
         named = ((tool, f"{tool.id} {tool.display_name}".casefold()) for tool in tools)
@@ -251,20 +222,18 @@ class Explorer:
         query, tool = _text(body, "query", MOST_QUERY), _text(body, "tool", MOST_TOOL_NAME)
         # To find a change takes seconds in a large catalogue: one at a time, or nobody could type.
         with self._changing if tool else nullcontext():
-            explanation = engine.explain(query or None, tool=tool or None, **asked)
-        data = result_json(explanation, engine.diagnostics)
-        if explanation.tool is None:
-            return data
-        return data | {"tool": explanation.tool.to_dict()}
+            found = engine.explain(query or None, tool=tool or None, **asked)
+        about = {} if found.tool is None else {"tool": found.tool.to_dict()}
+        return result_json(found, engine.diagnostics) | about
 
     def _try(self, body: JsonObject) -> JsonObject:
         generation, asked = self._live.current, self._search_options(body)
-        engine, tool, hints = generation.engine, _find_tool(generation, body), _hints(body)
+        engine, tool, hints = generation.engine, _find_tool(generation, body), _read_hints(body)
         query = _text(body, "query", MOST_QUERY)
         if not query:
             raise UsageError("without a query there are no ranks", remedy="type a query")
         trial, comparison = compare_with_hints(engine, tool, hints, query, asked)
-        name = ", ".join(self._settings.bundle)
+        compared = ComparedCatalogue(", ".join(self._settings.bundle))
         ranks: JsonObject = {
             key: next((one.rank for one in side.matches if one.tool_id == tool.id), None)
             for key, side in (("then", comparison.then), ("now", comparison.now))
@@ -272,9 +241,7 @@ class Explorer:
         return {
             "toolId": tool.id,
             "ranks": ranks,
-            "comparison": compare_json(
-                comparison, ComparedCatalogue(name), ComparedCatalogue(name)
-            ),
+            "comparison": compare_json(comparison, compared, compared),
             "effect": self._effect(generation, trial),
         }
 
@@ -286,20 +253,19 @@ class Explorer:
             return None
         if judgements is None or len(judgements.queries) > MOST_MEASURED:
             return None
-        asked = dict(self._settings.asked)
-        options = {"lexicon": asked["lexicon"], "include_disabled": asked["include_disabled"]}
-        options["catalog"] = generation.catalog
-        before, now = (evaluate(one, judgements, **options) for one in (generation.engine, trial))
+        options = {key: self._settings.asked[key] for key in ("lexicon", "include_disabled")}
+        before, now = (
+            evaluate(one, judgements, catalog=generation.catalog, **options)
+            for one in (generation.engine, trial)
+        )
         return compare_runs(before.outcomes, now.outcomes).json()
 
     def _edit_hints(self, body: JsonObject, *, is_saving: bool) -> JsonObject:
-        """Return what saving the tried hints would write, or save them."""
-        tool = _find_tool(self._live.current, body)
+        tool, hints = _find_tool(self._live.current, body), _read_hints(body)
         if is_saving:
-            version = _text(body, "version", MOST_TOOL_NAME)
-            edit = self._hints.save(tool.id, _hints(body), version)
+            edit = self._hints.save(tool.id, hints, _text(body, "version", MOST_TOOL_NAME))
         else:
-            edit = self._hints.edit(tool.id, _hints(body))
+            edit = self._hints.edit(tool.id, hints)
         return {
             "file": shown_path(edit.path),
             "isNew": edit.before is None,
@@ -311,10 +277,14 @@ class Explorer:
         """Return every judged query with the ids of its tools, and how well they are found."""
         judgements = self._judged.read()
         generation = self._live.current
-        file = shown_path(self._judged.path)
+        found: JsonObject = {
+            "file": shown_path(self._judged.path),
+            "judgements": [],
+            "report": None,
+        }
         if judgements is None:
-            return {"file": file, "judgements": [], "report": None}
-        listed: list[JsonValue] = [
+            return found
+        found["judgements"] = [
             {
                 "query": one.judged.query,
                 "relevant": list(one.relevant),
@@ -323,11 +293,12 @@ class Explorer:
             }
             for one in resolve(judgements, generation.catalog).queries
         ]
-        if len(judgements.queries) > MOST_LISTED:
-            return {"file": file, "judgements": listed, "report": None}
-        options = {key: self._settings.asked[key] for key in _OF_RUNS}
-        measured = evaluate(generation.engine, judgements, catalog=generation.catalog, **options)
-        return {"file": file, "judgements": listed, "report": report_json(measured)}
+        if len(judgements.queries) <= MOST_LISTED:
+            options = {key: self._settings.asked[key] for key in _OF_RUNS}
+            catalog = generation.catalog
+            measured = evaluate(generation.engine, judgements, catalog=catalog, **options)
+            found["report"] = report_json(measured)
+        return found
 
     def _judge(self, body: JsonObject) -> JsonObject:
         query = _text(body, "query", MOST_QUERY)
@@ -369,7 +340,7 @@ def _text(body: JsonObject, key: str, most: int) -> str:
     return value.strip()
 
 
-def _hints(body: JsonObject) -> Hints:
+def _read_hints(body: JsonObject) -> Hints:
     value = body.get("hints")
     if not isinstance(value, dict):
         raise UsageError("'hints' is no mapping of hints", remedy="give an object")

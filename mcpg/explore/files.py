@@ -1,4 +1,4 @@
-"""The file that judged queries are collected in, as `mcpg eval` reads it."""
+"""The files that the page writes: hints, and judged queries as `mcpg eval` reads them."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 
 
 class YamlText:
-    """A YAML document as text, with its value.
+    """A YAML document as text, with its value, which is `None` where it is empty.
 
-    Attributes:
-        text: The text.
-        value: What it means; `None` where it is empty.
+    Each edit raises an `OutputError` where the text cannot be edited without a change to something
+    else.
     """
 
     def __init__(self, text: str, place: str) -> None:
@@ -53,36 +52,41 @@ class YamlText:
         self._line_end = "\r\n" if "\r\n" in text else "\n"
 
     def with_member(self, path: YamlPath, key: str, value: JsonValue) -> YamlText:
-        """Return the text with a further member of the mapping at *path*, which may be empty.
-
-        Raises:
-            OutputError: The text cannot be edited without a change to something else.
-        """
+        """Return the text with a further member of the mapping at *path*, which may be empty."""
         expected = copy.deepcopy(self.value)
-        if path or expected is not None:
-            parent: Any = _at(expected, path[:-1]) if path else expected
-            if path:
-                parent[path[-1]] = parent[path[-1]] or {}
-                parent = parent[path[-1]]
-            parent[key] = value
+        if path:
+            parent = _at(expected, path[:-1])
+            parent[path[-1]] = {**(parent[path[-1]] or {}), key: value}
         else:
-            expected = {key: value}
-        return self._check_edit(self._write_member(path, key, value), expected)
+            expected = {**(expected if isinstance(expected, dict) else {}), key: value}
+        holder, node = self._node(path)
+        if node is None or (isinstance(node, yaml.ScalarNode) and not path and not node.value):
+            # Nothing but comments.
+            gap = "" if not self.text or self.text.endswith("\n") else self._line_end
+            text = self.text + gap + self._block(key, value, 0)
+        elif isinstance(node, yaml.MappingNode) and node.value:
+            end = _end(node)
+            if node.flow_style:
+                more = f", {quote_scalar(key)}: {flow(value)}"
+                text = self.text[:end] + more + self.text[end:]
+            else:
+                block = self._block(key, value, node.value[0][0].start_mark.column)
+                text = self._insert_lines(self._line_after(end), block)
+        elif node.start_mark.index == node.end_mark.index and holder is not None:
+            block = self._block(key, value, holder.start_mark.column + _STEP)
+            text = self._insert_lines(self._line_after(holder.end_mark.index), block)
+        else:
+            text = self._replace_value(path, {key: value})
+        return self._check_edit(text, expected)
 
     def with_items(self, path: YamlPath, items: Sequence[JsonValue]) -> YamlText:
-        """Return the text with *items* at the end of the list at *path*; one value becomes a list.
-
-        Raises:
-            OutputError: See `with_member`.
-        """
+        """Return the text with *items* behind what stands at *path*; one value becomes a list."""
         expected = copy.deepcopy(self.value)
-        old = _at(expected, path)
-        whole = [*(old if isinstance(old, list) else [] if old is None else [old]), *items]
-        if not path:
-            expected = whole
+        whole = [*(_as_list(_at(expected, path)) or ()), *items]
+        if path:
+            _at(expected, path[:-1])[path[-1]] = whole
         else:
-            parent: Any = _at(expected, path[:-1])
-            parent[path[-1]] = whole
+            expected = whole
         node = self._node(path)[1]
         if not isinstance(node, yaml.SequenceNode) or not node.value:
             text = self._replace_value(path, whole)
@@ -96,34 +100,25 @@ class YamlText:
         return self._check_edit(text, expected)
 
     def with_value(self, path: YamlPath, value: JsonValue) -> YamlText:
-        """Return the text with another value at *path*.
-
-        Raises:
-            OutputError: See `with_member`.
-        """
+        """Return the text with another value at *path*."""
         expected = copy.deepcopy(self.value)
-        parent: Any = _at(expected, path[:-1])
-        parent[path[-1]] = value
+        _at(expected, path[:-1])[path[-1]] = value
         return self._check_edit(self._replace_value(path, value), expected)
 
     def without(self, path: YamlPath) -> YamlText:
-        """Return the text without the member or item at *path*.
-
-        Raises:
-            OutputError: See `with_member`.
-        """
+        """Return the text without the member or item at *path*."""
         expected = copy.deepcopy(self.value)
-        parent: Any = _at(expected, path[:-1])
+        parent = _at(expected, path[:-1])
         del parent[path[-1]]
         if not self._node(path[:-1])[1].flow_style and parent:
             key, node = self._node(path)
             start = self.text.rfind("\n", 0, (key or node).start_mark.index) + 1
-            return self._check_edit(
-                self.text[:start] + self.text[self._line_after(_end(node)) :], expected
-            )
-        if path[:-1]:
-            return self._check_edit(self._replace_value(path[:-1], parent), expected)
-        return self._check_edit(flow(parent) + self._line_end, expected)
+            text = self.text[:start] + self.text[self._line_after(_end(node)) :]
+        elif path[:-1]:
+            text = self._replace_value(path[:-1], parent)
+        else:
+            text = flow(parent) + self._line_end
+        return self._check_edit(text, expected)
 
     def _check_edit(self, text: str, expected: JsonValue) -> YamlText:
         try:
@@ -148,23 +143,6 @@ class YamlText:
                 key, node = next(pair for pair in node.value if pair[0].value == step)
         return key, node
 
-    def _write_member(self, path: YamlPath, key: str, value: JsonValue) -> str:
-        holder, node = self._node(path)
-        if node is None or (isinstance(node, yaml.ScalarNode) and not path and not node.value):
-            # Nothing but comments.
-            gap = "" if not self.text or self.text.endswith("\n") else self._line_end
-            return self.text + gap + self._block(key, value, 0)
-        if isinstance(node, yaml.MappingNode) and node.value:
-            if node.flow_style:
-                end, more = _end(node), f", {quote_scalar(key)}: {flow(value)}"
-                return self.text[:end] + more + self.text[end:]
-            column = node.value[0][0].start_mark.column
-            return self._insert_lines(self._line_after(_end(node)), self._block(key, value, column))
-        if node.start_mark.index == node.end_mark.index and holder is not None:
-            block = self._block(key, value, holder.start_mark.column + _STEP)
-            return self._insert_lines(self._line_after(holder.end_mark.index), block)
-        return self._replace_value(path, {key: value})
-
     def _replace_value(self, path: YamlPath, value: JsonValue) -> str:
         node = self._node(path)[1]
         start, end = node.start_mark.index, node.end_mark.index
@@ -174,7 +152,6 @@ class YamlText:
         return f"{self.text[:start]}{gap}{flow(value)}{self.text[end:]}"
 
     def _insert_lines(self, place: int, lines: str) -> str:
-        """Insert *lines* at the beginning of a line, or below a last line without an end."""
         gap = "" if not place or self.text[place - 1] == "\n" else self._line_end
         return self.text[:place] + gap + lines + self.text[place:]
 
@@ -195,10 +172,7 @@ class YamlText:
 
 
 def _end(node: Any) -> int:
-    """Return where the last value in *node* ends, or *node* itself where it has none.
-
-    The mark of a block is behind the comments and blank lines that follow it.
-    """
+    """Return where the last value in *node* ends, for the mark of a block is behind comments."""
     if isinstance(node, yaml.MappingNode) and node.value:
         last = node.value[-1][1]
     elif isinstance(node, yaml.SequenceNode) and node.value:
@@ -226,13 +200,7 @@ _LISTS = ("aliases", "keywords", "examples")
 
 @dataclass(frozen=True, slots=True)
 class HintsEdit:
-    """What a save would write.
-
-    Attributes:
-        path: The file.
-        before: Its content; `None` where there is no file.
-        after: Its content after the save.
-    """
+    """What a save would write: the content before, `None` where there is no file, and after it."""
 
     path: Path
     before: bytes | None
@@ -255,14 +223,14 @@ class HintsEdit:
 
 
 class HintsFile:
-    """A hints file in YAML or JSON, which need not exist yet."""
+    """A hints file in YAML or JSON, which need not exist yet.
+
+    Edits raise an `McpgError` where the file cannot be read or is no hints file, where its layout
+    cannot be edited, and where it cannot be written.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Name the file.
-
-        Raises:
-            UsageError: It is not called as a hints file is.
-        """
+        """Name the file; one that is not called as a hints file is a `UsageError`."""
         if not path.name.casefold().endswith(_ENDINGS):
             raise UsageError(
                 "hints would not be read from a file with this name",
@@ -272,11 +240,7 @@ class HintsFile:
         self.path = path
 
     def edit(self, tool_id: str, hints: Hints) -> HintsEdit:
-        """Return what adding *hints* to the entry of a tool would write.
-
-        Raises:
-            McpgError: The file cannot be read or is no hints file, or its layout cannot be edited.
-        """
+        """Return what adding *hints* to the entry of a tool would write."""
         before = _read_content(self.path)
         text = decode(before, str(self.path)) if before else ""
         if text.strip():
@@ -288,14 +252,8 @@ class HintsFile:
     def save(self, tool_id: str, hints: Hints, version: str) -> HintsEdit:
         """Add *hints* to the entry of a tool and write the file.
 
-        Args:
-            tool_id: Id of the tool.
-            hints: What is added.
-            version: The version of the edit that was shown.
-
-        Raises:
-            ChangedFileError: The file has changed since.
-            McpgError: See `edit`; or the file cannot be written.
+        *version* is that of the edit that was shown; a file that has changed since is a
+        `ChangedFileError`.
         """
         with locked_folder(self.path.parent):
             edit = self.edit(tool_id, hints)
@@ -345,9 +303,8 @@ def _add_to_json(text: str, place: str, tool_id: str, hints: Hints) -> str:
     if not members:
         return text
     for key, value in members.items():
-        old = entry.get(key)
-        known = old if isinstance(old, list) else [] if old is None else [old]
-        entry[key] = [*known, *value] if isinstance(value, list) else value
+        old = _as_list(entry.get(key)) or ()
+        entry[key] = [*old, *value] if isinstance(value, list) else value
     # Halves of characters can only be written as escapes.
     return json.dumps(whole, ensure_ascii=has_surrogate_escapes(text), indent=2) + "\n"
 
@@ -366,7 +323,6 @@ def _find_entry(tools: JsonObject, tool_id: str, place: str) -> JsonObject:
 
 
 def _missing_members(entry: JsonObject, hints: Hints) -> JsonObject:
-    """Return what *entry* lacks of *hints*, by the keys that it uses."""
     missing: JsonObject = {}
     for name in _LISTS:
         texts = [one.input for one in hints.examples]
@@ -409,7 +365,6 @@ class QueryVerdict:
     """What a person says of a query.
 
     Attributes:
-        query: The query.
         tool_id: The tool that answers it; `None` says that no tool does.
         names: All names of that tool under which the file may have it.
         holds: Whether it is so; otherwise the verdict is taken back.
@@ -422,14 +377,13 @@ class QueryVerdict:
 
 
 class JudgedFile:
-    """A file of judged queries, JSON lines or YAML, which need not exist yet."""
+    """A file of judged queries, JSON lines or YAML, which need not exist yet.
+
+    Changes raise an `McpgError` where the file cannot be read, edited or written.
+    """
 
     def __init__(self, path: Path) -> None:
-        """Name the file.
-
-        Raises:
-            UsageError: Its name does not end as that of such a file.
-        """
+        """Name the file; one that does not end as such a file is a `UsageError`."""
         if path.suffix.casefold() not in (*_YAML, *_LINES):
             raise UsageError(
                 "judged queries cannot be written to a file with this name",
@@ -440,11 +394,7 @@ class JudgedFile:
         self._is_yaml = path.suffix.casefold() in _YAML
 
     def read(self) -> Judgements | None:
-        """Return the judged queries, `None` where there are none yet.
-
-        Raises:
-            InputError: The file cannot be read.
-        """
+        """Return the judged queries, `None` where there are none yet."""
         data = _read_content(self.path) or b""
         place = str(self.path)
         if not data.strip() or (self._is_yaml and not load_yaml(decode(data, place), place)):
@@ -452,19 +402,11 @@ class JudgedFile:
         return parse_judged(data, place)
 
     def record(self, verdict: QueryVerdict) -> bool:
-        """Write *verdict*, or take it back; return whether the file has changed.
-
-        Raises:
-            McpgError: The file cannot be read, edited or written.
-        """
+        """Write *verdict*, or take it back; return whether the file has changed."""
         return self._change(verdict.query, lambda tools: _apply_verdict(tools, verdict))
 
     def forget(self, query: str) -> bool:
-        """Take *query* out with all that is said of it; return whether the file has changed.
-
-        Raises:
-            McpgError: See `record`.
-        """
+        """Take *query* out with all that is said of it; return whether the file has changed."""
         return self._change(query, lambda _: None)
 
     def _change(self, query: str, change: _Change) -> bool:
@@ -488,7 +430,7 @@ def _edit_lines(text: str, place: str, query: str, change: _Change) -> str:
     entries = {number: _parse_entry(line, place) for number, line in enumerate(lines)}
     about = {number: entry for number, entry in entries.items() if _is_about(entry, query)}
     for number, entry in reversed(about.items()):
-        known = _as_tools(entry["relevant"])
+        known = _as_list(entry["relevant"])
         changed = change(known)
         if changed is None:
             del lines[number]
@@ -506,7 +448,6 @@ def _edit_lines(text: str, place: str, query: str, change: _Change) -> str:
 
 
 def _parse_entry(line: str, place: str) -> JsonValue:
-    """Return the value of *line*, `None` where it holds none or several."""
     try:
         values = parse_json_documents(line, place) if line.strip() else []
     except InputError:
@@ -544,11 +485,7 @@ def _edit_yaml(text: str, place: str, query: str, change: _Change) -> str:
 
 
 def _edit_entry(document: YamlText, entry: YamlPath, path: YamlPath, change: _Change) -> YamlText:
-    """Change the tools at *path*, or take out the *entry* that holds them."""
-    found: Any = document.value
-    for step in path:
-        found = found[step]
-    known = _as_tools(found)
+    known = _as_list(_at(document.value, path))
     changed = change(known)
     if changed is None:
         return document.without(entry)
@@ -571,7 +508,7 @@ def _apply_verdict(known: _Tools, verdict: QueryVerdict) -> _Tools:
     return others or None if is_known else known
 
 
-def _as_tools(value: JsonValue) -> _Tools:
+def _as_list(value: JsonValue) -> _Tools:
     return value if isinstance(value, list) or value is None else [value]
 
 

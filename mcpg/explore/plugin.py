@@ -12,5 +12,5 @@ PLUGIN = Plugin(
             "mcpg.explore.command",
             after="explain",
         ),
-    ),
+    )
 )

@@ -49,9 +49,7 @@ _OWN = (
     *("explore.css", "explore.js", "api.js", "dom.js", "choices.js", "matches.js"),
     *("why.js", "hints.js", "judged.js"),
 )
-_FILES = {name: ("mcpg.explore", name) for name in _OWN} | {
-    "report.css": ("mcpg.show", "report.css")
-}
+_PACKAGES = dict.fromkeys(_OWN, "mcpg.explore") | {"report.css": "mcpg.show"}
 _POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -80,8 +78,7 @@ _SAFETY = {
 
 @cache
 def _asset(name: str) -> bytes:
-    package, file = _FILES.get(name, ("mcpg.explore", name))
-    return (files(package) / "assets" / file).read_bytes()
+    return (files(_PACKAGES.get(name, "mcpg.explore")) / "assets" / name).read_bytes()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,13 +100,7 @@ class _BadRequestError(Exception):
 
 
 class ExploreServer(ThreadingHTTPServer):
-    """Serves the page.
-
-    Attributes:
-        token: What requests for answers must bear.
-        explorer: What answers them.
-        failing: Called with the fault when a request fails by a fault of mcpg's.
-    """
+    """Serves the page to whoever bears *token*; *failing* is called with each fault of mcpg's."""
 
     daemon_threads = True
     request_queue_size = 32
@@ -123,8 +114,7 @@ class ExploreServer(ThreadingHTTPServer):
             UsageError: The port cannot be had.
         """
         self.token = secrets.token_urlsafe(24)
-        self.explorer = explorer
-        self.failing = failing
+        self.explorer, self.failing = explorer, failing
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
         try:
             super().__init__((HOST, port), _PageHandler)
@@ -167,11 +157,9 @@ class _DeadlineReader(io.RawIOBase):
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._deadline = 0.0
-        self._seconds = 0.0
+        self._deadline = self._seconds = 0.0
 
     def allow(self, seconds: float) -> None:
-        """Let what is read from now on arrive within *seconds*."""
         self._seconds = seconds
         self._deadline = time.monotonic() + seconds
 
@@ -205,7 +193,6 @@ class _PageHandler(BaseHTTPRequestHandler):
         self.rfile = io.BufferedReader(self._arriving)
 
     def handle_one_request(self) -> None:
-        """Serve a request, which must arrive in time."""
         self._arriving.allow(self.timeout)
         super().handle_one_request()
 
@@ -271,7 +258,7 @@ class _PageHandler(BaseHTTPRequestHandler):
             page = _asset("explore.html")
             return _Response(200, _HTML, page, {"Content-Security-Policy": _POLICY})
         name = path.removeprefix(_ASSETS)
-        if path.startswith(_ASSETS) and name in _FILES:
+        if path.startswith(_ASSETS) and name in _PACKAGES:
             return _Response(200, _KINDS[name.rpartition(".")[2]], _asset(name))
         if path.startswith(_MAP):
             page_of_map = self.server.explorer.map(path.removeprefix(_MAP))

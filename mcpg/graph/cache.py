@@ -27,26 +27,20 @@ from typing import Any
 import pyoxigraph
 
 from mcpg import __version__
+from mcpg.documents.addresses import BASE
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Diagnostic, McpgError
 from mcpg.files import atomic_write, read_bytes
-from mcpg.graph.iris import BASE
 from mcpg.graph.terms import Triple
 from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.search.caches import add_digest, check_digest
 from mcpg.values import to_json
 
-SUFFIX = ".triples"
-"""How the name of an entry ends."""
-
-MAGIC = b"mcpgtrip"
-"""How a sealed file begins."""
-
-STORE, SEAL, DESCRIPTION = "store", "seal", "description"
-SEARCH, DISTANCES = "search", "distances"
-"""The parts of an entry: the folder of the store, with its seal, the description, and the tables
-that searches of the graph read, by words and by distance."""
-
+# How the name of an entry ends, and how a sealed file begins.
+SUFFIX, MAGIC = ".triples", b"mcpgtrip"
+# The parts of an entry: the folder of the store, with its seal, the description, and the tables
+# that searches of the graph read, by words and by distance.
+STORE, SEAL, DESCRIPTION, SEARCH, DISTANCES = "store", "seal", "description", "search", "distances"
 FEWEST_DOCUMENTS = 200
 """Smaller graphs are not kept: they are loaded in the time that it takes to open a store."""
 
@@ -60,7 +54,6 @@ _DIGITS = 32
 _UNFINISHED = ".tmp"
 _ABANDONED = 86_400.0
 _LARGEST_PART = 256 * 1024 * 1024
-_CHUNK = 1024 * 1024
 
 
 class GraphCache:
@@ -90,11 +83,7 @@ class GraphCache:
 
 
 class CacheEntry:
-    """The kept parts of one graph.
-
-    Attributes:
-        path: Its folder, which need not exist.
-    """
+    """The kept parts of one graph, in the folder *path*, which need not exist."""
 
     def __init__(self, cache: GraphCache, path: Path) -> None:
         self._cache, self.path, self._key = cache, path, path.name
@@ -112,11 +101,25 @@ class CacheEntry:
         """Make a store of *data*, in Turtle, and keep it with *note*, a JSON value."""
         with suppress(OSError):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            work = tempfile.mkdtemp(_UNFINISHED, self.path.name, self.path.parent)
-            try:
-                self._make_store(Path(work), data, note)
-            finally:
-                shutil.rmtree(work, ignore_errors=True)
+            with tempfile.TemporaryDirectory(
+                _UNFINISHED, self.path.name, self.path.parent, ignore_cleanup_errors=True
+            ) as folder:
+                work = Path(folder)
+                store = pyoxigraph.Store(work / _DATA)
+                store.bulk_load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
+                store.flush()
+                # Closed before it is renamed, which Windows asks for.
+                del store
+                (work / _DATA / _LOG).unlink(missing_ok=True)
+                sealed = {"files": _digests(work / _DATA), "note": note}
+                (work / SEAL).write_bytes(self._seal_value(sealed))
+                self.path.mkdir(exist_ok=True)
+                if self.store() is None:
+                    _remove(self.path / STORE)
+                # Where another process was first, this fails and the other store stays.
+                work.rename(self.path / STORE)
+                self._mark_use()
+                self._cache.drop_oldest()
 
     def part(self, name: str) -> Any:
         """Return the JSON value of the part *name*; `None` unless it is whole."""
@@ -135,27 +138,6 @@ class CacheEntry:
             self._mark_use()
             self._cache.drop_oldest()
 
-    def drop_store(self) -> None:
-        """Remove the store, which turned out to be of no use."""
-        _remove(self.path / STORE)
-
-    def _make_store(self, work: Path, data: bytes, note: Any) -> None:
-        store = pyoxigraph.Store(work / _DATA)
-        store.bulk_load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
-        store.flush()
-        # Closed before it is renamed, which Windows asks for.
-        del store
-        (work / _DATA / _LOG).unlink(missing_ok=True)
-        digests = _digests(work / _DATA)
-        (work / SEAL).write_bytes(self._seal_value({"files": digests, "note": note}))
-        self.path.mkdir(exist_ok=True)
-        if self.store() is None:
-            self.drop_store()
-        # Where another process was first, this fails and the other store stays.
-        work.rename(self.path / STORE)
-        self._mark_use()
-        self._cache.drop_oldest()
-
     def _seal_value(self, value: Any) -> bytes:
         return MAGIC + add_digest(json.dumps(value).encode(), self._key)
 
@@ -167,10 +149,8 @@ class CacheEntry:
 class CachedGraph:
     """The graph of some documents, of which a cache may hold the loaded form.
 
-    The documents are read only when the cache does not hold what is asked for.
-
-    Attributes:
-        base: What the IRIs of the graph begin with, see `mcpg.graph.iris`; `None` for `BASE`.
+    The documents are read only when the cache does not hold what is asked for. *base* is what the
+    IRIs of the graph begin with, `None` for `BASE`.
     """
 
     def __init__(
@@ -179,13 +159,7 @@ class CachedGraph:
         entry: CacheEntry | None = None,
         base: str | None = None,
     ) -> None:
-        """Take a graph.
-
-        Args:
-            read: Reads the documents.
-            entry: Where the loaded graph is kept, one for each base; `None` to keep nothing.
-            base: As the attribute.
-        """
+        """Take what reads the documents, and where their graph is kept: an entry for each base."""
         self._read, self._entry, self.base = read, entry, base
         self._noticed: list[dict[str, Any]] | None = None
 
@@ -204,7 +178,6 @@ class CachedGraph:
         return tuple(Diagnostic(**one) for one in self._noticed or ())
 
     def triples(self) -> Iterator[Triple]:
-        """Return what the documents say."""
         return triples_of(self.documents, self.base or BASE)
 
     def turtle(self) -> bytes:
@@ -222,22 +195,18 @@ class CachedGraph:
         if found is None and len(self.documents) >= FEWEST_DOCUMENTS:
             self._entry.keep_store(self.turtle(), self._noticed)
             found = self._entry.store()
-        if found is None:
-            return None
-        path, self._noticed = found
+        path, self._noticed = found or (None, self._noticed)
         return path
 
     def drop_store(self) -> None:
         """Go on without a store on disk, and remove the one that was opened."""
         if self._entry is not None:
-            self._entry.drop_store()
+            _remove(self._entry.path / STORE)
         self.store = None
 
     def is_damaged(self) -> bool:
         """Return whether the store that was opened is no longer whole."""
-        if self._entry is None or self.store is None:
-            return False
-        return self._entry.store() is None
+        return self._entry is not None and self.store is not None and self._entry.store() is None
 
     def recall(self, name: str, work: Callable[[], Any]) -> Any:
         """Return the result of *work*, a JSON value, from the cache where it is kept as *name*."""
@@ -264,7 +233,7 @@ def is_entry(path: Path) -> bool:
 
 def measure_entry(path: Path) -> int:
     """Return how many bytes the files of the entry at *path* take."""
-    return sum(file.stat().st_size for file in _files(path))
+    return sum(file.stat().st_size for file in _list_files(path))
 
 
 def remove_entry(path: Path) -> None:
@@ -281,7 +250,7 @@ def _remove(folder: Path) -> None:
         shutil.rmtree(away, ignore_errors=True)
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _list_files(folder: Path) -> Iterator[Path]:
     with suppress(OSError):
         yield from sorted(path for path in folder.rglob("*") if path.is_file())
 
@@ -289,28 +258,22 @@ def _files(folder: Path) -> Iterator[Path]:
 def _digests(folder: Path) -> Mapping[str, str]:
     found = {}
     with suppress(OSError):
-        for path in _files(folder):
-            digest = hashlib.sha256()
+        for path in _list_files(folder):
             with path.open("rb") as file:
-                while chunk := file.read(_CHUNK):
-                    digest.update(chunk)
-            found[path.name] = digest.hexdigest()
+                found[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
 
 
 def _last_use(path: Path) -> float:
-    try:
+    with suppress(OSError):
         return path.stat().st_mtime
-    except OSError:
-        return 0.0
+    return 0.0
 
 
 @cache
 def _program() -> bytes:
-    """Return a digest of what makes a graph of documents, and of what stores it.
-
-    A version alone would not notice edits of this package.
-    """
+    """Return a digest of what makes a graph of documents, and of what stores it."""
+    # A version alone would not notice edits of this package.
     digest = hashlib.sha256(f"{__version__} {pyoxigraph.__version__}".encode())
     for folder in (files("mcpg.graph"), files("mcpg.graph") / "search"):
         for file in sorted(folder.iterdir(), key=lambda one: one.name):

@@ -1,11 +1,12 @@
-"""`mcpg graph`: validation and statistics; `graph_export` and `graph_query` hold the rest."""
+"""`mcpg graph`: exports, validation and statistics; `query_command` holds the rest."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from enum import StrEnum
+from pathlib import Path, PurePath
 from typing import Annotated, Any
 
 import typer
@@ -14,15 +15,29 @@ from mcpg.bundle import Assembly, assemble, decode_bundle, mistakes_in
 from mcpg.cli import options
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, open_sources, read_settings
-from mcpg.cli.options import OutputFormat, group
-from mcpg.cli.output import Output
+from mcpg.cli.options import OutputFormat, complete_tool, group
+from mcpg.cli.output import Output, check_replaceable
+from mcpg.cli.query import uses_lexicon
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.render import text as text_of
 from mcpg.cli.terminal import and_pages, one_line
-from mcpg.errors import Code as DiagnosticCode
-from mcpg.errors import Diagnostic, Severity
-from mcpg.graph import export_command, query_command
-from mcpg.graph.schema import Statistics, compute_statistics
+from mcpg.documents.addresses import BASE
+from mcpg.documents.model import ToolDocument
+from mcpg.engine import Engine
+from mcpg.errors import Code, Diagnostic, Severity, UsageError, warning
+from mcpg.files import atomic_write
+from mcpg.graph import exports, query_command
+from mcpg.graph.map import graph_page
+from mcpg.graph.query_command import find_base_iri
+from mcpg.graph.schema import (
+    Statistics,
+    build_network,
+    compute_statistics,
+    neighbourhood,
+    select_subgraph,
+)
+from mcpg.graph.terms import context_text, ontology_text
+from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.graph.validation import DEFAULT_TIMEOUT, ShaclFinding, Validation, validate_documents
 from mcpg.show.blocks import Block, CodeSpan, Column, FactList, Inline, Section, Table, join_inlines
 from mcpg.show.json import diagnostics_json
@@ -48,16 +63,14 @@ def register(app: typer.Typer) -> None:
         text="Export, search, query and validate the tools as linked data.",
         examples=EXAMPLES,
     )
-    export_command.register(commands)
+    guide, reference = "docs/how-to/graph.md", "docs/reference/graph-vocabulary.md"
+    options.command(commands, "context", examples=CONTEXT_EXAMPLES, more=reference)(context)
+    options.command(commands, "export", examples=EXPORT_EXAMPLES, more=guide)(export)
+    options.command(commands, "ontology", examples=ONTOLOGY_EXAMPLES, more=reference)(ontology)
     query_command.register(commands)
-    options.command(commands, "validate", examples=VALIDATE_EXAMPLES, more="docs/how-to/graph.md")(
-        validate
-    )
-    options.command(commands, "stats", examples=STATS_EXAMPLES, more="docs/how-to/graph.md")(stats)
+    options.command(commands, "validate", examples=VALIDATE_EXAMPLES, more=guide)(validate)
+    options.command(commands, "stats", examples=STATS_EXAMPLES, more=guide)(stats)
     app.add_typer(commands)
-
-
-# `mcpg graph stats`
 
 
 STATS_EXAMPLES = """\
@@ -161,21 +174,16 @@ def stats_blocks(found: Statistics) -> list[Block]:
 
 
 def _table(title: str, heads: Sequence[str], rows: Iterable[tuple[Inline, ...]]) -> Section:
-    """Return a table of numbers behind a name, under its title."""
     columns = tuple(Column(head, is_number=bool(place)) for place, head in enumerate(heads))
     table = Table(title, columns, tuple(rows), has_heads=True)
     return Section(title.lower().replace(" ", "-"), title, (table,) if table.rows else ())
 
 
 def _counted_names(names: Sequence[str]) -> Inline:
-    """Return how many *names* there are, and the first of them."""
     if not names:
         return "0"
     more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
     return (f"{len(names):,}: ", join_inlines([CodeSpan(one) for one in names[:_NAMED]]), more)
-
-
-# `mcpg graph validate`
 
 
 VALIDATE_EXAMPLES = """\
@@ -186,9 +194,7 @@ mcpg graph validate --strict --format json | jq '.findings[].place'"""
 Shapes = Annotated[
     list[str] | None,
     typer.Option(
-        "--shapes",
-        metavar="FILE",
-        help="Turtle file of further SHACL shapes. Repeatable.",
+        "--shapes", metavar="FILE", help="Turtle file of further SHACL shapes. Repeatable."
     ),
 ]
 Timeout = Annotated[
@@ -238,7 +244,6 @@ def validate(
 def _validate_batch(
     batch: SourceBatch, shapes: dict[str, str], timeout: float, output: Output
 ) -> tuple[Validation, Assembly]:
-    """Validate what *batch* holds, and say what was put together for it."""
     with output.progress("validating"):
         assembly = assemble(batch)
         texts = (*(assembly.texts if batch.bundles else ()), *batch.documents)
@@ -253,10 +258,7 @@ def _validate_batch(
     return found, assembly
 
 
-_SHAPES_OF = {
-    DiagnosticCode.RELATION_UNRESOLVED: "Class",
-    DiagnosticCode.VALUE_INVALID: "Datatype",
-}
+_SHAPES_OF = {Code.RELATION_UNRESOLVED: "Class", Code.VALUE_INVALID: "Datatype"}
 
 
 def _merge_reports(
@@ -290,7 +292,15 @@ _STYLES = {"violation": "red", "warning": "yellow", "info": "cyan"}
 
 def validation_text(found: Validation, output: Output) -> str:
     """Return a line for each finding, as compilers write them, and their counts."""
-    lines = [_finding_text(finding, output) for finding in found.findings]
+    lines = []
+    for finding in found.findings:
+        result = finding.result
+        label = output.paint(result.severity, _STYLES[result.severity])
+        kind = f"[{one_line(result.constraint)}]" if result.constraint else ""
+        is_told = result.value and result.value != result.focus
+        value = f" ({one_line(result.value)})" if is_told else ""
+        where = one_line(finding.place or result.focus)
+        lines.append(f"{where}: {label}{kind}: {one_line(finding.message)}{value}")
     documents = f"{format_count(found.documents - found.pages, 'tool')}{and_pages(found.pages)}"
     triples = format_count(found.triples, "triple")
     violations, warnings = (format_count(found.count(one), one) for one in ("violation", "warning"))
@@ -338,10 +348,263 @@ def findings_listing(findings: Sequence[Mapping[str, Any]]) -> RecordListing:
     )
 
 
-def _finding_text(finding: ShaclFinding, output: Output) -> str:
-    result = finding.result
-    label = output.paint(result.severity, _STYLES[result.severity])
-    kind = f"[{one_line(result.constraint)}]" if result.constraint else ""
-    value = f" ({one_line(result.value)})" if result.value and result.value != result.focus else ""
-    where = finding.place or result.focus
-    return f"{one_line(where)}: {label}{kind}: {one_line(finding.message)}{value}"
+STDOUT = "-"
+
+
+class GraphFormat(StrEnum):
+    """The formats of an export, by rdflib's names where it has one."""
+
+    TURTLE = "turtle"
+    JSON_LD = "json-ld"
+    NQUADS = "nquads"
+    TRIG = "trig"
+    N3 = "n3"
+    RDF_XML = "rdf-xml"
+    GRAPHML = "graphml"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    HTML = "html"
+
+
+EXTENSIONS = {
+    ".ttl": GraphFormat.TURTLE,
+    ".turtle": GraphFormat.TURTLE,
+    ".jsonld": GraphFormat.JSON_LD,
+    ".nq": GraphFormat.NQUADS,
+    ".nt": GraphFormat.NQUADS,
+    ".trig": GraphFormat.TRIG,
+    ".n3": GraphFormat.N3,
+    ".rdf": GraphFormat.RDF_XML,
+    ".owl": GraphFormat.RDF_XML,
+    ".graphml": GraphFormat.GRAPHML,
+    ".mmd": GraphFormat.MERMAID,
+    ".mermaid": GraphFormat.MERMAID,
+    ".dot": GraphFormat.DOT,
+    ".gv": GraphFormat.DOT,
+    ".html": GraphFormat.HTML,
+    ".htm": GraphFormat.HTML,
+}
+"""The format of each file name extension."""
+
+_MARK = "A graph of tools, made by mcpg"
+_OPENINGS = {
+    GraphFormat.TURTLE: f"# {_MARK}\n",
+    GraphFormat.JSON_LD: '{\n  "@context": {\n    "@version": 1.1,\n    "kb": "urn:managedcode:',
+    GraphFormat.NQUADS: f"# {_MARK}\n",
+    GraphFormat.TRIG: f"# {_MARK}\n",
+    GraphFormat.N3: f"# {_MARK}\n",
+    GraphFormat.RDF_XML: f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {_MARK} -->\n',
+    GraphFormat.GRAPHML: f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {_MARK} -->\n',
+    GraphFormat.MERMAID: f"%% {_MARK}\n",
+    GraphFormat.DOT: f"// {_MARK}\n",
+    GraphFormat.HTML: '<!doctype html>\n<html lang="en" data-mcpg-report=',
+}
+"""The start of files of each format that mcpg wrote."""
+
+_TEXTS = {
+    # TriG and N3 have all that Turtle has.
+    GraphFormat.TURTLE: exports.turtle,
+    GraphFormat.TRIG: exports.turtle,
+    GraphFormat.N3: exports.turtle,
+    GraphFormat.NQUADS: exports.nquads,
+    GraphFormat.RDF_XML: exports.rdf_xml,
+}
+_DRAWINGS = {
+    GraphFormat.GRAPHML: exports.graphml,
+    GraphFormat.MERMAID: exports.mermaid,
+    GraphFormat.DOT: exports.dot,
+}
+
+
+def format_for(target: str, stated: GraphFormat | None) -> GraphFormat:
+    """Return the format that is *stated*, or the one that the name of the file *target* ends in."""
+    if stated is not None:
+        return stated
+    if target == STDOUT:
+        return GraphFormat.TURTLE
+    found = EXTENSIONS.get(PurePath(target).suffix.lower())
+    if found is None:
+        raise UsageError(
+            "the name of the file does not say in which format to write",
+            place=f"--output {target}",
+            remedy=f"add --format, or end the name in one of {', '.join(EXTENSIONS)}",
+        )
+    return found
+
+
+def format_graph(
+    documents: Sequence[ToolDocument],
+    form: GraphFormat,
+    *,
+    is_framed: bool = False,
+    base: str | None = None,
+) -> str:
+    """Return *documents* in the format *form*, their IRIs below *base*."""
+    if form is GraphFormat.HTML:
+        return graph_page(documents)
+    triples = triples_of(documents, base or BASE)
+    if form is GraphFormat.JSON_LD:  # JSON has no comments
+        return "".join((exports.framed_json_ld if is_framed else exports.json_ld)(triples))
+    if form in _DRAWINGS:
+        return "".join((_OPENINGS[form], *_DRAWINGS[form](build_network(triples))))
+    return "".join((_OPENINGS[form], *_TEXTS[form](triples)))
+
+
+def write_graph(target: str, text: str, form: GraphFormat, output: Output, *, force: bool) -> int:
+    """Write *text* to the file *target*, or to standard output, and give its size in bytes."""
+    data = text.encode()
+    if target == STDOUT:
+        output.document(text)
+        return len(data)
+    if not force:
+        check_replaceable(
+            target,
+            (_OPENINGS[form].encode(),),
+            "graph that mcpg wrote in this format",
+            "name another file, or add --force",
+        )
+    atomic_write(target, data)
+    return len(data)
+
+
+EXPORT_EXAMPLES = """\
+mcpg graph export -o graph.ttl
+mcpg graph export --around shipment_status --depth 2
+mcpg graph export --query "where is my parcel" -o parcel.nq"""
+
+_DEFAULT_DEPTH = 1
+
+
+CONTEXT_EXAMPLES = """\
+mcpg graph context > context.jsonld
+mcpg graph context | jq '.["@context"].toolId'"""
+ONTOLOGY_EXAMPLES = """\
+mcpg graph ontology > mcpg.ttl
+mcpg graph ontology | riot --syntax=turtle --count -"""
+
+
+def context(output: Output) -> int:
+    """Print the JSON-LD context of the graph."""
+    output.document(context_text())
+    return ExitCode.DONE
+
+
+def ontology(output: Output) -> int:
+    """Print the ontology of the graph's vocabulary, in Turtle."""
+    output.document(ontology_text())
+    return ExitCode.DONE
+
+
+Target = Annotated[
+    str,
+    typer.Option("--output", "-o", metavar="FILE", help="The file to write; - is standard output."),
+]
+Form = Annotated[
+    GraphFormat | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        show_default=False,
+        help=f"What to write: {', '.join(GraphFormat)}. [default: by the file's extension, or "
+        "turtle]",
+    ),
+]
+Around = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--around",
+        metavar="TOOL",
+        autocompletion=complete_tool,
+        help="Only this tool and those near it. Repeatable.",
+    ),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(
+        "--query", metavar="TEXT", help="Only what a search for this finds, related tools included."
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        "--depth",
+        metavar="N",
+        min=0,
+        help=f"How many edges to follow from there. [default: {_DEFAULT_DEPTH}; with --query 0]",
+    ),
+]
+
+
+Framed = Annotated[
+    bool, typer.Option("--framed", help="In JSON-LD, nest the parts of each tool in it.")
+]
+
+
+def export(
+    output: Output,
+    *,
+    bundle: options.BundlePaths = None,
+    target: Target = STDOUT,
+    form: Form = None,
+    around: Around = None,
+    query: Query = None,
+    depth: Depth = None,
+    framed: Framed = False,
+    lexicon: options.Lexicon = None,
+    include_disabled: options.IncludeDisabled = False,
+    base_iri: options.BaseIri = None,
+    force: options.Force = False,
+) -> int:
+    """Write the graph of the tools, or a part of it, in a standard format."""
+    chosen = format_for(target, form)
+    if depth is not None and not around and query is None:
+        raise UsageError(
+            "there is no tool to begin with", place="--depth", remedy="add --around or --query"
+        )
+    if framed and chosen is not GraphFormat.JSON_LD:
+        raise UsageError(
+            f"the format {chosen} has no frames", place="--framed", remedy="add --format json-ld"
+        )
+    settings = read_settings(bundle=bundle, lexicon=lexicon, base_iri=base_iri)
+    base = find_base_iri(settings)
+    engine = open_engine(settings, output)
+    output.note_opening(engine.diagnostics)
+    asked = {"include_disabled": include_disabled, "lexicon": uses_lexicon(settings)}
+    documents = _choose_documents(engine, around or [], query, depth, asked)
+    kept, repeated = distinct_documents(documents)
+    output.diagnostics(repeated)
+    text = format_graph(kept, chosen, is_framed=framed, base=base)
+    if chosen is GraphFormat.RDF_XML and (count := exports.beyond_xml(triples_of(kept))):
+        message = (
+            f"XML cannot hold {format_count(count, 'statement')} as they are, for control"
+            " characters or predicates that end in no name; use another format"
+        )
+        output.diagnostics([warning(Code.GRAPH_STATEMENTS_LEFT_OUT, message)])
+    size = write_graph(target, text, chosen, output, force=force)
+    if target != STDOUT:
+        pages = sum(document.is_page for document in documents)
+        edges = format_count(sum(len(document.links) for document in documents), "edge")
+        tools = format_count(len(documents) - pages, "tool")
+        output.note(f"wrote {target}: {tools}{and_pages(pages)}, {edges}, {size:,} bytes")
+    return ExitCode.DONE
+
+
+def _choose_documents(
+    engine: Engine, around: list[str], query: str | None, depth: int | None, asked: dict[str, Any]
+) -> list[ToolDocument]:
+    tools = engine.documents
+    documents = [*tools.values(), *engine.pages]
+    if not around and query is None:
+        return documents
+    found: set[str] = set()
+    if around:
+        catalog = engine.catalog
+        roots = {tools[catalog.find_named(name).id].uri for name in around}
+        found |= neighbourhood(documents, roots, _DEFAULT_DEPTH if depth is None else depth)
+    if query is not None:
+        result = engine.search(query, **asked)
+        expanded = (result.prerequisites, result.related_matches, result.next_step_matches)
+        lists = (result.matches, *expanded)
+        matches = {tools[match.tool_id].uri for matches in lists for match in matches}
+        found |= neighbourhood(documents, matches, depth or 0)
+    return select_subgraph(documents, found)

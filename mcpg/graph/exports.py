@@ -31,6 +31,7 @@ from mcpg.graph.terms import (
     XSD_STRING,
     RdfLiteral,
     Triple,
+    abbreviate_iri,
     context_text,
 )
 from mcpg.graph.triples import Node as NodeObject
@@ -73,20 +74,18 @@ def graphml(network: Network) -> Iterator[str]:
     for owner, keys in _KEYS.items():
         for name in keys:
             kind = "double" if name == "weight" else "string"
-            yield (
-                f'  <key id="{owner}-{name}" for="{owner}" attr.name="{name}"'
-                f' attr.type="{kind}"/>\n'
-            )
+            mark = f'id="{owner}-{name}" for="{owner}" attr.name="{name}" attr.type="{kind}"'
+            yield f"  <key {mark}/>\n"
     yield '  <graph id="tools" edgedefault="directed">\n'
     for place, node in enumerate(network.nodes):
-        yield f'    <node id="n{place}">{_data("node", node)}</node>\n'
+        yield f'    <node id="n{place}">{_format_data("node", node)}</node>\n'
     for edge in network.edges:
         ends = f'source="n{edge.source}" target="n{edge.target}"'
-        yield f"    <edge {ends}>{_data('edge', edge)}</edge>\n"
+        yield f"    <edge {ends}>{_format_data('edge', edge)}</edge>\n"
     yield "  </graph>\n</graphml>\n"
 
 
-def _data(owner: str, one: NetworkNode | NetworkEdge) -> str:
+def _format_data(owner: str, one: NetworkNode | NetworkEdge) -> str:
     names = {"label": "name"} if owner == "edge" else {}
     values = {name: str(getattr(one, names.get(name, name))) for name in _KEYS[owner]}
     return "".join(
@@ -96,8 +95,7 @@ def _data(owner: str, one: NetworkNode | NetworkEdge) -> str:
     )
 
 
-OPENING = f'{context_text().rstrip().removesuffix("}").rstrip()},\n  "@graph": ['
-"""How every document begins."""
+_OPENING = f'{context_text().rstrip().removesuffix("}").rstrip()},\n  "@graph": ['
 
 
 def json_ld(triples: Iterable[Triple]) -> Iterator[str]:
@@ -112,7 +110,7 @@ def framed_json_ld(triples: Iterable[Triple]) -> Iterator[str]:
 
 def _document(nodes: Iterable[NodeObject]) -> Iterator[str]:
     encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-    yield OPENING
+    yield _OPENING
     comma = ""
     for node in nodes:
         text = encode(node)
@@ -120,9 +118,6 @@ def _document(nodes: Iterable[NodeObject]) -> Iterator[str]:
         comma = ","
     yield "\n  ]\n}\n"
 
-
-USUAL_EDGES, USUAL_TEXT = 500, 50_000
-"""How many edges and characters Mermaid draws, unless its configuration says otherwise."""
 
 _BRACKETS = {TOOL: ("[", "]"), PAGE: ("[/", "/]"), GROUP: ("([", "])"), THING: ("{{", "}}")}
 _ARROWS = {KB_RELATED_TO: "-->", KB_NEXT_STEP: "==>", KB_MEMBER_OF: "-.->"}
@@ -144,17 +139,13 @@ def nquads(triples: Iterable[Triple]) -> Iterator[str]:
     for subject, predicate, value in triples:
         term = f"<{value}>"
         if isinstance(value, RdfLiteral):
-            term = _string(value.text)
-            if value.language:
-                term = f"{term}@{value.language}"
-            elif value.datatype != XSD_STRING:
-                term = f"{term}^^<{value.datatype}>"
+            kind = "" if value.datatype == XSD_STRING else f"^^<{value.datatype}>"
+            term = f"{_quote(value.text)}{f'@{value.language}' if value.language else kind}"
         yield f"<{subject}> <{predicate}> {term} .\n"
 
 
-def _string(text: str) -> str:
-    """Write *text* as a string of Turtle or N-Quads, in which nothing can steer a terminal."""
-    # The escapes of JSON are escapes of both, too.
+def _quote(text: str) -> str:
+    # The escapes of JSON are escapes of Turtle and N-Quads, too; nothing can steer a terminal.
     string = encode_basestring(text)
     return string if string.isprintable() else UNSAFE.sub(turtle_form, string)
 
@@ -179,14 +170,13 @@ def rdf_xml(triples: Iterable[Triple]) -> Iterator[str]:
     """
     spaces = "".join(f'\n    xmlns:{name}="{escape(iri)}"' for name, iri in PREFIXES.items())
     yield f"<rdf:RDF{spaces}>\n"
-    for subject, group in groupby(triples, _SUBJECT):
+    for subject, group in groupby(triples, itemgetter(0)):
         facts = "".join(_element(predicate, value) for _, predicate, value in group)
         yield f"  <rdf:Description rdf:about={quoteattr(subject)}>\n{facts}  </rdf:Description>\n"
     yield "</rdf:RDF>\n"
 
 
 def _match_local_name(predicate: str) -> re.Match[str] | None:
-    """Return the name that *predicate* ends in; of a long one the end, which any XML can hold."""
     return _LOCAL.search(predicate, max(0, len(predicate) - _LONGEST_NAME))
 
 
@@ -209,11 +199,9 @@ def _element(predicate: str, value: str | RdfLiteral) -> str:
         name, space = f"ns:{local[0]}", f" xmlns:ns={quoteattr(predicate[: local.start()])}"
     if not isinstance(value, RdfLiteral):
         return f"    <{name}{space} rdf:resource={quoteattr(value)}/>\n"
-    kind = ""
+    kind = "" if value.datatype == XSD_STRING else f" rdf:datatype={quoteattr(value.datatype)}"
     if value.language:
         kind = f" xml:lang={quoteattr(value.language)}"
-    elif value.datatype != XSD_STRING:
-        kind = f" rdf:datatype={quoteattr(value.datatype)}"
     text = escape(value.text)
     if not text.isprintable():
         # Nothing in it can steer a terminal.
@@ -229,7 +217,6 @@ def _xml_form(found: re.Match[str]) -> str:
     return visible_form(found) if _NOT_XML.match(character) else f"&#{ord(character)};"
 
 
-_SUBJECT, _PREDICATE = itemgetter(0), itemgetter(1)
 _NAMESPACES = tuple(PREFIXES.values())
 
 
@@ -243,10 +230,10 @@ def turtle(triples: Iterable[Triple]) -> Iterator[str]:
         yield f"@prefix {prefix}: <{namespace}> .\n"
     names = _TurtleNames()
     verbs = _TurtleNames({RDF_TYPE: "a"})
-    for subject, group in groupby(triples, _SUBJECT):
+    for subject, group in groupby(triples, itemgetter(0)):
         facts = " ;\n    ".join(
             f"{verbs[predicate]} {', '.join([_turtle_term(one[2], names) for one in same])}"
-            for predicate, same in groupby(group, _PREDICATE)
+            for predicate, same in groupby(group, itemgetter(1))
         )
         yield f"\n{names[subject]} {facts} .\n"
 
@@ -262,11 +249,7 @@ class _TurtleNames(dict[str, str]):
 
 
 def _abbreviate_iri(iri: str) -> str:
-    for prefix, namespace in PREFIXES.items():
-        local = iri.removeprefix(namespace)
-        if local != iri and local.isascii() and local.isalpha():
-            return f"{prefix}:{local}"
-    return f"<{iri}>"
+    return abbreviate_iri(iri, lambda local: local.isascii() and local.isalpha()) or f"<{iri}>"
 
 
 # What Turtle writes without quotes.
@@ -284,18 +267,14 @@ def _turtle_term(value: str | RdfLiteral, names: _TurtleNames) -> str:
     form = _SHORT.get(datatype)
     if form is not None and form.match(text):
         return text
-    quoted = _string(text)
+    quoted = _quote(text)
     if language:
         return f"{quoted}@{language}"
     return quoted if datatype == XSD_STRING else f"{quoted}^^{names[datatype]}"
 
 
 def graph_of(documents: Iterable[ToolDocument]) -> rdflib.Graph:
-    """Return what *documents* say as a graph with the prefixes of `PREFIXES`.
-
-    Args:
-        documents: No two with the same node, see `distinct_documents`.
-    """
+    """Return what *documents*, no two with the same node, say as a graph with all prefixes."""
     import rdflib  # noqa: PLC0415 - texts need no library
     from oxrdflib import OxigraphStore  # noqa: PLC0415
     from rdflib.graph import DATASET_DEFAULT_GRAPH_ID  # noqa: PLC0415

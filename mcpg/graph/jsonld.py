@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any, TypeAlias, TypeVar
 
 from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tier, Tool, ToolExample
-from mcpg.documents.addresses import tool_path, tool_uri
+from mcpg.documents.addresses import BASE, slug, tool_path, tool_uri
 from mcpg.documents.facts import infer_datatype, lexical_form
 from mcpg.documents.front_matter import EXTRAS_KEY, member
 from mcpg.documents.front_matter_edits import write_authored_lines
@@ -29,9 +29,18 @@ from mcpg.documents.reader import (
 from mcpg.documents.writer import write_document
 from mcpg.errors import Code, Diagnostic, DocumentError, SourceError, error, warning
 from mcpg.graph import terms as v
-from mcpg.graph.iris import BASE, SOURCES, document_uri, node_iri, original_iri, slug, source_iri
 from mcpg.graph.parsing import ANONYMOUS, RdfFormat, detect_format, triples_in, triples_of_json_ld
-from mcpg.graph.terms import RdfLiteral, Triple, compact_iri, context
+from mcpg.graph.terms import (
+    SOURCES,
+    RdfLiteral,
+    Triple,
+    compact_iri,
+    context,
+    document_uri,
+    node_iri,
+    original_iri,
+    source_iri,
+)
 from mcpg.graph.triples import (
     FLAGS,
     PREDICATES,
@@ -39,8 +48,8 @@ from mcpg.graph.triples import (
     TIERS,
     distinct_documents,
     framed_documents,
+    gather_stated,
     number,
-    stated_by,
     triples_of,
 )
 from mcpg.relations.edges import Coverage, EdgeOrigin
@@ -66,16 +75,8 @@ def from_jsonld(
 ) -> list[ToolDocument]:
     """Read the tools in a JSON-LD document of any shape: expanded, flattened, compacted, framed.
 
-    Nothing is fetched: a document may hold its context, refer to ours as `CONTEXT_IRI`, or refer
-    to one in *contexts*.
-
-    Args:
-        data: The document, as text or parsed.
-        place: What to call the document in messages.
-        contexts: The documents of further contexts that it may refer to, by IRI.
-
-    Returns:
-        The documents of the tools, in the document's order.
+    Nothing is fetched: *data*, text or parsed, may hold its context, refer to ours as
+    `CONTEXT_IRI`, or refer to one in *contexts*, by IRI. *place* is what to call it in messages.
 
     Raises:
         DocumentError: It is no JSON or no JSON-LD, it refers to a context that is not available, or
@@ -90,7 +91,7 @@ def from_jsonld(
         statements = by_subject(found, place)
     except SourceError as fault:
         raise DocumentError(fault.message, place=fault.place, remedy=fault.remedy) from fault
-    return [reader.tool() for reader in tools_in(statements, place)]
+    return [reader.tool() for reader in find_readers(statements, place)[0]]
 
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -111,11 +112,7 @@ _TRUE = frozenset({"true", "1"})
 
 
 def by_subject(triples: Iterable[Triple], place: str) -> Statements:
-    """Gather *triples* by subject and predicate, each once.
-
-    Args:
-        triples: Those of a graph.
-        place: What to call it in messages.
+    """Gather the *triples* of the graph *place* by subject and predicate, each once.
 
     Raises:
         SourceError: Tools share parts such that together they are far longer than the graph.
@@ -147,7 +144,6 @@ def _collect_statements(triples: Iterable[Triple]) -> _Gathered:
 
 
 def _measure_parts(found: _Gathered) -> int:
-    """Return how long the parts of all nodes are, each as often as it is one."""
     sizes = {
         node: sum(len(one.text) for one in chain(*facts.values()) if isinstance(one, RdfLiteral))
         for node, facts in found.items()
@@ -178,30 +174,23 @@ def _find_base(found: _Gathered) -> str | None:
     return BASE if not bases else bases.pop() if len(bases) == 1 else None
 
 
-def tools_in(statements: Statements, place: str) -> Iterator[NodeReader]:
-    """Return a reader of each tool, in the order of the graph."""
-    return _of_class(statements, place, v.MCPG_TOOL)
-
-
-def pages_in(statements: Statements, place: str) -> Iterator[NodeReader]:
-    """Return a reader of each document of no tool, in the order of the graph."""
-    for reader in _of_class(statements, place, v.KB_MARKDOWN_DOCUMENT):
-        if v.MCPG_TOOL not in statements[reader.node].get(v.RDF_TYPE, ()):
-            yield reader
-
-
-def _of_class(statements: Statements, place: str, kind: str) -> Iterator[NodeReader]:
+def find_readers(statements: Statements, place: str) -> tuple[list[NodeReader], list[NodeReader]]:
+    """Return readers of the tools and of the documents of none, in the order of the graph."""
+    tools, pages = [], []
     for node, facts in statements.items():
-        if kind in facts.get(v.RDF_TYPE, ()):
-            yield NodeReader(node, statements, f"{place}: {node}")
+        kinds = facts.get(v.RDF_TYPE, ())
+        if v.MCPG_TOOL in kinds:
+            tools.append(NodeReader(node, statements, f"{place}: {node}"))
+        elif v.KB_MARKDOWN_DOCUMENT in kinds:
+            pages.append(NodeReader(node, statements, f"{place}: {node}"))
+    return tools, pages
 
 
 class NodeReader:
     """Reads one node, of which any value may be anything that RDF allows.
 
-    Attributes:
-        node: Its IRI, or the name of a blank node.
-        place: What to call it in messages.
+    *node* is its IRI, or the name of a blank node; *place* is what to call it in messages. A tool
+    or page that has what none can have is a `DocumentError`.
     """
 
     def __init__(self, node: str, statements: Statements, place: str) -> None:
@@ -212,20 +201,22 @@ class NodeReader:
         self._stated: Mapping[tuple[str, str | RdfLiteral], None] = {}
 
     def tool(self) -> ToolDocument:
-        """Read the document of the tool.
-
-        Raises:
-            DocumentError: Nothing names the tool, or it has what no tool can have.
-        """
+        """Read the document of the tool."""
         self._read_front_matter()
         name = self._text(v.MCPG_TOOL_NAME) or self._text(v.SCHEMA_NAME)
         if not name:
             raise self._make_error("nothing names the tool", "give it a `toolName`")
+        source = next(iter(self._facts.get(v.MCPG_HAS_SOURCE, ())), "")
+        source_id = source.text if isinstance(source, RdfLiteral) else source.removeprefix(SOURCES)
+        if source and isinstance(source, str):
+            # Its IRI carries the name as well.
+            stated = self._read_node(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
+            source_id = source_id if stated is None else stated
         schema = self._json(v.MCPG_INPUT_SCHEMA)
         members: JsonObject = {} if schema is None else {"input_schema": schema}
         tool = Tool(
             id=self._text(v.MCPG_TOOL_ID) or "",
-            source_id=self._source(),
+            source_id=source_id,
             name=name,
             title=self._text(v.MCPG_TITLE),
             description=self._text(v.SCHEMA_DESCRIPTION) or "",
@@ -241,11 +232,7 @@ class NodeReader:
         return self._document(tool, path, tool_uri(tool.source_id, tool.name))
 
     def page(self) -> ToolDocument:
-        """Read the document of no tool.
-
-        Raises:
-            DocumentError: It has what no document can have.
-        """
+        """Read the document of no tool."""
         self._read_front_matter()
         title = self._text(v.SCHEMA_NAME) or self._text(v.MCPG_PATH) or self.node
         path = self._text(v.MCPG_PATH) or f"pages/{slug(title)}.md"
@@ -275,7 +262,7 @@ class NodeReader:
                 further=further,
                 written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
             )
-            stated = stated_by([bare]).of[node_iri(bare.uri)]
+            stated = gather_stated([bare])[node_iri(bare.uri)]
             own = (v.MCPG_FRONT_MATTER, v.MCPG_FRONT_MATTER_TEXT)
             self._stated = {key: None for key in stated if key[0] not in own}
 
@@ -299,15 +286,6 @@ class NodeReader:
             written=self._text(v.MCPG_FRONT_MATTER_TEXT) or "",
         )
 
-    def _source(self) -> str:
-        """Return the name of the source, which its IRI carries as well."""
-        for source in self._facts.get(v.MCPG_HAS_SOURCE, ()):
-            if isinstance(source, RdfLiteral):
-                return source.text
-            name = self._read_node(source)._text(v.SCHEMA_NAME)  # noqa: SLF001
-            return source.removeprefix(SOURCES) if name is None else name
-        return ""
-
     def _hints(self) -> Hints:
         lists = {name: tuple(self._texts(predicate)) for name, predicate in TEXTS.items()}
         # Those that another producer writes, who knows no others.
@@ -315,23 +293,23 @@ class NodeReader:
         own |= {one.text for key, one in self._stated if isinstance(one, RdfLiteral)}
         further = (text for text in self._texts(v.SCHEMA_KEYWORDS) if text not in own)
         lists["keywords"] = (*lists["keywords"], *further)
-        examples = tuple(
-            ToolExample(
-                one._text(v.MCPG_INPUT) or "",  # noqa: SLF001
-                one._text(v.MCPG_OUTPUT),  # noqa: SLF001
-                one._text(v.SCHEMA_DESCRIPTION),  # noqa: SLF001
-            )
-            for one in map(
-                self._read_node, sorted(self._parts(v.MCPG_HAS_EXAMPLE), key=_find_number)
-            )
+        # The number that the IRI of an example ends in is its place.
+        parts = sorted(
+            self._parts(v.MCPG_HAS_EXAMPLE),
+            key=lambda one: int(found[1]) if (found := _NUMBERED.search(one)) else 0,
         )
+        examples = tuple(self._read_node(one)._example() for one in parts)  # noqa: SLF001
         flags = {name: self._flag(predicate) for name, predicate in FLAGS.items()}
         tiers = {name: self._choice(Tier, predicate) for name, predicate in TIERS.items()}
         return Hints(**lists, **flags, **tiers, examples=examples)  # type: ignore[arg-type]
 
+    def _example(self) -> ToolExample:
+        texts = (self._text(one) for one in (v.MCPG_INPUT, v.MCPG_OUTPUT, v.SCHEMA_DESCRIPTION))
+        asked, answered, description = texts
+        return ToolExample(asked or "", answered, description)
+
     def _links(self) -> tuple[Link, ...]:
-        """Return the edges that statements describe, then lone ones that no front matter states."""
-        described = (self._read_node(one).link() for one in self._parts(v.MCPG_HAS_RELATION))
+        described = (self._read_node(one)._link() for one in self._parts(v.MCPG_HAS_RELATION))  # noqa: SLF001
         links = {(link.kind, node_iri(link.target)): link for link in described if link}
         for predicate, kind in _KINDS.items():
             for target in self._nodes(predicate):
@@ -339,44 +317,37 @@ class NodeReader:
                     links.setdefault((kind, target), Link(kind, document_uri(target)))
         return tuple(sorted(links.values(), key=lambda link: _ORDER[link.kind]))
 
-    def link(self) -> Link | None:
+    def _link(self) -> Link | None:
         """Read a statement; `None` when it is about no edge between tools."""
         kind = next(map(_KINDS.get, self._nodes(v.RDF_PREDICATE)), None)
         stated = self._text(v.MCPG_STATED_TARGET)
         target = stated or next(map(document_uri, self._nodes(v.RDF_OBJECT)), "")
         if kind is None or not target:
             return None
-        weight = self._weight()
+        confidence = self._text(v.KB_CONFIDENCE) or "1"
+        try:
+            weight = float(confidence)
+        except ValueError:
+            weight = 0.0
+        if not 0 < weight <= 1:
+            message = f"the confidence {confidence!r} of an edge is invalid"
+            raise self._make_error(message, "use a number in (0, 1]")
         reason = self._text(v.MCPG_REASON) or ""
         origin = self._choice(EdgeOrigin, v.MCPG_ORIGIN) or EdgeOrigin.AUTHORED
         mapping = self._json(v.MCPG_MAPPING)
         fields, faults = read_mappings(mapping.get("fields") if mapping else [])
         if faults:
             raise self._make_error(f"the mapping of an edge has {faults[0]}", "correct the mapping")
-        return Link(
-            kind, target, weight, reason, origin, fields, self._choice(Coverage, v.MCPG_COVERAGE)
-        )
-
-    def _weight(self) -> float:
-        stated = self._text(v.KB_CONFIDENCE) or "1"
-        try:
-            weight = float(stated)
-        except ValueError:
-            weight = 0.0
-        if not 0 < weight <= 1:
-            remedy = "use a number in (0, 1]"
-            raise self._make_error(f"the confidence {stated!r} of an edge is invalid", remedy)
-        return weight
+        coverage = self._choice(Coverage, v.MCPG_COVERAGE)
+        return Link(kind, target, weight, reason, origin, fields, coverage)
 
     def _read_node(self, node: str) -> NodeReader:
         return NodeReader(node, self._statements, self.place)
 
     def _parts(self, predicate: str) -> Iterator[str]:
-        """Return the values of *predicate* that are nodes."""
         return (one for one in self._facts.get(predicate, ()) if isinstance(one, str))
 
     def _nodes(self, predicate: str) -> Iterator[str]:
-        """Return the values of *predicate* that are nodes with an IRI."""
         return (one for one in self._parts(predicate) if not one.startswith(ANONYMOUS))
 
     def _texts(self, predicate: str) -> Iterator[str]:
@@ -403,7 +374,8 @@ class NodeReader:
         except (ValueError, RecursionError):
             value = stated
         if value is not None and not isinstance(value, dict):
-            raise self._make_error(f"its `{_key(predicate)}` is no JSON object", "write an object")
+            name = v.terms()[predicate].name
+            raise self._make_error(f"its `{name}` is no JSON object", "write an object")
         return value
 
     def _choice(self, kind: type[Choice], predicate: str) -> Choice | None:
@@ -411,29 +383,15 @@ class NodeReader:
         try:
             return None if stated is None else kind(stated)
         except ValueError as fault:
-            remedy = f"write {', '.join(kind)}"
-            raise self._make_error(f"its `{_key(predicate)}` is {stated!r}", remedy) from fault
+            message = f"its `{v.terms()[predicate].name}` is {stated!r}"
+            raise self._make_error(message, f"write {', '.join(kind)}") from fault
 
     def _make_error(self, message: str, remedy: str) -> DocumentError:
         return DocumentError(message, place=self.place, remedy=remedy)
 
 
-def _key(predicate: str) -> str:
-    return v.terms()[predicate].name
-
-
-def _find_number(example: str) -> int:
-    """Return the number that the IRI of an example ends in, 0 for none."""
-    found = _NUMBERED.search(example)
-    return int(found[1]) if found else 0
-
-
 _TYPES, _PROPERTIES = "rdf_types", "rdf_properties"
-_THINGS = {
-    v.SCHEMA_ABOUT: "about",
-    v.SCHEMA_MENTIONS: "entity_hints",
-    v.SCHEMA_AUTHOR: "author",
-}
+_THINGS = {v.SCHEMA_ABOUT: "about", v.SCHEMA_MENTIONS: "entity_hints", v.SCHEMA_AUTHOR: "author"}
 _DOCUMENTS = frozenset({v.MCPG_TOOL, v.KB_MARKDOWN_DOCUMENT})
 _NUMBERS = frozenset({v.XSD_DECIMAL, f"{v.XSD}integer", f"{v.XSD}double", f"{v.XSD}float"})
 _SHOWN, _LONGEST_LABEL = 160, 1_000
@@ -441,12 +399,7 @@ _SHOWN, _LONGEST_LABEL = 160, 1_000
 
 @dataclass(frozen=True, slots=True)
 class GraphDocuments:
-    """What a graph holds.
-
-    Attributes:
-        documents: The documents of its tools, then its pages, in the order of the graph.
-        diagnostics: What is left out.
-    """
+    """What a graph holds: the documents of its tools, then its pages, and what is left out."""
 
     documents: tuple[ToolDocument, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -475,11 +428,9 @@ def with_graphs_read(batch: SourceBatch) -> SourceBatch:
 
 
 def read_graph(text: str, place: str) -> GraphDocuments:
-    """Read the tools and pages of a graph.
+    """Read the tools and pages of a graph in any format of RDF.
 
-    Args:
-        text: The whole text, in any format of RDF.
-        place: Its file, for messages; the extension tells the format.
+    The extension of *place*, its file, tells the format.
 
     Raises:
         SourceError: It is broken or too large, or has neither tools nor pages.
@@ -487,9 +438,9 @@ def read_graph(text: str, place: str) -> GraphDocuments:
     statements = by_subject(triples_in(text, detect_format(place, text), place), place)
     found: dict[str, ToolDocument] = {}
     refused: list[Diagnostic] = []
-    tools = ((one, one.tool) for one in tools_in(statements, place))
-    pages = ((one, one.page) for one in pages_in(statements, place))
-    for reader, read in chain(tools, pages):
+    tools, pages = find_readers(statements, place)
+    reading = chain(((one, one.tool) for one in tools), ((one, one.page) for one in pages))
+    for reader, read in reading:
         try:
             found[reader.node] = read()
         except DocumentError as fault:
@@ -518,7 +469,7 @@ def _add_front_matter(
     kept = list(kept)
     given = set(map(_comparable, triples_of(kept)))
     nodes = {id(document): node for node, document in found.items()}
-    whole: list[ToolDocument] = []
+    whole = []
     described: set[str] = set()
     for document in kept:
         own, node = node_iri(document.uri), nodes[id(document)]
@@ -528,9 +479,7 @@ def _add_front_matter(
             for value in values
             if _comparable((own, predicate, value)) not in given
         ]
-        whole.append(
-            _with_front_matter(document, beyond, statements, described) if beyond else document
-        )
+        whole.append(_with_front_matter(document, beyond, statements, described))
     return whole
 
 
@@ -552,17 +501,22 @@ def _with_front_matter(
             continue
         if predicate == v.RDF_TYPE and isinstance(value, str):
             further.setdefault(_TYPES, []).append(shortened(value))
-        elif predicate in _THINGS and isinstance(value, str) and _label(value, statements):
-            item = _thing(value, statements, described)
+        elif (
+            predicate in _THINGS
+            and isinstance(value, str)
+            and (item := _describe_thing(value, statements, described))
+        ):
             further.setdefault(_THINGS[predicate], []).append(item)
         elif not predicate.startswith(v.MCPG):
-            property_ = {shortened(predicate): _property(value, shortened)}
-            further.setdefault(_PROPERTIES, []).append(property_)
-    joined = {key: [*_as_list(document.further.get(key)), *items] for key, items in further.items()}
-    return replace(document, further={**document.further, **joined})
+            stated = {shortened(predicate): _format_property(value, shortened)}
+            further.setdefault(_PROPERTIES, []).append(stated)
+    for key, items in further.items():
+        old = document.further.get(key)
+        further[key] = [*(old if isinstance(old, list) else [] if old is None else [old]), *items]
+    return replace(document, further={**document.further, **further}) if further else document
 
 
-def _property(value: str | RdfLiteral, shortened: Callable[[str], str]) -> JsonValue:
+def _format_property(value: str | RdfLiteral, shortened: Callable[[str], str]) -> JsonValue:
     if isinstance(value, str):
         return {"id": value}
     if value.language:
@@ -575,17 +529,17 @@ def _property(value: str | RdfLiteral, shortened: Callable[[str], str]) -> JsonV
     return {"value": value.text, "datatype": shortened(value.datatype)}
 
 
-def _label(node: str, statements: Statements) -> str:
-    """Return the name of a thing, "" for one that is too long to stand in every document."""
-    names = statements.get(node, {}).get(v.SCHEMA_NAME, ())
-    found = next((one.text.strip() for one in names if isinstance(one, RdfLiteral)), "")
-    return found if len(found) <= _LONGEST_LABEL else ""
+def _describe_thing(node: str, statements: Statements, described: set[str]) -> JsonObject:
+    """Return the item of a thing, of which documents say label, class and addresses.
 
-
-def _thing(node: str, statements: Statements, described: set[str]) -> JsonValue:
-    """Return the item of a thing, of which documents say label, class and addresses."""
-    facts = statements[node]
-    item: JsonObject = {"label": _label(node, statements), "id": node}
+    It is empty for one without a name, or with one too long to stand in every document.
+    """
+    facts = statements.get(node, {})
+    names = facts.get(v.SCHEMA_NAME, ())
+    label = next((one.text.strip() for one in names if isinstance(one, RdfLiteral)), "")
+    if not 0 < len(label) <= _LONGEST_LABEL:
+        return {}
+    item: JsonObject = {"label": label, "id": node}
     own = {v.SCHEMA_THING, v.SKOS_CONCEPT}
     kinds = [one for one in facts.get(v.RDF_TYPE, ()) if isinstance(one, str) and one not in own]
     if kinds:
@@ -597,17 +551,12 @@ def _thing(node: str, statements: Statements, described: set[str]) -> JsonValue:
     return item
 
 
-def _as_list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else [] if value is None else [value]
-
-
 def _report_left_out(
     found: Mapping[str, ToolDocument],
     whole: Iterable[ToolDocument],
     statements: Statements,
     place: str,
 ) -> list[Diagnostic]:
-    """Report the statements that no document makes."""
     given = set(map(_comparable, triples_of(whole)))
     names = {node: node_iri(document.uri) for node, document in found.items()}
     missing = [
@@ -647,7 +596,6 @@ def _comparable(triple: Triple) -> Triple:
 
 
 def _page_text(page: ToolDocument) -> str:
-    """Write a page as Markdown-LD, its prose as its author wrote it."""
     hints = page.tool.hints
     values: JsonObject = {
         "title": page.tool.title,

@@ -9,15 +9,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from mcpg.documents.model import ToolDocument
-from mcpg.graph.iris import broader_group, group_label
-from mcpg.graph.schema import (
-    GROUP,
-    PAGE,
-    THING,
-    TOOL,
-    Network,
-    build_network,
-)
+from mcpg.graph.schema import GROUP, PAGE, THING, TOOL, Network, build_network
+from mcpg.graph.terms import broader_group, group_label
 from mcpg.graph.triples import triples_of
 from mcpg.show.blocks import Chart, CodeSpan, Column, Figure, Section, Table
 from mcpg.show.html import asset, cut, drawing_library, facts, page
@@ -38,24 +31,14 @@ _HINT = (
 
 
 def graph_page(documents: Sequence[ToolDocument]) -> str:
-    """Return the map of *documents* as HTML text.
-
-    Args:
-        documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
-    """
+    """Return the map of *documents*, no two with the same node, as HTML text."""
     network = build_network(triples_of(documents))
     sections = [
         Section("map", "Map", (Chart("joined", (map_markup(network),)),), _lead(documents)),
         *_edges_section(network),
     ]
-    return page(
-        "graph",
-        "The tools as a graph · mcpg graph",
-        _head(network, documents),
-        sections,
-        data=map_data(network),
-        scripts=map_scripts() if network.nodes else (),
-    )
+    title, head = "The tools as a graph · mcpg graph", _head(network, documents)
+    return page("graph", title, head, sections, data=map_data(network), scripts=_scripts(network))
 
 
 def framed_map(documents: Sequence[ToolDocument]) -> str:
@@ -67,21 +50,20 @@ def framed_map(documents: Sequence[ToolDocument]) -> str:
         map_markup(network),
         (),
         data=map_data(network),
-        scripts=map_scripts() if network.nodes else (),
+        scripts=_scripts(network),
         is_framed=True,
     )
 
 
-def map_scripts() -> list[str]:
-    """Return the scripts that draw what `map_data` returns in what `map_markup` returns."""
-    return [drawing_library(has_forces=True), *map(asset, _SCRIPTS)]
+def _scripts(network: Network) -> list[str]:
+    return [drawing_library(has_forces=True), *map(asset, _SCRIPTS)] if network.nodes else []
 
 
 def _head(network: Network, documents: Sequence[ToolDocument]) -> Markup:
     kinds = Counter(node.kind for node in network.nodes)
     numbers = {
         "Tools": kinds[TOOL],
-        "Servers": len(_servers(network)),
+        "Servers": len(_count_servers(network)),
         "Edges": sum(len(document.links) for document in documents),
         "Pages": kinds[PAGE],
         "Groups": kinds[GROUP],
@@ -113,23 +95,15 @@ def _lead(documents: Sequence[ToolDocument]) -> str:
     return f"{lead} Among the edges: {told}." if told else lead
 
 
-def _servers(network: Network) -> list[tuple[str, int]]:
-    """Return the sources of tools and how many each has, the largest first."""
+def _count_servers(network: Network) -> list[tuple[str, int]]:
     counts = Counter(unquote(node.source) for node in network.nodes if node.kind == TOOL)
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
-SERVER = "server"
-"""What tools stand together by, unless it is `GROUP`."""
-
-MANY = 100
-"""From so many tools on, groups may make clusters."""
-
-SMALLEST = 3
-"""How many tools a cluster has on average, or a group at least, to be one."""
-
-_REST = "other tools"
-_MARK_OF_CATEGORIES = "category:"
+# From so many tools on, groups may make clusters.
+_MANY = 100
+# How many tools a cluster has on average, or a group at least, to be one.
+_SMALLEST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +111,8 @@ class MapClusters:
     """Tools that stand together on the map, in one colour and under one name.
 
     Attributes:
-        kind: What they share: `SERVER` or `GROUP`.
-        sizes: The name of each cluster and how many tools it has, the largest first; tools of
-            no group come last.
+        kind: What they share: "server" or `GROUP`.
+        sizes: Name and number of tools of each, the largest first; tools of no group come last.
         of: The number of the cluster of each tool, by the number of its node.
     """
 
@@ -155,20 +128,20 @@ def build_clusters(network: Network) -> MapClusters:
     the groups that most tools share are.
     """
     tools = [place for place, node in enumerate(network.nodes) if node.kind == TOOL]
-    servers = _servers(network)
-    is_telling = 1 < len(servers) <= len(tools) / SMALLEST
-    grouped = {} if is_telling or len(tools) < MANY else _choose_groups(network, len(tools))
+    servers = _count_servers(network)
+    is_telling = 1 < len(servers) <= len(tools) / _SMALLEST
+    grouped = {} if is_telling or len(tools) < _MANY else _choose_groups(network, len(tools))
     if 2 * len(grouped) < len(tools) or not grouped:
         places = {name: place for place, (name, _) in enumerate(servers)}
         by_server = {place: places[unquote(network.nodes[place].source)] for place in tools}
-        return MapClusters(SERVER, tuple(servers), by_server)
+        return MapClusters("server", tuple(servers), by_server)
     counts = Counter(grouped.values())
-    kept = (name for name in counts if counts[name] >= SMALLEST)
+    kept = (name for name in counts if counts[name] >= _SMALLEST)
     names = sorted(kept, key=lambda name: (-counts[name], name))
     places = {name: place for place, name in enumerate(names)}
     sizes = [(group_label(name), counts[name]) for name in names]
     rest = len(tools) - sum(size for _, size in sizes)
-    sizes += [(_REST, rest)] if rest else []
+    sizes += [("other tools", rest)] if rest else []
     of = {place: places.get(grouped.get(place, ""), len(names)) for place in tools}
     return MapClusters(GROUP, tuple(sizes), of)
 
@@ -178,17 +151,16 @@ def _choose_groups(network: Network, tools: int) -> dict[int, str]:
 
     Groups of few tools, of most tools, and of the tools of one source are passed over.
     """
-    kinds = {place: network.nodes[place].kind for place in range(len(network.nodes))}
     own = [
         (edge.source, network.nodes[edge.target].label)
         for edge in network.edges
-        if edge.name == "groups" and kinds[edge.source] == TOOL
+        if edge.name == "groups" and network.nodes[edge.source].kind == TOOL
     ]
     counts = Counter(name for _, name in own)
     found: dict[int, tuple[bool, int, str]] = {}
     for place, name in own:
-        if SMALLEST <= counts[name] <= tools / SMALLEST and broader_group(name) is None:
-            rank = (name.startswith(_MARK_OF_CATEGORIES), counts[name], name)
+        if _SMALLEST <= counts[name] <= tools / _SMALLEST and broader_group(name) is None:
+            rank = (name.startswith("category:"), counts[name], name)
             found[place] = max(found.get(place, rank), rank)
     return {place: name for place, (_, _, name) in found.items()}
 
@@ -240,10 +212,7 @@ def map_markup(network: Network) -> Markup:
     aside = element(
         "div",
         element(
-            "section",
-            id="graph-details",
-            aria_live="polite",
-            aria_label="Selected in the map",
+            "section", id="graph-details", aria_live="polite", aria_label="Selected in the map"
         ),
         element(
             "section",
@@ -287,7 +256,6 @@ def _choices(kinds: Mapping[str, int]) -> Markup:
 
 
 def _key(network: Network, kinds: Mapping[str, int]) -> Markup:
-    """Return what lines and hollow marks stand for, as far as the map has them."""
     drawn = {_KINDS.get(edge.name, "other") for edge in network.edges}
     lines = {"related": "related", "nextStep": "next step", "other": "other"}
     items = [
@@ -305,7 +273,6 @@ def _key(network: Network, kinds: Mapping[str, int]) -> Markup:
 
 
 def _edges_section(network: Network) -> list[Section]:
-    """Return the edges as a table, where they are not too many to read."""
     if not network.edges or len(network.edges) > _ROWS:
         return []
     rows = tuple(

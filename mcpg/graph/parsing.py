@@ -29,22 +29,20 @@ MAX_TRIPLES = 3_000_000
 MAX_LITERAL = 16 * 1024 * 1024
 """Longest value that is read, in characters."""
 
-MAX_ENTITIES = 16 * 1024 * 1024
-"""The most characters to which the entities of an RDF/XML document may expand."""
-
-MAX_CONTEXTS = 64 * 1024 * 1024
-"""The most characters of the contexts that a JSON-LD document refers to, each as often as it is."""
+# The most characters to which the entities of an RDF/XML document may expand, and of the contexts
+# that a JSON-LD document refers to, each as often as it is.
+MAX_ENTITIES, MAX_CONTEXTS = 16 * 1024 * 1024, 64 * 1024 * 1024
 
 ANONYMOUS = "_:"
 """What the name of a blank node begins with."""
 
 
 class RdfFormat(StrEnum):
-    """The formats of RDF that are read."""
+    """The formats of RDF that are read, by the names that Oxigraph gives them."""
 
     TURTLE = "turtle"
-    NTRIPLES = "ntriples"
-    NQUADS = "nquads"
+    N_TRIPLES = "ntriples"
+    N_QUADS = "nquads"
     TRIG = "trig"
     N3 = "n3"
     RDF_XML = "rdf-xml"
@@ -54,8 +52,8 @@ class RdfFormat(StrEnum):
 EXTENSIONS: Mapping[str, RdfFormat] = {
     ".ttl": RdfFormat.TURTLE,
     ".turtle": RdfFormat.TURTLE,
-    ".nt": RdfFormat.NTRIPLES,
-    ".nq": RdfFormat.NQUADS,
+    ".nt": RdfFormat.N_TRIPLES,
+    ".nq": RdfFormat.N_QUADS,
     ".trig": RdfFormat.TRIG,
     ".n3": RdfFormat.N3,
     ".rdf": RdfFormat.RDF_XML,
@@ -83,7 +81,7 @@ def detect_format(place: str, text: str) -> RdfFormat:
         return RdfFormat.JSON_LD
     if _XML.match(text):
         return RdfFormat.RDF_XML
-    return RdfFormat.NQUADS if _QUAD.match(text) else RdfFormat.TURTLE
+    return RdfFormat.N_QUADS if _QUAD.match(text) else RdfFormat.TURTLE
 
 
 def triples_in(
@@ -91,13 +89,8 @@ def triples_in(
 ) -> Iterator[Triple]:
     """Return the triples of *text* in its order, those of named graphs among them.
 
-    Blank nodes are numbered in the order in which they come.
-
-    Args:
-        text: The whole text.
-        form: Its format.
-        place: What to call it in messages.
-        contexts: The documents of contexts that JSON-LD may refer to, by IRI, beside our own.
+    Blank nodes are numbered in the order in which they come. *place* is what to call the text in
+    messages, and *contexts* the documents of contexts that JSON-LD may refer to, by IRI.
 
     Raises:
         SourceError: It is broken, or beyond a bound.
@@ -106,19 +99,17 @@ def triples_in(
         value, *more = parse_json_documents(text, place)
         if more:
             raise _make_error("holds several JSON values", place, "put them into one array")
-        found = _of_json_ld(value, text, place, contexts or {})
-    else:
-        if form is RdfFormat.RDF_XML:
-            _check_entities(text, place)
-        found = _parse_triples(text, form, place)
-    return _limit_triples(found, place)
+        return _limit_triples(_parse_json_ld(value, text, place, contexts or {}), place)
+    if form is RdfFormat.RDF_XML:
+        _check_entities(text, place)
+    return _limit_triples(_parse_other(text, form, place), place)
 
 
 def triples_of_json_ld(
     data: JsonValue, place: str, contexts: Mapping[str, Any] | None = None
 ) -> Iterator[Triple]:
     """Return the triples of the parsed JSON-LD *data*; see `triples_in`."""
-    return _limit_triples(_of_json_ld(data, "", place, contexts or {}), place)
+    return _limit_triples(_parse_json_ld(data, "", place, contexts or {}), place)
 
 
 def _limit_triples(triples: Iterable[Triple], place: str) -> Iterator[Triple]:
@@ -132,21 +123,20 @@ def _limit_triples(triples: Iterable[Triple], place: str) -> Iterator[Triple]:
         yield triple
 
 
-def _parse_triples(text: str, form: RdfFormat, place: str) -> Iterator[Triple]:
+def _parse_other(text: str, form: RdfFormat, place: str) -> Iterator[Triple]:
     try:
-        yield from _triples(text, form)
+        yield from _run_oxigraph(text, form)
     except SyntaxError as fault:
         reason, line = rdf_reason(fault)
         remedy = "check it with any RDF tool, or export the graph again"
         raise _make_error(reason, f"{place}:{line}" if line else place, remedy) from fault
 
 
-def _triples(text: str, form: RdfFormat) -> Iterator[Triple]:
-    """Parse *text* by Oxigraph."""
+def _run_oxigraph(text: str, form: RdfFormat) -> Iterator[Triple]:
     known: dict[str, str] = {}
     data = text.encode("utf-8", "surrogatepass")
-    for quad in pyoxigraph.parse(input=data, format=_OXIGRAPH_FORMATS[form]):
-        subject, value = _node(quad.subject, known), quad.object
+    for quad in pyoxigraph.parse(input=data, format=getattr(pyoxigraph.RdfFormat, form.name)):
+        subject, value = _name_node(quad.subject, known), quad.object
         if isinstance(value, pyoxigraph.Literal):
             datatype = RDF_LANG_STRING if value.language else value.datatype.value
             datatype = known.setdefault(datatype, datatype)
@@ -154,23 +144,11 @@ def _triples(text: str, form: RdfFormat) -> Iterator[Triple]:
                 value.value, datatype, (value.language or "").lower()
             )
         else:
-            found = _node(value, known)
-        yield subject, _node(quad.predicate, known), found
+            found = _name_node(value, known)
+        yield subject, _name_node(quad.predicate, known), found
 
 
-_OXIGRAPH_FORMATS = {
-    RdfFormat.TURTLE: pyoxigraph.RdfFormat.TURTLE,
-    RdfFormat.NTRIPLES: pyoxigraph.RdfFormat.N_TRIPLES,
-    RdfFormat.NQUADS: pyoxigraph.RdfFormat.N_QUADS,
-    RdfFormat.TRIG: pyoxigraph.RdfFormat.TRIG,
-    RdfFormat.N3: pyoxigraph.RdfFormat.N3,
-    RdfFormat.RDF_XML: pyoxigraph.RdfFormat.RDF_XML,
-    RdfFormat.JSON_LD: pyoxigraph.RdfFormat.JSON_LD,
-}
-
-
-def _node(term: Any, known: dict[str, str]) -> str:
-    """Return a node by its name, the same object for the same name."""
+def _name_node(term: Any, known: dict[str, str]) -> str:
     if isinstance(term, pyoxigraph.NamedNode):
         return known.setdefault(term.value, term.value)
     if isinstance(term, pyoxigraph.BlankNode):
@@ -187,7 +165,6 @@ _HARMLESS = re.compile(r"&(?:#[0-9]+|#x[0-9A-Fa-f]+|amp|lt|gt|quot|apos);")
 
 
 def _check_entities(text: str, place: str) -> None:
-    """Refuse entities that are fetched, nest, or make the document many times as long."""
     remedy = "write the values out"
     entities = {found[1]: found[2] or found[3] or "" for found in _ENTITY.finditer(text)}
     if len(_ANY_ENTITY.findall(text)) != len(entities):
@@ -201,7 +178,7 @@ def _check_entities(text: str, place: str) -> None:
         raise _make_error(message, place, remedy)
 
 
-def _of_json_ld(
+def _parse_json_ld(
     data: JsonValue, text: str, place: str, contexts: Mapping[str, Any]
 ) -> Iterator[Triple]:
     """Return the triples of *data*, which is the JSON-LD document *text* where that is given."""
@@ -209,17 +186,17 @@ def _of_json_ld(
     try:
         whole = _ContextFiller(known).fill(data)
         written = text if text and whole is data else json.dumps(whole, ensure_ascii=False)
-    except (RecursionError, ValueError) as fault:
-        raise _no_json_ld("it is nested too deeply", place) from fault
     except _ContextError as fault:
-        raise _no_json_ld(str(fault), place) from None
+        raise _make_json_ld_error(str(fault), place) from None
+    except (RecursionError, ValueError) as fault:
+        raise _make_json_ld_error("it is nested too deeply", place) from fault
     try:
-        yield from _triples(written, RdfFormat.JSON_LD)
+        yield from _run_oxigraph(written, RdfFormat.JSON_LD)
     except SyntaxError as fault:
         if len(written) > MAX_LITERAL:
-            raise _no_json_ld(rdf_reason(fault)[0], place) from fault
+            raise _make_json_ld_error(rdf_reason(fault)[0], place) from fault
         # Triples that came before the fault come again, which does no harm.
-        yield from _by_pyld(whole, place)
+        yield from _run_pyld(whole, place)
 
 
 class _ContextError(Exception):
@@ -233,11 +210,6 @@ class _ContextFiller:
         self._known, self._room = known, MAX_CONTEXTS
 
     def fill(self, data: JsonValue) -> JsonValue:
-        """Return *data* with its contexts, the same object where it refers to none.
-
-        Raises:
-            _ContextError: One is not known, or they are too many.
-        """
         if isinstance(data, list):
             new = [self.fill(one) for one in data]
             return data if all(map(operator.is_, data, new)) else new
@@ -267,13 +239,13 @@ class _ContextFiller:
         return self.fill(value)
 
 
-def _by_pyld(data: JsonValue, place: str) -> Iterator[Triple]:
+def _run_pyld(data: JsonValue, place: str) -> Iterator[Triple]:
     from pyld import jsonld  # noqa: PLC0415 - hardly ever needed
 
     faults = (jsonld.JsonLdError, AttributeError, KeyError, RecursionError, TypeError, ValueError)
     found: list[Triple] = []
     try:
-        dataset = jsonld.to_rdf(data, {"documentLoader": _refuse})
+        dataset = jsonld.to_rdf(data, {"documentLoader": _refuse_context})
         for triple in chain.from_iterable(dataset.values()):
             value = triple["object"]
             term: str | RdfLiteral = value["value"]
@@ -283,24 +255,21 @@ def _by_pyld(data: JsonValue, place: str) -> Iterator[Triple]:
                 term = RdfLiteral(value["value"], datatype, language.lower())
             found.append((triple["subject"]["value"], triple["predicate"]["value"], term))
     except faults as fault:
-        raise _no_json_ld(_describe_cause(fault), place) from fault
+        cause: BaseException = fault
+        while isinstance(cause.__cause__, Exception):
+            cause = cause.__cause__
+        text = str(cause.args[0] if cause.args else type(cause).__name__).removesuffix(".")
+        is_deep = isinstance(cause, RecursionError)
+        reason = "it is nested too deeply" if is_deep else text
+        raise _make_json_ld_error(reason, place) from fault
     yield from found
 
 
-def _refuse(iri: str, _: Any) -> Any:
+def _refuse_context(iri: str, _: Any) -> Any:
     raise ValueError(f"the context {iri!r} is not available")
 
 
-def _describe_cause(fault: Exception) -> str:
-    while isinstance(fault.__cause__, Exception):
-        fault = fault.__cause__
-    if isinstance(fault, RecursionError):
-        return "it is nested too deeply"
-    text = fault.args[0] if fault.args else type(fault).__name__
-    return str(text).removesuffix(".")
-
-
-def _no_json_ld(reason: str, place: str) -> SourceError:
+def _make_json_ld_error(reason: str, place: str) -> SourceError:
     return _make_error(
         f"cannot be read as JSON-LD: {reason}",
         place,

@@ -24,11 +24,9 @@ from mcpg.engine import Engine
 from mcpg.errors import Code, InputError, UsageError, warning
 from mcpg.files import is_file, read_bytes
 from mcpg.graph.cache import DESCRIPTION, CachedGraph, GraphCache
-from mcpg.graph.iris import checked_base
 from mcpg.graph.schema import GraphSchema, schema_of_triples
 from mcpg.graph.search import GraphSearcher
 from mcpg.graph.search.model import (
-    Evidence,
     GraphMatch,
     GraphSearchRequest,
     GraphSearchResult,
@@ -37,6 +35,7 @@ from mcpg.graph.search.model import (
 )
 from mcpg.graph.sparql import Limits, SparqlEndpoint, unknown_names_in
 from mcpg.graph.sparql_worker import SparqlAnswer, format_term, shorten_iri
+from mcpg.graph.terms import checked_base
 from mcpg.index.layout import NO_KEY
 from mcpg.show.blocks import (
     Block,
@@ -77,10 +76,7 @@ Limit = Annotated[
     int,
     typer.Option("--limit", "-n", metavar="N", min=1, max=50, help="Maximum number of matches."),
 ]
-Federate = Annotated[
-    bool,
-    typer.Option("--federate", help="Also query the endpoints."),
-]
+Federate = Annotated[bool, typer.Option("--federate", help="Also query the endpoints.")]
 Endpoint = Annotated[
     list[str] | None,
     typer.Option(
@@ -159,7 +155,6 @@ def search(
 
 
 def _list_matches(found: GraphSearchResult) -> RecordListing:
-    """Return the matches as a list."""
     rows = tuple(
         (f"{rank}", Score(one.score), CodeSpan(one.tool_id or one.node), _label(one))
         for rank, one in enumerate(found.matches, start=1)
@@ -174,17 +169,16 @@ def _list_matches(found: GraphSearchResult) -> RecordListing:
 
 
 def _check_federation(*, federate: bool, has_endpoints: bool, no_local: bool) -> None:
-    """Make sure that the options say the same."""
+    problem, place, remedy = "", "--no-local", "add --federate"
     if (has_endpoints or no_local) and not federate:
-        raise UsageError(
+        problem, place = (
             "only a federated search asks endpoints",
-            place="--endpoint" if has_endpoints else "--no-local",
-            remedy="add --federate",
+            "--endpoint" if has_endpoints else "--no-local",
         )
-    if no_local and not has_endpoints:
-        raise UsageError(
-            "there is nothing to search", place="--no-local", remedy="add --endpoint URL"
-        )
+    elif no_local and not has_endpoints:
+        problem, remedy = "there is nothing to search", "add --endpoint URL"
+    if problem:
+        raise UsageError(problem, place=place, remedy=remedy)
 
 
 def _make_searcher(
@@ -212,20 +206,13 @@ def _make_searcher(
     return searcher
 
 
-# Answers to SPARQL queries: as a table for people, in the W3C's formats for programs
-
-
 _LARGEST = 1024 * 1024
 _WIDEST_COLUMN = 72
 _GAP = "  "
 
 
 def read_query(argument: str) -> str:
-    """Return the query that *argument* is, or that stands in the file of that name; - is stdin.
-
-    Raises:
-        InputError: The file cannot be read, or is no UTF-8.
-    """
+    """Return the query that *argument* is, or that stands in the file of that name; - is stdin."""
     if argument == "-":
         data, place = standard_input(_LARGEST), "standard input"
     elif "{" not in argument and is_file(argument):
@@ -246,9 +233,6 @@ def write_answer(
     """Write *answer* to *output* in the format *form*, or in the one that suits it.
 
     In a table that *is_wide* no value is cut, however narrow the terminal is.
-
-    Raises:
-        UsageError: The answer has no such form.
     """
     is_graph = answer.form == "graph"
     form = form or ("turtle" if is_graph else "text")
@@ -268,7 +252,14 @@ def write_answer(
     elif form == "csv":
         output.document(answer.csv())
     else:
-        listing = _list_rows(answer)
+        names = answer.variables
+        rows = tuple(
+            tuple(CodeSpan(format_term(row.get(name))) for name in names) for row in answer.rows
+        )
+        columns = tuple(Column(one_line(name), most=_WIDEST_COLUMN) for name in names)
+        table = Table("Rows", columns, rows, has_heads=True)
+        # The first column identifies the rows.
+        listing = RecordListing(answer.rows, names, f"{names[0]}.value" if names else "", table)
         if is_wide and form == "text":
             output.text(text_of([make_table(listing)], _WholeRows(output.color)))
         else:
@@ -281,23 +272,8 @@ class _WholeRows(Screen):
     columns = row_columns = UNLIMITED
 
 
-def _list_rows(answer: SparqlAnswer) -> RecordListing:
-    """Return the rows of *answer*; the first column identifies them."""
-    names = answer.variables
-    rows = tuple(
-        tuple(CodeSpan(format_term(row.get(name))) for name in names) for row in answer.rows
-    )
-    columns = tuple(Column(one_line(name), most=_WIDEST_COLUMN) for name in names)
-    table = Table("Rows", columns, rows, has_heads=True)
-    return RecordListing(answer.rows, names, f"{names[0]}.value" if names else "", table)
-
-
 def find_base_iri(settings: Settings) -> str | None:
-    """Return the base IRI that the settings state, `None` for the usual one.
-
-    Raises:
-        UsageError: It cannot be one.
-    """
+    """Return the base IRI that the settings state, `None` for the usual one."""
     stated = settings.find("graph.base_iri")
     return None if stated is None else checked_base(stated.value, stated.origin)
 
@@ -308,11 +284,6 @@ def cached_graph(
     """Return the graph of the documents of *engine*, kept in the cache folder if it is a bundle's.
 
     As with an index, nothing is kept of folders, of manifests, and of several bundles at once.
-
-    Args:
-        engine: What has the documents.
-        base: What the IRIs of the graph begin with, see `mcpg.graph.iris`.
-        has_disabled: Whether tools that are disabled are in it.
     """
     is_whole = has_disabled or all(engine.enabled_by_id.values())
 
@@ -327,12 +298,7 @@ def cached_graph(
     return CachedGraph(read, entry, base)
 
 
-# No base IRI.
-_ENABLED = b"enabled"
-
-
-# `mcpg graph sparql`.
-
+_ENABLED = b"enabled"  # is no base IRI
 
 SPARQL_EXAMPLES = """\
 mcpg graph sparql 'SELECT ?id ?name { ?tool mcpg:toolId ?id ; schema:name ?name } ORDER BY ?id'
@@ -344,8 +310,7 @@ _SPARQL_SECONDS, _ROWS = 10.0, 1_000
 SparqlQuery = Annotated[
     str,
     typer.Argument(
-        metavar="QUERY",
-        help="The query, or the file that holds it; - reads standard input.",
+        metavar="QUERY", help="The query, or the file that holds it; - reads standard input."
     ),
 ]
 Form = Annotated[
@@ -360,11 +325,7 @@ Rows = Annotated[
 SparqlTimeout = Annotated[
     float,
     typer.Option(
-        "--timeout",
-        metavar="SECONDS",
-        min=0.1,
-        max=3_600,
-        help="Timeout of the query in seconds.",
+        "--timeout", metavar="SECONDS", min=0.1, max=3_600, help="Timeout of the query in seconds."
     ),
 ]
 MaxMemory = Annotated[
@@ -380,9 +341,7 @@ Wide = Annotated[bool, typer.Option("--wide", help="Cut no values on a terminal,
 AllowService = Annotated[
     list[str] | None,
     typer.Option(
-        "--allow-service",
-        metavar="URL",
-        help="SPARQL endpoint that SERVICE may query. Repeatable.",
+        "--allow-service", metavar="URL", help="SPARQL endpoint that SERVICE may query. Repeatable."
     ),
 ]
 
@@ -428,9 +387,6 @@ def sparql(
     return ExitCode.DONE
 
 
-# `mcpg graph schema`
-
-
 SCHEMA_EXAMPLES = """\
 mcpg graph schema
 mcpg graph schema --format json | jq -r '.predicates[].name'"""
@@ -463,9 +419,6 @@ def schema(
         predicates = RecordListing(data["predicates"], members, "name", _tabulate_predicates(found))
         write_listing(predicates, form, output)
     return ExitCode.DONE
-
-
-# What a search of the graph finds, and what the graph is made of, as blocks
 
 
 _EVIDENCE = 3
@@ -511,11 +464,18 @@ def result_blocks(found: GraphSearchResult, *, explain: bool) -> Iterator[Block]
 
 
 def _make_entry(rank: int, match: GraphMatch) -> ToolEntry:
-    """Return *match* with the first of its evidence."""
-    score = Score(match.score)
-    lines = [Paragraph(_evidence(one)) for one in match.evidence[:_EVIDENCE]]
+    lines = []
+    for one in match.evidence[:_EVIDENCE]:
+        path = "/".join(shorten_iri(iri) for iri in (one.via, one.predicate) if iri)
+        parts: list[Inline] = [CodeSpan(path), ": ", CodeSpan(cut(one_line(one.text), _TEXT))]
+        if one.terms:
+            parts += ["  [", CodeSpan(", ".join(one.terms)), "]"]
+        if one.endpoint:
+            parts += ["  at ", CodeSpan(one.endpoint)]
+        lines.append(Paragraph(tuple(parts)))
     if len(match.evidence) > _EVIDENCE:
         lines.append(Paragraph(f"and {len(match.evidence) - _EVIDENCE:,} more"))
+    score = Score(match.score)
     return ToolEntry(rank, match.tool_id or match.node, score, _label(match), tuple(lines))
 
 
@@ -523,32 +483,17 @@ def _label(match: GraphMatch) -> CodeSpan:
     return CodeSpan("" if match.label == (match.tool_id or match.node) else match.label)
 
 
-def _evidence(evidence: Evidence) -> Inline:
-    path = "/".join(shorten_iri(one) for one in (evidence.via, evidence.predicate) if one)
-    parts: list[Inline] = [CodeSpan(path), ": ", CodeSpan(cut(one_line(evidence.text), _TEXT))]
-    if evidence.terms:
-        parts += ["  [", CodeSpan(", ".join(evidence.terms)), "]"]
-    if evidence.endpoint:
-        parts += ["  at ", CodeSpan(evidence.endpoint)]
-    return tuple(parts)
-
-
 def schema_blocks(found: GraphSchema) -> list[Block]:
     """Return prefixes, classes, predicates, and what a search reads."""
-    number = Column("nodes", is_number=True)
     prefixes = tuple((CodeSpan(prefix), CodeSpan(iri)) for prefix, iri in found.prefixes.items())
     classes = tuple(
         (CodeSpan(shorten_iri(one.iri)), f"{one.count:,}", CodeSpan(one.example))
         for one in found.classes
     )
+    heads = Column("class", is_whole=True), Column("nodes", is_number=True), Column("example")
     tables = (
         Table("Prefixes", (Column("prefix"), Column("namespace")), prefixes),
-        Table(
-            "Classes",
-            (Column("class", is_whole=True), number, Column("example")),
-            classes,
-            wraps=True,
-        ),
+        Table("Classes", heads, classes, wraps=True),
         _tabulate_predicates(found),
         _tabulate_profile(found.profile),
     )
@@ -566,12 +511,9 @@ def _tabulate_predicates(found: GraphSchema) -> Table:
         )
         for one in found.predicates
     )
-    number = Column("nodes", is_number=True)
     columns = (
-        Column("predicate", is_whole=True),
-        number,
-        Column("between"),
-        Column("e.g.", is_below=True),
+        *(Column("predicate", is_whole=True), Column("nodes", is_number=True)),
+        *(Column("between"), Column("e.g.", is_below=True)),
     )
     return Table("Predicates", columns, rows, wraps=True)
 
@@ -581,7 +523,6 @@ def _names(iris: Iterable[str]) -> Inline:
 
 
 def _tabulate_profile(profile: SearchProfile) -> Table:
-    """Return what a search of the graph reads, and how much each part counts."""
     rows: list[tuple[Inline, ...]] = [("nodes of", _names(profile.types), "", "")]
     rows += [
         ("text", CodeSpan(shorten_iri(one.iri)), f"{one.weight:g}", "") for one in profile.texts

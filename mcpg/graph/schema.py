@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from statistics import fmean, median
@@ -44,8 +44,8 @@ class NetworkNode:
         kind: `TOOL`, `PAGE`, `GROUP` or `THING`.
         label: What to call it: the tool's id, the name, or the IRI where there is neither.
         title: The name for people.
-        description: What it is; "" when nothing says.
-        source: The source of a tool; "" for what is none.
+        description: What it is, or "".
+        source: The source of a tool, or "".
     """
 
     iri: str
@@ -64,10 +64,9 @@ class NetworkEdge:
         source: Place of the node that it leaves, counted from 0.
         target: Place of the node that it reaches.
         name: What it says, as JSON-LD has it: `related`, `nextSteps`, `groups`, ...
-        predicate: The IRI of that.
         weight: Its strength in (0, 1].
-        reason: Why, for people; "" when nobody says.
-        origin: Where it comes from: `authored`, `observed`, `schema` or `inferred`.
+        reason: Why, for people, or "".
+        origin: `authored`, `observed`, `schema` or `inferred`.
     """
 
     source: int
@@ -81,12 +80,7 @@ class NetworkEdge:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """What is drawn.
-
-    Attributes:
-        nodes: In the order in which the triples name them first.
-        edges: In the order of their triples.
-    """
+    """What is drawn: nodes as the triples name them first, edges in the order of their triples."""
 
     nodes: tuple[NetworkNode, ...]
     edges: tuple[NetworkEdge, ...]
@@ -94,13 +88,7 @@ class Network:
 
 @dataclass(slots=True)
 class _SubjectFacts:
-    """What the triples say of one subject.
-
-    Attributes:
-        types: Its classes.
-        texts: The first value of each predicate.
-        references: Predicate and object where that is an IRI.
-    """
+    """The classes of a subject, the first value of each predicate, and predicates with objects."""
 
     types: list[str] = field(default_factory=list)
     texts: dict[str, str] = field(default_factory=dict)
@@ -129,17 +117,15 @@ def build_network(triples: Iterable[Triple]) -> Network:
             said = dict(one.references)
             statements[tuple(said.get(part, "") for part in _STATEMENT_PARTS)] = one
     return Network(
-        tuple(_node(iri, facts) for iri in places),
-        tuple(_edge(line, places, statements.get(line)) for line in lines),
+        tuple(_make_node(iri, facts) for iri in places),
+        tuple(_make_edge(line, places, statements.get(line)) for line in lines),
     )
 
 
 def _collect_facts(triples: Iterable[Triple]) -> dict[str, _SubjectFacts]:
-    facts: dict[str, _SubjectFacts] = {}
+    facts: defaultdict[str, _SubjectFacts] = defaultdict(_SubjectFacts)
     for subject, predicate, value in triples:
-        one = facts.get(subject)
-        if one is None:
-            one = facts[subject] = _SubjectFacts()
+        one = facts[subject]
         if isinstance(value, RdfLiteral):
             one.texts.setdefault(predicate, value.text)
         elif predicate == v.RDF_TYPE:
@@ -149,7 +135,7 @@ def _collect_facts(triples: Iterable[Triple]) -> dict[str, _SubjectFacts]:
     return facts
 
 
-def _node(iri: str, known: dict[str, _SubjectFacts]) -> NetworkNode:
+def _make_node(iri: str, known: dict[str, _SubjectFacts]) -> NetworkNode:
     facts = known.get(iri) or _SubjectFacts()
     kind = next((kind for one, kind in _KINDS.items() if one in facts.types), THING)
     source = known.get(dict(facts.references).get(v.MCPG_HAS_SOURCE, ""))
@@ -164,7 +150,7 @@ def _node(iri: str, known: dict[str, _SubjectFacts]) -> NetworkNode:
     )
 
 
-def _edge(
+def _make_edge(
     line: tuple[str, str, str], places: dict[str, int], stated: _SubjectFacts | None
 ) -> NetworkEdge:
     subject, predicate, target = line
@@ -192,14 +178,7 @@ SMALLEST_GROUP = 3
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a number is spread over the tools.
-
-    Attributes:
-        smallest: The smallest value.
-        median: The median.
-        mean: The mean.
-        largest: The largest value.
-    """
+    """How a number is spread over the tools."""
 
     smallest: int = 0
     median: float = 0.0
@@ -209,14 +188,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class EdgeStatistics:
-    """The edges of one kind.
-
-    Attributes:
-        kind: What they say.
-        count: How many there are.
-        authored: How many of them an author wrote.
-        weight: Their mean weight.
-    """
+    """The edges of one kind: how many, how many of them by authors, and their mean weight."""
 
     kind: str
     count: int
@@ -226,13 +198,7 @@ class EdgeStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """A tool and its edges.
-
-    Attributes:
-        tool: Its id.
-        incoming: How many edges reach it.
-        outgoing: How many edges leave it.
-    """
+    """A tool, and how many edges reach and leave it."""
 
     tool: str
     incoming: int
@@ -244,8 +210,6 @@ class Group:
     """A group and how closely its members are linked.
 
     Attributes:
-        name: Its id.
-        members: How many tools it has.
         edges: How many ordered pairs of its members an edge joins.
         density: Share of all ordered pairs of members that is, in [0, 1].
     """
@@ -261,16 +225,11 @@ class Statistics:
     """What a graph is made of.
 
     Attributes:
-        tools: How many tools there are.
-        sources: How many sources they come from.
-        groups: How many groups they are in.
         things: How many topics and things documents name.
         pages: How many documents are of no tool.
         kinds: The edges of each kind from tools and pages, related first.
         dangling: How many of them reach neither a tool nor a page of the graph.
-        incoming: How many edges reach a tool.
-        outgoing: How many edges leave a tool.
-        degree: Both together.
+        incoming: How many edges reach a tool; *outgoing* those that leave it, *degree* both.
         components: Sizes of the parts that no edge joins with another, largest first; tools
             without an edge are parts of their own.
         orphans: Ids of the tools without an edge to or from another, sorted.
@@ -297,12 +256,9 @@ class Statistics:
 def compute_statistics(
     documents: Mapping[str, ToolDocument], pages: Sequence[ToolDocument] = (), *, top: int = 10
 ) -> Statistics:
-    """Count what the graph of *documents* and *pages* is made of.
+    """Count what the graph of *documents*, by tool id, and *pages* is made of.
 
-    Args:
-        documents: Documents by tool id, links resolved.
-        pages: Documents of no tool.
-        top: The most hubs and groups to name.
+    Links are resolved. *top* is the most hubs and groups to name.
     """
     ids = sorted(documents)
     by_uri = {documents[tool].uri: number for number, tool in enumerate(ids)}
@@ -334,7 +290,7 @@ def compute_statistics(
         groups=len(groups),
         things=len({one.id or one.label for one in named}),
         pages=len(pages),
-        kinds=tuple(_count_edges(links)),
+        kinds=tuple(_count_edges(kind, links) for kind in EdgeKind),
         dangling=sum(link.target not in known for link in links),
         incoming=measure_spread(incoming),
         outgoing=measure_spread(outgoing),
@@ -350,6 +306,13 @@ def compute_statistics(
     )
 
 
+def _count_edges(kind: EdgeKind, links: Sequence[Link]) -> EdgeStatistics:
+    own = [link for link in links if link.kind is kind]
+    authored = sum(link.origin is EdgeOrigin.AUTHORED for link in own)
+    weight = fmean(link.weight for link in own) if own else 0.0
+    return EdgeStatistics(kind.value, len(own), authored, round(weight, SHOWN_DECIMALS))
+
+
 def measure_spread(values: Sequence[int]) -> Spread:
     """Return how *values* are spread; all zeros for none."""
     if not values:
@@ -361,12 +324,8 @@ def measure_spread(values: Sequence[int]) -> Spread:
 def component_sizes(nodes: int, edges: Iterable[tuple[int, int]]) -> tuple[int, ...]:
     """Return the sizes of the weakly connected components of a graph, largest first.
 
-    By union-find with path halving: Tarjan & van Leeuwen, "Worst-case analysis of set union
-    algorithms", Journal of the ACM 31(2), 1984.
-
-    Args:
-        nodes: How many nodes there are, numbered from 0.
-        edges: Pairs of nodes.
+    Nodes are numbered from 0. By union-find with path halving: Tarjan & van Leeuwen, "Worst-case
+    analysis of set union algorithms", Journal of the ACM 31(2), 1984.
     """
     parents = list(range(nodes))
 
@@ -385,11 +344,9 @@ def component_sizes(nodes: int, edges: Iterable[tuple[int, int]]) -> tuple[int, 
 def densest_groups(
     members: Mapping[str, Sequence[int]], edges: Iterable[tuple[int, int]]
 ) -> list[Group]:
-    """Return the groups of at least `SMALLEST_GROUP` members, the densest first.
+    """Return the groups of at least `SMALLEST_GROUP` *members*, the densest first.
 
-    Args:
-        members: The nodes of each group.
-        edges: Pairs of nodes; a pair that comes twice counts once.
+    A pair of nodes that comes twice among *edges* counts once.
     """
     of_node: dict[int, set[str]] = {}
     for name, nodes in members.items():
@@ -407,22 +364,8 @@ def densest_groups(
     return sorted(found, key=lambda group: (-group.density, -group.members, group.name))
 
 
-def _count_edges(links: Sequence[Link]) -> Iterator[EdgeStatistics]:
-    for kind in EdgeKind:
-        own = [link for link in links if link.kind is kind]
-        authored = sum(link.origin is EdgeOrigin.AUTHORED for link in own)
-        weight = fmean(link.weight for link in own) if own else 0.0
-        yield EdgeStatistics(kind.value, len(own), authored, round(weight, SHOWN_DECIMALS))
-
-
 def neighbourhood(documents: Iterable[ToolDocument], roots: Iterable[str], depth: int) -> set[str]:
-    """Return the URIs of documents within *depth* edges, in either direction, of any root.
-
-    Args:
-        documents: The documents of tools, and pages.
-        roots: URIs of the documents to begin with.
-        depth: How many edges to follow, at least 0.
-    """
+    """Return the URIs of documents within *depth* edges, in either direction, of any of *roots*."""
     documents = list(documents)
     beside: dict[str, set[str]] = {document.uri: set() for document in documents}
     for document in documents:
@@ -468,7 +411,6 @@ class PredicateUse:
     """A predicate.
 
     Attributes:
-        iri: The predicate.
         count: How many triples have it.
         subjects: IRIs of the classes of its subjects, the most frequent first.
         objects: IRIs of the classes or datatypes of its objects, likewise; `NODE` for a node
@@ -485,15 +427,7 @@ class PredicateUse:
 
 @dataclass(frozen=True, slots=True)
 class GraphSchema:
-    """What a graph holds, and what a search of it reads.
-
-    Attributes:
-        triples: How many there are.
-        prefixes: Namespaces by prefix, as every query knows them.
-        classes: The most frequent first.
-        predicates: Likewise.
-        profile: What a search reads, with weights, types and limits.
-    """
+    """What a graph holds, by namespaces, classes and predicates, and what a search of it reads."""
 
     triples: int
     prefixes: Mapping[str, str]
@@ -503,18 +437,16 @@ class GraphSchema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the description as `mcpg graph schema --format json` prints it."""
+        classes, predicates = (
+            [{"iri": one.iri, "name": shorten_iri(one.iri), **to_json(one)} for one in uses]
+            for uses in (self.classes, self.predicates)
+        )
         return {
             "schema": "mcpg/graph-schema/1",
             "triples": self.triples,
             "prefixes": dict(self.prefixes),
-            "classes": [
-                {"iri": one.iri, "name": shorten_iri(one.iri), **to_json(one)}
-                for one in self.classes
-            ],
-            "predicates": [
-                {"iri": one.iri, "name": shorten_iri(one.iri), **to_json(one)}
-                for one in self.predicates
-            ],
+            "classes": classes,
+            "predicates": predicates,
             "search": to_json(self.profile, {"iri": "predicate"}),
             "diagnostics": [],
         }
@@ -530,25 +462,24 @@ class GraphSchema:
     @classmethod
     def of_facts(cls, facts: Mapping[str, Any], profile: SearchProfile = DEFAULT_PROFILE) -> Self:
         """Return the schema whose `facts` these are."""
-        predicates = (
+        classes = tuple(ClassUse(**one) for one in facts["classes"])
+        predicates = tuple(
             PredicateUse(
-                **{**one, "subjects": tuple(one["subjects"]), "objects": tuple(one["objects"])}
+                one["iri"],
+                one["count"],
+                tuple(one["subjects"]),
+                tuple(one["objects"]),
+                one["example"],
             )
             for one in facts["predicates"]
         )
-        classes = tuple(ClassUse(**one) for one in facts["classes"])
-        return cls(facts["triples"], PREFIXES, classes, tuple(predicates), profile)
+        return cls(facts["triples"], PREFIXES, classes, predicates, profile)
 
 
 def schema_of(
     documents: Iterable[ToolDocument], profile: SearchProfile = DEFAULT_PROFILE
 ) -> GraphSchema:
-    """Describe the graph of *documents*.
-
-    Args:
-        documents: No two with the same node, see `mcpg.graph.triples.distinct_documents`.
-        profile: What a search is to read.
-    """
+    """Describe the graph of *documents*, no two with the same node, for a search by *profile*."""
     return schema_of_triples(triples_of(documents), profile)
 
 
@@ -557,59 +488,41 @@ def schema_of_triples(
 ) -> GraphSchema:
     """Describe the graph of *triples*; see `schema_of`."""
     triples = list(triples)
-    types = _types(triples)
-    uses: dict[str, _PredicateCounter] = defaultdict(_PredicateCounter)
+    types: dict[str, list[str]] = defaultdict(list)
+    instances: dict[str, list[str]] = defaultdict(list)
     for subject, predicate, value in triples:
-        use = uses[predicate]
-        use.count += 1
-        use.subjects.update(types.get(subject, ()))
-        if isinstance(value, RdfLiteral):
-            use.objects[value.datatype] += 1
-        else:
-            use.objects.update(types.get(value, (NODE,)))
-        if use.example is None:
-            use.example = value.text if isinstance(value, RdfLiteral) else value
-    predicates = (
-        PredicateUse(
-            iri,
-            use.count,
-            _sort_by_count(use.subjects),
-            _sort_by_count(use.objects),
-            use.example or "",
-        )
-        for iri, use in uses.items()
-    )
-    counts: Counter[str] = Counter()
-    first: dict[str, str] = {}
+        if predicate == RDF_TYPE and not isinstance(value, RdfLiteral):
+            types[subject].append(value)
     for node, classes in types.items():
-        counts.update(classes)
         for one in classes:
-            first.setdefault(one, node)
+            instances[one].append(node)
+    counts: Counter[str] = Counter()
+    subjects: dict[str, Counter[str]] = defaultdict(Counter)
+    objects: dict[str, Counter[str]] = defaultdict(Counter)
+    examples: dict[str, str] = {}
+    for subject, predicate, value in triples:
+        counts[predicate] += 1
+        subjects[predicate].update(types.get(subject, ()))
+        if isinstance(value, RdfLiteral):
+            objects[predicate][value.datatype] += 1
+            examples.setdefault(predicate, value.text)
+        else:
+            objects[predicate].update(types.get(value, (NODE,)))
+            examples.setdefault(predicate, value)
+    uses = [ClassUse(one, len(nodes), nodes[0]) for one, nodes in instances.items()]
+    predicates = [
+        PredicateUse(
+            one, count, _sort_by_count(subjects[one]), _sort_by_count(objects[one]), examples[one]
+        )
+        for one, count in counts.items()
+    ]
     return GraphSchema(
         len(triples),
         PREFIXES,
-        tuple(ClassUse(one, counts[one], first[one]) for one in _sort_by_count(counts)),
+        tuple(sorted(uses, key=lambda one: (-one.count, one.iri))),
         tuple(sorted(predicates, key=lambda one: (-one.count, one.iri))),
         profile,
     )
-
-
-@dataclass(slots=True)
-class _PredicateCounter:
-    """What stands on either side of a predicate."""
-
-    count: int = 0
-    subjects: Counter[str] = field(default_factory=Counter)
-    objects: Counter[str] = field(default_factory=Counter)
-    example: str | None = None
-
-
-def _types(triples: Iterable[Triple]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = defaultdict(list)
-    for subject, predicate, value in triples:
-        if predicate == RDF_TYPE and not isinstance(value, RdfLiteral):
-            found[subject].append(value)
-    return {node: tuple(classes) for node, classes in found.items()}
 
 
 def _sort_by_count(counts: Counter[str]) -> tuple[str, ...]:

@@ -16,15 +16,15 @@ import pyoxigraph
 import pyshacl
 import rdflib
 from rdflib import RDF, RDFS, XSD
-from rdflib.store import Store
+from rdflib.plugins.stores.memory import SimpleMemory
 
 from mcpg.graph.worker import bound_memory, memory_taken
 
 _STRING = str(rdflib.XSD.string)
 
 
-class OxigraphView(Store):
-    """Reads the default graph of an Oxigraph store; nothing can be added."""
+class OxigraphView(SimpleMemory):
+    """Reads the default graph of an Oxigraph store; only prefixes are its own."""
 
     # The validator wraps a graph in a dataset, which asks for both.
     context_aware = graph_aware = True
@@ -32,7 +32,7 @@ class OxigraphView(Store):
     def __init__(self, store: pyoxigraph.Store) -> None:
         super().__init__()
         self._store = store
-        self._bound: dict[str, Any] = {}
+
         # The validator looks for the graph that a blank node is in.
         self._graph = rdflib.Graph(self, bind_namespaces="none")
 
@@ -55,23 +55,6 @@ class OxigraphView(Store):
         _ = context
         return len(self._store)
 
-    def bind(self, prefix: str, namespace: Any, override: bool = True) -> None:
-        """Bind *prefix*."""
-        if override or prefix not in self._bound:
-            self._bound[prefix] = namespace
-
-    def namespace(self, prefix: str) -> Any:
-        """Return the namespace of *prefix*."""
-        return self._bound.get(prefix)
-
-    def prefix(self, namespace: Any) -> Any:
-        """Return the prefix of *namespace*."""
-        return next((one for one, bound in self._bound.items() if bound == namespace), None)
-
-    def namespaces(self) -> Iterator[tuple[str, Any]]:
-        """Return all prefixes and their namespaces."""
-        yield from self._bound.items()
-
 
 def rdflib_term(term: Any) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
     """Return *term* of Oxigraph as one of rdflib; a plain text has no datatype there."""
@@ -88,13 +71,11 @@ def rdflib_term(term: Any) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
 
 
 def _oxigraph_term(term: Any) -> Any:
-    if term is None:
-        return None
     if isinstance(term, rdflib.URIRef):
         return pyoxigraph.NamedNode(str(term))
     if isinstance(term, rdflib.BNode):
         return pyoxigraph.BlankNode(str(term))
-    return pyoxigraph.Literal(str(term))
+    return None if term is None else pyoxigraph.Literal(str(term))
 
 
 SH = rdflib.Namespace("http://www.w3.org/ns/shacl#")
@@ -164,9 +145,7 @@ class ShaclPrefilter:
                 self._shapes.add((shape, SH.targetNode, rdflib_term(node)))
 
     def _find_targets(self, shape: Any) -> dict[Value, None]:
-        found: dict[Value, None] = {}
-        for node in self._shapes.objects(shape, SH.targetNode):
-            found[_prove_term(node)] = None
+        found = dict.fromkeys(map(_prove_term, self._shapes.objects(shape, SH.targetNode)))
         classes = dict.fromkeys(map(_prove_term, self._shapes.objects(shape, SH.targetClass)))
         waiting = [*classes]
         for one in waiting:
@@ -227,17 +206,14 @@ class ShaclPrefilter:
             raise _UnprovableError
         return lambda node, _: [quad.subject for quad in self._quads(None, inverse, node)]
 
-    def _read_parameters(self, shape: Any) -> Mapping[Any, list[Any]]:
-        found: defaultdict[Any, list[Any]] = defaultdict(list)
+    def _build_checks(self, shape: Any, above: tuple[Any, ...]) -> Iterator[Check]:
+        parameters: defaultdict[Any, list[Any]] = defaultdict(list)
         for predicate, value in self._shapes.predicate_objects(shape):
             if predicate not in _SILENT and predicate.startswith(SH):
-                found[predicate].append(value)
-        if not found.keys().isdisjoint(_COUNTS) and not self._has_path(shape):
+                parameters[predicate].append(value)
+        if not parameters.keys().isdisjoint(_COUNTS) and not self._has_path(shape):
             raise _UnprovableError
-        return found
-
-    def _build_checks(self, shape: Any, above: tuple[Any, ...]) -> Iterator[Check]:
-        for predicate, values in self._read_parameters(shape).items():
+        for predicate, values in parameters.items():
             if len(values) > 1 and predicate in (*_SINGLE, SH["in"]):
                 raise _UnprovableError  # the validator refuses such a shape
             if predicate in _SINGLE:
@@ -254,7 +230,6 @@ class ShaclPrefilter:
                 yield from (self._value_check(shape, predicate, value) for value in values)
 
     def _value_check(self, shape: Any, predicate: Any, value: Any) -> Check:
-        """Return the check of a parameter that may have several values, all of which count."""
         if predicate == SH["class"]:
             wanted = _prove_term(value)
             is_member = cache(lambda node: any(True for _ in self._quads(node, RDF.type, wanted)))
@@ -271,7 +246,6 @@ class ShaclPrefilter:
     def _nested_checks(
         self, shape: Any, predicate: Any, nested: Sequence[Any], above: tuple[Any, ...]
     ) -> Iterator[Check]:
-        is_of_node = not self._has_path(shape)
         if predicate == SH["and"]:
             nested = [one for head in nested for one in self._items(head)]
         for one in nested:
@@ -279,14 +253,20 @@ class ShaclPrefilter:
             is_known = (one, None, None) in self._shapes
             if not is_known or (predicate != SH["and"] and has_path != (predicate == SH.property)):
                 raise _UnprovableError
-            yield self._make_nested_check(self._compile_shape(one, above), is_of_node=is_of_node)
+            conforms = self._compile_shape(one, above)
+            yield partial(self._conform, conforms, is_of_node=not self._has_path(shape))
 
-    def _make_nested_check(
-        self, conforms: Callable[[Value, Facts], bool], *, is_of_node: bool
-    ) -> Check:
+    def _conform(
+        self,
+        conforms: Callable[[Value, Facts], bool],
+        facts: Facts,
+        values: Sequence[Value],
+        *,
+        is_of_node: bool,
+    ) -> bool:
         if is_of_node:
-            return lambda facts, values: conforms(values[0], facts)
-        return lambda _, values: all(conforms(value, self._facts(value)) for value in values)
+            return conforms(values[0], facts)
+        return all(conforms(value, self._facts(value)) for value in values)
 
     def _has_path(self, shape: Any) -> bool:
         return (shape, SH.path, None) in self._shapes
@@ -300,21 +280,25 @@ class ShaclPrefilter:
             raise _UnprovableError from fault
 
 
-def _count_check(number: Any, *, is_least: bool) -> Check:
+def _least_count_check(number: Any) -> Check:
     count = _whole(number)
-    if is_least:
-        # Two forms of one number are one value for the validator.
-        return lambda _, values: len(set(map(rdflib_term, values))) >= count
+    # Two forms of one number are one value for the validator.
+    return lambda _, values: len(set(map(rdflib_term, values))) >= count
+
+
+def _most_count_check(number: Any) -> Check:
+    count = _whole(number)
     return lambda _, values: len(values) <= count
 
 
 def _length_check(number: Any, *, is_least: bool) -> Check:
     length = _whole(number)
     if is_least:
-        return lambda _, values: all(len(_text(value)) >= length for value in values)
-    return lambda _, values: (
-        all(len(_text(value)) <= length for value in values if _is_named(value))
-        and all(map(_is_named, values))
+        return lambda _, values: all(
+            len(value.value if _is_named(value) else "") >= length for value in values
+        )
+    return lambda _, values: all(
+        _is_named(value) and len(value.value) <= length for value in values
     )
 
 
@@ -323,6 +307,11 @@ def _kind_check(kind: Any) -> Check:
         raise _UnprovableError
     kinds = _KINDS[kind]
     return lambda _, values: all(isinstance(value, kinds) for value in values)
+
+
+def _presence_check(wanted: Any) -> Check:
+    term = _prove_term(wanted)
+    return lambda _, values: term in values
 
 
 def _datatype_check(datatype: Any) -> Check:
@@ -379,18 +368,14 @@ def _disjoint_check(predicate: Any) -> Check:
     )
 
 
-def _holds_value(wanted: Value, _: Facts, values: Sequence[Value]) -> bool:
-    return wanted in values
-
-
 _SINGLE: Mapping[Any, Callable[[Any], Check]] = {
-    SH.minCount: lambda number: _count_check(number, is_least=True),
-    SH.maxCount: lambda number: _count_check(number, is_least=False),
+    SH.minCount: _least_count_check,
+    SH.maxCount: _most_count_check,
     SH.minLength: lambda number: _length_check(number, is_least=True),
     SH.maxLength: lambda number: _length_check(number, is_least=False),
     SH.nodeKind: _kind_check,
     SH.datatype: _datatype_check,
-    SH.hasValue: lambda wanted: partial(_holds_value, _prove_term(wanted)),
+    SH.hasValue: _presence_check,
     SH.minInclusive: lambda bound: _range_check(bound, lambda limit, number: limit <= number),
     SH.minExclusive: lambda bound: _range_check(bound, lambda limit, number: limit < number),
     SH.maxInclusive: lambda bound: _range_check(bound, lambda limit, number: limit >= number),
@@ -418,10 +403,6 @@ def _is_named(value: Value) -> bool:
     if isinstance(value, pyoxigraph.Literal):
         return value.datatype.value == str(XSD.string)
     return isinstance(value, pyoxigraph.NamedNode)
-
-
-def _text(value: Value) -> str:
-    return value.value if _is_named(value) else ""
 
 
 def _prove_term(term: Any) -> Value:
@@ -465,7 +446,11 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], Any
         except MemoryError:
             raise  # and end: what the library holds is not given back
         except Exception as fault:  # noqa: BLE001 - whatever ends a library's work is its answer
-            return _describe_cause(fault)
+            cause: BaseException = fault
+            while cause.__cause__ is not None or cause.__context__ is not None:
+                cause = cause.__cause__ or cause.__context__ or cause
+            text = str(getattr(cause, "message", "") or cause) or type(cause).__name__
+            return _hide_blank_names(" ".join(text.split()).removesuffix("."))
 
     return answer
 
@@ -475,22 +460,16 @@ def validate_data(data: bytes, shapes: Sequence[str]) -> list[tuple[str, ...]]:
     asked = rdflib.Graph(bind_namespaces="none")
     for text in shapes:
         asked.parse(data=text, format="turtle")
-    _import_prefixes(asked)
+    # The prefixes of SPARQL constraints that they import, which the library passes over:
+    # https://www.w3.org/TR/shacl/#sparql-prefixes.
+    for node in set(asked.objects(None, SH.prefixes)):
+        imported = list(asked.transitive_objects(node, rdflib.OWL.imports))
+        for declared in [one for other in imported for one in asked.objects(other, SH.declare)]:
+            asked.add((node, SH.declare, declared))
     store = pyoxigraph.Store()
     store.load(data, format=pyoxigraph.RdfFormat.TURTLE, lenient=True)
     ShaclPrefilter(store, asked).narrow()
     return run_pyshacl(rdflib.Graph(OxigraphView(store), bind_namespaces="none"), asked)
-
-
-def _import_prefixes(shapes: rdflib.Graph) -> None:
-    """Declare the prefixes of SPARQL constraints that they import, which the library passes over.
-
-    See https://www.w3.org/TR/shacl/#sparql-prefixes.
-    """
-    for node in set(shapes.objects(None, SH.prefixes)):
-        imported = list(shapes.transitive_objects(node, rdflib.OWL.imports))
-        for declared in [one for other in imported for one in shapes.objects(other, SH.declare)]:
-            shapes.add((node, SH.declare, declared))
 
 
 def run_pyshacl(graph: rdflib.Graph, shapes: rdflib.Graph) -> list[tuple[str, ...]]:
@@ -500,28 +479,25 @@ def run_pyshacl(graph: rdflib.Graph, shapes: rdflib.Graph) -> list[tuple[str, ..
     )
     if not isinstance(report, rdflib.Graph):
         raise report if isinstance(report, Exception) else ValueError(str(report))
-    return [_members(report, one) for one in report.subjects(SH.resultSeverity)]
-
-
-def _members(report: rdflib.Graph, node: Any) -> tuple[str, ...]:
-    value = report.value(node, SH.value)
-    messages = map(str, report.objects(node, SH.resultMessage))
-    severity = str(report.value(node, SH.resultSeverity)).removeprefix(SH).lower()
-    constraint = str(report.value(node, SH.sourceConstraintComponent) or "").removeprefix(SH)
-    return (
-        # A severity of its author's own fails, as it does by the definition of conformance.
-        severity if severity in {"warning", "info"} else "violation",
-        _hide_blank_names(min(messages, default="")),
-        str(report.value(node, SH.focusNode)),
-        _format_iri(report.value(node, SH.resultPath)),
-        "" if value is None else _hide_blank_names(str(value)),
-        constraint.removesuffix("ConstraintComponent"),
-        _format_iri(report.value(node, SH.sourceShape)),
-    )
-
-
-def _format_iri(value: Any) -> str:
-    return str(value) if isinstance(value, rdflib.URIRef) else ""
+    found: list[tuple[str, ...]] = []
+    for node in report.subjects(SH.resultSeverity):
+        value = report.value(node, SH.value)
+        messages = map(str, report.objects(node, SH.resultMessage))
+        severity = str(report.value(node, SH.resultSeverity)).removeprefix(SH).lower()
+        constraint = str(report.value(node, SH.sourceConstraintComponent) or "").removeprefix(SH)
+        path, shape = (report.value(node, one) for one in (SH.resultPath, SH.sourceShape))
+        members = (
+            # A severity of its author's own fails, as it does by the definition of conformance.
+            severity if severity in {"warning", "info"} else "violation",
+            _hide_blank_names(min(messages, default="")),
+            str(report.value(node, SH.focusNode)),
+            str(path) if isinstance(path, rdflib.URIRef) else "",
+            "" if value is None else _hide_blank_names(str(value)),
+            constraint.removesuffix("ConstraintComponent"),
+            str(shape) if isinstance(shape, rdflib.URIRef) else "",
+        )
+        found.append(members)
+    return found
 
 
 def _refuse_network(event: str, _: tuple[Any, ...]) -> None:
@@ -529,13 +505,5 @@ def _refuse_network(event: str, _: tuple[Any, ...]) -> None:
         raise PermissionError("they ask for something on the network")
 
 
-def _describe_cause(fault: BaseException) -> str:
-    while fault.__cause__ is not None or fault.__context__ is not None:
-        fault = fault.__cause__ or fault.__context__ or fault
-    text = str(getattr(fault, "message", "") or fault) or type(fault).__name__
-    return _hide_blank_names(" ".join(text.split()).removesuffix("."))
-
-
 def _hide_blank_names(text: str) -> str:
-    """Take out the names that a library makes up anew in every run for nodes without one."""
     return _BLANK.sub("a node without a name", text)

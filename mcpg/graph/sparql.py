@@ -12,10 +12,9 @@ import secrets
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
@@ -26,9 +25,8 @@ from urllib.parse import urlsplit
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import InputError, UsageError
 from mcpg.graph.cache import CachedGraph
-from mcpg.graph.iris import unknown_names
 from mcpg.graph.sparql_worker import SparqlAnswer
-from mcpg.graph.terms import PREFIXES
+from mcpg.graph.terms import PREFIXES, unknown_names
 from mcpg.graph.worker import SHORTEST, Worker, WorkerEndedError
 from mcpg.net.addresses import is_loopback, split_address
 from mcpg.text.library_errors import sparql_reason
@@ -57,21 +55,14 @@ class _NoRedirectHandler(urllib.request.HTTPRedirectHandler):
 
 
 class FederationProxy:
-    """Asks endpoints on a list for the process that evaluates queries.
+    """Asks endpoints on a list for the process that evaluates queries; one has *seconds* to answer.
 
     It listens on the loopback interface, under a path that cannot be guessed, from the first
     address that it gives until it is closed.
-
-    Attributes:
-        seconds: What an endpoint has for one answer.
     """
 
     def __init__(self, allowed: Collection[str], seconds: float, size: int) -> None:
-        """Allow the endpoints of *allowed*; one has *seconds* for *size* bytes.
-
-        Raises:
-            EndpointInvalidError: An address is none, or is neither safe nor on this machine.
-        """
+        """Allow the endpoints of *allowed*; one has *seconds* for *size* bytes."""
         self.allowed = tuple(check_endpoint(one) for one in allowed)
         self.seconds, self._size = seconds, size
         self._path = secrets.token_urlsafe(24)
@@ -129,31 +120,26 @@ class FederationProxy:
         request = urllib.request.Request(endpoint, query, headers, method="POST")  # noqa: S310 - checked
         seconds = self.seconds
         until = time.monotonic() + seconds
-        late = f"did not respond within {round(seconds, 1):g} seconds"
+        data = bytearray()
         try:
             with self._opener.open(request, timeout=seconds) as answer:
-                return answer.headers.get_content_type(), self._read(answer, until)
-        except TimeoutError:
-            raise _EndpointFailedError(late) from None
+                # Piece by piece, for it may drip.
+                while piece := answer.read1(_PIECE):
+                    data += piece
+                    if len(data) > self._size:
+                        raise _EndpointFailedError(f"returned more than {self._size:,} bytes")
+                    if time.monotonic() > until:
+                        raise TimeoutError
+                return answer.headers.get_content_type(), bytes(data)
         except urllib.error.HTTPError as fault:
             fault.close()
             raise _EndpointFailedError(f"responded with status {fault.code}") from None
         except (OSError, ValueError) as fault:
             reason = getattr(fault, "reason", fault)
             if isinstance(reason, TimeoutError):
+                late = f"did not respond within {round(seconds, 1):g} seconds"
                 raise _EndpointFailedError(late) from None
             raise _EndpointFailedError(f"cannot be reached: {type(reason).__name__}") from None
-
-    def _read(self, answer: Any, until: float) -> bytes:
-        """Read an answer piece by piece, for it may drip."""
-        data = bytearray()
-        while piece := answer.read1(_PIECE):
-            data += piece
-            if len(data) > self._size:
-                raise _EndpointFailedError(f"returned more than {self._size:,} bytes")
-            if time.monotonic() > until:
-                raise TimeoutError
-        return bytes(data)
 
 
 def check_endpoint(address: str) -> str:
@@ -200,9 +186,6 @@ def _make_handler(proxy: FederationProxy) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-__all__ = ["Limits", "SparqlAnswer", "SparqlEndpoint"]
-
-
 # Each quantifier is possessive or bounded, so that no text takes longer than its length allows; a
 # string that does not end goes as far as it can.
 _TOKEN = re.compile(
@@ -224,12 +207,9 @@ _LAST_CHARACTER = 0x10FFFF
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """Where a query asks another endpoint.
+    """Where a query asks another endpoint, and where the term that stands for it begins and ends.
 
-    Attributes:
-        term: What stands for the endpoint: an IRI in angle brackets, a prefixed name, a variable.
-        start: Where the term begins in the text.
-        end: Where it ends.
+    The term is an IRI in angle brackets, a prefixed name, or a variable.
     """
 
     term: str
@@ -244,12 +224,12 @@ class Service:
 
 def unescape_query(query: str) -> str:
     r"""Return *query* with every `\uXXXX` and `\UXXXXXXXX` replaced, as SPARQL does first."""
-
-    def unescape(found: re.Match[str]) -> str:
-        code = int(found[1] or found[2], 16)
-        return chr(code) if code <= _LAST_CHARACTER else found[0]
-
-    return _ESCAPE.sub(unescape, query)
+    return _ESCAPE.sub(
+        lambda found: (
+            chr(code) if (code := int(found[1] or found[2], 16)) <= _LAST_CHARACTER else found[0]
+        ),
+        query,
+    )
 
 
 def services_in(query: str) -> list[Service]:
@@ -257,13 +237,11 @@ def services_in(query: str) -> list[Service]:
     tokens = _list_tokens(query)
     words = [text.upper() if kind == "word" else "" for kind, text, _ in tokens]
     found: list[Service] = []
-    for place, word in enumerate(words):
+    for place, word in enumerate(words, start=1):
         if word == "SERVICE":
-            after = place + (2 if words[place + 1 : place + 2] == ["SILENT"] else 1)
-            found += (
-                Service(term, start, start + len(term))
-                for _, term, start in tokens[after : after + 1]
-            )
+            after = place + (words[place : place + 1] == ["SILENT"])
+            for _, term, start in tokens[after : after + 1]:
+                found.append(Service(term, start, start + len(term)))
     return found
 
 
@@ -280,7 +258,6 @@ def unknown_names_in(text: str) -> dict[str, list[str]]:
 
 
 def _list_tokens(query: str) -> list[tuple[str | None, str, int]]:
-    """Return kind, text and place of each token that counts."""
     return [
         (found.lastgroup, found.group(), found.start())
         for found in _TOKEN.finditer(query)
@@ -305,60 +282,6 @@ LONGEST = 1024 * 1024
 """The most characters of a query."""
 
 
-def check_query(text: str) -> str:
-    """Return the query *text* without escapes of characters.
-
-    Raises:
-        InputError: It is too long, or is not Unicode.
-    """
-    if len(text) > LONGEST:
-        raise InputError(
-            f"the query has more than {LONGEST:,} characters",
-            remedy="split the query",
-        )
-    query = unescape_query(text)
-    if any("\ud800" <= character <= "\udfff" for character in query):
-        raise InputError("the query contains a lone surrogate", remedy="write it as UTF-8")
-    return query
-
-
-def through_proxy(
-    query: str, proxy: FederationProxy, parsed: Callable[[str], Sequence[str]]
-) -> str:
-    """Return the *query* as it may run: other endpoints are reached through *proxy*.
-
-    Two parsers that read a query differently are how such checks are bypassed. So the endpoints in
-    its text must be those of the parsed query.
-
-    Args:
-        query: The query, without escapes of characters.
-        proxy: Asks the endpoints.
-        parsed: From a query to the endpoints that a parser finds in it.
-
-    Raises:
-        UsageError: It names an endpoint that may not be asked.
-        InputError: It cannot be told whom it asks.
-    """
-    if "service" not in query.casefold():
-        return query
-    services = services_in(query)
-    stated = [service.endpoint for service in services if service.endpoint is not None]
-    if sorted(stated) != sorted(parsed(query)):
-        raise InputError(
-            "the endpoints of the query cannot be determined reliably",
-            remedy="write SERVICE <address> with the full address",
-        )
-    for service in reversed(services):
-        if service.endpoint is None:
-            raise UsageError(
-                f"SERVICE {service.term} does not name its endpoint",
-                remedy="write the full endpoint address between < and >",
-            )
-        address = proxy.get_proxy_address(service.endpoint)
-        query = f"{query[: service.start]}<{address}>{query[service.end :]}"
-    return query
-
-
 _WORKER = "mcpg.graph.sparql_worker"
 _SHARE_OF_OTHERS = 0.8
 """The share of a query's time to be evaluated in which another endpoint must have answered."""
@@ -372,8 +295,7 @@ class Limits:
         seconds: Of time, for the whole of it.
         rows: Rows or triples of the answer; what is beyond them is cut, and said.
         size: Bytes of the answer, likewise; and of what another endpoint answers.
-        memory: Bytes that evaluating it may take beyond the graph itself, where the system knows
-            such a bound.
+        memory: Bytes beyond the graph itself, where the system knows such a bound.
     """
 
     seconds: float = 10.0
@@ -386,8 +308,8 @@ class SparqlEndpoint:
     """Answers SPARQL queries about documents; close it after use, or use it as a context.
 
     Queries are evaluated by Oxigraph in a process of its own, which is started with the first one
-    and kept for the next. A query that takes too long ends that process, and the next starts
-    another. Queries of several threads are answered one after the other.
+    and kept for the next. A query that takes too long ends that process. Queries of several threads
+    are answered one after the other.
     """
 
     def __init__(
@@ -397,13 +319,10 @@ class SparqlEndpoint:
         services: Collection[str] = (),
         limits: Limits | None = None,
     ) -> None:
-        """Prepare to answer; nothing is started yet.
+        """Prepare to answer about *documents*, of which those with the same node count once.
 
-        Args:
-            documents: The documents, of those with the same node the first counts; or their graph.
-            services: Addresses of endpoints that `SERVICE` may ask, each as queries write it:
-                with https, or http on this machine.
-            limits: What each query may take.
+        Nothing is started yet. *services* are addresses of endpoints that `SERVICE` may ask, each
+        as queries write it.
 
         Raises:
             UsageError: An address of *services* is none, or is neither safe nor local.
@@ -448,34 +367,57 @@ class SparqlEndpoint:
             UsageError: It is an update, or asks an endpoint that it may not ask.
             InputError: It is no SPARQL, or cannot be answered within the limits.
         """
-        query = check_query(text)
+        if len(text) > LONGEST:
+            message = f"the query has more than {LONGEST:,} characters"
+            raise InputError(message, remedy="split the query")
+        query = unescape_query(text)
+        if any("\ud800" <= character <= "\udfff" for character in query):
+            raise InputError("the query contains a lone surrogate", remedy="write it as UTF-8")
         limits = self._limits
         with self._lock:
             self._get_worker()
             until = time.monotonic() + limits.seconds
             if "service" in query.casefold():
                 query = self._route_services(query, until)
-            bounds = {"rows": limits.rows, "size": limits.size}
-            found = self._ask_worker({"query": query, **bounds}, until)
+            request = {"query": query, "rows": limits.rows, "size": limits.size}
+            found = self._ask_worker(request, until)
             if found.get("kind") == "evaluation" and self._graph.is_damaged():
                 self._end()
                 self._graph.drop_store()
-                found = self._ask_worker({"query": query, **bounds}, until)
+                found = self._ask_worker(request, until)
             return _read_answer(found, self._proxy.failures() if self._proxy else [], query)
 
     def _route_services(self, query: str, until: float) -> str:
-        """Return *query* such that it reaches other endpoints through the proxy."""
+        """Return *query* such that it reaches other endpoints through the proxy.
+
+        Two parsers that read a query differently are how such checks are bypassed. So the endpoints
+        in its text must be those that the process finds which evaluates it.
+        """
         proxy = self._proxy = self._proxy or self._make_proxy()
         # What went wrong too late for an earlier query is nothing to this one.
         proxy.failures()
-        query = through_proxy(query, proxy, partial(self._parse_endpoints, until=until))
+        services = services_in(query)
+        stated = [service.endpoint for service in services if service.endpoint is not None]
+        if sorted(stated) != sorted(self._parse_endpoints(query, until)):
+            raise InputError(
+                "the endpoints of the query cannot be determined reliably",
+                remedy="write SERVICE <address> with the full address",
+            )
+        for service in reversed(services):
+            if service.endpoint is None:
+                raise UsageError(
+                    f"SERVICE {service.term} does not name its endpoint",
+                    remedy="write the full endpoint address between < and >",
+                )
+            address = proxy.get_proxy_address(service.endpoint)
+            query = f"{query[: service.start]}<{address}>{query[service.end :]}"
         proxy.seconds = max(_SHARE_OF_OTHERS * (until - time.monotonic()), SHORTEST)
         return query
 
     def _make_proxy(self) -> FederationProxy:
         return FederationProxy(self._services, self._limits.seconds, self._limits.size)
 
-    def _parse_endpoints(self, query: str, *, until: float) -> Sequence[str]:
+    def _parse_endpoints(self, query: str, until: float) -> Sequence[str]:
         found = self._ask_worker({"query": query, "is_parsed": True}, until)
         if "error" in found:
             raise InputError(
@@ -503,25 +445,25 @@ class SparqlEndpoint:
         return found
 
     def _get_worker(self) -> Worker:
-        if self._worker is None or not self._worker.is_running:
-            self._end()
-            self._worker = self._start_worker()
-        return self._worker
-
-    def _start_worker(self) -> Worker:
+        if self._worker is not None and self._worker.is_running:
+            return self._worker
+        self._end()
         head = {"memory": self._limits.memory, "parses": bool(self._services)}
         if self._data is None and self._graph.store is not None:
             try:
-                return Worker(_WORKER, b"", store=self._graph.store, **head)
+                self._worker = Worker(_WORKER, b"", store=self._graph.store, **head)
             except WorkerEndedError:
                 self._graph.drop_store()
+            else:
+                return self._worker
         try:
-            return Worker(_WORKER, self._data or self._graph.turtle(), **head)
+            self._worker = Worker(_WORKER, self._data or self._graph.turtle(), **head)
         except WorkerEndedError:
             raise InputError(
                 "the query process did not start",
                 remedy="check that Python can start subprocesses here, and that memory is free",
             ) from None
+        return self._worker
 
     def _end(self) -> None:
         worker, self._worker = self._worker, None
@@ -546,19 +488,14 @@ def _read_answer(found: dict[str, Any], failures: list[str], query: str) -> Spar
             remedy="change the documents, and bundle them again",
         )
     if found["kind"] == "syntax":
-        problem, remedy = _explain_unknown_prefix(query) or sparql_reason(error, query)
+        problem, remedy = sparql_reason(error, query)
+        for name, likely in reversed(unknown_names_in(query).items()):
+            prefix = name.partition(":")[0]
+            if prefix not in PREFIXES:
+                problem = f"the prefix {prefix!r} is not known"
+                meant = f"did you mean {' or '.join(likely)}? " if likely else ""
+                remedy = f"{meant}declare it, or use one of {', '.join(PREFIXES)}"
         raise InputError(f"invalid SPARQL query: {problem}", remedy=remedy)
     if failures:
         raise InputError(failures[0], remedy="write SERVICE SILENT to continue without it")
     raise InputError(f"the query failed: {error}", remedy="rewrite the query")
-
-
-def _explain_unknown_prefix(query: str) -> tuple[str, str] | None:
-    """Return which prefix of *query* is not known, and the remedy; `None` where all are."""
-    for name, likely in unknown_names_in(query).items():
-        prefix = name.partition(":")[0]
-        if prefix not in PREFIXES:
-            meant = f"did you mean {' or '.join(likely)}? " if likely else ""
-            advice = f"{meant}declare it, or use one of {', '.join(PREFIXES)}"
-            return f"the prefix {prefix!r} is not known", advice
-    return None

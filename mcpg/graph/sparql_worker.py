@@ -14,7 +14,7 @@ from typing import Any
 
 import pyoxigraph
 
-from mcpg.graph.terms import PREFIXES, XSD_STRING
+from mcpg.graph.terms import PREFIXES, XSD_STRING, abbreviate_iri
 from mcpg.graph.worker import bound_memory, memory_taken
 from mcpg.text.json_values import JsonObject
 from mcpg.text.safeyaml import UNSAFE, turtle_form
@@ -33,9 +33,7 @@ class SparqlAnswer:
 
     Attributes:
         form: `select`, `ask`, or `graph` for `CONSTRUCT` and `DESCRIBE`.
-        variables: The names of the columns of `select`.
-        rows: Of `select`, by name, the terms of each row as the W3C's JSON format writes them.
-        truth: The answer of `ask`.
+        rows: Of `select`, the terms of each row by variable, as the W3C's JSON format writes them.
         triples: Of `graph`, in N-Triples, a line each.
         cut: Why there is more than this, "" when this is all.
     """
@@ -101,11 +99,7 @@ _LOCAL_NAME = re.compile(r"\w(?:[\w.-]*[\w-])?")
 
 def shorten_iri(iri: str) -> str:
     """Return *iri* with a prefix that every query has, where one fits."""
-    for prefix, namespace in PREFIXES.items():
-        rest = iri.removeprefix(namespace)
-        if rest != iri and _LOCAL_NAME.fullmatch(rest):
-            return f"{prefix}:{rest}"
-    return iri
+    return abbreviate_iri(iri, _LOCAL_NAME.fullmatch) or iri
 
 
 def _plain(term: dict[str, Any] | None) -> str:
@@ -122,10 +116,8 @@ def _plain(term: dict[str, Any] | None) -> str:
 def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """Load a graph, and return the function that answers requests.
 
-    Args:
-        head: How much `memory` may be taken beyond the graph, in bytes, whether queries are to be
-            parsed, as `parses`, and the path of the `store` on disk, if there is one.
-        data: The graph, as Turtle, where there is no store on disk.
+    *head* has how much `memory` may be taken beyond the graph, in bytes, whether queries are to be
+    parsed, as `parses`, and the path of the `store` on disk; *data* is Turtle where there is none.
     """
     bound_memory(_MOST_FOR_GRAPH)
     if head.get("store"):
@@ -150,27 +142,23 @@ def load(head: Mapping[str, Any], data: bytes) -> Callable[[dict[str, Any]], dic
 def answer_query(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
     """Evaluate a request; faults of the query, or from outside, are returned as `error`."""
     try:
-        return _evaluate(store, request)
+        found = store.query(request["query"], prefixes=dict(PREFIXES))
+        if isinstance(found, pyoxigraph.QueryBoolean):
+            return {"form": ASK, "truth": bool(found)}
+        if isinstance(found, pyoxigraph.QueryTriples):
+            triples, cut = _take((f"{one} ." for one in found), request)
+            return {"form": GRAPH, "triples": triples, "cut": cut}
+        names = [variable.value for variable in found.variables]
+        bindings = (
+            {name: term_json(term) for name in names if (term := one[name]) is not None}
+            for one in found
+        )
+        rows, cut = _take(bindings, request)
     except SyntaxError as fault:
         is_update = import_module(_PARSER).is_update(request["query"])
         return {"error": str(fault), "kind": "update" if is_update else "syntax"}
     except (OSError, RuntimeError, ValueError) as fault:
         return {"error": str(fault), "kind": "evaluation"}
-
-
-def _evaluate(store: pyoxigraph.Store, request: dict[str, Any]) -> dict[str, Any]:
-    found = store.query(request["query"], prefixes=dict(PREFIXES))
-    if isinstance(found, pyoxigraph.QueryBoolean):
-        return {"form": ASK, "truth": bool(found)}
-    if isinstance(found, pyoxigraph.QueryTriples):
-        triples, cut = _take((f"{one} ." for one in found), request)
-        return {"form": GRAPH, "triples": triples, "cut": cut}
-    names = [variable.value for variable in found.variables]
-    bindings = (
-        {name: term_json(term) for name in names if (term := one[name]) is not None}
-        for one in found
-    )
-    rows, cut = _take(bindings, request)
     return {"form": SELECT, "variables": names, "rows": rows, "cut": cut}
 
 
@@ -190,13 +178,12 @@ def _take(results: Iterable[Any], request: Mapping[str, Any]) -> tuple[list[Any]
 
 def term_json(term: Any) -> dict[str, Any]:
     """Return *term* as the W3C's JSON format writes it."""
-    if isinstance(term, pyoxigraph.NamedNode):
-        return {"type": "uri", "value": term.value}
-    if isinstance(term, pyoxigraph.BlankNode):
-        return {"type": "bnode", "value": term.value}
     if isinstance(term, pyoxigraph.Triple):
         parts = {"subject": term.subject, "predicate": term.predicate, "object": term.object}
         return {"type": "triple", "value": {name: term_json(one) for name, one in parts.items()}}
+    if not isinstance(term, pyoxigraph.Literal):
+        kind = "uri" if isinstance(term, pyoxigraph.NamedNode) else "bnode"
+        return {"type": kind, "value": term.value}
     written: dict[str, Any] = {"type": "literal", "value": term.value}
     if term.language:
         written["xml:lang"] = term.language

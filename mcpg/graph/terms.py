@@ -1,19 +1,25 @@
-"""Literals, the vocabulary and the JSON-LD context of the graph.
+"""Literals, the vocabulary, the JSON-LD context and the IRIs of the graph.
 
-The vocabulary is that of schema.org, SKOS, PROV, the .NET library, and `data/ontology.ttl`.
+The vocabulary is that of schema.org, SKOS, PROV, the .NET library, and `data/ontology.ttl`. IRIs
+are plain texts, the same for the same document on every machine; no node is blank.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeAlias
+from urllib.parse import quote
 
 from mcpg.documents import facts
+from mcpg.documents.addresses import BASE, BASE_URI, LABELS, escape_iri, label_iri
+from mcpg.errors import UsageError
 from mcpg.text.json_values import JsonObject, write_exact_json
+from mcpg.text.suggestions import suggest
 
 PREFIXES = facts.PREFIXES
 """The prefix of each namespace, as in every export and every query."""
@@ -125,12 +131,9 @@ _UNPAIRED = re.compile("[\ud800-\udfff]")
 
 
 class RdfLiteral(NamedTuple):
-    """A value.
+    """A value: its lexical form without unpaired surrogates, the IRI of its type, its language tag.
 
-    Attributes:
-        text: Its lexical form, without unpaired surrogates.
-        datatype: IRI of its type.
-        language: Its language tag where the type is that of texts in a language, else "".
+    The language is "" unless the type is that of texts in a language.
     """
 
     text: str
@@ -158,8 +161,6 @@ CONTEXT_IRI = "urn:mcpg:context"
 REFERENCE = "@id"
 """The kind of value that is no datatype: an IRI."""
 
-_FOLDER = files("mcpg.graph") / "data"
-
 
 class ContextTerm(NamedTuple):
     """How JSON calls a predicate.
@@ -178,13 +179,13 @@ class ContextTerm(NamedTuple):
 @cache
 def context_text() -> str:
     """Return the file of the context, a JSON object with the one key `@context`."""
-    return (_FOLDER / "context.jsonld").read_text("utf-8")
+    return (files("mcpg.graph") / "data" / "context.jsonld").read_text("utf-8")
 
 
 @cache
 def ontology_text() -> str:
     """Return the file of the ontology, in Turtle."""
-    return (_FOLDER / "ontology.ttl").read_text("utf-8")
+    return (files("mcpg.graph") / "data" / "ontology.ttl").read_text("utf-8")
 
 
 @cache
@@ -226,10 +227,198 @@ def expand_name(name: str) -> str:
 
 def compact_iri(iri: str) -> str:
     """Return *iri* with its prefix, or as it is when none of ours fits."""
-    if iri.startswith(_NAMESPACES):
-        for prefix, namespace in PREFIXES.items():
-            local = iri.removeprefix(namespace)
-            # What follows a prefix never begins with two slashes: that is an IRI of its own.
-            if local not in {iri, ""} and not local.startswith("//"):
-                return f"{prefix}:{local}"
+    if not iri.startswith(_NAMESPACES):
+        return iri
+    # What follows a prefix never begins with two slashes: that is an IRI of its own.
+    return abbreviate_iri(iri, lambda local: local and not local.startswith("//")) or iri
+
+
+def abbreviate_iri(iri: str, fits: Callable[[str], object]) -> str | None:
+    """Return *iri* with the first prefix after which what is left *fits*; `None` for none."""
+    for prefix, namespace in PREFIXES.items():
+        local = iri.removeprefix(namespace)
+        if local != iri and fits(local):
+            return f"{prefix}:{local}"
+    return None
+
+
+SOURCES = f"{BASE}source:"
+"""What the IRI of a source begins with."""
+
+GROUP_SCHEME = f"{BASE}groups"
+"""The concept scheme that every group belongs to."""
+
+_FOLDERS = ("tools/", "code/")
+_DOCUMENTS = tuple(f"{BASE}{folder}" for folder in _FOLDERS)
+# As the .NET library has them: the canonical URIs of tools, and what is known by a label alone.
+_LABELS_OF_KB = f"{KB.removesuffix('vocab:')}/id/"
+_NEUTRAL = {
+    **{f"{BASE_URI}{folder}": f"{BASE}{folder}" for folder in _FOLDERS},
+    _LABELS_OF_KB: LABELS,
+}
+
+# A scheme, and either no host or one with nothing odd in it: no `[`, no port that is no number.
+_ABSOLUTE = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]*:"
+    r"(?:(?!//)\S|//(?:[^\s/?#\[\]@]*@)?[^\s/?#\[\]@:]*(?::[0-9]*)?(?=[/?#]|\Z))"
+)
+
+
+def node_iri(name: str) -> str:
+    """Return the IRI of what a document calls *name*.
+
+    An absolute IRI stands for itself, with what no IRI may hold percent-encoded, and one that
+    begins with a prefix of `PREFIXES`, such as `schema:Thing`, for what it abbreviates. Those of
+    the .NET library, and any other text, which is a label, stand below `BASE`.
+    """
+    if _ABSOLUTE.match(name) is None:
+        return label_iri(name)
+    scheme, _, rest = name.partition(":")
+    is_short = scheme in PREFIXES and not rest.startswith("//")
+    return escape_iri(f"{PREFIXES[scheme]}{rest}" if is_short else neutral(name))
+
+
+def part_iri(owner: str, kind: str, name: str) -> str:
+    """Return the IRI of the part *name*, of a *kind* such as `parameter`, of the node *owner*."""
+    mark = "/" if "#" in owner else "#"
+    return f"{owner}{mark}{kind}/{quote(name, safe='', errors='replace')}"
+
+
+def source_iri(source_id: str) -> str:
+    """Return the IRI of the source that tools call *source_id*."""
+    return f"{SOURCES}{quote(source_id, safe='', errors='replace')}"
+
+
+def neutral(iri: str) -> str:
+    """Return *iri*, but below `BASE` where the .NET library has its own address for it."""
+    for foreign, own in _NEUTRAL.items():
+        if iri.startswith(foreign):
+            return f"{own}{iri.removeprefix(foreign)}"
     return iri
+
+
+def document_uri(node: str) -> str:
+    """Return the canonical URI of the document whose node is *node*, unless it states another."""
+    return f"{BASE_URI}{node.removeprefix(BASE)}" if node.startswith(_DOCUMENTS) else node
+
+
+_OF_SOURCE = re.compile(r"source-domain:([^:]*):(.*)", re.DOTALL)
+
+
+def broader_group(name: str) -> str | None:
+    """Return the group of which the group *name* is the part of one source, `None` for none."""
+    found = _OF_SOURCE.fullmatch(name)
+    return f"domain:{found[2]}" if found else None
+
+
+def group_label(name: str) -> str:
+    """Return what to call the group *name* to people."""
+    found = _OF_SOURCE.fullmatch(name)
+    if found:
+        return f"{found[2]} of {found[1]}"
+    kind, colon, rest = name.partition(":")
+    if not colon or not _GENERATED.match(name) or not rest:
+        return name
+    return rest if kind == "domain" else f"{rest} ({kind})"
+
+
+# The kinds of groups that are made of what tools have in common.
+_GENERATED = re.compile(r"(?:domain|source-domain|category):")
+
+
+def checked_base(base: str, place: str = "--base-iri") -> str:
+    """Return *base*, below which the IRIs of a project's graph can stand; *place* is what sets it.
+
+    Raises:
+        UsageError: It is no absolute IRI that ends in a slash or a colon.
+    """
+    fault = ""
+    if _ABSOLUTE.match(base) is None or escape_iri(base) != base:
+        fault = "is not an absolute IRI"
+    elif "#" in base or "?" in base:
+        fault = "has a fragment or a query"
+    elif not base.endswith(("/", ":")):
+        fault = "ends in neither a slash nor a colon"
+    if fault:
+        remedy = "use an address such as https://graph.example/tools/"
+        raise UsageError(f"the base IRI {base!r} {fault}", place=place, remedy=remedy)
+    return base
+
+
+def rebase_triples(triples: Iterable[Triple], base: str) -> Iterator[Triple]:
+    """Return *triples* with all that is the project's own below *base* instead of `BASE`.
+
+    Groups that are made of what tools have in common are the project's own as well.
+    """
+    rename = cache(partial(rebased_iri, base=base))
+    for subject, predicate, value in triples:
+        found = value if isinstance(value, RdfLiteral) else rename(value)
+        yield rename(subject), predicate, found
+
+
+def rebased_iri(iri: str, base: str) -> str:
+    """Return *iri* as `rebase_triples` has it."""
+    if base == BASE:
+        return iri
+    if iri.startswith(SOURCES):
+        return f"{base}source/{iri.removeprefix(SOURCES)}"
+    if iri.startswith((*_DOCUMENTS, LABELS)) or iri == GROUP_SCHEME:
+        return f"{base}{iri.removeprefix(BASE)}"
+    return f"{base}groups/{iri}" if _GENERATED.match(iri) else iri
+
+
+def original_iri(iri: str, base: str) -> str:
+    """Return the IRI that `rebased_iri` makes *iri* of; that of the .NET library likewise."""
+    own = iri.removeprefix(base)
+    if own == iri or base == BASE:
+        return neutral(iri)
+    for folder, original in (("source/", SOURCES), ("groups/", "")):
+        if own.startswith(folder):
+            return f"{original}{own.removeprefix(folder)}"
+    return f"{BASE}{own}" if own == "groups" or own.startswith((*_FOLDERS, "id/")) else iri
+
+
+MOST_SUGGESTED = 50
+"""The most unknown names for which others are suggested; a query may have very many."""
+
+_MOST_NAMES = 3
+
+
+def unknown_names(names: Iterable[str], declared: Collection[str] = ()) -> dict[str, list[str]]:
+    """Return those of the prefixed *names* that nothing defines, each with the likeliest others.
+
+    Others have the same name under another prefix, or a like one; they are looked for of the first
+    fifty. Variables are left out. *declared* are the prefixes that the query declares itself.
+    """
+    defined = _list_known_names()
+    prefixes = {*PREFIXES, *declared}
+    by_local: defaultdict[str, list[str]] = defaultdict(list)
+    for one in sorted(defined):
+        by_local[one.partition(":")[2].casefold()].append(one)
+    found: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        prefix, _, local = name.partition(":")
+        is_ours = prefix in ("kb", "mcpg") and prefix not in declared and local
+        is_unknown = prefix not in prefixes or (is_ours and name not in defined)
+        if name[:1] in "?$_" or not is_unknown:
+            continue
+        found[name] = []
+        if len(found) <= MOST_SUGGESTED:
+            likely = [*by_local.get(local.casefold(), ())]
+            if not likely:
+                locals_ = (one.partition(":")[2] for one in sorted(defined))
+                near = suggest(local, locals_, _MOST_NAMES)
+                likely = [one for word in near for one in by_local[word.casefold()]]
+            likely.sort(key=lambda one: not one.startswith(f"{prefix}:"))
+            found[name] = likely[:_MOST_NAMES]
+    return found
+
+
+@cache
+def _list_known_names() -> frozenset[str]:
+    return frozenset(
+        f"{prefix}:{value.removeprefix(namespace)}"
+        for prefix, namespace in PREFIXES.items()
+        for value in globals().values()
+        if isinstance(value, str) and value.startswith(namespace) and value != namespace
+    )

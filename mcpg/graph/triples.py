@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from itertools import chain, groupby
 from operator import itemgetter
@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 
 from mcpg.catalog.model import Hints, Parameter, Tool, walk_parameters
 from mcpg.code.model import ENTRY_TYPE as CODE_ENTRY_TYPE
+from mcpg.documents.addresses import BASE, digest, slug
 from mcpg.documents.facts import Entity, FrontMatterFacts, Property, means_itself, parse_facts
 from mcpg.documents.front_matter_edits import values_as_written
 from mcpg.documents.markdown import collect_targets, read_markdown, with_pages
@@ -26,37 +27,21 @@ from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import mapping_json
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.graph import terms as v
-from mcpg.graph.iris import (
-    BASE,
-    GROUP_SCHEME,
-    broader_group,
-    digest,
-    document_uri,
-    group_label,
-    node_iri,
-    part_iri,
-    rebase_triples,
-    slug,
-    source_iri,
-)
 from mcpg.graph.terms import (
-    KB_MARKDOWN_DOCUMENT,
-    KB_MEMBER_OF,
-    MCPG_HAS_EXAMPLE,
-    MCPG_HAS_PARAMETER,
-    MCPG_HAS_RELATION,
-    MCPG_HAS_SOURCE,
-    RDF_TYPE,
-    REFERENCE,
-    SCHEMA_HAS_PART,
-    XSD_BOOLEAN,
-    XSD_STRING,
+    GROUP_SCHEME,
     RdfLiteral,
     Triple,
+    broader_group,
     class_names,
     compact_iri,
+    document_uri,
+    group_label,
     json_value,
+    node_iri,
+    part_iri,
     plain,
+    rebase_triples,
+    source_iri,
     terms,
 )
 from mcpg.relations.edges import EdgeKind
@@ -89,40 +74,19 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 _NOT_PLAIN = {v.RDF_JSON, v.RDF_LANG_STRING}
 
 
-@dataclass(slots=True)
-class StatedFacts:
-    """What a set of documents states, by the node that it is said of.
-
-    Attributes:
-        of: What is said of each node, each thing once.
-    """
-
-    of: defaultdict[str, dict[Said, None]] = field(default_factory=lambda: defaultdict(dict))
-
-    def take(self, node: str) -> Iterator[Triple]:
-        """Return what is stated of *node*, and take it out."""
-        for predicate, value in self.of.pop(node, {}):
-            yield node, predicate, value
-
-
-def stated_by(documents: Sequence[ToolDocument]) -> StatedFacts:
-    """Gather what the front matter of *documents* states."""
-    stated = StatedFacts()
+def gather_stated(documents: Sequence[ToolDocument]) -> defaultdict[str, dict[Said, None]]:
+    """Gather what the front matter of *documents* states, by node, each thing once."""
+    stated: defaultdict[str, dict[Said, None]] = defaultdict(dict)
     stating = [document for document in documents if document.further or document.written]
-    if not stating:
-        return stated
-    nodes = _NodeResolver(documents)
-    for document in stating:
-        _take(document, nodes, stated)
+    if stating:
+        nodes = _NodeResolver(documents)
+        for document in stating:
+            _gather_document(document, nodes, stated)
     return stated
 
 
 class _NodeResolver:
-    """The nodes that documents mean by the names that they use.
-
-    Attributes:
-        tools: Those of tools.
-    """
+    """The nodes that documents mean by the names that they use; *tools* are those of tools."""
 
     def __init__(self, documents: Sequence[ToolDocument]) -> None:
         described = [document for document in documents if not document.is_page]
@@ -148,11 +112,13 @@ class _NodeResolver:
         return None if uri is None else node_iri(uri)
 
 
-def _take(document: ToolDocument, nodes: _NodeResolver, stated: StatedFacts) -> None:
+def _gather_document(
+    document: ToolDocument, nodes: _NodeResolver, stated: defaultdict[str, dict[Said, None]]
+) -> None:
     node = node_iri(document.uri)
     facts = parse_facts(values_as_written(document.further, document.written))
     prefixes = {**v.PREFIXES, **dict(facts.prefixes)}
-    own = stated.of[node]
+    own = stated[node]
     own.update(dict.fromkeys(_document_facts(facts, prefixes)))
     if document.further:
         own[v.MCPG_FRONT_MATTER, json_value(document.further)] = None
@@ -172,17 +138,16 @@ def _take(document: ToolDocument, nodes: _NodeResolver, stated: StatedFacts) -> 
                 continue  # a document has a name and a class of its own
             is_topic = predicate == v.SCHEMA_ABOUT
             said = _entity_facts(entity, node, prefixes, is_topic=is_topic)
-            stated.of[thing].update(dict.fromkeys(said))
+            stated[thing].update(dict.fromkeys(said))
     for one in facts.statements:
         subject = nodes.resolve_name(one.subject, document, prefixes)
-        predicate = _predicate(one.predicate, prefixes)
+        predicate = _expand_predicate(one.predicate, prefixes)
         # A group of a tool is in the list of its document, by the name that it has there.
         if predicate != v.KB_MEMBER_OF or subject not in nodes.tools:
-            stated.of[subject][predicate, nodes.resolve_name(one.object, document, prefixes)] = None
+            stated[subject][predicate, nodes.resolve_name(one.object, document, prefixes)] = None
 
 
-def _predicate(name: str, prefixes: Mapping[str, str]) -> str:
-    """Return the IRI of a predicate, which an author may write as the .NET library reads it."""
+def _expand_predicate(name: str, prefixes: Mapping[str, str]) -> str:
     plain_name = _PLAIN_NAMES.get(name.strip().casefold())
     if plain_name:
         return plain_name
@@ -202,12 +167,13 @@ def _document_facts(facts: FrontMatterFacts, prefixes: Mapping[str, str]) -> Ite
         yield v.RDF_TYPE, _expand_name(name, prefixes)
     yield from ((v.KB_ENTRY_TYPE, plain(name)) for name in facts.entry_types)
     yield from ((v.KB_SOURCE_PROJECT, plain(name)) for name in facts.source_projects)
-    if facts.published:
-        yield v.SCHEMA_DATE_PUBLISHED, _date(facts.published)
-    if facts.modified:
-        yield v.SCHEMA_DATE_MODIFIED, _date(facts.modified)
+    dates = {v.SCHEMA_DATE_PUBLISHED: facts.published, v.SCHEMA_DATE_MODIFIED: facts.modified}
+    for predicate, text in dates.items():
+        if text:
+            is_date = _DATE.match(text)
+            yield predicate, RdfLiteral(text, v.XSD_DATE) if is_date else plain(text)
     for one in facts.properties:
-        yield _expand_name(one.predicate, prefixes), _value(one, prefixes)
+        yield _expand_name(one.predicate, prefixes), _make_value(one, prefixes)
 
 
 def _entity_facts(
@@ -232,7 +198,7 @@ def _expand_name(name: str, prefixes: Mapping[str, str]) -> str:
     return node_iri(name)
 
 
-def _value(one: Property, prefixes: Mapping[str, str]) -> str | RdfLiteral:
+def _make_value(one: Property, prefixes: Mapping[str, str]) -> str | RdfLiteral:
     if one.is_iri:
         return _expand_name(one.value, prefixes)
     if _LANGUAGE.match(one.language):
@@ -240,11 +206,7 @@ def _value(one: Property, prefixes: Mapping[str, str]) -> str | RdfLiteral:
     if not one.datatype:
         return plain(one.value)
     datatype = _expand_name(one.datatype, prefixes)
-    return RdfLiteral(plain(one.value).text, XSD_STRING if datatype in _NOT_PLAIN else datatype)
-
-
-def _date(text: str) -> RdfLiteral:
-    return RdfLiteral(text, v.XSD_DATE) if _DATE.match(text) else plain(text)
+    return RdfLiteral(plain(one.value).text, v.XSD_STRING if datatype in _NOT_PLAIN else datatype)
 
 
 PREDICATES: Mapping[EdgeKind, str] = {
@@ -281,15 +243,12 @@ def triples_of(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[
     """Return what *documents* say, subject after subject, each triple once.
 
     All triples of a subject come together, in the order in which the document states things; groups
-    and sources are described before the first tool that names them.
-
-    Args:
-        documents: No two with the same node, see `distinct_documents`.
-        base: What the IRIs begin with that are the project's own, see `mcpg.graph.iris`.
+    and sources are described before the first tool that names them. No two documents have the same
+    node, see `distinct_documents`; the IRIs that are the project's own begin with *base*.
     """
     kept = list(documents)
-    stated, found = stated_by(kept), _describe(kept)
-    if stated.of:
+    stated, found = gather_stated(kept), _describe(kept)
+    if stated:
         found = _with_stated(found, stated)
     return found if base == BASE else rebase_triples(found, base)
 
@@ -303,7 +262,26 @@ def _describe(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
         tops = (node_iri(name) for name in groups if broader_group(name) not in groups)
         yield from ((GROUP_SCHEME, v.SKOS_HAS_TOP_CONCEPT, top) for top in dict.fromkeys(tops))
     for document in documents:
-        yield from _describe_shared(document, described, groups)
+        source = source_iri(document.tool.source_id)
+        if source not in described and not document.is_page:
+            described.add(source)
+            yield source, v.RDF_TYPE, v.MCPG_SOURCE
+            yield source, v.SCHEMA_NAME, plain(document.tool.source_id)
+        for name in document.groups:
+            group = node_iri(name)
+            if group in described:
+                continue
+            described.add(group)
+            yield group, v.RDF_TYPE, v.SCHEMA_DEFINED_TERM
+            yield group, v.RDF_TYPE, v.SKOS_CONCEPT
+            yield group, v.SCHEMA_NAME, plain(name)
+            yield group, v.SKOS_PREF_LABEL, plain(group_label(name))
+            yield group, v.SKOS_IN_SCHEME, GROUP_SCHEME
+            broader = broader_group(name)
+            if broader is not None and broader in groups:
+                yield group, v.SKOS_BROADER, node_iri(broader)
+            else:
+                yield group, v.SKOS_TOP_CONCEPT_OF, GROUP_SCHEME
         yield from _document(document)
 
 
@@ -327,49 +305,20 @@ def distinct_documents(
     return list(kept.values()), found
 
 
-def truth(value: bool) -> RdfLiteral:
-    """Return a truth value."""
-    return _TRUE if value else _FALSE
-
-
 def number(value: float) -> RdfLiteral:
     """Return a number as an xsd:decimal in its canonical form, which has no exponent."""
     return RdfLiteral(format(Decimal(repr(value)).normalize(), "f"), v.XSD_DECIMAL)
 
 
-def _with_stated(triples: Iterable[Triple], stated: StatedFacts) -> Iterator[Triple]:
-    """Put what authors state of each node beside what *triples* say of it, and then the rest."""
-    for node, own in groupby(triples, _SUBJECT):
-        yield from dict.fromkeys((*own, *stated.take(node)))
-    # Things that have no document.
-    for node in list(stated.of):
-        yield from stated.take(node)
-
-
-def _describe_shared(
-    document: ToolDocument, described: set[str], groups: Container[str]
+def _with_stated(
+    triples: Iterable[Triple], stated: dict[str, dict[Said, None]]
 ) -> Iterator[Triple]:
-    """Describe the source and those *groups* of *document* that are not *described* yet."""
-    source = source_iri(document.tool.source_id)
-    if source not in described and not document.is_page:
-        described.add(source)
-        yield source, v.RDF_TYPE, v.MCPG_SOURCE
-        yield source, v.SCHEMA_NAME, plain(document.tool.source_id)
-    for name in document.groups:
-        group = node_iri(name)
-        if group in described:
-            continue
-        described.add(group)
-        yield group, v.RDF_TYPE, v.SCHEMA_DEFINED_TERM
-        yield group, v.RDF_TYPE, v.SKOS_CONCEPT
-        yield group, v.SCHEMA_NAME, plain(name)
-        yield group, v.SKOS_PREF_LABEL, plain(group_label(name))
-        yield group, v.SKOS_IN_SCHEME, GROUP_SCHEME
-        broader = broader_group(name)
-        if broader is not None and broader in groups:
-            yield group, v.SKOS_BROADER, node_iri(broader)
-        else:
-            yield group, v.SKOS_TOP_CONCEPT_OF, GROUP_SCHEME
+    """Put what authors state of each node beside what *triples* say of it, and then the rest."""
+    for node, own in groupby(triples, itemgetter(0)):
+        yield from dict.fromkeys((*own, *((node, *said) for said in stated.pop(node, ()))))
+    # Things that have no document.
+    for node, facts in stated.items():
+        yield from ((node, *said) for said in facts)
 
 
 def _document(document: ToolDocument) -> Iterator[Triple]:
@@ -425,7 +374,7 @@ def _hints(node: str, hints: Hints) -> Iterator[Triple]:
     for attribute, predicate in FLAGS.items():
         flag = getattr(hints, attribute)
         if flag is not None:
-            yield node, predicate, truth(flag)
+            yield node, predicate, _TRUE if flag else _FALSE
     for attribute, predicate in TIERS.items():
         tier = getattr(hints, attribute)
         if tier is not None:
@@ -442,7 +391,6 @@ def _schemas(node: str, tool: Tool) -> Iterator[Triple]:
 
 
 def _parts(node: str, document: ToolDocument) -> Iterator[Triple]:
-    """Describe what hangs on a document alone: sections, parameters, examples, edges."""
     parameters = {
         part_iri(node, "parameter", parameter.path): parameter
         for parameter in walk_parameters(document.tool.input_schema)
@@ -505,7 +453,7 @@ def _parameter(part: str, parameter: Parameter) -> Iterator[Triple]:
             yield part, v.MCPG_JSON_TYPE, plain(kind)
     for text in dict.fromkeys(parameter.values):
         yield part, v.MCPG_ALLOWED_VALUE, plain(text)
-    yield part, v.SCHEMA_VALUE_REQUIRED, truth(parameter.required)
+    yield part, v.SCHEMA_VALUE_REQUIRED, _TRUE if parameter.required else _FALSE
 
 
 def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:
@@ -527,46 +475,42 @@ def _relation(part: str, node: str, link: Link) -> Iterator[Triple]:
         yield part, v.MCPG_STATED_TARGET, plain(link.target)
 
 
-EMBEDDED = frozenset(
-    terms()[predicate].name
-    for predicate in (
-        MCPG_HAS_SOURCE,
-        KB_MEMBER_OF,
-        SCHEMA_HAS_PART,
-        MCPG_HAS_PARAMETER,
-        MCPG_HAS_EXAMPLE,
-        MCPG_HAS_RELATION,
+# The keys of a document whose nodes stand within it in framed form.
+_EMBEDDED = frozenset(
+    terms()[one].name
+    for one in (
+        *(v.MCPG_HAS_SOURCE, v.KB_MEMBER_OF, v.SCHEMA_HAS_PART),
+        *(v.MCPG_HAS_PARAMETER, v.MCPG_HAS_EXAMPLE, v.MCPG_HAS_RELATION),
     )
 )
-"""The keys of a document whose nodes stand within it in framed form."""
 
-_SUBJECT = itemgetter(0)
-_DOCUMENT = class_names()[KB_MARKDOWN_DOCUMENT]
+_DOCUMENT = class_names()[v.KB_MARKDOWN_DOCUMENT]
 
 
 def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
     """Return the node object of each subject of *triples*, nodes referred to by `id`.
 
-    Args:
-        triples: With the triples of a subject one after the other.
+    The triples of a subject come one after the other.
     """
     keys = terms()
-    for subject, group in groupby(triples, _SUBJECT):
+    for subject, group in groupby(triples, itemgetter(0)):
         node: Node = {"id": compact_iri(subject)}
         for _, predicate, value in group:
-            if predicate == RDF_TYPE and isinstance(value, str):
+            if predicate == v.RDF_TYPE and isinstance(value, str):
                 node.setdefault("type", []).append(class_names().get(value) or compact_iri(value))
                 continue
             term = keys.get(predicate)
-            kind, language = REFERENCE, ""
+            kind, language = v.REFERENCE, ""
             if isinstance(value, RdfLiteral):
                 kind, language = value.datatype, value.language
-            if term is not None and term.kind == kind and _is_in_json(value):
-                _add(node, term.name, _plain(value), is_set=term.is_set)
-            elif term is not None and term.kind == XSD_STRING and language:
-                _add(node, term.name, _explicit(value), is_set=term.is_set)
+            # A boolean may be written as anything.
+            is_in_json = kind != v.XSD_BOOLEAN or value in (_TRUE, _FALSE)
+            if term is not None and term.kind == kind and is_in_json:
+                _add(node, term.name, _format_plain(value), is_set=term.is_set)
+            elif term is not None and term.kind == v.XSD_STRING and language:
+                _add(node, term.name, _format_explicit(value), is_set=term.is_set)
             else:
-                _add(node, compact_iri(predicate), _explicit(value), is_set=False)
+                _add(node, compact_iri(predicate), _format_explicit(value), is_set=False)
         yield node
 
 
@@ -574,9 +518,6 @@ def framed_documents(triples: Iterable[Triple]) -> Iterator[Node]:
     """Return the tools and pages of *triples*, each with its groups, parameters and so on.
 
     References to other documents stay references. Nodes that are in no tool or page follow.
-
-    Args:
-        triples: In any order.
     """
     of: defaultdict[str, list[Triple]] = defaultdict(list)
     for triple in triples:
@@ -588,7 +529,7 @@ def framed_documents(triples: Iterable[Triple]) -> Iterator[Node]:
     placed: set[str] = set()
     for node in documents:
         whole = dict(node)
-        for key in EMBEDDED & node.keys():
+        for key in _EMBEDDED & node.keys():
             value = node[key]
             placed.update([value] if isinstance(value, str) else value)
             if isinstance(value, list):
@@ -599,24 +540,16 @@ def framed_documents(triples: Iterable[Triple]) -> Iterator[Node]:
     yield from (node for name, node in parts.items() if name not in placed)
 
 
-def _is_in_json(value: str | RdfLiteral) -> bool:
-    """Return whether JSON has a value like *value*; a boolean may be written as anything."""
-    is_boolean = isinstance(value, RdfLiteral) and value.datatype == XSD_BOOLEAN
-    return not is_boolean or value in (_TRUE, _FALSE)
-
-
-def _plain(value: str | RdfLiteral) -> Any:
-    """Return *value* under a key that says of which kind it is."""
+def _format_plain(value: str | RdfLiteral) -> Any:
     if not isinstance(value, RdfLiteral):
         return compact_iri(value)
-    return value.text == "true" if value.datatype == XSD_BOOLEAN else value.text
+    return value.text == "true" if value.datatype == v.XSD_BOOLEAN else value.text
 
 
-def _explicit(value: str | RdfLiteral) -> Any:
-    """Return *value* with its kind, under a key that says nothing of it."""
+def _format_explicit(value: str | RdfLiteral) -> Any:
     if not isinstance(value, RdfLiteral):
         return {"id": compact_iri(value)}
-    if value.datatype == XSD_STRING:
+    if value.datatype == v.XSD_STRING:
         return value.text
     if value.language:
         return {"@language": value.language, "@value": value.text}

@@ -85,7 +85,6 @@ def validate(
 
 
 def _find_reader_problems(batch: SourceBatch, file: str) -> tuple[int, Sequence[ReaderFinding]]:
-    """Return how many documents *batch* holds, and what the .NET library makes of them."""
     assembly = assemble(batch, texts=False)
     addresses = {one.tool.id: (one.path, one.uri) for one in assembly.documents}
     targets = with_pages(

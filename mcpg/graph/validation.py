@@ -17,6 +17,7 @@ from functools import cached_property
 from importlib.resources import files
 from importlib.util import find_spec
 from itertools import chain, count
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -24,14 +25,24 @@ from urllib.request import url2pathname
 
 import pyoxigraph
 
+from mcpg.documents.addresses import digest
 from mcpg.documents.facts import LABEL_KEYS, TARGET_KEYS, pick_text
 from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.model import LineNumbers, Link, ToolDocument
 from mcpg.errors import Code, Diagnostic, DocumentError, InputError, McpgError, UsageError, warning
 from mcpg.graph import terms as v
 from mcpg.graph.exports import turtle
-from mcpg.graph.iris import MOST_SUGGESTED, digest, node_iri, part_iri, unknown_names
-from mcpg.graph.terms import OWL, RDF_TYPE, RDFS, Triple, compact_iri
+from mcpg.graph.terms import (
+    MOST_SUGGESTED,
+    OWL,
+    RDF_TYPE,
+    RDFS,
+    Triple,
+    compact_iri,
+    node_iri,
+    part_iri,
+    unknown_names,
+)
 from mcpg.graph.triples import PREDICATES, distinct_documents, triples_of
 from mcpg.graph.worker import Worker, WorkerEndedError
 from mcpg.sources.model import read_text
@@ -39,7 +50,6 @@ from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.library_errors import install_command, turtle_reason
 from mcpg.text.suggestions import Suggester
 
-_SHIPPED = "shapes.ttl"
 _SH = "http://www.w3.org/ns/shacl#"
 _SCRIPTED = tuple(f"{_SH}{name}" for name in ("js", "jsFunctionName", "jsLibrary", "jsLibraryURL"))
 _ADVANCED = tuple(f"{_SH}{name}" for name in ("rule", "target", "expression", "returnType"))
@@ -56,21 +66,17 @@ _LOCAL_HOSTS = ("", "localhost")
 
 def shipped_shapes() -> str:
     """Return the shapes of tools, documents and relations that come with the package, in Turtle."""
-    return (files("mcpg.graph") / "data" / _SHIPPED).read_text("utf-8")
+    return (files("mcpg.graph") / "data" / "shapes.ttl").read_text("utf-8")
 
 
 def check_shapes(text: str, place: str) -> None:
-    """See that *text* is Turtle and asks for nothing that is not done.
-
-    Args:
-        text: Shapes in Turtle.
-        place: Name of the file, for messages.
+    """See that *text*, of the file *place*, is Turtle and asks for nothing that is not done.
 
     Raises:
         InputError: It is no Turtle, holds no shape, or needs JavaScript or SHACL's advanced
             features; these would be passed over, and passing would mean nothing.
     """
-    predicates = {triple.predicate.value for triple in _triples(text, place)}
+    predicates = {triple.predicate.value for triple in _parse_turtle(text, place)}
     _refuse_unsupported(predicates, place)
     if not any(predicate.startswith(_SH) for predicate in predicates):
         remedy = "use a file of SHACL shapes"
@@ -109,7 +115,14 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
                 message = f"imports more than {_MOST_FILES} files"
                 raise InputError(message, place=place, remedy="join them")
             known.add(path)
-            found[str(path)] = _read_import(path, place)
+            try:
+                text = found[str(path)] = read_text(path, str(path))
+            except McpgError as fault:
+                message = f"imports {path}, which cannot be read: {fault.message}"
+                raise InputError(message, place=place, remedy=fault.remedy) from fault
+            # What is imported may hold classes alone, and no shapes.
+            predicates = {one.predicate.value for one in _parse_turtle(text, str(path))}
+            _refuse_unsupported(predicates, str(path))
             waiting.append(str(path))
     return found
 
@@ -117,8 +130,7 @@ def complete_shapes(given: Mapping[str, str]) -> dict[str, str]:
 def find_unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
     """Report names in the namespace of SHACL that its recommendation lacks, which do nothing.
 
-    Args:
-        texts: Texts of shapes in Turtle, by file.
+    *texts* are those of shapes in Turtle, by file.
     """
     # Its names are those of https://www.w3.org/ns/shacl.ttl.
     from rdflib import SH  # noqa: PLC0415 - few validations have shapes of their own
@@ -127,7 +139,7 @@ def find_unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
     shown = count()
     for place, text in texts.items():
         lines = _lines_by_name(text)
-        terms = chain.from_iterable(_triples(text, place))
+        terms = chain.from_iterable(_parse_turtle(text, place))
         values = dict.fromkeys(
             term.value for term in terms if isinstance(term, pyoxigraph.NamedNode)
         )
@@ -140,11 +152,7 @@ def find_unknown_terms(texts: Mapping[str, str]) -> Iterator[Diagnostic]:
 
 
 class ShapeTargets:
-    """The targets of shapes, and which of them have a node in a graph.
-
-    Args:
-        texts: Texts of shapes in Turtle, by file.
-    """
+    """The targets of shapes in Turtle, by file, and which of them have a node in a graph."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._targets = list(dict.fromkeys(_find_targets(texts)))
@@ -172,7 +180,12 @@ class ShapeTargets:
             others = self._above[waiting.pop()] - self._classes
             self._classes |= others
             waiting += others
-        unmet = [one for one in self._targets if not self._is_met(*one[1:])]
+        met = dict.fromkeys(_TARGETS, self._predicates) | {_TARGET_CLASS: self._classes}
+        unmet = [
+            (place, kind, value)
+            for place, kind, value in self._targets
+            if (value in self._unseen if kind == _TARGET_NODE else value not in met[kind])
+        ]
         names = ((value, compact_iri(value)) for _, _, value in unmet)
         near = unknown_names(name for value, name in names if name != value)
         for place, kind, value in unmet:
@@ -181,18 +194,13 @@ class ShapeTargets:
             message = f"sh:{kind} <{value[:_SHOWN]}> matches no node of the graph{advice}"
             yield warning(Code.SHAPE_TARGET_EMPTY, message, place)
 
-    def _is_met(self, kind: str, value: str) -> bool:
-        if kind == _TARGET_NODE:
-            return value not in self._unseen
-        return value in (self._classes if kind == _TARGET_CLASS else self._predicates)
-
 
 def _find_targets(texts: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Yield the targets of shapes, each of which may be described in several of *texts*.
 
     Of each there is the place, the local name of the property that states it, and an IRI.
     """
-    parsed = {place: _triples(text, place) for place, text in texts.items()}
+    parsed = {place: _parse_turtle(text, place) for place, text in texts.items()}
     types, off = defaultdict(set), set()
     for one in chain.from_iterable(parsed.values()):
         if one.predicate.value == RDF_TYPE:
@@ -216,7 +224,6 @@ _LOCAL = re.compile(r"""(?<=[#/:])[^\s#/:<>,;"'()\[\]]+""")
 
 
 def _lines_by_name(text: str) -> Mapping[str, int]:
-    """Return for each local name in *text*, a text in Turtle, the first line that has it."""
     lines: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         for name in _LOCAL.findall(line):
@@ -236,7 +243,13 @@ def with_base(text: str, place: str) -> str:
 
 
 def _find_imported_files(place: str, texts: Mapping[str, str]) -> Iterator[Path]:
-    for address in _read_imports(texts[place], place):
+    for triple in _parse_turtle(texts[place], place):
+        if triple.predicate.value != _IMPORTS:
+            continue
+        if not isinstance(triple.object, pyoxigraph.NamedNode):
+            message = "owl:imports names no address"
+            raise InputError(message, place=place, remedy="write an IRI between < and >")
+        address = triple.object.value
         parts = urlsplit(address)
         if parts.scheme == "file" and parts.netloc in _LOCAL_HOSTS:
             try:
@@ -252,39 +265,16 @@ def _find_imported_files(place: str, texts: Mapping[str, str]) -> Iterator[Path]
             )
 
 
-def _read_imports(text: str, place: str) -> Iterator[str]:
-    for triple in _triples(text, place):
-        if triple.predicate.value == _IMPORTS:
-            if not isinstance(triple.object, pyoxigraph.NamedNode):
-                message = "owl:imports names no address"
-                raise InputError(message, place=place, remedy="write an IRI between < and >")
-            yield triple.object.value
-
-
 def _find_ontologies(texts: Mapping[str, str]) -> set[str]:
-    """Return the IRIs of the ontologies that *texts* and the package hold."""
-    own = (files("mcpg.graph") / "data" / "ontology.ttl").read_text("utf-8")
     return {
         triple.subject.value
-        for place, text in (("ontology.ttl", own), *texts.items())
-        for triple in _triples(text, place)
+        for place, text in (("ontology.ttl", v.ontology_text()), *texts.items())
+        for triple in _parse_turtle(text, place)
         if triple.predicate.value == RDF_TYPE and triple.object.value == _ONTOLOGY
     }
 
 
-def _read_import(path: Path, place: str) -> str:
-    """Return the text of the file at *path*, which the file *place* imports."""
-    try:
-        text = read_text(path, str(path))
-    except McpgError as fault:
-        message = f"imports {path}, which cannot be read: {fault.message}"
-        raise InputError(message, place=place, remedy=fault.remedy) from fault
-    # What is imported may hold classes alone, and no shapes.
-    _refuse_unsupported({triple.predicate.value for triple in _triples(text, str(path))}, str(path))
-    return text
-
-
-def _triples(text: str, place: str) -> list[Any]:
+def _parse_turtle(text: str, place: str) -> list[Any]:
     try:
         base, form = Path(place).resolve().as_uri(), pyoxigraph.RdfFormat.TURTLE
         found = list(pyoxigraph.parse(text.encode(), format=form, base_iri=base))
@@ -338,12 +328,10 @@ class SourceLocations:
     def __init__(
         self, documents: Iterable[ToolDocument], originals: Mapping[str, tuple[str, str]]
     ) -> None:
-        """Take the documents, and the texts that their authors wrote.
+        """Take the documents of a graph, and what their authors wrote.
 
-        Args:
-            documents: The documents that the graph was made of.
-            originals: Place and text of what was written, by path of the document,
-                and by its place where its path is another in the bundle.
+        *originals* has the place and text of that by path of the document, and by its place where
+        its path is another in the bundle.
         """
         self._documents = list(documents)
         self._originals = originals
@@ -352,19 +340,18 @@ class SourceLocations:
 
     def locate_result(self, result: ShaclResult) -> str | None:
         """Return `file:line` of what *result* is about, or as much of it as is known."""
-        owner = self._find_owner(result.focus)
+        focus = result.focus
+        whole, _, _ = focus.rpartition("#")
+        owner = self._by_node.get(focus) or self._by_node.get(whole) or self._things.get(focus)
+        # Where the document's own IRI has a fragment, its parts stand below that.
+        owner = owner or self._by_node.get(focus.rsplit("/", 2)[0])
         if owner is None:
             return None
         front = self._front(owner.path) or self._front(owner.tool.place)
         if front is None:
             return owner.tool.place or owner.path
-        return front.locate(*self._find_path(result, owner, front))
-
-    def _find_owner(self, focus: str) -> ToolDocument | None:
-        whole, _, _ = focus.rpartition("#")
-        known = self._by_node.get(focus) or self._by_node.get(whole)
-        # Where the document's own IRI has a fragment, its parts stand below that.
-        return known or self._things.get(focus) or self._by_node.get(focus.rsplit("/", 2)[0])
+        path = self._find_path(result, owner, front)
+        return front.locate(*path)
 
     def _find_path(
         self, result: ShaclResult, owner: ToolDocument, front: _FrontMatterLines
@@ -388,7 +375,6 @@ class SourceLocations:
 
     @cached_property
     def _things(self) -> dict[str, ToolDocument]:
-        """For each thing that a document names, the first such document."""
         found: dict[str, ToolDocument] = {}
         for document in self._documents:
             for keys in _THINGS.values() if document.further else ():
@@ -406,8 +392,6 @@ class SourceLocations:
 
 
 class _FrontMatterLines:
-    """The front matter of a text, as its author wrote it."""
-
     def __init__(self, content: str, place: str) -> None:
         self._place = place
         self._values: JsonObject = {}
@@ -446,7 +430,6 @@ class _FrontMatterLines:
         return self._meanings[key]
 
     def locate(self, *path: str | int) -> str:
-        """Return `file:line` of the value under *path*; of the first line without one."""
         return self._lines.at(*path) if path else f"{self._place}:1"
 
 
@@ -496,14 +479,10 @@ class ShaclResult:
 def validate(
     data: bytes, shapes: Sequence[str], *, timeout: float, memory: int = MEMORY
 ) -> tuple[ShaclResult, ...]:
-    """Validate a graph, with limits on time and memory.
+    """Validate the graph *data*, in Turtle, within *timeout* seconds and *memory* bytes.
 
-    Args:
-        data: The graph in Turtle.
-        shapes: Texts of shapes in Turtle, which `mcpg.graph.validation.check_shapes` has seen; they
-            count together.
-        timeout: Longest time to take, in seconds.
-        memory: Bytes to take, where the system knows such a bound.
+    Shapes are Turtle that `check_shapes` has seen, and count together. The bound of memory holds
+    where the system knows one.
 
     Returns:
         What was found: by severity, then node, property, value and message.
@@ -514,16 +493,6 @@ def validate(
     """
     if find_spec("pyshacl") is None:
         raise UsageError("the SHACL validator is not installed", remedy=install_command("shacl"))
-    answer = _ask_worker(data, shapes, timeout, memory)
-    if isinstance(answer, str):
-        raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")
-    return tuple(sorted((ShaclResult(*members) for members in answer), key=_order_result))
-
-
-def _ask_worker(
-    data: bytes, shapes: Sequence[str], timeout: float, memory: int
-) -> list[list[str]] | str:
-    """Return the members of each result, or the reason why there are none."""
     until = time.monotonic() + timeout
     try:
         with closing(Worker(_WORKER, data, until, memory=memory)) as worker:
@@ -538,12 +507,11 @@ def _ask_worker(
             f"validation failed: it needs more than {memory / 2**30:g} GiB of memory, or crashed",
             remedy="simplify the shapes, or validate fewer documents",
         ) from None
-    return answer
-
-
-def _order_result(result: ShaclResult) -> tuple[Any, ...]:
-    rank = _SEVERITIES.index(result.severity)
-    return rank, result.focus, result.path, result.value, result.message, result.shape
+    if isinstance(answer, str):
+        raise InputError(f"the shapes cannot be used: {answer}", remedy="correct the shapes")
+    results = [ShaclResult(*members) for members in answer]
+    results.sort(key=attrgetter("focus", "path", "value", "message", "shape"))
+    return tuple(sorted(results, key=lambda one: _SEVERITIES.index(one.severity)))
 
 
 DEFAULT_TIMEOUT = 300.0
@@ -554,12 +522,7 @@ _UNTITLED = "the shape is not satisfied"
 
 @dataclass(frozen=True, slots=True)
 class ShaclFinding:
-    """One thing that a shape finds wrong, and where.
-
-    Attributes:
-        result: What is wrong.
-        place: `file:line`, `file`, or `None` when no document says it.
-    """
+    """One thing that a shape finds wrong, and the `file:line` or `file` that says it, or `None`."""
 
     result: ShaclResult
     place: str | None
@@ -605,12 +568,9 @@ def validate_documents(
 ) -> Validation:
     """Validate the graph of *documents* against the shipped shapes and *shapes*.
 
-    Args:
-        documents: The documents, those of no tool included, links resolved.
-        originals: Place and text of what authors wrote, by path of the document;
-            see `SourceLocations`.
-        shapes: Texts of further shapes in Turtle, by file; what they import is read.
-        timeout: Longest time to take, in seconds.
+    Documents include those of no tool, and have their links resolved. *originals* is what authors
+    wrote, see `SourceLocations`; *shapes* has texts of further shapes in Turtle, by file, and what
+    they import is read; *timeout* is in seconds.
 
     Raises:
         InputError: Some shapes cannot be used, or take too long.
@@ -634,15 +594,14 @@ def validate_documents(
     results = validate(data, [shipped_shapes(), *based], timeout=timeout)
     blame = SourceLocations(kept, originals)
     findings = [ShaclFinding(result, blame.locate_result(result)) for result in results]
-    ordered = sorted(findings, key=_order_finding)
+
+    def order(finding: ShaclFinding) -> tuple[int, str, int, str]:
+        rank = _SEVERITIES.index(finding.result.severity)
+        file, _, line = (finding.place or "").rpartition(":")
+        return rank, file, int(line) if line.isdigit() else 0, finding.message
+
+    findings.sort(key=order)
     pages = sum(document.is_page for document in kept)
     doubts = (*find_unknown_terms(texts), *targets.find_unmet()) if shapes else ()
     diagnostics = (*noticed, *doubts)
-    return Validation(tuple(ordered), len(kept), count, diagnostics, pages, tuple(texts))
-
-
-def _order_finding(finding: ShaclFinding) -> tuple[int, str, int, str]:
-    rank = _SEVERITIES.index(finding.result.severity)
-    file, _, line = (finding.place or "").rpartition(":")
-    number = int(line) if line.isdigit() else 0
-    return rank, file, number, finding.message
+    return Validation(tuple(findings), len(kept), count, diagnostics, pages, tuple(texts))

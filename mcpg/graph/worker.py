@@ -37,11 +37,7 @@ serve(head, sys.stdin.buffer, sys.stdout.buffer)
 
 
 class WorkerEndedError(Exception):
-    """The process ended before it had answered.
-
-    Attributes:
-        is_late: Whether the request had taken its time.
-    """
+    """The process ended before it had answered, *is_late* if the request had taken its time."""
 
     def __init__(self, *, is_late: bool) -> None:
         super().__init__(is_late)
@@ -52,13 +48,10 @@ class Worker:
     """A process that answers requests, one after the other; close it after use."""
 
     def __init__(self, module: str, data: bytes, until: float = math.inf, **head: Any) -> None:
-        """Start the process.
+        """Start the process, which is ready before `time.monotonic()` is *until*.
 
-        Args:
-            module: Name of a module with a function `load`, see `serve`.
-            data: What `load` is given beside the head.
-            until: The value of `time.monotonic()` at which the process must be ready.
-            head: Members of the head.
+        *module* names a module with a function `load`, see `serve`; *data* and *head* are what that
+        is given.
 
         Raises:
             WorkerEndedError: It ended before it was ready.
@@ -167,7 +160,6 @@ def memory_taken() -> int:
 
 @contextmanager
 def _limit_time(seconds: float, nowhere: TextIO) -> Iterator[None]:
-    """End the process, from a thread of its own, if the block takes longer than *seconds*."""
     faulthandler.dump_traceback_later(seconds, exit=True, file=nowhere)
     try:
         yield

@@ -15,14 +15,8 @@ from mcpg.text.library_errors import install_command
 if TYPE_CHECKING:
     from typing import Any
 
-    from mcpg.postgres.candidates import PostgresCandidates, PublishedTool
-    from mcpg.postgres.connection import (
-        Database,
-        PostgresSettings,
-        building,
-        parse_option_names,
-    )
-    from mcpg.postgres.stores import PostgresCache, PostgresStore
+    from mcpg.postgres.connection import Database, PostgresSettings, building, parse_option_names
+    from mcpg.postgres.stores import PostgresCache, PostgresCandidates, PostgresStore, PublishedTool
 
 __all__ = [
     "Database",
@@ -36,15 +30,11 @@ __all__ = [
     "parse_option_names",
 ]
 
-_MODULES = ("mcpg.postgres.connection", "mcpg.postgres.stores", "mcpg.postgres.candidates")
+_MODULES = ("mcpg.postgres.connection", "mcpg.postgres.stores", "mcpg.postgres.stores")
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for, so that commands are known without.
-
-    Raises:
-        PostgresError: A package is not installed.
-    """
+    """Import a public name when it is first asked for, so that commands are known without."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -96,7 +96,13 @@ def check_postgres(settings: Settings, factory: ServiceFactory) -> Check:
         return Check(name, Status.OFF, f"{POSTGRES_VARIABLE} is not set")
     database = find_database(factory.request)
 
-    (server, vector), took = time_call(lambda: database.run(_ask_versions))
+    def ask(connection: Any) -> tuple[str, str | None]:
+        (server,) = connection.execute("show server_version").fetchone()
+        query = "select extversion from pg_extension where extname = 'vector'"
+        row = connection.execute(query).fetchone()
+        return str(server), row[0] if row else None
+
+    (server, vector), took = time_call(lambda: database.run(ask))
     database.close()
     details = {
         "address": database.address,
@@ -110,14 +116,6 @@ def check_postgres(settings: Settings, factory: ServiceFactory) -> Check:
         f"tables up to date in the schema {database.settings.schema!r}"
     )
     return Check(name, Status.OK, message, details=details)
-
-
-def _ask_versions(connection: Any) -> tuple[str, str | None]:
-    (server,) = connection.execute("show server_version").fetchone()
-    row = connection.execute(
-        "select extversion from pg_extension where extname = 'vector'"
-    ).fetchone()
-    return str(server), row[0] if row else None
 
 
 EXAMPLES = """\
@@ -183,7 +181,6 @@ def publish(
 
 
 def _find_vectors(path: str, engine: Engine) -> VectorFile | None:
-    """Return the vectors of the bundle at *path*, where a file of them fits it."""
     from mcpg.cli.embedding import VectorTarget  # noqa: PLC0415 - an extra
     from mcpg.vectors.file import UnusableVectorsError, open_vectors  # noqa: PLC0415
 
@@ -199,12 +196,9 @@ def _find_vectors(path: str, engine: Engine) -> VectorFile | None:
 
 
 def _describe_tools(engine: Engine, vectors: VectorFile | None) -> Iterator[PublishedTool]:
-    """Yield the tools with their names, and all their texts, as they are indexed."""
-    from mcpg.postgres import PublishedTool  # noqa: PLC0415 - as above
-
     for number, document in enumerate(engine.documents.values()):
         fields = list(field_texts(document))
         names = " ".join(text for field, text in fields if FIELDS[field] in _NAMES)
         texts = " ".join(text for _, text in fields)
         vector = vectors.vectors.vector(number) if vectors else None
-        yield PublishedTool(document.tool.id, names, texts, vector, document.tool.enabled)
+        yield room.PublishedTool(document.tool.id, names, texts, vector, document.tool.enabled)

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
-from types import TracebackType
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
@@ -78,15 +77,11 @@ STEPS = (
 
 
 def migrate(connection: Connection, schema: str, place: str) -> int:
-    """Bring the tables in *schema* up to date and give their version.
+    """Bring the tables in *schema* up to date and give their version; *place* is for errors.
 
-    Nothing is written when they are, so that a role that may only read can do this as well. Safe
-    when many processes start at once: one changes, the others wait and find it done.
-
-    Args:
-        connection: In autocommit.
-        schema: Where the tables are.
-        place: Where the database is, for errors.
+    The connection is in autocommit. Nothing is written when they are, so that a role that may only
+    read can do this as well. Safe when many processes start at once: one changes, the others wait
+    and find it done.
 
     Raises:
         PostgresError: pgvector is missing, or the tables were made by a newer mcpg.
@@ -97,7 +92,23 @@ def migrate(connection: Connection, schema: str, place: str) -> int:
         with connection.transaction():
             connection.execute("select set_config('lock_timeout', %s, true)", (_LONGEST_WAIT,))
             connection.execute("select pg_catalog.pg_advisory_xact_lock(%s)", (_LOCK,))
-            version = _advance(connection, schema, place)
+            ensure_extension(connection, "vector", place)
+            name = sql.Identifier(schema)
+            query = "select 1 from pg_catalog.pg_namespace where nspname = %s"
+            if connection.execute(query, [schema]).fetchone() is None:
+                connection.execute(sql.SQL("create schema if not exists {}").format(name))
+            version = _read_version(connection, schema)
+            home = connection.execute(_HOME).fetchone()
+            path = sql.SQL("set local search_path to {}, {}")
+            connection.execute(path.format(name, sql.Identifier(*(home or ()))))
+            if not version:
+                connection.execute(
+                    "create table if not exists migrations (version int primary key)"
+                )
+            for number, step in enumerate(STEPS[version:], version + 1):
+                connection.execute(step)
+                connection.execute("insert into migrations values (%s)", (number,))
+            version = max(version, len(STEPS))
     if version > len(STEPS):
         raise PostgresError(
             f"the tables in the schema {schema!r} have version {version}, made by a newer mcpg",
@@ -105,24 +116,6 @@ def migrate(connection: Connection, schema: str, place: str) -> int:
             remedy="update mcpg, or name another schema",
         )
     return version
-
-
-def _advance(connection: Connection, schema: str, place: str) -> int:
-    ensure_extension(connection, "vector", place)
-    name = sql.Identifier(schema)
-    found = connection.execute("select 1 from pg_catalog.pg_namespace where nspname = %s", [schema])
-    if found.fetchone() is None:
-        connection.execute(sql.SQL("create schema if not exists {}").format(name))
-    version = _read_version(connection, schema)
-    home = connection.execute(_HOME).fetchone()
-    path = sql.SQL("set local search_path to {}, {}").format(name, sql.Identifier(*(home or ())))
-    connection.execute(path)
-    if not version:
-        connection.execute("create table if not exists migrations (version int primary key)")
-    for number, step in enumerate(STEPS[version:], version + 1):
-        connection.execute(step)
-        connection.execute("insert into migrations values (%s)", (number,))
-    return max(version, len(STEPS))
 
 
 _HOME = """
@@ -223,24 +216,17 @@ class PostgresSettings:
 
 
 class Database(AbstractContextManager["Database"]):
-    """One database for everything that mcpg keeps in PostgreSQL.
+    """One database for everything that mcpg keeps in PostgreSQL; *address* is for people.
 
     May be shared between threads, and by a store, a cache and candidates. Closing frees its
-    connections; whoever asks again opens new ones. A process that forks opens its own.
-
-    Attributes:
-        settings: Where it is.
-        address: Where it is, for people, without user and password.
+    connections; whoever asks again opens new ones. A process that forks opens its own. A database
+    that cannot be reached, or refuses, is a `PostgresError`.
     """
 
     def __init__(
         self, settings: PostgresSettings | str, *, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        """Prepare to connect.
-
-        Args:
-            settings: Where the database is; a text is its connection string.
-            sleep: Waits between attempts.
+        """Prepare to connect; a text is a connection string, and *sleep* waits between attempts.
 
         Raises:
             PostgresError: The connection string or a setting makes no sense.
@@ -260,15 +246,10 @@ class Database(AbstractContextManager["Database"]):
         *,
         retried: Collection[str] = (),
     ) -> Answer:
-        """Do *work* in a transaction of its own, and once more where it failed by chance.
+        """Do *work*, which may be called several times, in a transaction of its own.
 
-        Args:
-            work: Asks the connection; may be called several times.
-            attempts: How often it is tried at most, instead of what the settings say.
-            retried: The SQLSTATE codes of further errors after which the same may succeed.
-
-        Raises:
-            PostgresError: The database cannot be reached, or refuses.
+        It is tried again, up to *attempts* times, where it failed by chance or by one of the
+        SQLSTATE codes *retried*.
         """
         most = attempts or self.settings.attempts
         attempt = 1
@@ -281,18 +262,14 @@ class Database(AbstractContextManager["Database"]):
             except psycopg.Error as fault:
                 if pool is not None and is_lost(fault):
                     self._discard(pool)
-                may_succeed = is_transient(fault) or fault.sqlstate in retried
+                may_succeed = is_lost(fault) or fault.sqlstate in {*_TRANSIENT, *retried}
                 if attempt >= most or not may_succeed:
                     raise self.error(fault) from fault
                 self._sleep(_BACK_OFF * 2**attempt * random.uniform(0.5, 1))  # noqa: S311 - no secret
             attempt += 1
 
     def connect(self) -> Connection:
-        """Return a connection of the caller's own, in autocommit, that he closes.
-
-        Raises:
-            PostgresError: The database cannot be reached, or refuses.
-        """
+        """Return a connection of the caller's own, in autocommit, that he closes."""
         self.run(lambda _: None)  # brings the tables up to date, and waits for a starting server
         try:
             connection = psycopg.connect(self._conninfo, autocommit=True)
@@ -320,12 +297,7 @@ class Database(AbstractContextManager["Database"]):
             remedy = "see what the role needs in docs/how-to/postgres.md"
         return PostgresError(message, place=self.address, remedy=remedy)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _own(self) -> None:
@@ -392,17 +364,7 @@ def is_lost(fault: psycopg.Error) -> bool:
     return is_nameless or code.startswith((_CONNECTION_LOST, "57P"))
 
 
-def is_transient(fault: psycopg.Error) -> bool:
-    """Return whether the same may succeed when it is tried again."""
-    return is_lost(fault) or fault.sqlstate in _TRANSIENT
-
-
 def _check_settings(settings: PostgresSettings) -> tuple[str, str, str]:
-    """Return what libpq is told, the address for people, and the password.
-
-    Raises:
-        PostgresError: A setting makes no sense; what libpq says of it may show the password.
-    """
     options: dict[str, str | int] = {
         "connect_timeout": max(2, round(settings.connect_timeout)),
         "application_name": "mcpg",
@@ -444,19 +406,13 @@ def building(database: Database, key: str, wait: float = LONGEST_WAIT) -> Iterat
     however that ends. It is polite, not safe: should the session be lost, another may build too,
     and what is built must be written so that this does no harm.
 
-    Args:
-        database: What the builders share.
-        key: What is built, in any words.
-        wait: Most seconds to wait for another builder.
-
     Yields:
-        Whether the lock is held: `False` when the wait was too long, to build all the same.
+        Whether the lock is held: `False` when *wait* seconds were too short, to build all the same.
 
     Raises:
         PostgresError: The database cannot be reached, or refuses.
     """
-    connection = database.connect()
-    with closing(connection):
+    with closing(database.connect()) as connection:
         try:
             connection.execute(_WAIT, (str(max(1, round(wait * 1000))),))
             number = compute_lock_number(database.settings.schema, key)

@@ -19,8 +19,7 @@ from mcpg.catalog.model import SourceDocument
 from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.writer import with_compact_schemas
 from mcpg.errors import Code
-from mcpg.graph.iris import node_iri
-from mcpg.graph.terms import RdfLiteral
+from mcpg.graph.terms import RdfLiteral, node_iri
 from mcpg.graph.triples import triples_of
 from mcpg.sources import RawFile, SourceBatch, read_sources
 

@@ -19,8 +19,7 @@ from mcpg.documents.addresses import BASE_URI
 from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.writer import write_document
 from mcpg.errors import BundleError
-from mcpg.graph.iris import node_iri
-from mcpg.graph.terms import KB_MEMBER_OF, KB_NEXT_STEP, KB_RELATED_TO
+from mcpg.graph.terms import KB_MEMBER_OF, KB_NEXT_STEP, KB_RELATED_TO, node_iri
 from mcpg.graph.triples import triples_of
 from mcpg.relations.edges import EdgeKind
 from mcpg.sources.model import RawFile, SourceBatch

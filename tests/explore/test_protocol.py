@@ -52,7 +52,7 @@ def test_the_page_and_its_parts_come_from_here_alone(page: Served) -> None:
     assert b"<script>" not in found.content
     assert b"http://" not in found.content
     assert b"https://" not in found.content
-    for name in server_module._FILES:
+    for name in server_module._PACKAGES:
         part = page.request("GET", f"/assets/{name}", {"Host": page.headers["Host"]})
         assert part.status == 200
         assert part.headers["X-Content-Type-Options"] == "nosniff"

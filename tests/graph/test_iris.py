@@ -6,19 +6,16 @@ from generated import texts
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcpg.documents.addresses import tool_uri
+from mcpg.documents.addresses import BASE, escape_iri, slug, tool_uri
 from mcpg.errors import UsageError
-from mcpg.graph.iris import (
-    BASE,
+from mcpg.graph.terms import (
     checked_base,
     document_uri,
-    escape_iri,
     group_label,
     node_iri,
     original_iri,
     part_iri,
     rebased_iri,
-    slug,
     source_iri,
 )
 

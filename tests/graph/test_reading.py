@@ -415,7 +415,7 @@ def test_the_format_is_known_by_name_and_by_content() -> None:
     assert detect_format("a.TTL", "") is RdfFormat.TURTLE
     assert detect_format("-", ' {"@graph": []}') is RdfFormat.JSON_LD
     assert detect_format("-", "<?xml version='1.0'?>") is RdfFormat.RDF_XML
-    assert detect_format("-", "# x\n<urn:a> <urn:b> <urn:c> <urn:g> .\n") is RdfFormat.NQUADS
+    assert detect_format("-", "# x\n<urn:a> <urn:b> <urn:c> <urn:g> .\n") is RdfFormat.N_QUADS
     assert detect_format("-", "<urn:a> <urn:b> <urn:c> .\n") is RdfFormat.TURTLE
     assert detect_format("a.owl", "@prefix x: <urn:x> .") is RdfFormat.TURTLE
 

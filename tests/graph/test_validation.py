@@ -14,8 +14,8 @@ from mcpg.bundle import assemble
 from mcpg.catalog.model import SourceDocument
 from mcpg.errors import InputError, UsageError
 from mcpg.graph import validation as shacl
-from mcpg.graph.iris import node_iri
 from mcpg.graph.shacl_worker import validate_data
+from mcpg.graph.terms import node_iri
 from mcpg.graph.validation import (
     Validation,
     check_shapes,
@@ -100,7 +100,7 @@ def test_lines_of_thousands_of_links_are_found_in_linear_time() -> None:
         "from mcpg.catalog.model import SourceDocument\n"
         "from mcpg.sources import SourceBatch\n"
         "from mcpg.graph.validation import SourceLocations\n"
-        "from mcpg.graph.iris import node_iri\n"
+        "from mcpg.graph.terms import node_iri\n"
         "from mcpg.graph.validation import ShaclResult\n"
         "from mcpg.graph.terms import KB_RELATED_TO\n"
         "names = [f'gone{n}' for n in range(5_000)]\n"

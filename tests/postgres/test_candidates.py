@@ -8,7 +8,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from mcpg.postgres import Database, PostgresCandidates, PostgresError, PublishedTool, candidates
+from mcpg.postgres import Database, PostgresCandidates, PostgresError, PublishedTool, stores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,7 +149,7 @@ def test_a_publication_by_other_rules_is_replaced(
     """Once the rules by which texts are cut have changed, the same catalogue is published anew."""
     source = PostgresCandidates(database)
     assert source.publish(tools(), "k1")
-    monkeypatch.setattr(candidates, "RULES", 0)
+    monkeypatch.setattr(stores, "RULES", 0)
     assert source.publish(tools(), "k1")
     assert not source.publish(tools(), "k1")
 

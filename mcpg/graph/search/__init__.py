@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import Any, Self
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, Self
 
+from mcpg.documents.addresses import BASE
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error, info, warning
 from mcpg.graph.cache import DISTANCES, SEARCH, CachedGraph
-from mcpg.graph.iris import BASE, node_iri, rebased_iri, source_iri
-from mcpg.graph.search.local import Distances, LocalGraph
+from mcpg.graph.search.local import Distances, LocalGraph, tabulate_nodes, tabulate_texts
 from mcpg.graph.search.model import (
     DEFAULT_PROFILE,
-    NEXT,
     Evidence,
     GraphMatch,
     GraphSearchRequest,
     GraphSearchResult,
     Mode,
     Role,
-    ScoreKind,
-    SearchProfile,
-    SourceContext,
-)
-from mcpg.graph.search.scoring import (
-    NodeDisplay,
     Row,
     ScoredNode,
+    ScoreKind,
+    SearchProfile,
     SearchTerm,
+    SourceContext,
     at_endpoint,
     build_pattern,
     collect_displays,
@@ -42,7 +38,7 @@ from mcpg.graph.search.scoring import (
     score_nodes,
 )
 from mcpg.graph.sparql import EndpointInvalidError, Limits, SparqlEndpoint, check_endpoint
-from mcpg.graph.terms import Triple
+from mcpg.graph.terms import Triple, node_iri, rebased_iri, source_iri
 
 Fallback = Callable[[str, int], Iterable[tuple[str, float]]]
 """From a query and a limit to ids of tools and their scores, the best first."""
@@ -64,15 +60,10 @@ __all__ = [
 _AT_ONCE = 4
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteRows:
-    """What an endpoint answered.
+class RemoteRows(NamedTuple):
+    """What an endpoint answered: the text or IRI of each variable of each row.
 
-    Attributes:
-        endpoint: Its address.
-        rows: The text or IRI of each variable of each row.
-        diagnostics: Why there is nothing, or not all.
-        failed: Whether there is nothing because something went wrong.
+    Diagnostics say why there is nothing, or not all; *failed* is that something went wrong.
     """
 
     endpoint: str
@@ -138,20 +129,20 @@ def expand_matches(
     what is a match already is neither, nor is a node of which the graph says nothing. A node that
     both kinds of edges lead to is both.
     """
-    if not primaries or not graph.profile.expansions:
+    profile = graph.profile
+    if not primaries or not profile.expansions:
         return "", []
-    nodes = [match.node for match in primaries]
     best = _find_best_edges(graph, primaries)
     known = collect_displays(graph.describe_nodes({node for _, node in best}))
-    best = {key: edge for key, edge in best.items() if key[1] in known}
-    chosen = [*_choose_best(graph, best, Role.RELATED), *_choose_best(graph, best, Role.NEXT)]
-    query = expansion_query(graph.profile, nodes)
     matches = []
-    for role, node in chosen:
-        display, edge = known[node], best[role, node]
-        shown = display.label, display.description, display.types
-        matches.append(GraphMatch(node, *shown, role, edge.score, ScoreKind.HANDED_ON, (edge,)))
-    return query, matches
+    limits = {Role.RELATED: profile.related_limit, Role.NEXT: profile.next_limit}
+    for role, limit in limits.items():
+        edges = {node: edge for (kind, node), edge in best.items() if kind is role}
+        ranked = sorted((-edge.score, node) for node, edge in edges.items() if node in known)
+        for _, node in ranked[:limit]:
+            edge, kind = edges[node], ScoreKind.HANDED_ON
+            matches.append(GraphMatch(node, *known[node], role, edge.score, kind, (edge,)))
+    return expansion_query(profile, [match.node for match in primaries]), matches
 
 
 def _find_best_edges(
@@ -163,38 +154,18 @@ def _find_best_edges(
     for source, predicate, target in graph.edges(matches):
         if target in matches:
             continue
-        kind, match = kinds[predicate], matches[source]
-        role = Role.NEXT if kind.role == NEXT else Role.RELATED
-        score = match.score * kind.weight
-        edge = Evidence(
-            predicate, match.label, "edge", score, related=source, related_label=match.label
-        )
+        kind, label = kinds[predicate], matches[source].label
+        role = Role.NEXT if kind.role == Role.NEXT else Role.RELATED
+        score = matches[source].score * kind.weight
         known = found.get((role, target))
-        if known is None or edge.score > known.score:
-            found[role, target] = edge
+        if known is None or score > known.score:
+            found[role, target] = Evidence(
+                predicate, label, "edge", score, related=source, related_label=label
+            )
     return found
 
 
-def _choose_best(
-    graph: LocalGraph, best: dict[tuple[Role, str], Evidence], role: Role
-) -> list[tuple[Role, str]]:
-    """Return the best in *role*, as many as the profile allows."""
-    profile = graph.profile
-    limit = profile.next_limit if role is Role.NEXT else profile.related_limit
-    ranked = sorted((-edge.score, node) for (kind, node), edge in best.items() if kind is role)
-    return [(role, node) for _, node in ranked[:limit]]
-
-
 _LIMITS = Limits(seconds=10.0, rows=10_000)
-
-
-@dataclass(frozen=True, slots=True)
-class _RankedNodes:
-    """Nodes, the best first, the query that looked for them, and diagnostics."""
-
-    nodes: list[ScoredNode] = field(default_factory=list)
-    sparql: str = ""
-    diagnostics: list[Diagnostic] = field(default_factory=list)
 
 
 class GraphSearcher:
@@ -219,8 +190,7 @@ class GraphSearcher:
             allowed: Addresses of endpoints that requests may name.
             fallback: The search that stands in when the schema finds no tool.
             limits: What one question to one endpoint may take.
-            base: What the IRIs of the graph begin with, see `mcpg.graph.iris`; `None` for `BASE`,
-                or for the base of a graph.
+            base: What the IRIs of the graph of *documents* begin with; `None` for `BASE`.
         """
         graph = (
             documents
@@ -237,6 +207,7 @@ class GraphSearcher:
         self._nodes = {tool: node for node, (tool, _) in self._tools.items()}
         self._profile, self._allowed = profile, frozenset(allowed)
         self._fallback, self._limits = fallback, limits
+        self._distances: Distances | None = None
 
     @classmethod
     def over(
@@ -249,7 +220,7 @@ class GraphSearcher:
     ) -> Self:
         """Search any graph, in which nothing is a tool."""
         searcher = cls((), profile=profile, allowed=allowed, limits=limits)
-        searcher._local = LocalGraph.of(triples, profile)
+        searcher._local = LocalGraph(tabulate_nodes(triples, profile), profile)
         return searcher
 
     def search(self, request: GraphSearchRequest) -> GraphSearchResult:
@@ -263,8 +234,19 @@ class GraphSearcher:
         if request.is_federated:
             return self._search_federated(request)
         if request.mode is Mode.TOKEN_DISTANCE:
-            return self._answer(request, _RankedNodes(), self._find_nearest(request))
+            return self._search_nearest(request)
         return self._search_here(request)
+
+    def _search_nearest(self, request: GraphSearchRequest) -> GraphSearchResult:
+        if self._distances is None:
+            segments = self._local.segments()
+            facts = self._recall(DISTANCES, lambda: tabulate_texts([one.text for one in segments]))
+            self._distances = Distances(segments, facts)
+        nodes = [
+            ScoredNode(one.node, near, (Evidence(one.predicate, one.text, "distance", near),))
+            for one, near in self._distances.nearest(request.query, request.limit)
+        ]
+        return self._answer(request, self._primaries(nodes, kind=ScoreKind.NEARNESS))
 
     def _search_here(self, request: GraphSearchRequest) -> GraphSearchResult:
         """Search the graph at hand, and by the fallback where that finds no tool."""
@@ -272,28 +254,33 @@ class GraphSearcher:
         sparql = self._query_here(terms)
         rows = self._local.rows(terms) if sparql else []
         nodes = score_nodes(rows, terms, self._local.profile, self._local.total) if rows else []
-        found = _RankedNodes(nodes, sparql, self._complaints())
-        primaries = self._primaries(found.nodes[: request.limit], ())
-        has_tool = any(match.tool_id for match in primaries)
-        if request.mode is Mode.HYBRID and not has_tool and self._fallback is not None:
+        diagnostics = self._complaints()
+        matches = self._primaries(nodes[: request.limit])
+        is_toolless = not any(match.tool_id for match in matches)
+        is_fallback = False
+        if request.mode is Mode.HYBRID and is_toolless and self._fallback is not None:
             ranked = [
                 ScoredNode(self._nodes[tool], score, ())
                 for tool, score in self._fallback(request.query, request.limit)
                 if tool in self._nodes
-            ][: request.limit - len(primaries)]
+            ][: request.limit - len(matches)]
             # What is found of no tool is more than nothing.
-            if ranked or not primaries:
-                message = (
-                    "no predicate of the profile matched the query; the default ranking was used"
-                )
-                found.diagnostics.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
-                primaries = (*primaries, *self._primaries(ranked, (), ScoreKind.RANKING))
-                answer = self._answer(request, found, primaries)
-                return replace(answer, used_schema_fallback=True)
-        return self._answer(request, found, primaries)
+            is_fallback = bool(ranked or not matches)
+            matches = (*matches, *self._primaries(ranked, kind=ScoreKind.RANKING))
+        if is_fallback:
+            message = "no predicate of the profile matched the query; the default ranking was used"
+            diagnostics.append(info(Code.GRAPH_SCHEMA_FALLBACK, message))
+        return self._answer(
+            request,
+            matches,
+            sparql=sparql,
+            used_schema_search=bool(nodes),
+            used_schema_fallback=is_fallback,
+            diagnostics=tuple(diagnostics),
+        )
 
     def _answer(
-        self, request: GraphSearchRequest, found: _RankedNodes, primaries: tuple[GraphMatch, ...]
+        self, request: GraphSearchRequest, primaries: tuple[GraphMatch, ...], **members: Any
     ) -> GraphSearchResult:
         sparql, comers = expand_matches(self._local, primaries)
         matches = [self._map_to_tool(match) for match in comers]
@@ -303,10 +290,8 @@ class GraphSearcher:
             matches=primaries,
             related=tuple(match for match in matches if match.role is Role.RELATED),
             next_steps=tuple(match for match in matches if match.role is Role.NEXT),
-            sparql=found.sparql,
             expansion_sparql=sparql,
-            used_schema_search=bool(found.nodes),
-            diagnostics=tuple(found.diagnostics),
+            **members,
         )
 
     def _search_federated(self, request: GraphSearchRequest) -> GraphSearchResult:
@@ -319,7 +304,21 @@ class GraphSearcher:
         terms = parse_terms(request.query, self._local.language)
         query = evidence_query(self._profile, build_pattern(terms)) if terms else ""
         answers = query_endpoints(kept, query, self._limits) if query else []
-        rows = [row for one in answers for row in _read_rows(one.rows, one.endpoint)]
+        rows = [
+            Row(
+                said["node"],
+                said.get("predicate", ""),
+                said.get("text", ""),
+                said.get("via", ""),
+                said.get("related", ""),
+                "inbound" in said,
+                one.endpoint,
+            )
+            for one in answers
+            for said in one.rows
+            # What is no IRI where one should be is left out.
+            if is_iri(said.get("node", "")) and (not said.get("related") or is_iri(said["related"]))
+        ]
         queries = [at_endpoint(query, one.endpoint) for one in answers]
         total = 0
         if request.includes_local:
@@ -343,13 +342,7 @@ class GraphSearcher:
             diagnostics=tuple(diagnostics),
         )
 
-    @cached_property
-    def _distances(self) -> Distances:
-        segments = self._local.segments()
-        return Distances(segments, self._recall(DISTANCES, lambda: Distances.of(segments).facts()))
-
     def _query_here(self, terms: tuple[SearchTerm, ...]) -> str:
-        """Return the query for *terms* that the local graph can answer, "" without any."""
         profile = self._local.profile
         is_read = bool(terms) and profile.highest_weight > 0
         return evidence_query(profile, build_pattern(terms)) if is_read else ""
@@ -362,57 +355,34 @@ class GraphSearcher:
         message = f"the graph has no {names}; they are ignored"
         return [warning(Code.GRAPH_SCHEMA_PROFILE_INVALID, message)]
 
-    def _find_nearest(self, request: GraphSearchRequest) -> tuple[GraphMatch, ...]:
-        near = self._distances.nearest(request.query, request.limit)
-        nodes = [
-            ScoredNode(
-                one.segment.node,
-                one.nearness,
-                (Evidence(one.segment.predicate, one.segment.text, "distance", one.nearness),),
-            )
-            for one in near
-        ]
-        return self._primaries(nodes, (), ScoreKind.NEARNESS)
-
     def _primaries(
         self,
         nodes: Sequence[ScoredNode],
-        answers: Sequence[RemoteRows],
+        answers: Sequence[RemoteRows] = (),
         kind: ScoreKind = ScoreKind.COVERAGE,
     ) -> tuple[GraphMatch, ...]:
-        """Return *nodes* as matches, described by the local graph or by remote *answers*."""
-        related = {evidence.related for node in nodes for evidence in node.evidence}
-        known = self._describe_nodes(
-            [node.node for node in nodes] + sorted(related - {""}), answers
-        )
-        return tuple(self._match(node, known, kind) for node in nodes)
-
-    def _describe_nodes(
-        self, nodes: list[str], answers: Sequence[RemoteRows]
-    ) -> dict[str, NodeDisplay]:
         if not nodes:
-            return {}
-        rows = self._local.describe_nodes(nodes)
+            return ()
+        related = {one.related for node in nodes for one in node.evidence} - {""}
+        wanted = [*(node.node for node in nodes), *sorted(related)]
+        rows = self._local.describe_nodes(wanted)
         endpoints = [one.endpoint for one in answers if one.rows]
-        query = description_query(nodes) if endpoints else ""
-        for one in query_endpoints(endpoints, query, self._limits) if endpoints else ():
-            rows += one.rows
-        return collect_displays(rows)
-
-    def _match(
-        self, found: ScoredNode, known: Mapping[str, NodeDisplay], kind: ScoreKind
-    ) -> GraphMatch:
-        display = known.get(found.node, NodeDisplay(found.node))
-        evidence = (
-            replace(one, related_label=known[one.related].label) if one.related in known else one
-            for one in found.evidence
-        )
-        shown = display.label, display.description, display.types
-        match = GraphMatch(found.node, *shown, Role.PRIMARY, found.score, kind, tuple(evidence))
-        return self._map_to_tool(match)
+        if endpoints:
+            for one in query_endpoints(endpoints, description_query(wanted), self._limits):
+                rows += one.rows
+        known = collect_displays(rows)
+        matches = []
+        for node in nodes:
+            shown = known.get(node.node, (node.node, "", ()))
+            evidence = tuple(
+                replace(one, related_label=known[one.related][0]) if one.related in known else one
+                for one in node.evidence
+            )
+            match = GraphMatch(node.node, *shown, Role.PRIMARY, node.score, kind, evidence)
+            matches.append(self._map_to_tool(match))
+        return tuple(matches)
 
     def _map_to_tool(self, match: GraphMatch) -> GraphMatch:
-        """Return which tool *match* is, and where what is said here of it comes from."""
         # Another endpoint may call a tool as its document does.
         tool = self._tools.get(match.node) or self._tools.get(
             rebased_iri(node_iri(match.node), self._base)
@@ -428,22 +398,10 @@ class GraphSearcher:
 
 
 def _tabulate_graph(graph: CachedGraph, profile: SearchProfile) -> dict[str, Any]:
-    """Return what a search of *graph* needs, as a JSON object."""
     base = graph.base or BASE
     tools = {
         rebased_iri(node_iri(one.uri), base): [one.tool.id, one.tool.source_id]
         for one in graph.documents
         if not one.is_page
     }
-    return {"graph": LocalGraph.of(graph.triples(), profile).facts(), "tools": tools}
-
-
-def _read_rows(bindings: Iterable[Mapping[str, str]], endpoint: str) -> list[Row]:
-    """Return what *bindings* say; what is no IRI where one should be is left out."""
-    found = []
-    for one in bindings:
-        related = one.get("related", "")
-        if is_iri(one.get("node", "")) and (not related or is_iri(related)):
-            texts = one.get("predicate", ""), one.get("text", ""), one.get("via", "")
-            found.append(Row(one["node"], *texts, related, "inbound" in one, endpoint))
-    return found
+    return {"graph": tabulate_nodes(graph.triples(), profile), "tools": tools}

@@ -1,6 +1,6 @@
 """What a search reads of the graph at hand: texts, edges, and how nodes are shown.
 
-A search asks three questions, which `mcpg.graph.search.scoring` writes in SPARQL for other
+A search asks three questions, which `mcpg.graph.search.model` writes in SPARQL for other
 endpoints and for people. Here they are answered from tables, which can be kept as JSON: a store
 matches each value with a regular expression, and one on disk looks each up, which takes seconds at
 10,000 tools.
@@ -11,25 +11,28 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from functools import cached_property
 from heapq import nsmallest
 from itertools import chain
 from math import log, sqrt
-from operator import attrgetter
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 from mcpg.graph.parsing import ANONYMOUS
-from mcpg.graph.search.model import SearchProfile
-from mcpg.graph.search.scoring import DESCRIBED, Row, SearchTerm, build_pattern, is_iri, join_stems
+from mcpg.graph.search.model import (
+    DESCRIBED,
+    Row,
+    SearchProfile,
+    SearchTerm,
+    build_pattern,
+    is_iri,
+    join_stems,
+)
 from mcpg.graph.terms import RDF_TYPE, RdfLiteral, Triple
 from mcpg.text import language_of, split_words
 
 _RUN = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One text of a node, and the predicate that has it."""
 
     node: str
@@ -37,80 +40,60 @@ class Segment:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class NearSegment:
-    """A segment and its distance from a query, from 0 to less than the square root of 2."""
-
-    segment: Segment
-    distance: float
-
-    @property
-    def nearness(self) -> float:
-        """1 / (1 + distance), from above 0.41 to 1."""
-        return 1 / (1 + self.distance)
-
-
 class Distances:
     """Knows the runs of characters of some segments."""
 
     def __init__(self, segments: Sequence[Segment], facts: Mapping[str, Any]) -> None:
-        """Compare with *segments*, which have such `facts`."""
+        """Compare with *segments*, of whose texts `tabulate_texts` told *facts*."""
         self._segments = segments
         self._facts = facts
-        self._runs_by_word = [_count_word_runs(word) for word in facts["words"]]
+        self._runs_by_word = [_count_runs(word) for word in facts["words"]]
 
-    @classmethod
-    def of(cls, segments: Sequence[Segment]) -> Self:
-        """Cut the texts of *segments*."""
-        return cls(segments, _tabulate_texts([split_words(one.text) for one in segments]))
-
-    def facts(self) -> Mapping[str, Any]:
-        """Return what depends on the texts, as a JSON object."""
-        return self._facts
-
-    def nearest(self, query: str, limit: int) -> list[NearSegment]:
+    def nearest(self, query: str, limit: int) -> list[tuple[Segment, float]]:
         """Return the nearest segment of each of the *limit* nearest nodes, the nearest first.
 
-        Nodes that share no run of characters with *query* are left out.
+        Nodes that share no run of characters with *query* are left out. Beside each segment is
+        1 / (1 + its distance), from above 0.41 to 1.
         """
-        weights = {run: count * self._rarity(run) for run, count in count_runs(query).items()}
+        asked: Counter[str] = Counter()
+        for word in split_words(query):
+            asked.update(_count_runs(word))
+        counts, total = self._facts["counts"], len(self._segments)
+        rarity = {run: _compute_rarity(total, counts.get(run, 0)) for run in asked}
+        weights = {run: count * rarity[run] for run, count in asked.items()}
         length = sqrt(sum(weight**2 for weight in weights.values()))
-        near = []
-        for place, product in enumerate(self._products(weights)):
-            if product:
-                cosine = product / (length * self._facts["lengths"][place])
-                near.append(NearSegment(self._segments[place], sqrt(max(0.0, 2 - 2 * cosine))))
-        near.sort(key=lambda one: (round(one.distance, 12), *astuple(one.segment)))
-        best: dict[str, NearSegment] = {}
-        for one in near:
-            best.setdefault(one.segment.node, one)
-        return list(best.values())[:limit]
-
-    def _products(self, weights: Mapping[str, float]) -> Iterable[float]:
-        """Return the product of each segment's vector with that of *weights*."""
-        rare = {run: weight * self._rarity(run) for run, weight in weights.items()}
+        rare = {run: weight * rarity[run] for run, weight in weights.items()}
         words = [
             sum(rare[run] * count for run, count in runs.items() if run in rare)
             for runs in self._runs_by_word
         ]
-        return (sum(map(words.__getitem__, text)) for text in self._facts["texts"])
+        near = []
+        for place, text in enumerate(self._facts["texts"]):
+            product = sum(map(words.__getitem__, text))
+            if product:
+                cosine = product / (length * self._facts["lengths"][place])
+                near.append((sqrt(max(0.0, 2 - 2 * cosine)), self._segments[place]))
+        near.sort(key=lambda one: (round(one[0], 12), *one[1]))
+        best: dict[str, tuple[Segment, float]] = {}
+        for distance, segment in near:
+            best.setdefault(segment.node, (segment, 1 / (1 + distance)))
+        return list(best.values())[:limit]
 
-    def _rarity(self, run: str) -> float:
-        return _rarity(len(self._segments), self._facts["counts"].get(run, 0))
 
-
-def _tabulate_texts(texts: Sequence[Sequence[str]]) -> Mapping[str, Any]:
-    """Return what is known of *texts*, each as its words.
+def tabulate_texts(texts: Sequence[str]) -> dict[str, Any]:
+    """Return what is known of *texts*, as a JSON object.
 
     Returns:
         `words` has each word once, `texts` for each text the places of its words, `counts` in how
-        many texts each run of characters stands, and `lengths` the length of each text's vector.
+        many texts each run of three characters stands, and `lengths` the length of each text's
+        vector.
     """
-    places = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
-    runs = [_count_word_runs(word) for word in places]
-    placed = [[places[word] for word in text] for text in texts]
+    split = [split_words(text) for text in texts]
+    places = {word: place for place, word in enumerate(dict.fromkeys(chain.from_iterable(split)))}
+    runs = [_count_runs(word) for word in places]
+    placed = [[places[word] for word in text] for text in split]
     counts = Counter(chain.from_iterable({*chain(*(runs[one] for one in own))} for own in placed))
-    rarity = {run: _rarity(len(texts), count) for run, count in counts.items()}
+    rarity = {run: _compute_rarity(len(texts), count) for run, count in counts.items()}
     lengths = []
     for own in placed:
         total: Counter[str] = Counter()
@@ -120,19 +103,11 @@ def _tabulate_texts(texts: Sequence[Sequence[str]]) -> Mapping[str, Any]:
     return {"words": list(places), "texts": placed, "counts": counts, "lengths": lengths}
 
 
-def _rarity(texts: int, count: int) -> float:
+def _compute_rarity(texts: int, count: int) -> float:
     return log((texts + 1) / (count + 0.5))
 
 
-def count_runs(text: str) -> Counter[str]:
-    """Count the runs of three characters in the words of *text*, with a space at either end."""
-    found: Counter[str] = Counter()
-    for word in split_words(text):
-        found.update(_count_word_runs(word))
-    return found
-
-
-def _count_word_runs(word: str) -> Counter[str]:
+def _count_runs(word: str) -> Counter[str]:
     padded = f" {word} "
     return Counter(padded[start : start + _RUN] for start in range(len(padded) - _RUN + 1))
 
@@ -148,22 +123,16 @@ class LocalGraph:
     """Answers the questions of a search about one graph."""
 
     def __init__(self, facts: Facts, profile: SearchProfile) -> None:
-        """Search the graph that has such `facts` for *profile*, by the predicates that it has."""
+        """Search by *profile* the graph of which `tabulate_nodes` told *facts*."""
         self._facts = facts
+        self._typed = frozenset(facts["typed"])
+        self._places = {name: place for place, name in enumerate(facts["nodes"])}
         self.missing = tuple(facts["missing"])
+        # The predicates that the graph has.
         self.profile = profile.without(set(self.missing))
         self.language: str | None = facts["language"]
         self.total: int = facts["total"]
         """How many nodes can be found."""
-
-    @classmethod
-    def of(cls, triples: Iterable[Triple], profile: SearchProfile) -> Self:
-        """Take what a search by *profile* needs of *triples*."""
-        return cls(_tabulate_nodes(triples, profile), profile)
-
-    def facts(self) -> Facts:
-        """Return the tables as a JSON object."""
-        return self._facts
 
     def rows(self, terms: Sequence[SearchTerm]) -> list[Row]:
         """Return what `evidence_query` finds for *terms*."""
@@ -180,14 +149,14 @@ class LocalGraph:
         found = [
             Row(names[node], predicate, text, stems=stems)
             for node, values in said.items()
-            if node in self._typed_nodes
+            if node in self._typed
             for predicate, text, stems in values
             if predicate in read
         ]
         for one in self.profile.relationships:
             for ends in _split_in_groups(self._facts["edges"][one.iri], 2):
                 node, other = reversed(ends) if one.is_inbound else ends
-                if other in said and node in self._typed_nodes:
+                if other in said and node in self._typed:
                     beside = one.iri, names[other], one.is_inbound
                     found += (
                         Row(names[node], predicate, text, *beside, stems=stems)
@@ -207,14 +176,6 @@ class LocalGraph:
             if any(map(text.casefold().__contains__, beginnings))
         )
         return {place for place, text in likely if pattern.search(text)}
-
-    @cached_property
-    def _typed_nodes(self) -> frozenset[int]:
-        return frozenset(self._facts["typed"])
-
-    @cached_property
-    def _places(self) -> Mapping[str, int]:
-        return {name: place for place, name in enumerate(self._facts["nodes"])}
 
     def _find_places(self, names: Iterable[str]) -> set[int]:
         return {self._places[one] for one in names if one in self._places}
@@ -257,13 +218,12 @@ class LocalGraph:
         found = {
             Segment(names[node], names[predicate], self._facts["texts"][place])
             for node, predicate, place in _split_in_groups(self._facts["stated"], 3)
-            if node in self._typed_nodes and predicate in read
+            if node in self._typed and predicate in read
         }
-        return sorted(found, key=attrgetter("node", "predicate", "text"))
+        return sorted(found)
 
 
 def _split_in_groups(flat: Sequence[int], size: int) -> Iterator[tuple[int, ...]]:
-    """Return *flat* in groups of *size*."""
     return zip(*(flat[start::size] for start in range(size)), strict=True)
 
 
@@ -275,7 +235,7 @@ class _NamePlaces(dict[str, int]):
         return place
 
 
-def _tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
+def tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
     """Return the tables of the nodes that can be found, and of those that edges join with them.
 
     Returns:
@@ -304,11 +264,13 @@ def _tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
     stated = [
         place
         for node, predicate, value in kept
-        if predicate in read and node in known and (text := _text(value)) is not None
+        if predicate in read and node in known
+        if isinstance(value, RdfLiteral) or not value.startswith(ANONYMOUS)
+        for text in (value.text if isinstance(value, RdfLiteral) else value,)
         for place in (nodes[node], nodes[predicate], texts[text])
     ]
     own = {nodes[one.iri] for one in profile.texts if one.iri in nodes}
-    facts = {
+    return {
         "missing": [iri for iri in profile.predicates if iri not in seen],
         "language": _detect_language(list(texts), stated, {nodes[one] for one in typed}, own),
         "total": len(found),
@@ -327,30 +289,20 @@ def _tabulate_nodes(triples: Iterable[Triple], profile: SearchProfile) -> Facts:
             for one in (node, value)
         ],
         "typed": [nodes[one] for one in typed],
+        "nodes": list(nodes),
     }
-    return {**facts, "nodes": list(nodes)}
-
-
-def _text(value: str | RdfLiteral) -> str | None:
-    """Return what SPARQL takes for the text of *value*."""
-    if isinstance(value, RdfLiteral):
-        return value.text
-    return None if value.startswith(ANONYMOUS) else value
 
 
 def _detect_language(
     texts: Sequence[str], stated: Sequence[int], typed: Collection[int], own: Collection[int]
 ) -> str | None:
     """Return the language that most of the texts by which nodes are found are in."""
-    sample = nsmallest(
-        _SAMPLE,
-        {
-            texts[place]
-            for node, predicate, place in _split_in_groups(stated, 3)
-            if node in typed and predicate in own
-        },
-    )
-    return language_of(word for text in sample for word in split_words(text))
+    said = {
+        texts[place]
+        for node, predicate, place in _split_in_groups(stated, 3)
+        if node in typed and predicate in own
+    }
+    return language_of(word for text in nsmallest(_SAMPLE, said) for word in split_words(text))
 
 
 def _is_named(node: str) -> bool:

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from functools import cache, partial
+from itertools import takewhile
+from math import fsum, log
+from typing import Any, NamedTuple
 
+from mcpg.documents.addresses import escape_iri
 from mcpg.errors import Diagnostic
 from mcpg.graph import terms as v
+from mcpg.graph.terms import RDF_TYPE, SCHEMA_DESCRIPTION
+from mcpg.text import fold, split_words, stem, stop_words_in, strip_accents
+from mcpg.text.words import is_unspaced
 from mcpg.values import round_shown_score, to_json
 
 
@@ -43,15 +54,12 @@ class ScoreKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GraphSearchRequest:
-    """What is asked.
+    """What is asked, in any words.
 
     Attributes:
-        query: In any words.
         limit: The most primary matches, at least 1.
-        mode: How nodes are found.
-        is_federated: Whether `endpoints` are asked, too.
+        is_federated: Whether *endpoints*, addresses of SPARQL endpoints, are asked, too.
         includes_local: Whether the graph at hand is searched; it is when this is not federated.
-        endpoints: Addresses of SPARQL endpoints.
     """
 
     query: str
@@ -64,12 +72,7 @@ class GraphSearchRequest:
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """Where something is said.
-
-    Attributes:
-        id: IRI of the source.
-        label: Its name.
-    """
+    """Where something is said: the IRI of the source, and its name."""
 
     id: str
     label: str
@@ -81,14 +84,12 @@ class Evidence:
 
     Attributes:
         predicate: IRI of the predicate that has the value.
-        text: The value.
         kind: `text` for a value of the node, `relationship` for one of a node beside it,
             `distance` for the nearest value, `edge` for what brings in a further node.
         score: The value's own share of a score, in [0, 1].
         terms: The words of the query found in it, as they were asked.
         via: IRI of the predicate to the node beside, "" where there is none.
         related: IRI of that node, or "".
-        related_label: Its name, or "".
         endpoint: Who says so; "" for the graph at hand.
         sources: The sources of the tool it is about, where they are known.
     """
@@ -126,11 +127,9 @@ class GraphMatch:
     Attributes:
         node: Its IRI.
         label: Its name, or its IRI.
-        description: What it is, or "".
         types: IRIs of its classes.
         role: Why it is here.
-        score: In [0, 1]; see `score_kind`.
-        score_kind: What the score is.
+        score: In [0, 1].
         evidence: What speaks for it, the strongest first.
         tool_id: Id of the tool that it is, `None` for other things.
     """
@@ -166,8 +165,6 @@ class GraphSearchResult:
     """The answer.
 
     Attributes:
-        query: As it was asked.
-        mode: As it was asked.
         matches: The primary matches, the best first.
         related: What is related to them; a federated search gives none.
         next_steps: What comes after them; likewise.
@@ -175,10 +172,8 @@ class GraphSearchResult:
             one for each endpoint, then the one for the graph at hand, with a blank line between.
         expansion_sparql: The query that looked for what comes with them, or "".
         endpoints: The endpoints that answered.
-        is_federated: Whether endpoints were to be asked.
         used_schema_search: Whether matches come from the schema.
         used_schema_fallback: Whether an ordinary search stood in for it.
-        diagnostics: What went wrong, or needs attention.
     """
 
     query: str
@@ -213,17 +208,9 @@ class GraphSearchResult:
         }
 
 
-RELATED, NEXT = "related", "next"
-
-
 @dataclass(frozen=True, slots=True)
 class TextPredicate:
-    """A predicate whose values are searched.
-
-    Attributes:
-        iri: The predicate.
-        weight: What a word found in such a value counts, above 0.
-    """
+    """A predicate whose values are searched; a word found there counts *weight*, above 0."""
 
     iri: str
     weight: float
@@ -231,13 +218,9 @@ class TextPredicate:
 
 @dataclass(frozen=True, slots=True)
 class Relationship:
-    """A predicate to nodes whose own texts speak for the node that they hang on.
+    """A predicate to nodes whose own texts, by *reads*, speak for the node that they hang on.
 
-    Attributes:
-        iri: The predicate.
-        weight: What a word found that way counts, above 0.
-        reads: The predicates of the other node whose values are searched.
-        is_inbound: Whether the edge leads from the other node to the one that is found.
+    *is_inbound* says that the edge leads from the other node to the one that is found.
     """
 
     iri: str
@@ -248,12 +231,9 @@ class Relationship:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """A predicate that leads from what is found to what comes with it.
+    """A predicate that leads from what is found to what comes with it, `related` or `next`.
 
-    Attributes:
-        iri: The predicate.
-        weight: The share of its score that a match hands on, in (0, 1].
-        role: `related` or `next`.
+    *weight* is the share of its score that a match hands on, in (0, 1].
     """
 
     iri: str
@@ -270,8 +250,6 @@ class SearchProfile:
         texts: Predicates of values.
         relationships: Predicates of nodes whose texts count.
         expansions: Predicates that bring in further nodes.
-        related_limit: The most related nodes.
-        next_limit: The most next steps.
     """
 
     types: tuple[str, ...]
@@ -345,10 +323,294 @@ DEFAULT_PROFILE = SearchProfile(
         ),
     ),
     expansions=(
-        Expansion(v.KB_NEXT_STEP, 0.9, NEXT),
-        Expansion(v.KB_RELATED_TO, 0.75, RELATED),
-        Expansion(v.SCHEMA_MENTIONS, 0.35, RELATED),
-        Expansion(f"{v.SCHEMA}hasPart", 0.25, RELATED),
+        Expansion(v.KB_NEXT_STEP, 0.9, "next"),
+        Expansion(v.KB_RELATED_TO, 0.75, "related"),
+        Expansion(v.SCHEMA_MENTIONS, 0.35, "related"),
+        Expansion(v.SCHEMA_HAS_PART, 0.25, "related"),
     ),
 )
 """What the .NET gateway reads, by its weights, and the names that authors add."""
+
+
+_PARTIAL = 0.8
+"""What a word counts in a long text, of what it counts in one that says nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One value that may hold words of the query.
+
+    Attributes:
+        node: IRI of the node it speaks for.
+        predicate: IRI of the predicate that has it.
+        via: IRI of the predicate to the node that has it, "" for the node itself.
+        related: IRI of that node, or "".
+        is_inbound: Whether the edge leads from that node.
+        endpoint: Who says so, "" for the graph at hand.
+        stems: `join_stems` the text where they are known, else "".
+    """
+
+    node: str
+    predicate: str
+    text: str
+    via: str = ""
+    related: str = ""
+    is_inbound: bool = False
+    endpoint: str = ""
+    stems: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredNode:
+    """A node with its score in [0, 1] and what speaks for it, the strongest first."""
+
+    node: str
+    score: float
+    evidence: tuple[Evidence, ...]
+
+
+def score_nodes(
+    rows: Iterable[Row], terms: Sequence[SearchTerm], profile: SearchProfile, total: int
+) -> list[ScoredNode]:
+    """Return the nodes of *rows* that hold a word of the query, the best first.
+
+    Rows that *profile* does not read are left out. *total* is how many nodes there are; at least as
+    many as rows speak for are assumed.
+    """
+    found: dict[str, dict[Row, _TermCredit]] = defaultdict(dict)
+    # A group has the same text for each of its members.
+    held_in = cache(partial(_credit_terms, tuple(terms)))
+    for row in rows:
+        weight = profile.find_weight(row.predicate, row.via, is_inbound=row.is_inbound)
+        held = held_in(row.stems or join_stems(row.text), weight)
+        if weight and held.terms:
+            found[row.node][row] = held
+    size = max(total, len(found))
+    counts = dict.fromkeys(terms, 0)
+    for values in found.values():
+        for term in {term for held in values.values() for term in held.terms}:
+            counts[term] += 1
+    rarity = {term: log(1 + (size - n + 0.5) / (n + 0.5)) for term, n in counts.items()}
+    best = profile.highest_weight * fsum(rarity.values())
+    nodes = (_score_node(node, held, rarity, best) for node, held in found.items())
+    # Of equal nodes, first the one that more values speak for.
+    return sorted(
+        nodes, key=lambda one: (-one.score, -fsum(said.score for said in one.evidence), one.node)
+    )
+
+
+class _TermCredit(NamedTuple):
+    """The terms that a value holds, and what each counts there before its rarity."""
+
+    terms: tuple[SearchTerm, ...]
+    credit: float
+
+
+def join_stems(text: str) -> str:
+    """Return the stems of the words of *text*, separated by spaces."""
+    return " ".join(map(stem, split_words(text)))
+
+
+def _credit_terms(terms: Sequence[SearchTerm], joined: str, weight: float) -> _TermCredit:
+    stems = joined.split(" ")
+    present = tuple(term for term in terms if term.stem in stems)
+    if not present:
+        return _TermCredit((), 0.0)
+    asked = {term.stem for term in present}
+    density = sum(one in asked for one in stems) / len(stems)
+    return _TermCredit(present, weight * (_PARTIAL + (1 - _PARTIAL) * density))
+
+
+def _score_node(
+    node: str, values: Mapping[Row, _TermCredit], rarity: Mapping[SearchTerm, float], best: float
+) -> ScoredNode:
+    counted: dict[SearchTerm, float] = {}
+    for held in values.values():
+        for term in held.terms:
+            counted[term] = max(counted.get(term, 0.0), held.credit)
+    score = fsum(rarity[term] * credit for term, credit in counted.items()) / best
+    evidence = [
+        Evidence(
+            predicate=row.predicate,
+            text=row.text,
+            kind="relationship" if row.via else "text",
+            score=held.credit * fsum(rarity[term] for term in held.terms) / best,
+            terms=tuple(term.text for term in held.terms),
+            via=row.via,
+            related=row.related,
+            endpoint=row.endpoint,
+        )
+        for row, held in values.items()
+    ]
+    evidence.sort(
+        key=lambda one: (-one.score, one.endpoint, one.predicate, one.via, one.related, one.text)
+    )
+    return ScoredNode(node, score, tuple(evidence))
+
+
+MOST_TERMS = 64
+"""The most words of a query that are looked for."""
+
+_SHORTEST_BEGINNING = 3
+_BETWEEN_WORDS = r"[^\p{L}\p{N}]"
+_WORD = re.compile(r"\w+")
+_SIGNS = re.compile(r"[\\|.?*+(){}\[\]^$]")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTerm:
+    """A word that is looked for, folded; *stem* is what its inflections share.
+
+    *beginnings* are how a word that may be one of them begins, in lower case.
+    """
+
+    text: str
+    stem: str
+    beginnings: tuple[str, ...]
+
+
+def parse_terms(query: str, language: str | None = None) -> tuple[SearchTerm, ...]:
+    """Return the words of *query*, each stem once, in order; function words only if all are.
+
+    *language* is that of the graph, which the query is most likely in; `None` if unknown.
+    """
+    words = split_words(query)
+    empty = stop_words_in(words, language)
+    accented = {strip_accents(word): word for word in _WORD.findall(fold(query))}
+    found: dict[str, SearchTerm] = {}
+    for word in [word for word in words if word not in empty] or words:
+        ending, spelt = stem(word), accented.get(word, word)
+        # "query" and "queries" share a stem that ends with another letter than one of them.
+        pairs = zip(word, ending.removesuffix("i"), strict=False)
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        length = max(common, min(_SHORTEST_BEGINNING, len(word)))
+        forms = (word[:length], spelt[:length] if len(spelt) == len(word) else spelt)
+        found.setdefault(ending, SearchTerm(word, ending, tuple(dict.fromkeys(forms))))
+    return tuple(found.values())[:MOST_TERMS]
+
+
+def build_pattern(terms: Sequence[SearchTerm], between: str = _BETWEEN_WORDS) -> str:
+    """Return a regular expression, to be used with the flag `i`, that finds words.
+
+    *between* matches one character that is neither letter nor digit; as XPath has it if not stated.
+    """
+    spaced: list[str] = []
+    run_together: list[str] = []
+    for term in terms:
+        for beginning in term.beginnings:
+            # XPath knows no escapes but these: a vowel sign after a backslash makes the pattern
+            # invalid.
+            escaped = _SIGNS.sub(r"\\\g<0>", beginning)
+            (run_together if is_unspaced(beginning[0]) else spaced).append(escaped)
+    parts = [f"(^|{between})({'|'.join(spaced)})"] if spaced else []
+    return "|".join((*parts, *run_together))
+
+
+LABELS = (v.SCHEMA_NAME, v.SKOS_PREF_LABEL)
+"""The predicates of names, the best first."""
+
+DESCRIBED = (*LABELS, v.SCHEMA_DESCRIPTION, v.RDF_TYPE)
+"""The predicates by which a node is shown."""
+
+
+def evidence_query(profile: SearchProfile, pattern: str) -> str:
+    """Ask for every registered value in which the regular expression *pattern* is found."""
+    # The strings of JSON are strings of SPARQL, but for pairs of surrogates.
+    test = f'FILTER(REGEX(STR(?text), {json.dumps(pattern, ensure_ascii=False)}, "i"))'
+    branches = []
+    if profile.texts:
+        values = " ".join(_name(one.iri) for one in profile.texts)
+        branches.append(
+            f"    VALUES ?predicate {{ {values} }}\n    ?node ?predicate ?text .\n    {test}"
+        )
+    branches += (
+        _make_branch([one for one in profile.relationships if one.is_inbound is is_inbound], test)
+        for is_inbound in (False, True)
+    )
+    union = "\n  } UNION {\n".join(branch for branch in branches if branch)
+    return _with_prefixes(
+        "SELECT DISTINCT ?node ?predicate ?text ?via ?related ?inbound WHERE {\n"
+        f"  VALUES ?type {{ {' '.join(map(_name, profile.types))} }}\n"
+        f"  ?node a ?type .\n  {{\n{union}\n  }}\n"
+        "}\nORDER BY ?node ?predicate ?text ?via ?related"
+    )
+
+
+def expansion_query(profile: SearchProfile, nodes: Iterable[str]) -> str:
+    """Ask for what the registered edges of *nodes* lead to."""
+    edges = " ".join(_name(one.iri) for one in profile.expansions)
+    return _with_prefixes(
+        "SELECT DISTINCT ?node ?predicate ?related WHERE {\n"
+        f"  VALUES ?node {{ {' '.join(map(_name, nodes))} }}\n"
+        f"  VALUES ?predicate {{ {edges} }}\n"
+        "  ?node ?predicate ?related .\n"
+        "  FILTER(ISIRI(?related) && ?related != ?node)\n"
+        "}\nORDER BY ?node ?predicate ?related"
+    )
+
+
+def description_query(nodes: Iterable[str]) -> str:
+    """Ask how *nodes* are called, what they are, and of which classes."""
+    return _with_prefixes(
+        "SELECT DISTINCT ?node ?predicate ?value WHERE {\n"
+        f"  VALUES ?node {{ {' '.join(map(_name, nodes))} }}\n"
+        f"  VALUES ?predicate {{ {' '.join(map(_name, DESCRIBED))} }}\n"
+        "  ?node ?predicate ?value .\n"
+        "}\nORDER BY ?node ?predicate ?value"
+    )
+
+
+def at_endpoint(query: str, endpoint: str) -> str:
+    """Return *query* as one that another endpoint answers."""
+    lines = query.split("\n")
+    heads = [line for line in lines if line.startswith("PREFIX ")]
+    body = [f"    {line}" for line in lines[len(heads) :]]
+    return "\n".join((*heads, f"SELECT * WHERE {{\n  SERVICE <{endpoint}> {{", *body, "  }\n}"))
+
+
+def is_iri(text: str) -> bool:
+    """Return whether *text* can stand between `<` and `>` as it is."""
+    return ":" in text and escape_iri(text) == text
+
+
+def _make_branch(relationships: Sequence[Relationship], test: str) -> str:
+    if not relationships:
+        return ""
+    pairs = " ".join(
+        f"({_name(one.iri)} {_name(iri)})" for one in relationships for iri in one.reads
+    )
+    is_inbound = relationships[0].is_inbound
+    edge = "?related ?via ?node" if is_inbound else "?node ?via ?related"
+    mark = "\n    BIND(true AS ?inbound)" if is_inbound else ""
+    return (
+        f"    VALUES (?via ?predicate) {{ {pairs} }}\n"
+        f"    {edge} .\n    ?related ?predicate ?text .\n"
+        f"    FILTER(?related != ?node)\n    {test}{mark}"
+    )
+
+
+def _name(iri: str) -> str:
+    return v.abbreviate_iri(iri, lambda one: one.isidentifier() and one.isascii()) or f"<{iri}>"
+
+
+def _with_prefixes(query: str) -> str:
+    used = [prefix for prefix in v.PREFIXES if f" {prefix}:" in query or f"({prefix}:" in query]
+    return "".join((*(f"PREFIX {one}: <{v.PREFIXES[one]}>\n" for one in used), query))
+
+
+def collect_displays(
+    rows: Iterable[Mapping[str, str]],
+) -> dict[str, tuple[str, str, tuple[str, ...]]]:
+    """Make the answer to `description_query` into name, description and classes of each node."""
+    values: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        predicate = row.get("predicate", "")
+        if predicate in DESCRIBED and "node" in row and "value" in row:
+            values[row["node"]][predicate].append(row["value"])
+    shown = {}
+    for node, said in values.items():
+        # The first answer counts: that of the graph at hand, then the endpoints' in order.
+        label = next((said[name][0] for name in LABELS if name in said), node)
+        description = said[SCHEMA_DESCRIPTION][0] if SCHEMA_DESCRIPTION in said else ""
+        shown[node] = label, description, tuple(sorted(set(said.get(RDF_TYPE, ()))))
+    return shown

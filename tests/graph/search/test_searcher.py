@@ -22,9 +22,12 @@ from mcpg.graph.search import (
     Role,
     SearchProfile,
 )
-from mcpg.graph.search.local import LocalGraph
-from mcpg.graph.search.model import Expansion, Relationship, ScoreKind, TextPredicate
-from mcpg.graph.search.scoring import (
+from mcpg.graph.search.local import LocalGraph, tabulate_nodes
+from mcpg.graph.search.model import (
+    Expansion,
+    Relationship,
+    ScoreKind,
+    TextPredicate,
     build_pattern,
     description_query,
     evidence_query,
@@ -144,7 +147,10 @@ def test_the_generated_queries_answer_as_they_are_shown(shop: dict[str, ToolDocu
 def test_the_graph_at_hand_answers_as_its_sparql(shop: dict[str, ToolDocument], query: str) -> None:
     """Values, edges and names are those that Oxigraph finds by the queries that are shown."""
     triples = list(triples_of(shop.values()))
-    local, graph = LocalGraph.of(triples, DEFAULT_PROFILE), oxigraph_store(triples)
+    local, graph = (
+        LocalGraph(tabulate_nodes(triples, DEFAULT_PROFILE), DEFAULT_PROFILE),
+        oxigraph_store(triples),
+    )
     profile, terms = local.profile, parse_terms(query, local.language)
     nodes = [document.uri for document in shop.values()]
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.graph.search.model import DEFAULT_PROFILE
-from mcpg.graph.search.scoring import (
+from mcpg.graph.search.model import (
+    DEFAULT_PROFILE,
     MOST_TERMS,
     at_endpoint,
     build_pattern,
