@@ -31,7 +31,7 @@ from mcpg.embeddings.provider import (
 )
 from mcpg.errors import UsageError
 from mcpg.text.library_errors import install_command, package_command
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
 if TYPE_CHECKING:
     import numpy as np

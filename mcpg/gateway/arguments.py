@@ -17,7 +17,7 @@ from jsonschema_rs import ValidationError, ValidationErrorKind
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.gateway.validation import as_list, bounded_validator, latest_validator
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.text.suggestions import Suggester, suggest
+from mcpg.text.spelling import Suggester, suggest
 
 _MAX_FAULTS = 20
 _MAX_NAMES = 20

@@ -15,7 +15,7 @@ from mcpg.documents.addresses import BASE, BASE_URI, LABELS, digest, escape_iri,
 from mcpg.errors import UsageError
 from mcpg.graph import terms
 from mcpg.graph.terms import KB, PREFIXES, RdfLiteral, Triple
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
 __all__ = [
     "BASE",

@@ -7,6 +7,7 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from mcpg.index.layout import (
 )
 from mcpg.index.reader import Index
 from mcpg.index.recipe import hash_recipe
-from mcpg.index.tables import Section, SpooledIndex, with_section
+from mcpg.index.tables import Section, spool_sections, with_section
 
 SUFFIX = ".idx"
 
@@ -34,7 +35,6 @@ OPENED, WRITTEN, CACHED, IN_MEMORY = "opened", "written", "cached", "in memory"
 """How an index was come by: found fresh; built and written beside its source, or into the cache
 folder; built, and kept in memory alone because neither could be written."""
 
-_CHUNK = 1 << 20
 # To map a small file and read its blocks there takes less time, and no more memory than its length.
 _MOST_MAPPED = 4 << 20
 _TIME_LIMIT = 1 << 63
@@ -43,13 +43,7 @@ _INODES = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class OpenedIndex:
-    """An index and how it was come by.
-
-    Attributes:
-        index: The index.
-        how: `OPENED`, `WRITTEN`, `CACHED` or `IN_MEMORY`.
-        path: Its file, `None` when it has none.
-    """
+    """An index, how it was come by (`OPENED`, `WRITTEN`, `CACHED`, `IN_MEMORY`), and its file."""
 
     index: Index
     how: str
@@ -77,9 +71,13 @@ def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
         OutputError: The file cannot be written, or is a link to what is no index.
     """
     # A link may come with the bundle, and lead to any file of whoever only searches.
-    if is_link(path) and not _is_index(path):
-        message = "cannot be written: it is a link to a file that is no index"
-        raise OutputError(message, place=path, remedy="remove the link")
+    if is_link(path):
+        begin = b""
+        with suppress(OSError, ValueError), open(path, "rb", opener=_open_regular) as stream:
+            begin = stream.read(len(MAGIC))
+        if begin != MAGIC:
+            message = "cannot be written: it is a link to a file that is no index"
+            raise OutputError(message, place=path, remedy="remove the link")
     atomic_write(path, data, special=False)
 
 
@@ -95,22 +93,14 @@ def write_index_beside(source: str, sections: Iterable[Section], header: Header)
         OutputError: It cannot be written.
     """
     path, stamp = source + SUFFIX, _stamp(source)
-    try:
-        index = SpooledIndex(sections, str(Path(path).parent))
-    except OSError as fault:
-        raise output_error(path, fault) from fault
-    with index:
+    with ExitStack() as stack:
+        try:
+            parts = stack.enter_context(spool_sections(sections, str(Path(path).parent)))
+        except OSError as fault:
+            raise output_error(path, fault) from fault
         is_present = header.key == content_key(source) and stamp == _stamp(source)
-        write_index(path, index.parts(header._replace(stamp=stamp) if is_present else header))
+        write_index(path, parts(header._replace(stamp=stamp) if is_present else header))
     return path
-
-
-def _is_index(path: str) -> bool:
-    try:
-        with open(path, "rb", opener=_open_regular) as stream:
-            return stream.read(len(MAGIC)) == MAGIC
-    except (OSError, ValueError):
-        return False
 
 
 def content_key(path: str) -> bytes:
@@ -121,11 +111,8 @@ def content_key(path: str) -> bytes:
     """
     import hashlib  # noqa: PLC0415 - needed only when the time of a file has changed
 
-    digest = hashlib.sha256()
     with open(path, "rb", opener=_open_regular) as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.digest()
+        return hashlib.file_digest(stream, "sha256").digest()
 
 
 def index_for(
@@ -217,22 +204,14 @@ def _open_fresh(
         if header.stamp != stamp or stamp == NO_STAMP:
             if header.key == bytes(KEY_SIZE) or header.key != content_key(source):
                 return None
-            _restamp(path, source, stamp)
+            # The source has another time but the old content: nobody need hash it again. It does
+            # not matter if the file cannot be written.
+            if stamp == _stamp(source) != NO_STAMP:
+                with suppress(OutputError):
+                    write_index(path, restamp_index(_map_file(path), stamp))
     except (StaleIndexError, OSError):
         return None
     return index
-
-
-def _restamp(path: str, source: str, stamp: Stamp) -> None:
-    """Note that *source* has another time but the old content, so that nobody need hash it again.
-
-    It does not matter if the file cannot be written.
-    """
-    if stamp == _stamp(source) != NO_STAMP:
-        try:
-            write_index(path, restamp_index(_map_file(path), stamp))
-        except OutputError:
-            return
 
 
 def _store_index(data: bytes, places: Iterable[tuple[str, str]]) -> OpenedIndex:
@@ -272,26 +251,20 @@ class _File:
 def _read_in_blocks(path: str) -> Index:
     try:
         file = _File(path)
-        data = memoryview(_own_memory(file.size))
+        # Memory that takes room only where it is written.
+        memory = mmap.mmap(-1, file.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, ValueError) as fault:
         raise StaleIndexError(f"it cannot be opened: {fault}") from fault
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        # A page of 2 MB would take as much as all blocks that a search reads.
+        with suppress(OSError):
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+    data = memoryview(memory)
     first = file.read(0, FIXED_SIZE)
     data[: len(first)] = first
     first = file.read(0, head_size(data))
     data[: len(first)] = first
     return Index(data, in_blocks=True, read=file.read)
-
-
-def _own_memory(size: int) -> mmap.mmap:
-    """Return memory that takes room only where it is written."""
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        try:
-            # A page of 2 MB would take as much as all blocks that a search reads.
-            memory.madvise(mmap.MADV_NOHUGEPAGE)
-        except OSError:
-            return memory
-    return memory
 
 
 def _map_file(path: str) -> Buffer:

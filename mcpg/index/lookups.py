@@ -13,9 +13,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
-from mcpg.index.layout import IMPACT_SCALE, Items, StaleIndexError
+from mcpg.index.layout import IMPACT_SCALE, StaleIndexError
 from mcpg.index.recipe import inverse_document_frequency
-from mcpg.index.tables import RowTable, SectionFile, TextTable, span
+from mcpg.index.tables import SectionFile, span
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import LONGEST_WORD
 
@@ -36,14 +36,9 @@ _MOST_ASKED = 4_096
 
 
 class Postings:
-    """The postings of an index."""
+    """The postings of an index; `StaleIndexError` is raised where its sections do not fit."""
 
     def __init__(self, index: SectionFile) -> None:
-        """Find the sections.
-
-        Raises:
-            StaleIndexError: They do not fit each other.
-        """
         self._starts = index.items("postings.at")
         self._tools, self._impacts, self._fields = map(index.items, _SECTIONS)
         self._kept: dict[int, dict[int, int]] = {}
@@ -58,7 +53,7 @@ class Postings:
             raise StaleIndexError("its postings are of unequal length")
 
     def of_term(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
-        """Return the tools that hold a term in order, its impacts there, and in which fields."""
+        """Do as `Index.postings`."""
         start, end = self._span(term)
         return self._tools[start:end], self._impacts[start:end], self._fields[start:end]
 
@@ -69,10 +64,7 @@ class Postings:
         return start, end
 
     def impacts(self, term: int) -> dict[int, int] | None:
-        """Return the impacts of a term by tool, in order; `None` where they are too many to keep.
-
-        What is given must not be changed.
-        """
+        """Do as `Index.impacts`."""
         known = self._kept.get(term)
         if known is None:
             start, end = self._span(term)
@@ -83,7 +75,7 @@ class Postings:
         return known
 
     def fields(self, tool: int, words: Iterable[tuple[tuple[int, float], ...]]) -> int:
-        """Return a bit for every field of *tool* in which terms that *words* stand for occur."""
+        """Do as `Index.fields`."""
         known = self._masks.get(tool) or {}
         mask = 0
         for credited in words:
@@ -105,26 +97,19 @@ class Postings:
         return mask
 
     def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
-        """Return the best impact, in [0, 1], of *credited* terms by tool.
-
-        It is `None` where they are too many to keep, and for the first few times: most of what is
-        asked for once is never asked for again. What is given must not be changed.
-        """
+        """Do as `Index.best_impacts`."""
         known = self._best.get(credited)
         if known is not None:
             return known
+        # Most of what is asked for once is never asked for again.
         times = self._asked.get(credited, 0)
         if times <= _TIMES_UNMERGED and len(self._asked) < _MOST_ASKED:
             self._asked[credited] = times + 1
         if times != _TIMES_UNMERGED:
             return None
         spans = [span(self._starts, term) for term, _ in credited]
-        if sum([end - start for start, end in spans]) <= min(_MOST_MERGED, self._best_left):
-            known = self._best[credited] = self._merge_impacts(credited)
-            self._best_left -= len(known) + len(credited)
-        return known
-
-    def _merge_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float]:
+        if sum([end - start for start, end in spans]) > min(_MOST_MERGED, self._best_left):
+            return None
         best: dict[int, float] = {}
         get = best.get
         for term, credit in credited:
@@ -134,6 +119,8 @@ class Postings:
                 weighed = unit * impact
                 if weighed > get(tool, 0.0):
                     best[tool] = weighed
+        self._best[credited] = best
+        self._best_left -= len(best) + len(credited)
         return best
 
 
@@ -156,14 +143,9 @@ def grams_of_word(word: str) -> list[int]:
 
 
 class Grams:
-    """The 3-grams of an index."""
+    """The 3-grams of an index; `StaleIndexError` is raised where its sections do not fit."""
 
     def __init__(self, index: SectionFile) -> None:
-        """Find the sections.
-
-        Raises:
-            StaleIndexError: They do not fit each other.
-        """
         self._size = len(index)
         self._grams = index.items("grams")
         self._holders = index.items("grams.tools")
@@ -193,7 +175,6 @@ class Grams:
         return known
 
     def _find(self, gram: int) -> tuple[int, float] | None:
-        """Look up number and rarity of a 3-gram, `None` for one that does not occur."""
         found = None
         number = bisect_left(self._grams, gram)
         if number < len(self._grams) and self._grams[number] == gram:
@@ -234,23 +215,13 @@ _PAIRS_KEPT = 3
 class Speller:
     """Finds the words of an index that are few edits away from a given word."""
 
-    __slots__ = ("_deletion_words", "_deletions", "_pair_words", "_pairs", "_words")
-
-    def __init__(
-        self,
-        words: TextTable,
-        deletions: tuple[Items, Items],
-        pairs: tuple[Items, RowTable],
-    ) -> None:
-        self._words = words
-        self._deletions, self._deletion_words = deletions
-        self._pairs, self._pair_words = pairs
+    def __init__(self, index: SectionFile) -> None:
+        self._words = index.texts("words")
+        self._deletions, self._deletion_words = map(index.items, ("deletions", "deletions.word"))
+        self._pairs, self._pair_words = index.items("pairs.key"), index.rows("pairs")
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
-        """Return the least distance within `allowed_edits` and the other words there, sorted.
-
-        The distance is 0 and the words are none when no other word is near enough.
-        """
+        """Do as `Index.nearest`, which has the words sorted."""
         if len(word) > LONGEST_WORD + 2:
             return 0, ()
         characters = frozenset(word)
@@ -282,24 +253,21 @@ class Speller:
 
     def _sharing_pairs(self, word: str) -> Iterator[int]:
         """Yield words of like length: those that share enough pairs of characters with *word*."""
-        pairs = [pair_key(0, pair) for pair in cut_pairs(word)]
+        keys, pairs = self._pairs, [pair_key(0, pair) for pair in cut_pairs(word)]
         for more, taken in _PAIRS_TAKEN.items():
-            shortest = sorted(self._holding(pairs, len(word) + more), key=len)
-            shortest = shortest[: taken + _PAIRS_KEPT]
+            of_length = pair_key(len(word) + more, "\0\0")
+            start = bisect_left(keys, of_length)
+            end = bisect_left(keys, pair_key(len(word) + more + 1, "\0\0"), start)
+            holders: list[Sequence[int]] = []
+            for pair in pairs:
+                place = bisect_left(keys, of_length | pair, start, end)
+                is_held = place < end and keys[place] == of_length | pair
+                holders.append(self._pair_words[place] if is_held else ())
+            shortest = sorted(holders, key=len)[: taken + _PAIRS_KEPT]
             needed = max(1, len(shortest) - taken)
             found = sorted(chain.from_iterable(shortest))
             repeats = zip(found, islice(found, needed - 1, None), strict=False)
             yield from {number for number, other in repeats if number == other}
-
-    def _holding(self, pairs: Iterable[int], length: int) -> Iterator[Sequence[int]]:
-        """Yield the words of *length* that hold each of *pairs*, which are keys without length."""
-        keys, of_length = self._pairs, pair_key(length, "\0\0")
-        start = bisect_left(keys, of_length)
-        end = bisect_left(keys, pair_key(length + 1, "\0\0"), start)
-        for pair in pairs:
-            place = bisect_left(keys, of_length | pair, start, end)
-            is_held = place < end and keys[place] == of_length | pair
-            yield self._pair_words[place] if is_held else ()
 
 
 def with_deletions(word: str) -> set[str]:

@@ -1,6 +1,8 @@
 """Reading an index, from a memory-mapped file or from bytes alike.
 
-Nothing is read before it is asked for.
+Nothing is read before it is asked for. A phrase is an alias of several words, found in a longer
+request; it is compared word by word, stop words among them: "what time is it" has hardly another
+word. An alias of one word is none, for a request that opens with it may want anything.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import compress, islice
+from itertools import accumulate, compress, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.catalog.view import ToolView, record_view
@@ -36,7 +38,7 @@ from mcpg.index.layout import (
 from mcpg.index.lookups import Grams, Postings, Speller
 from mcpg.index.recipe import FIELDS, inverse_document_frequency
 from mcpg.index.tables import SectionFile, TextTable, span
-from mcpg.text import lexicon, operations
+from mcpg.text import lexicon, split_words
 from mcpg.text.json_values import read_json
 from mcpg.text.words import LANGUAGES
 
@@ -65,8 +67,7 @@ class ToolName(NamedTuple):
     """The name of a tool.
 
     Attributes:
-        terms: The distinct terms of the name; words of the source's name are left out, unless the
-            name has no other.
+        terms: The `Index.name_terms`.
         idfs: Each of them, in the name's order, with its rarity, above 0.
         weight: The sum of the rarities.
     """
@@ -87,27 +88,23 @@ class NameTable:
 
     def of_tool(self, tool: int) -> ToolName:
         known = self._names.get(tool)
-        if known is None:
-            known = self._read(tool)
-            if len(self._names) < _MOST_NAMES:
-                self._names[tool] = known
-        return known
-
-    def _read(self, tool: int) -> ToolName:
+        if known is not None:
+            return known
         terms = self._index.name_terms(tool).tolist()
-        frequencies = self._index.document_frequencies(terms)
-        known = self._rarities.get
-        idfs = [known(one) or self._compute_rarity(one) for one in frequencies]
+        idfs: list[float] = []
         weight = 0.0
-        for idf in idfs:
+        for frequency in self._index.document_frequencies(terms):
+            idf = self._rarities.get(frequency)
+            if idf is None:
+                idf = inverse_document_frequency(self._size, frequency)
+                if len(self._rarities) < _MOST_NAMES:
+                    self._rarities[frequency] = idf
+            idfs.append(idf)
             weight += idf
-        return ToolName(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
-
-    def _compute_rarity(self, frequency: int) -> float:
-        idf = inverse_document_frequency(self._size, frequency)
-        if len(self._rarities) < _MOST_NAMES:
-            self._rarities[frequency] = idf
-        return idf
+        known = ToolName(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
+        if len(self._names) < _MOST_NAMES:
+            self._names[tool] = known
+        return known
 
 
 class Index(SectionFile):
@@ -230,9 +227,7 @@ class Index(SectionFile):
         """
         return self.rows("names.terms")[tool]
 
-    @cached_property
-    def names(self) -> NameTable:
-        return NameTable(self)
+    names = cached_property(NameTable)
 
     def norms(self, tools: Iterable[int]) -> list[float]:
         """Return the length, above 0, of each tool's vector of impacts times rarities.
@@ -246,7 +241,7 @@ class Index(SectionFile):
 
     def operations(self, tools: Iterable[int]) -> list[bytes]:
         """Return how likely each tool does each kind of operation; all 0 where unknown."""
-        shares, count = self.section("tools.operation"), len(operations.KINDS)
+        shares, count = self.section("tools.operation"), len(lexicon.OPERATION_KINDS)
         if len(shares) != count * len(self):
             raise StaleIndexError("its operations are of unequal length")
         return [bytes(shares[count * tool : count * (tool + 1)]) for tool in tools]
@@ -288,40 +283,34 @@ class Index(SectionFile):
     def edges(self, tool: int) -> Ends:
         """Return number, target, kind and weight of the links of a tool that reach another."""
         known = self._edges.get(tool)
-        if known is None:
-            known = tuple(self._read_edges(tool))
-            if len(self._edges) < _MOST_REMEMBERED:
-                self._edges[tool] = known
-        return known
-
-    def _read_edges(self, tool: int) -> list[tuple[int, int, str, float]]:
+        if known is not None:
+            return known
         first, end = span(self.items("links.at"), tool)
         targets = self.rows("links")[tool]
         kinds, weights = self.items("links.kind"), self.items("links.weight")
         if end > min(len(kinds), len(weights)):
             raise StaleIndexError("its links are of unequal length")
         links = zip(range(first, end), targets, kinds[first:end], weights[first:end], strict=True)
-        return [
-            (number, target, KINDS[kind % len(KINDS)], weight)
-            for number, target, kind, weight in links
-            if target != NONE
-        ]
+        known = tuple(
+            [
+                (number, target, KINDS[kind % len(KINDS)], weight)
+                for number, target, kind, weight in links
+                if target != NONE
+            ]
+        )
+        if len(self._edges) < _MOST_REMEMBERED:
+            self._edges[tool] = known
+        return known
 
     def edges_to(self, tool: int) -> Ends:
         """Return number, source, kind and weight of the links of others that reach a tool."""
         known = self._edges_to.get(tool)
         if known is None:
             links = self.rows("linked_by")[tool].tolist()
+            sources = [self._find_row("links.at", link) for link in links]
+            kinds = [KINDS[kind % len(KINDS)] for kind in self._some("links.kind", links)]
             known = tuple(
-                [
-                    (
-                        link,
-                        self._find_row("links.at", link),
-                        KINDS[self._item("links.kind", link) % len(KINDS)],
-                        self._item("links.weight", link),
-                    )
-                    for link in links
-                ]
+                zip(links, sources, kinds, self._some("links.weight", links), strict=True)
             )
             if len(self._edges_to) < _MOST_REMEMBERED:
                 self._edges_to[tool] = known
@@ -362,26 +351,16 @@ class Index(SectionFile):
         """
         first, _ = span(self.items("provides.at"), tool)
         targets = self.rows("provides")[tool].tolist()
-        return tuple(
-            [
-                (number, to, self._item("provides.weight", number) / HUNDREDTHS)
-                for number, to in enumerate(targets, first)
-            ]
-        )
+        numbers = range(first, first + len(targets))
+        weights = [weight / HUNDREDTHS for weight in self._some("provides.weight", numbers)]
+        return tuple(zip(numbers, targets, weights, strict=True))
 
     def provided_by(self, tool: int) -> Provisions:
         """Return number, other tool and weight of all that others provide to a tool."""
         numbers = self.rows("provided_by")[tool].tolist()
-        return tuple(
-            [
-                (
-                    number,
-                    self._find_row("provides.at", number),
-                    self._item("provides.weight", number) / HUNDREDTHS,
-                )
-                for number in numbers
-            ]
-        )
+        sources = [self._find_row("provides.at", number) for number in numbers]
+        weights = [weight / HUNDREDTHS for weight in self._some("provides.weight", numbers)]
+        return tuple(zip(numbers, sources, weights, strict=True))
 
     def provision(self, number: int) -> Mapping:
         """Return coverage and fields of what one tool provides to another.
@@ -402,7 +381,6 @@ class Index(SectionFile):
         )
 
     def _find_row(self, name: str, number: int) -> int:
-        """Return the row that the item *number* of a table stands in."""
         row = bisect_right(self.items(name), number) - 1
         if not 0 <= row < len(self):
             raise StaleIndexError(f"a number leads out of its section {name!r}")
@@ -451,15 +429,8 @@ class Index(SectionFile):
         """
         return self._speller.nearest(word)
 
-    @cached_property
-    def _speller(self) -> Speller:
-        deletions = self.items("deletions"), self.items("deletions.word")
-        pairs = self.items("pairs.key"), self.rows("pairs")
-        return Speller(self.texts("words"), deletions, pairs)
-
-    @cached_property
-    def grams(self) -> Grams:
-        return Grams(self)
+    _speller = cached_property(Speller)
+    grams = cached_property(Grams)
 
     def term(self, number: int) -> str:
         return self.texts("terms")[number]
@@ -561,13 +532,12 @@ class Index(SectionFile):
     def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
         """Return the best impact, in [0, 1], of terms with the credit for each, by tool.
 
-        It is `None` where they are too many to keep. What is given must not be changed.
+        It is `None` where they are too many to keep, and for the first few times. What is given
+        must not be changed.
         """
         return self._postings.best_impacts(credited)
 
-    @cached_property
-    def _postings(self) -> Postings:
-        return Postings(self)
+    _postings = cached_property(Postings)
 
     def field_means(self) -> memoryview:
         """Return the mean number of words in each of `FIELDS`."""
@@ -591,3 +561,24 @@ def _decode_document(data: Buffer) -> tuple[ToolDocument, str | None]:
         return decode_record(bytes(data))
     except _BROKEN as fault:
         raise StaleIndexError("a record is broken") from fault
+
+
+# Fewer words are no phrase; an alias of more is found as a whole request only.
+_SHORTEST_PHRASE, _LONGEST_PHRASE = 2, 16
+
+
+def extract_phrases(aliases: Iterable[str]) -> Iterator[str]:
+    """Return the phrases among the *aliases* of one tool."""
+    for words in map(split_words, aliases):
+        if _SHORTEST_PHRASE <= len(words) <= _LONGEST_PHRASE:
+            yield " ".join(words)
+
+
+def find_opening_phrase(words: Sequence[str], index: Index) -> tuple[int, tuple[int, ...]]:
+    """Return the number of words of the longest phrase that opens *words*, and its tools."""
+    openings = list(accumulate(words[:_LONGEST_PHRASE], "{} {}".format))
+    for count in range(len(openings), _SHORTEST_PHRASE - 1, -1):
+        tools = index.with_phrase(openings[count - 1])
+        if tools:
+            return count, tools
+    return 0, ()

@@ -25,10 +25,10 @@ from mcpg.index.document_terms import (
     ForeignTool,
     GramCollector,
     analyse_contents,
+    field_texts,
     meaning_sections,
     spelling_sections,
 )
-from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import HINTED, IDENTIFIER, IMPACT_SCALE, NONE, STEM
 from mcpg.index.recipe import (
     BY_NUMBER,
@@ -60,20 +60,6 @@ _CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")
 _TITLE, _LONGEST_TITLE = FIELDS.index("title"), 32
 
 Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
-
-
-class PostingArrays(NamedTuple):
-    """The postings of all terms.
-
-    Attributes:
-        starts: Where those of each term begin, and the last ones end.
-        tools: The tools that hold each term, in order.
-        impacts: What the term weighs in each.
-    """
-
-    starts: array[int]
-    tools: array[int]
-    impacts: array[int]
 
 
 # Takes the place of postings that are not needed any more.
@@ -116,7 +102,11 @@ class InvertedFile:
 
     def sections(self) -> Iterator[Section]:
         yield from keys_sections("terms", self._order)
-        yield Section("terms.word", "I", self._first_words().tobytes())
+        # For each term, the number of the first word in alphabetical order that has it.
+        first = array("I", [NONE]) * len(self._order)
+        for number in range(len(self.words) - 1, -1, -1):
+            first[self.find_term(self.words[number])] = number
+        yield Section("terms.word", "I", first.tobytes())
         yield from keys_sections("words", self.words)
         yield Section("words.term", "I", array("I", map(self.find_term, self.words)).tobytes())
         yield from self._posting_sections()
@@ -133,14 +123,6 @@ class InvertedFile:
         for number, text in enumerate(self._order):
             if self._terms.kinds[self._terms.numbers[text]] & STEM:
                 yield text, number
-
-    def _first_words(self) -> array[int]:
-        """For each term, the number of the first word in alphabetical order that has it."""
-        first = array("I", [NONE]) * len(self._order)
-        numbers = range(len(self.words) - 1, -1, -1)
-        for number, term in zip(numbers, map(self.find_term, reversed(self.words)), strict=True):
-            first[term] = number
-        return first
 
     def _posting_sections(self) -> Iterator[Section]:
         numbers = self._terms.numbers
@@ -168,12 +150,15 @@ class InvertedFile:
         yield Section("postings.fields", "H", fields.tobytes())
         highest = (max(impacts[start:end]) for start, end in pairwise(starts))
         yield Section("terms.impact", "H", array("H", highest).tobytes())
-        postings = PostingArrays(starts, tools, impacts)
-        yield Section("tools.norm", "d", self._norms(rows, postings, holders).tobytes())
+        norms = self._norms(rows, (starts, tools, impacts), holders)
+        yield Section("tools.norm", "d", norms.tobytes())
         yield Section("fields.mean", "d", array("d", self._occurrences.mean_lengths()).tobytes())
 
     def _norms(
-        self, rows: Sequence[array[int]], postings: PostingArrays, holders: Iterable[int]
+        self,
+        rows: Sequence[array[int]],
+        postings: tuple[array[int], array[int], array[int]],
+        holders: Iterable[int],
     ) -> array[float]:
         """For each tool, the length of the vector of its text, in which hints have no part."""
         squares = [0.0] * len(self._names)
@@ -203,28 +188,24 @@ class _TermNumbers:
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
         self.kinds = bytearray()
-        self.of_word = _TextNumbers(lambda word: self._number(Word(word).term, STEM))
-        self.of_whole = _TextNumbers(
-            lambda whole: self._number(Word(whole, is_compound=True).term, IDENTIFIER)
-        )
-
-    def _number(self, term: str, kind: int) -> int:
-        number = self.numbers.setdefault(term, len(self.numbers))
-        if number == len(self.kinds):
-            self.kinds.append(0)
-        self.kinds[number] |= kind
-        return number
+        self.of_word = _TextNumbers(self, STEM)
+        self.of_whole = _TextNumbers(self, IDENTIFIER)
 
 
 class _TextNumbers(dict[str, int]):
-    """Texts and their numbers, each given when it is first asked for."""
+    """Words or whole identifiers and the numbers of their terms, given when first asked for."""
 
-    def __init__(self, number: Callable[[str], int]) -> None:
+    def __init__(self, terms: _TermNumbers, kind: int) -> None:
         super().__init__()
-        self._number = number
+        self._terms, self._kind = terms, kind
 
     def __missing__(self, text: str) -> int:
-        number = self[text] = self._number(text)
+        numbers, kinds = self._terms.numbers, self._terms.kinds
+        term = Word(text, self._kind == IDENTIFIER).term
+        number = self[text] = numbers.setdefault(term, len(numbers))
+        if number == len(kinds):
+            kinds.append(0)
+        kinds[number] |= self._kind
         return number
 
 
@@ -311,7 +292,7 @@ class _Occurrences:
             emptied.clear()
 
     def without_hints(self, term: int, row: Iterable[int]) -> Iterator[tuple[int, int]]:
-        """Yield the documents that hold *term* in their text, and its impacts without hints."""
+        """Yield the documents that hold *term* in their text, and its impacts there."""
         for posting in row:
             document = posting >> 32
             if not posting & HINTS_MASK:
@@ -348,7 +329,7 @@ def term_weight(size: int, frequency: int) -> float:
 
 
 def _unpack_postings(postings: array[int]) -> tuple[array[int], array[int], array[int]]:
-    """Return documents, impacts and field masks of *postings*, each of which packs all three."""
+    """Return documents, impacts and field masks."""
     documents, others = halves(postings)
     short = memoryview(others).cast("H")
     impacts, fields = (1, 0) if sys.byteorder == "little" else (0, 1)
@@ -412,18 +393,18 @@ def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
     """Make the sections of documents in the order of the ids of their tools, read one by one."""
     grams, operations, foreign = GramCollector(), bytearray(), list[ForeignTool]()
 
-    def note_document(one: DocumentTerms) -> DocumentTerms:
-        nonlocal operations
-        grams.add(one.described)
-        operations += bytes(one.operation)
-        if one.language:
-            # Hints may be in any language.
-            fields = (held.words for held in one.fields if not HINTS_MASK >> held.field & 1)
-            words = frozenset[str]().union(*fields)
-            foreign.append(ForeignTool(one.language, words, one.told))
-        return one
+    def note_documents() -> Iterator[DocumentTerms]:
+        for one in analysed:
+            grams.add(one.described)
+            operations.extend(one.operation)
+            if one.language:
+                # Hints may be in any language.
+                fields = (held.words for held in one.fields if not HINTS_MASK >> held.field & 1)
+                words = frozenset[str]().union(*fields)
+                foreign.append(ForeignTool(one.language, words, one.told))
+            yield one
 
-    inverted = InvertedFile(map(note_document, analysed))
+    inverted = InvertedFile(note_documents())
 
     def sections() -> Iterator[Section]:
         yield from inverted.sections()
@@ -461,14 +442,8 @@ def digest_contents(contents: Iterable[bytes]) -> bytes:
     return digest.digest()
 
 
-# What one process hands to another.
-
-
 class WorkerFiles:
-    """What a process reads that makes sections, and what it leaves: two temporary files.
-
-    Args:
-        folder: Where they are.
+    """Two temporary files in *folder*: what a process reads to make sections, and what it leaves.
 
     Raises:
         OSError: They cannot be made.

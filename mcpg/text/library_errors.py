@@ -16,7 +16,7 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
 DISTRIBUTION = "mcpg-graph"
 
