@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
@@ -111,8 +110,19 @@ class LocalEmbeddings:
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
-        encode = _load_encoder(self._model)
-        rows = np.empty((len(texts), self._model.dimensions), dtype=np.float32)
+        model = self._model
+        with _loading:
+            if model not in _encoders:
+                try:
+                    _encoders[model] = model.load()
+                except Exception as fault:
+                    raise EmbeddingError(
+                        f"the local {model.name} model cannot be loaded: {type(fault).__name__}",
+                        kind="failed",
+                        remedy=f"reinstall its package {model.package}, or update mcpg",
+                    ) from fault
+            encode = _encoders[model]
+        rows = np.empty((len(texts), model.dimensions), dtype=np.float32)
         for number, text in enumerate(texts):
             rows[number] = encode(text[:MOST_CHARACTERS])
         return rows
@@ -123,20 +133,6 @@ class LocalEmbeddings:
 
 _loading = threading.Lock()
 _encoders: dict[LocalModel, Encoder] = {}
-
-
-def _load_encoder(model: LocalModel) -> Encoder:
-    with _loading:
-        if model not in _encoders:
-            try:
-                _encoders[model] = model.load()
-            except Exception as fault:
-                raise EmbeddingError(
-                    f"the local {model.name} model cannot be loaded: {type(fault).__name__}",
-                    kind="failed",
-                    remedy=f"reinstall its package {model.package}, or update mcpg",
-                ) from fault
-        return _encoders[model]
 
 
 def _find_data(package: str, name: str) -> str:
@@ -267,9 +263,8 @@ def provider_of(spec: str) -> EmbeddingProvider:
         return LocalEmbeddings(LOCAL_MODELS[name or "english"])
     if kind in NAMED_KINDS and name:
         return NamedEmbeddings(kind, name, _LOADERS[kind])
-    if kind == _ENDPOINT:
-        remedy = "make one with mcpg.embeddings.http.HttpEmbeddings, which takes address and key"
-    else:
+    remedy = "make one with mcpg.embeddings.http.HttpEmbeddings, which takes address and key"
+    if kind != _ENDPOINT:
         every = f"choose one of {', '.join(KNOWN)}, or {_ENDPOINT}:MODEL on the command line"
         remedy = f"{_suggest_provider(spec.strip().lower(), name)}{every}"
     raise UsageError(f"unknown embedding provider {spec!r}", remedy=remedy)
@@ -287,12 +282,9 @@ def _suggest_provider(spec: str, model: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A model that is ready.
+    """How a model that is ready embeds texts that are searched, and questions.
 
-    Attributes:
-        documents: Embeds texts that are searched.
-        queries: Embeds questions.
-        dimensions: How many numbers a vector has, or `None` where the model does not say.
+    Its dimensions are `None` where it does not say.
     """
 
     documents: Embed
@@ -326,9 +318,17 @@ class NamedEmbeddings:
 
     @cached_property
     def fingerprint(self) -> str:
+        from importlib import metadata  # noqa: PLC0415 - as above
+
+        package = self._package
+        try:
+            installed = f"{package} {metadata.version(package)}"
+        except metadata.PackageNotFoundError:  # such as `fastembed-gpu 0.7`
+            names = metadata.packages_distributions().get(package.replace("-", "_"), ())
+            installed = " ".join(f"{name} {metadata.version(name)}" for name in sorted({*names}))
         name = _name_folder(Path(self._name)) if Path(self._name).is_dir() else self._name
         printable = name.encode("unicode_escape").decode()
-        return f"{self._package}:{printable} with {_name_distribution(self._package)}"
+        return f"{package}:{printable} with {installed or package}"
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return to_array(list(self._load_once().documents(list(texts))))
@@ -386,16 +386,6 @@ def _load_sentence_transformers(name: str) -> LoadedModel:
         lambda texts: queries(texts, show_progress_bar=False, convert_to_numpy=True),
         None,
     )
-
-
-def _name_distribution(package: str) -> str:
-    """Return name and version of what *package* was installed from, such as `fastembed-gpu 0.7`."""
-    from importlib import metadata  # noqa: PLC0415 - as above
-
-    with suppress(metadata.PackageNotFoundError):
-        return f"{package} {metadata.version(package)}"
-    names = metadata.packages_distributions().get(package.replace("-", "_"), ())
-    return " ".join(f"{name} {metadata.version(name)}" for name in sorted({*names})) or package
 
 
 def _name_folder(folder: Path) -> str:

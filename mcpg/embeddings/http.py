@@ -104,7 +104,6 @@ class HttpEmbeddings:
         return np.stack(rows)
 
     def _split(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Split *texts*, in order, into requests that are not too long."""
         batch: list[str] = []
         length = 0
         for text in texts:
@@ -118,18 +117,14 @@ class HttpEmbeddings:
             yield batch
 
     def _embed_batch(self, batch: list[str]) -> list[NDArray[np.float32]]:
-        shortened: JsonObject = {} if self._asked is None else {"dimensions": self._asked}
-        payload: JsonObject = {
-            "model": self._model,
-            "input": list(batch),
-            "encoding_format": "base64" if self._packed else "float",
-            **shortened,
-        }
+        encoding = "base64" if self._packed else "float"
+        payload: JsonObject = {"model": self._model, "input": [*batch], "encoding_format": encoding}
+        if self._asked is not None:
+            payload["dimensions"] = self._asked
         try:
             answer = self._endpoint.post("embeddings", payload)
         except EndpointError as fault:
-            kinds: dict[str, Any] = {"missing": "missing", "timeout": "timeout"}
-            kind = kinds.get(fault.kind, "failed")
+            kind: Any = fault.kind if fault.kind in ("missing", "timeout") else "failed"
             raise EmbeddingError(
                 fault.message, kind=kind, place=fault.place, remedy=fault.remedy
             ) from None

@@ -91,11 +91,7 @@ class EmbeddingError(McpgError):
 
 
 def need_numpy(extra: str = "embeddings") -> None:
-    """See that vectors can be kept and compared at all; *extra* is what brings numpy otherwise.
-
-    Raises:
-        EmbeddingError: numpy is not installed (`missing`).
-    """
+    """Raise `EmbeddingError` (`missing`) without numpy, which *extra* brings."""
     if find_spec("numpy") is None:
         raise EmbeddingError(
             "vectors need numpy, which is not installed",
@@ -141,14 +137,7 @@ def embed_texts(
 
 
 def embed_query(provider: EmbeddingProvider, text: str) -> NDArray[np.float32]:
-    """Embed *text* as a question, check the vector, and scale it to length one.
-
-    Returns:
-        The vector, shape `(dimensions,)`, of Euclidean length one.
-
-    Raises:
-        EmbeddingError: The provider failed, or its answer does not pass the checks.
-    """
+    """Embed *text* as a question, as `embed_texts` does documents; shape `(dimensions,)`."""
     method = "embed_queries" if hasattr(provider, "embed_queries") else "embed"
     vector: NDArray[np.float32] = _ask(provider, method, [text])[0]
     return vector
@@ -247,11 +236,7 @@ def _make_dimensions_error(provider: EmbeddingProvider, got: int, due: int) -> E
 
 @dataclass(slots=True)
 class TokenCount:
-    """A count of tokens.
-
-    Attributes:
-        total: All that were told of, `None` while nobody has told of any.
-    """
+    """A count of the tokens that were told of, `None` while nobody has told of any."""
 
     total: int | None = None
 
@@ -329,9 +314,6 @@ def to_array(answer: ArrayLike) -> NDArray[np.float32]:
         raise TypeError("vectors of complex numbers")
     with np.errstate(over="ignore"):  # an infinite number is found when the answer is checked
         return np.asarray(answer, dtype=np.float32)
-
-
-__all__ = ["EmbeddingKey", "EmbeddingStore", "MemoryStore", "StoreError"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,9 +156,8 @@ class SqliteStore:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as fault:
-            code = (
-                getattr(fault, "sqlite_errorcode", 0) & 0xFF
-            )  # without what SQLite adds in detail
+            # Without what SQLite adds in detail.
+            code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
             if code in _DAMAGED:
                 message = "is not an embedding store, or is damaged"
                 remedy = "delete it, or name another file: its vectors can be computed again"
@@ -177,17 +176,22 @@ def _prepare(connection: sqlite3.Connection, place: str) -> None:
                 connection.execute(_SCHEMA)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
-    _turn_on_log(connection)
+    # While another process turns the log on, SQLite does not wait but gives up at once.
+    until, is_on = time.monotonic() + PATIENCE, False
+    while not is_on:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            is_on = True
+        except sqlite3.OperationalError as fault:
+            if fault.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
     # With a write-ahead log this loses nothing when a process dies, and costs no wait for the disk.
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _is_ready(connection: sqlite3.Connection, place: str) -> bool:
-    """Return whether there are tables.
-
-    Raises:
-        StoreError: The file is not one that this version reads and writes.
-    """
+    """Return whether there are tables; `StoreError` is raised for those of others."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -203,20 +207,6 @@ def _is_ready(connection: sqlite3.Connection, place: str) -> bool:
             remedy="name another file, or delete this one: its vectors can be computed again",
         )
     return True
-
-
-def _turn_on_log(connection: sqlite3.Connection) -> None:
-    # While another process turns it on, SQLite does not wait but gives up at once.
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-        except sqlite3.OperationalError as fault:
-            if fault.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(_PAUSE)
-        else:
-            return
 
 
 @contextmanager

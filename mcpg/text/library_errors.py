@@ -12,6 +12,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,11 @@ def install_command(extra: str) -> str:
         command, present = tool
         extras = ",".join(sorted({*present, extra}))
         return f"{command} '{DISTRIBUTION}[{extras}]'"
-    if _is_checkout():
+    try:
+        is_checkout = json.loads(_read_note("direct_url.json"))["dir_info"]["editable"]
+    except (ValueError, KeyError, TypeError):
+        is_checkout = False
+    if is_checkout:
         return f"{_pip()} install -e '.[{extra}]'"
     return f"{_pip()} install '{DISTRIBUTION}[{extra}]'"
 
@@ -54,11 +59,8 @@ def _tool() -> tuple[str, Iterable[str]] | None:
         ("pipx_metadata.json", "pipx install --force"),
         ("uv-receipt.toml", "uv tool install"),
     ):
-        try:
-            text = (prefix / name).read_text("utf-8")
-        except (OSError, ValueError):
-            continue
-        return command, _parse_extras(text, name)
+        with suppress(OSError, ValueError):
+            return command, _parse_extras((prefix / name).read_text("utf-8"), name)
     return None
 
 
@@ -83,13 +85,6 @@ def _read_note(file: str) -> str:
         return distribution(DISTRIBUTION).read_text(file) or ""
     except (PackageNotFoundError, OSError, ValueError):
         return ""
-
-
-def _is_checkout() -> bool:
-    try:
-        return bool(json.loads(_read_note("direct_url.json"))["dir_info"]["editable"])
-    except (ValueError, KeyError, TypeError):
-        return False
 
 
 def _pip() -> str:
@@ -159,12 +154,7 @@ _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$
 
 
 def toml_reason(fault: Exception, text: str) -> tuple[str, str, str]:
-    """Return what is wrong with a TOML document, the remedy, and the place: `line[:column]`.
-
-    Args:
-        fault: What `tomllib` raises.
-        text: The document.
-    """
+    """Return what is wrong with a TOML *text*, the remedy, and the place: `line[:column]`."""
     message = str(fault)
     at = _TOML_PLACE.search(message)
     place = f"{at[1]}:{at[2]}" if at and at[1] else str(max(1, len(text.rstrip().splitlines())))
@@ -215,11 +205,7 @@ _YAML = (
 
 
 def yaml_reason(problem: str) -> tuple[str, str]:
-    """Return what is wrong with a YAML text, and the remedy.
-
-    Args:
-        problem: What PyYAML or libyaml say; they say it in different words.
-    """
+    """Return what is wrong with a YAML text, by what PyYAML or libyaml say, and the remedy."""
     return _first(_YAML, problem, ("its structure is broken", "correct it there"))
 
 

@@ -1,4 +1,8 @@
-"""HTML markup and diagrams, put together so that no text of others can become markup."""
+"""HTML markup and diagrams, put together so that no text of others can become markup.
+
+Results are shown in notebooks by pure functions from the JSON objects of `to_dict` to tables, which
+have no styles of their own, so that they look like those of the notebook.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,7 @@ Attribute: TypeAlias = str | float | bool | None
 _VOID = frozenset({"input", "link", "meta"})
 # Within a script element nothing but `</script` and `<!--` means anything to the parser of HTML;
 # the two separators end a line for old parsers of JavaScript.
-_IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028"} | {
-    "\u2029": "\\u2029"
-}
-_ESCAPES = str.maketrans(_IN_SCRIPT)
+_ESCAPES = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 
 class Markup(str):
@@ -117,13 +118,8 @@ _LONGEST_DOT = 1000
 def quoted_dot(text: str) -> str:
     """Return *text* as a quoted string of DOT, cut where it is too long for one."""
     # Graphviz reads HTML entities in texts, and escapes of its own after a backslash.
-    safe = (
-        on_one_line(text, _LONGEST_DOT)
-        .replace("\\", "\\\\")
-        .replace('"', '\\"')
-        .replace("&", "&amp;")
-    )
-    return f'"{safe}"'
+    escapes = str.maketrans({"\\": "\\\\", '"': '\\"', "&": "&amp;"})
+    return f'"{on_one_line(text, _LONGEST_DOT).translate(escapes)}"'
 
 
 _LONGEST_LABEL = 120
@@ -134,10 +130,8 @@ _SPECIAL = re.compile(r"[^\w .,:;/()=!?'-]|(?<!\w)-|\.(?= )|_(?=_)")
 
 def mermaid_label(text: str) -> str:
     """Return *text* as the inside of a quoted label of Mermaid, cut where it is long."""
-    return (
-        _SPECIAL.sub(lambda found: f"#{ord(found.group())};", on_one_line(text, _LONGEST_LABEL))
-        or "#32;"
-    )
+    line = on_one_line(text, _LONGEST_LABEL)
+    return _SPECIAL.sub(lambda found: f"#{ord(found.group())};", line) or "#32;"
 
 
 Json = Mapping[str, Any]
@@ -155,11 +149,24 @@ def search_html(data: Json) -> Markup:
 def explanation_html(data: Json) -> Markup:
     """Return *data*, what `Explanation.to_dict` returns, as HTML."""
     words = [
-        (word["text"], word["role"], score_text(word["weight"]), ", ".join(_read_as(word)))
+        (
+            word["text"],
+            word["role"],
+            score_text(word["weight"]),
+            ", ".join(str(one["word"]) for one in (*word["repairs"], *word["related"])),
+        )
         for word in data["words"]
     ]
     reasons = [
-        (rank, _code(match["toolId"]), score_text(match["score"]), _contributions(match))
+        (
+            rank,
+            _code(match["toolId"]),
+            score_text(match["score"]),
+            ", ".join(
+                f"{one['feature']} {one['contribution']:.2f}"
+                for one in match["contributions"][:_CONTRIBUTIONS]
+            ),
+        )
         for rank, match in enumerate(data["matches"], start=1)
         if "contributions" in match
     ]
@@ -238,7 +245,13 @@ def route_html(data: Json) -> Markup:
 def _list_results(data: Json) -> Iterable[Markup]:
     """Yield the lists of a search: the matches, and what edges of the graph add."""
     rows = [
-        (rank, score_text(one["score"]), _code(one["toolId"]), one["sourceId"], _about(one))
+        (
+            rank,
+            score_text(one["score"]),
+            _code(one["toolId"]),
+            one["sourceId"],
+            _cut(" ".join(str(one["description"]).split())),
+        )
         for rank, one in enumerate(data["matches"], start=1)
     ]
     yield _table("Matches", ("#", "score", "tool", "source", "description"), rows)
@@ -267,16 +280,13 @@ def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Child | flo
     """Return a table, nothing where it has no rows."""
     if not rows:
         return join_markup()
+    cells = ((str(one) if isinstance(one, float | int) else one for one in row) for row in rows)
     return element(
         "table",
         element("caption", title),
         element("thead", element("tr", (element("th", head, scope="col") for head in heads))),
-        element("tbody", (element("tr", map(_cell, row)) for row in rows)),
+        element("tbody", (element("tr", (element("td", one) for one in row)) for row in cells)),
     )
-
-
-def _cell(content: Child | float) -> Markup:
-    return element("td", str(content) if isinstance(content, float | int) else content)
 
 
 def _list(title: str, items: Sequence[str]) -> Markup:
@@ -288,20 +298,6 @@ def _list(title: str, items: Sequence[str]) -> Markup:
 def _notices(data: Json) -> Markup:
     items = [f"{one['severity']}: {one['message']}" for one in data["diagnostics"]]
     return _list("Diagnostics", items)
-
-
-def _contributions(match: Json) -> str:
-    parts = match["contributions"][:_CONTRIBUTIONS]
-    return ", ".join(f"{one['feature']} {one['contribution']:.2f}" for one in parts)
-
-
-def _read_as(word: Json) -> Iterable[str]:
-    for one in (*word["repairs"], *word["related"]):
-        yield str(one["word"])
-
-
-def _about(match: Json) -> str:
-    return _cut(" ".join(str(match["description"]).split()))
 
 
 def _code(text: str) -> Markup:

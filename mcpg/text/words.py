@@ -260,7 +260,6 @@ def _is_sorted(character: str) -> bool:
 
 
 def _classify_character(character: str) -> int:
-    """Classify *character* for `strip_accents`, and remember it."""
     if is_mark(character):
         kind = _POINT if unicodedata.combining(character) else _VOWEL
         name = unicodedata.name(character, "")
@@ -440,19 +439,16 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
             kept = fold(chunk)[:LONGEST_WORD]
             return tuple([Word(text, False) for text in (*sorted({*pieces} - numeric), kept)])
     made = {piece: Word(piece, False) for piece in {*pieces}}
-    return (*map(made.__getitem__, pieces), *_join_compound(chunk, pieces))
+    words = tuple(map(made.__getitem__, pieces))
+    # A chunk that was cut at seams of its own is a compound as well.
+    if len(pieces) <= 1 or any(sign in chunk for sign in _APOSTROPHES) or _has_unspaced(chunk):
+        return words
+    return (*words, Word(_run_together(chunk)[:LONGEST_WORD], True))
 
 
 def _bare(text: str) -> str:
-    """Return the letters of *text* in their plain forms; that of a ligature may hold spaces."""
+    # The plain form of a ligature may hold spaces.
     return strip_accents("".join(normalize_unicode("NFKC", text).split()))
-
-
-def _join_compound(chunk: str, pieces: list[str]) -> tuple[Word, ...]:
-    """Return the compound form of a chunk that was cut at seams of its own."""
-    if len(pieces) < 2 or any(sign in chunk for sign in _APOSTROPHES) or _has_unspaced(chunk):  # noqa: PLR2004
-        return ()
-    return (Word(_run_together(chunk)[:LONGEST_WORD], True),)
 
 
 def _without_clitics(run: str) -> list[str]:
@@ -467,31 +463,25 @@ def _pieces(run: str) -> Iterator[str]:
     if not _has_unspaced(run):
         yield from _spaced_pieces(run)
         return
-    for unspaced, letters in groupby(_letters(run), lambda letter: is_unspaced(letter[0])):
-        if unspaced:
-            signs = [*letters]
-            yield from map("".join, pairwise(signs)) if len(signs) > 1 else signs
-        else:
-            yield from _spaced_pieces("".join(letters))
-
-
-def _letters(run: str) -> list[str]:
-    """Return each character of *run* with the marks that belong to it."""
-    letters: list[str] = []
+    letters: list[str] = []  # each character with the marks that belong to it
     for character in run:
         if letters and is_mark(character):
             letters[-1] += character
         else:
             letters.append(character)
-    return letters
+    for unspaced, part in groupby(letters, lambda letter: is_unspaced(letter[0])):
+        if unspaced:
+            signs = [*part]
+            yield from map("".join, pairwise(signs)) if len(signs) > 1 else signs
+        else:
+            yield from _spaced_pieces("".join(part))
 
 
 def _spaced_pieces(run: str) -> Iterable[str]:
     """Cut an identifier at its seams; codes that mix letters and digits stay whole."""
     if not run:
         return []
-    is_one_piece = run == run.lower() if run.isalpha() else not _is_spoken(run)
-    if is_one_piece:
+    if run == run.lower() if run.isalpha() else not _is_spoken(run):
         return [run]
     return _ascii_pieces(run) if run.isascii() else _pieces_by_case(run)
 

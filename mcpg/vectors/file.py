@@ -118,35 +118,23 @@ def pack_vectors(
     stored = vectors.stored.convert(kind)
     maker = vectors.fingerprint.encode("utf-8", "replace")
     known = zip(hashes, vectors.present.tolist(), strict=True)
-    parts = [
-        maker,
-        b"".join(bytes.fromhex(one) if there else bytes(HASH_SIZE) for one, there in known),
-    ]
+    digests = (bytes.fromhex(one) if there else bytes(HASH_SIZE) for one, there in known)
+    parts = [maker, b"".join(digests)]
     if stored.scales is not None:
         parts.append(stored.scales.astype(_SCALE, copy=False).tobytes())
     parts.append(stored.rows.astype(_TYPES[_NUMBERS[kind]], copy=False).tobytes())
     gaps = (bytes(-size % _ALIGNMENT) for size in (_HEAD_SIZE, *map(len, parts)))
     body = b"".join(piece for pair in zip(gaps, (*parts, b""), strict=True) for piece in pair)
-    fixed = _HEADER.pack(
-        MAGIC,
-        FORMAT_VERSION,
-        RECIPE,
-        _NUMBERS[kind],
-        vectors.dimensions,
-        len(vectors),
-        _HEAD_SIZE + len(body),
-        key,
-        len(maker),
-        zlib.crc32(body),
-    )
+    numbers = FORMAT_VERSION, RECIPE, _NUMBERS[kind], vectors.dimensions, len(vectors)
+    length = _HEAD_SIZE + len(body)
+    fixed = _HEADER.pack(MAGIC, *numbers, length, key, len(maker), zlib.crc32(body))
     return fixed + _CHECKSUM.pack(zlib.crc32(fixed)) + body
 
 
 def write_vectors(path: str, data: bytes) -> bool:
     """Put the content of a file of vectors into the file at *path*, wholly or not at all.
 
-    Returns:
-        Whether it was written: a file that says the same already is not touched.
+    Whether it was written is returned: a file that says the same already is not touched.
 
     Raises:
         OutputError: It cannot be written.
@@ -169,11 +157,7 @@ def open_vectors(path: str) -> VectorFile:
 
 
 def unpack_vectors(data: Buffer) -> VectorFile:
-    """Read the content of a file of vectors; rows stay where they are.
-
-    Raises:
-        UnusableVectorsError: It is damaged, foreign or of another version.
-    """
+    """Read the content of a file of vectors as `open_vectors` does; rows stay where they are."""
     if len(data) < _HEAD_SIZE or bytes(data[: len(MAGIC)]) != MAGIC:
         raise UnusableVectorsError("it is no file of vectors")
     _, version, recipe, number, dimensions, tools, length, key, maker, body = _HEADER.unpack_from(

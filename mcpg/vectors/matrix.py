@@ -201,11 +201,7 @@ class ToolVectors:
     def from_rows(
         cls, vectors: Sequence[NDArray[np.float32] | None], fingerprint: str
     ) -> ToolVectors:
-        """Hold *vectors*, `None` for tools that have none, as they are given.
-
-        Raises:
-            ValueError: They are not equally long.
-        """
+        """Hold *vectors*, `None` for tools that have none; `ValueError` if not equally long."""
         present = np.array([vector is not None for vector in vectors], dtype=np.bool_)
         lengths = {len(vector) for vector in vectors if vector is not None}
         if len(lengths) > 1:
@@ -245,7 +241,6 @@ class ToolVectors:
         Raises:
             ValueError: *query* has other dimensions.
         """
-        self._check(query)
         return self._products(query)
 
     def chosen_cosines(
@@ -254,10 +249,8 @@ class ToolVectors:
         """Return the cosines of some *tools*, by number, in their order; as `cosines` does.
 
         Raises:
-            ValueError: *query* has other dimensions.
             IndexError: There is no such tool.
         """
-        self._check(query)
         return self._products(query, np.fromiter(tools, dtype=np.intp))
 
     def nearest(
@@ -300,6 +293,7 @@ class ToolVectors:
     def _products(
         self, query: NDArray[np.float32], numbers: NDArray[np.intp] | None = None
     ) -> NDArray[np.float32]:
+        self._check(query)
         present = self.present if numbers is None else self.present[numbers]
         if not self.dimensions:
             return np.full(len(present), NO_VECTOR, dtype=np.float32)
@@ -405,7 +399,7 @@ def with_clusters(
 
 
 def _is_usable() -> bool:
-    """Return whether the package is there and can be loaded: one that cannot is as good as none."""
+    """Return whether the package can be loaded: one that cannot is as good as none."""
     try:
         return find_spec("faiss") is not None and _faiss() is not None
     except Exception:  # noqa: BLE001 - a package that does not fit the others may raise anything
