@@ -55,7 +55,7 @@ class LocalModel:
     """A model that ships in a package.
 
     Attributes:
-        name: What people call it: `english`, `multilingual`.
+        name: What people call it.
         model: The name its makers gave it.
         package: The distribution that holds its weights.
         dimensions: How many numbers a vector has.
@@ -348,12 +348,9 @@ class NamedEmbeddings:
                     raise
                 except Exception as fault:
                     model, reason = f"the model {self._name!r}", type(fault).__name__
-                    raise EmbeddingError(
-                        f"{self._package} cannot load {model}: {reason}",
-                        kind="failed",
-                        remedy="check its name, and that it is on this machine or can be"
-                        " downloaded",
-                    ) from fault
+                    message = f"{self._package} cannot load {model}: {reason}"
+                    remedy = "check its name, and that it is on this machine or can be downloaded"
+                    raise EmbeddingError(message, kind="failed", remedy=remedy) from fault
                 self.dimensions = self._model.dimensions
             return self._model
 

@@ -112,11 +112,11 @@ def embed_texts(
         provider: Who makes the vectors.
         texts: What to embed; halves of surrogate pairs are replaced before the provider sees them.
         batch: How many texts are given to the provider at once, at least one.
-        on_batch: Called after each batch with the number of its first text and its rows, which are
-            in place by then and must not be changed: to save them, or to show progress.
+        on_batch: Called after each batch with the number of its first text and its rows, which
+            must not be changed: to save them, or to show progress.
 
     Returns:
-        One row for each text; shape `(len(texts), dimensions)`, each row of Euclidean length one.
+        Shape `(len(texts), dimensions)`, each row of Euclidean length one.
 
     Raises:
         EmbeddingError: The provider failed, or an answer does not pass the checks.
@@ -127,7 +127,9 @@ def embed_texts(
     for start in range(0, len(texts), batch):
         rows = _ask(provider, "embed", texts[start : start + batch])
         if parts and rows.shape[1] != parts[0].shape[1]:
-            raise _make_dimensions_error(provider, rows.shape[1], parts[0].shape[1])
+            due = parts[0].shape[1]
+            what = f"returned vectors of {rows.shape[1]} dimensions instead of {due}"
+            raise _fault(provider, "dimensions", what)
         parts.append(rows)
         if on_batch is not None:
             on_batch(start, rows)
@@ -177,18 +179,13 @@ def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArra
     rows = _to_rows(provider, answer, count)
     if not np.isfinite(rows).all():
         number = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]) + 1
-        raise EmbeddingError(
-            f"{provider.fingerprint} made a vector that is not finite of text {number} of {count}",
-            kind="nonfinite",
-        )
+        what = f"made a vector that is not finite of text {number} of {count}"
+        raise _fault(provider, "nonfinite", what)
     # Scaled by its largest number first, a row can neither overflow nor vanish when it is squared.
     largest: NDArray[np.float64] = np.abs(rows).max(axis=1, keepdims=True)
     if not largest.all():
         number = int(np.flatnonzero(largest == 0)[0]) + 1
-        raise EmbeddingError(
-            f"{provider.fingerprint} made a vector of zeros of text {number} of {count}",
-            kind="empty",
-        )
+        raise _fault(provider, "empty", f"made a vector of zeros of text {number} of {count}")
     rows = rows / largest
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     scaled: NDArray[np.float32] = rows.astype(np.float32)
@@ -203,35 +200,27 @@ def _to_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np
     except Exception:  # noqa: BLE001 - an answer may be anything
         given = 0
     if given != count:
-        raise EmbeddingError(
-            f"{provider.fingerprint} returned {given} vectors for {count} texts", kind="count"
-        )
+        raise _fault(provider, "count", f"returned {given} vectors for {count} texts")
     try:
         if np.iscomplexobj(answer):  # numpy converts them with a warning only
             raise TypeError("vectors of complex numbers")  # noqa: TRY301 - one of several ways
         rows = np.asarray(answer, dtype=np.float64)
     except Exception as fault:  # an array of another library may raise whatever it likes
-        raise EmbeddingError(
-            f"{provider.fingerprint} returned vectors of different lengths, or no numbers",
-            kind="dimensions",
-        ) from fault
+        what = "returned vectors of different lengths, or no numbers"
+        raise _fault(provider, "dimensions", what) from fault
     if rows.ndim != 2:  # noqa: PLR2004 - a matrix
-        raise EmbeddingError(
-            f"{provider.fingerprint} returned an array of {rows.ndim} dimensions, not a row a text",
-            kind="dimensions",
-        )
+        what = f"returned an array of {rows.ndim} dimensions, not a row a text"
+        raise _fault(provider, "dimensions", what)
     if rows.shape[1] == 0:
-        raise EmbeddingError(f"{provider.fingerprint} returned vectors of no length", kind="empty")
+        raise _fault(provider, "empty", "returned vectors of no length")
     if provider.dimensions not in {None, rows.shape[1]}:
-        raise _make_dimensions_error(provider, rows.shape[1], provider.dimensions or 0)
+        what = f"returned vectors of {rows.shape[1]} dimensions instead of {provider.dimensions}"
+        raise _fault(provider, "dimensions", what)
     return rows
 
 
-def _make_dimensions_error(provider: EmbeddingProvider, got: int, due: int) -> EmbeddingError:
-    return EmbeddingError(
-        f"{provider.fingerprint} returned vectors of {got} dimensions instead of {due}",
-        kind="dimensions",
-    )
+def _fault(provider: EmbeddingProvider, kind: EmbeddingFault, what: str) -> EmbeddingError:
+    return EmbeddingError(f"{provider.fingerprint} {what}", kind=kind)
 
 
 @dataclass(slots=True)

@@ -38,6 +38,7 @@ from mcpg.index.reader import extract_phrases
 from mcpg.index.recipe import hash_recipe
 from mcpg.index.tables import (
     Section,
+    array_section,
     bytes_sections,
     keys_sections,
     number_holders,
@@ -64,13 +65,12 @@ def _link_sections(
     yield from rows_sections("links", targets)
     yield from rows_sections("linked_by", _invert_targets(targets, len(documents)))
     yield Section("links.kind", "B", bytes(KINDS.index(link.kind) for link in links))
-    yield Section("links.weight", "d", array("d", (link.weight for link in links)).tobytes())
-    reason_of = array("I", (numbers[link.reason] for link in links))
-    yield Section("links.reason", "I", reason_of.tobytes())
+    yield array_section("links.weight", "d", (link.weight for link in links))
+    yield array_section("links.reason", "I", (numbers[link.reason] for link in links))
     yield from texts_sections("reasons", reasons)
     yield Section("links.origin", "B", bytes(ORIGINS.index(link.origin) for link in links))
-    mapped = array("I", (_number(link.coverage, link.fields, mappings) for link in links))
-    yield Section("links.mapping", "I", mapped.tobytes())
+    mapped = (_number(link.coverage, link.fields, mappings) for link in links)
+    yield array_section("links.mapping", "I", mapped)
 
 
 def _provision_sections(
@@ -82,8 +82,8 @@ def _provision_sections(
     yield from rows_sections("provided_by", _invert_targets(targets, len(rows)))
     weights = bytes(round(one.weight * HUNDREDTHS) for one in found)
     yield Section("provides.weight", "B", weights)
-    mapped = array("I", (_number(one.coverage, one.fields, mappings) for one in found))
-    yield Section("provides.mapping", "I", mapped.tobytes())
+    mapped = (_number(one.coverage, one.fields, mappings) for one in found)
+    yield array_section("provides.mapping", "I", mapped)
 
 
 def _invert_targets(targets: Iterable[Iterable[int]], size: int) -> list[list[int]]:
@@ -132,7 +132,7 @@ def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     yield from texts_sections("titles", map(_own_title, tools))
     yield from texts_sections("summaries", (summary(tool.description) for tool in tools))
     yield from texts_sections("sources", sources)
-    yield Section("source_of", "I", array("I", (numbers[t.source_id] for t in tools)).tobytes())
+    yield array_section("source_of", "I", (numbers[tool.source_id] for tool in tools))
     yield Section("enabled", "B", bytes(tool.enabled for tool in tools))
     yield Section("tools.read_only", "B", bytes(_SAID[tool.hints.read_only] for tool in tools))
 
@@ -198,7 +198,7 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
     sections = chain(
         (
             Section("meta", "B", json.dumps(members, sort_keys=True).encode()),
-            Section("model", "d", array("d", model).tobytes()),
+            array_section("model", "d", model),
         ),
         described,
         (Section("tools.operation", "B", words.operations),),
@@ -274,8 +274,7 @@ def _page_sections(
         yield from bytes_sections(PAGES, map(encode_record, pages), "Q")
     paths = sorted(document.path for document in (*documents, *pages))
     places = {path: place for place, path in enumerate(paths)}
-    found = array("I", (places[document.path] for document in documents))
-    yield Section("tools.place", "I", found.tobytes())
+    yield array_section("tools.place", "I", (places[document.path] for document in documents))
 
 
 def _record_sections(

@@ -25,7 +25,14 @@ from mcpg.index.lookups import (
     with_deletions,
 )
 from mcpg.index.recipe import FIELDS, inverse_document_frequency
-from mcpg.index.tables import Section, halves, keys_sections, rows_sections, texts_sections
+from mcpg.index.tables import (
+    Section,
+    array_section,
+    halves,
+    keys_sections,
+    rows_sections,
+    texts_sections,
+)
 from mcpg.relations.vocabulary import weigh_kinds
 from mcpg.text import fold, language_of, lexicon, split_words, stem, stop_words_of, strip_accents
 from mcpg.text.json_values import JsonObject
@@ -154,8 +161,8 @@ def meaning_sections(
     # A search has the numbers of related words, and needs no text of them then.
     numbers, terms = lexicon.numbers_of_stems(), dict.fromkeys(rows, NONE) | dict(stems)
     numbered = sorted((numbers[stem], term) for stem, term in terms.items() if stem in numbers)
-    yield Section("stems", "H", array("H", (number for number, _ in numbered)).tobytes())
-    yield Section("stems.term", "I", array("I", (term for _, term in numbered)).tobytes())
+    yield array_section("stems", "H", (number for number, _ in numbered))
+    yield array_section("stems.term", "I", (term for _, term in numbered))
     if not found:
         return
     meant = sorted(rows)
@@ -226,7 +233,7 @@ def spelling_sections(words: Sequence[str]) -> Iterator[Section]:
             for pair in cut_pairs(word):
                 holders.setdefault(pair_key(len(word), pair), []).append(number)
     keys = sorted(holders)
-    yield Section("pairs.key", "Q", array("Q", keys).tobytes())
+    yield array_section("pairs.key", "Q", keys)
     yield from rows_sections("pairs", map(holders.__getitem__, keys))
 
 
@@ -267,10 +274,10 @@ class GramCollector:
         # `sum` adds in other ways from one Python to the next.
         norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
         return [
-            Section("grams", "Q", array("Q", ordered).tobytes()),
-            Section("grams.tools", "I", array("I", counts).tobytes()),
+            array_section("grams", "Q", ordered),
+            array_section("grams.tools", "I", counts),
             *rows_sections("grams_of", rows, kind),
-            Section("grams.norm", "d", array("d", norms).tobytes()),
+            array_section("grams.norm", "d", norms),
         ]
 
 

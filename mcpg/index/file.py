@@ -6,7 +6,7 @@ import mmap
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -133,18 +133,15 @@ def index_for(
         recipe: What the index was compiled with.
         cache_dir: Folder for indexes whose source lies where nothing can be written.
     """
-    places, stamp = _places(source, cache_dir), _stamp(source)
-    for path, _ in places:
-        index = _open_fresh(path, source, stamp, hash_recipe(recipe))
-        if index is not None:
-            return OpenedIndex(index, OPENED, path)
-    return _store_index(_build_stamped(source, stamp, build), places)
+    stamp = _stamp(source)
+    for path, index in _iter_fresh(source, recipe, cache_dir):
+        return OpenedIndex(index, OPENED, path)
+    return _build_index(source, stamp, build, cache_dir)
 
 
 def renew_index(source: str, build: Callable[[], bytes], *, cache_dir: str | None = None) -> Index:
     """Build the index of the file *source* as `index_for` does, whether there is one or not."""
-    data = _build_stamped(source, _stamp(source), build)
-    return _store_index(data, _places(source, cache_dir)).index
+    return _build_index(source, _stamp(source), build, cache_dir).index
 
 
 def fresh_index(
@@ -154,12 +151,8 @@ def fresh_index(
 
     It is looked for as by `index_for`, and checked as `Index` has it.
     """
-    stamp, number = _stamp(source), hash_recipe(recipe)
-    for path, _ in _places(source, cache_dir):
-        index = _open_fresh(path, source, stamp, number, in_blocks=in_blocks)
-        if index is not None:
-            return index
-    return None
+    fresh = _iter_fresh(source, recipe, cache_dir, in_blocks=in_blocks)
+    return next((index for _, index in fresh), None)
 
 
 def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | None = None) -> None:
@@ -168,17 +161,11 @@ def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | N
     It does not matter if there is no fresh one, or its file cannot be written. A damaged one is
     left as it is: new checksums would hide the damage.
     """
-    stamp, number = _stamp(source), hash_recipe(recipe)
-    for path, _ in _places(source, cache_dir):
-        index = _open_fresh(path, source, stamp, number)
-        if index is None:
-            continue
-        try:
+    for path, index in _iter_fresh(source, recipe, cache_dir):
+        with suppress(OutputError, StaleIndexError):
             index.verify()
-            return write_index(path, with_section(index.data, section))
-        except (OutputError, StaleIndexError):
-            return None
-    return None
+            write_index(path, with_section(index.data, section))
+        return
 
 
 def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
@@ -186,42 +173,42 @@ def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
     return [beside] if cache_dir is None else [beside, (cached_path(source, cache_dir), CACHED)]
 
 
-def _build_stamped(source: str, stamp: Stamp, build: Callable[[], bytes]) -> bytes:
+def _iter_fresh(
+    source: str, recipe: bytes, cache_dir: str | None, *, in_blocks: bool = False
+) -> Iterator[tuple[str, Index]]:
+    """Yield the indexes that say what *source* says now, each with its path."""
+    stamp, number = _stamp(source), hash_recipe(recipe)
+    for path, _ in _places(source, cache_dir):
+        try:
+            index = open_index(path, in_blocks=in_blocks)
+            header = index.header
+            if header.recipe != number:
+                continue
+            if header.stamp != stamp or stamp == NO_STAMP:
+                if header.key == bytes(KEY_SIZE) or header.key != content_key(source):
+                    continue
+                # The source has another time but the old content: nobody need hash it again. It
+                # does not matter if the file cannot be written.
+                if stamp == _stamp(source) != NO_STAMP:
+                    with suppress(OutputError):
+                        write_index(path, restamp_index(_map_file(path), stamp))
+        except (StaleIndexError, OSError):
+            continue
+        yield path, index
+
+
+def _build_index(
+    source: str, stamp: Stamp, build: Callable[[], bytes], cache_dir: str | None
+) -> OpenedIndex:
     data = build()
     # Otherwise nobody knows which of the two contents was built from: the key will tell.
-    return restamp_index(data, stamp) if stamp == _stamp(source) else data
-
-
-def _open_fresh(
-    path: str, source: str, stamp: Stamp, recipe: int, *, in_blocks: bool = False
-) -> Index | None:
-    """Open the index at *path* if it says what *source* says now."""
-    try:
-        index = open_index(path, in_blocks=in_blocks)
-        header = index.header
-        if header.recipe != recipe:
-            return None
-        if header.stamp != stamp or stamp == NO_STAMP:
-            if header.key == bytes(KEY_SIZE) or header.key != content_key(source):
-                return None
-            # The source has another time but the old content: nobody need hash it again. It does
-            # not matter if the file cannot be written.
-            if stamp == _stamp(source) != NO_STAMP:
-                with suppress(OutputError):
-                    write_index(path, restamp_index(_map_file(path), stamp))
-    except (StaleIndexError, OSError):
-        return None
-    return index
-
-
-def _store_index(data: bytes, places: Iterable[tuple[str, str]]) -> OpenedIndex:
-    for path, how in places:
-        try:
+    if stamp == _stamp(source):
+        data = restamp_index(data, stamp)
+    for path, how in _places(source, cache_dir):
+        with suppress(OutputError, StaleIndexError):
             write_index(path, data)
             # Mapped, the memory is shared with every other process that opens it.
             return OpenedIndex(open_index(path), how, path)
-        except (OutputError, StaleIndexError):
-            continue
     return OpenedIndex(Index(data), IN_MEMORY)
 
 

@@ -175,41 +175,21 @@ def count_blocks(size: int) -> int:
 
 TABLES = {
     # one text for each tool
-    "ids": "B",
-    "names": "B",
-    "titles": "B",
-    "summaries": "B",
+    **dict.fromkeys(("ids", "names", "titles", "summaries"), "B"),
     # texts with numbers of their own
-    "sources": "B",
-    "groups": "B",
-    "categories": "B",
-    "reasons": "B",
-    "arguments": "B",
-    "fields": "B",
-    "keys": "B",
-    "phrases": "B",
-    "terms": "B",
-    "words": "B",
+    **dict.fromkeys(("sources", "groups", "categories", "reasons", "arguments", "fields"), "B"),
+    **dict.fromkeys(("keys", "phrases", "terms", "words"), "B"),
     # for each key, phrase, category or group its tools; for each tool its groups, links, terms of
     # its name, required arguments
-    "keys.tools": "I",
-    "phrases.tools": "I",
-    "categories.tools": "I",
-    "members": "I",
-    "groups_of": "I",
-    "links": "I",
-    "names.terms": "I",
-    "arguments_of": "I",
+    **dict.fromkeys(("keys.tools", "phrases.tools", "categories.tools", "members"), "I"),
+    **dict.fromkeys(("groups_of", "links", "names.terms", "arguments_of"), "I"),
     # for each tool the links that reach it; the tools that it provides something to, in order; the
     # provisions that reach it
-    "linked_by": "I",
-    "provides": "I",
-    "provided_by": "I",
+    **dict.fromkeys(("linked_by", "provides", "provided_by"), "I"),
     # distinct mappings: coverage, then output field, argument and whether it is required, each
     "mappings": "I",
     # for each term the tools that hold it, for each pair of characters the words
-    "postings": "I",
-    "pairs": "I",
+    **dict.fromkeys(("postings", "pairs"), "I"),
     # for each tool the 3-grams of its name and description
     "grams_of": "HI",
     # for each tool its whole document, compressed
@@ -230,10 +210,10 @@ SECTIONS = {
     "records.dictionary": "B",
     # for each tool the number of its document in the bundle
     "tools.place": "I",
-    # for each tool; the norm is that of its vector of impacts times idfs, without hints
+    # for each tool its source, whether it is enabled, whether it says that it only reads (one of
+    # `UNSAID`, `READS`, `WRITES`), and the norm of its vector of impacts times idfs, without hints
     "source_of": "I",
     "enabled": "B",
-    # for each tool whether it says that it only reads: one of `UNSAID`, `READS`, `WRITES`
     "tools.read_only": "B",
     "tools.norm": "d",
     # for each tool the probability of each kind of operation, in 255ths; all 0 where unknown
@@ -272,9 +252,8 @@ SECTIONS = {
     "grams": "Q",
     "grams.tools": "I",
     "grams.norm": "d",
-    # the language of the descriptions, "" when unknown
+    # the language of the descriptions, "" when unknown; weights for whoever ranks; JSON for people
     "language": "B",
-    # weights for whoever ranks; JSON for people
     "model": "d",
     "meta": "B",
 }

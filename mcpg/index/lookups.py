@@ -11,15 +11,19 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, islice
+from typing import TypeAlias
 
-from mcpg.index.layout import IMPACT_SCALE, StaleIndexError
+from mcpg.index.layout import IMPACT_SCALE, Buffer, Items, Read, StaleIndexError
 from mcpg.index.recipe import inverse_document_frequency
 from mcpg.index.tables import SectionFile, span
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import LONGEST_WORD
 
-_SECTIONS = ("postings", "postings.impact", "postings.fields")
+_Credited: TypeAlias = tuple[tuple[int, float], ...]
+
+_SECTIONS = ("postings.at", "postings", "postings.impact", "postings.fields")
 # How many postings are kept once they have been read, and the longest list of them that is.
 _MOST_KEPT = 262_144
 _LONGEST_KEPT = 1_024
@@ -35,47 +39,64 @@ _TIMES_UNMERGED = 3
 _MOST_ASKED = 4_096
 
 
-class Postings:
-    """The postings of an index; `StaleIndexError` is raised where its sections do not fit."""
+class PostingFile(SectionFile):
+    """An index file whose postings are kept in dictionaries once they have been read."""
 
-    def __init__(self, index: SectionFile) -> None:
-        self._starts = index.items("postings.at")
-        self._tools, self._impacts, self._fields = map(index.items, _SECTIONS)
+    def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:
+        super().__init__(data, in_blocks=in_blocks, read=read)
         self._kept: dict[int, dict[int, int]] = {}
         self._left = _MOST_KEPT
-        self._best: dict[tuple[tuple[int, float], ...], dict[int, float]] = {}
+        self._best: dict[_Credited, dict[int, float]] = {}
         # How often the others were asked for.
-        self._asked: dict[tuple[tuple[int, float], ...], int] = {}
+        self._asked: dict[_Credited, int] = {}
         self._best_left = _MOST_BEST
-        self._masks: dict[int, dict[tuple[tuple[int, float], ...], int]] = {}
+        self._masks: dict[int, dict[_Credited, int]] = {}
         self._masks_left = _MOST_FIELDS
-        if not len(self._tools) == len(self._impacts) == len(self._fields):
+
+    @cached_property
+    def _posting_items(self) -> tuple[Items, Items, Items, Items]:
+        starts, tools, impacts, fields = map(self.items, _SECTIONS)
+        if not len(tools) == len(impacts) == len(fields):
             raise StaleIndexError("its postings are of unequal length")
+        return starts, tools, impacts, fields
 
-    def of_term(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
-        """Do as `Index.postings`."""
-        start, end = self._span(term)
-        return self._tools[start:end], self._impacts[start:end], self._fields[start:end]
-
-    def _span(self, term: int) -> tuple[int, int]:
-        start, end = span(self._starts, term)
-        if end > len(self._tools):
+    def _find_postings(self, term: int) -> tuple[int, int]:
+        starts, tools, _, _ = self._posting_items
+        start, end = span(starts, term)
+        if end > len(tools):
             raise StaleIndexError("a row leads out of its table")
         return start, end
 
+    def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
+        """Return the tools that hold a term in order, its impacts there, and in which fields.
+
+        Impacts are saturated BM25F frequencies, in (0, `IMPACT_SCALE`]; bit *n* of the last is
+        set for field *n* of `FIELDS`.
+        """
+        start, end = self._find_postings(term)
+        _, tools, impacts, fields = self._posting_items
+        return tools[start:end], impacts[start:end], fields[start:end]
+
     def impacts(self, term: int) -> dict[int, int] | None:
-        """Do as `Index.impacts`."""
+        """Return the impacts of a term by tool, in order; `None` when they are too many to keep.
+
+        What is given must not be changed.
+        """
         known = self._kept.get(term)
         if known is None:
-            start, end = self._span(term)
+            start, end = self._find_postings(term)
             if end - start <= min(_LONGEST_KEPT, self._left):
-                tools, impacts = self._tools[start:end].tolist(), self._impacts[start:end].tolist()
-                known = self._kept[term] = dict(zip(tools, impacts, strict=True))
+                _, tools, impacts, _ = self._posting_items
+                pairs = zip(tools[start:end].tolist(), impacts[start:end].tolist(), strict=True)
+                known = self._kept[term] = dict(pairs)
                 self._left -= len(known)
         return known
 
-    def fields(self, tool: int, words: Iterable[tuple[tuple[int, float], ...]]) -> int:
-        """Do as `Index.fields`."""
+    def fields(self, tool: int, words: Iterable[_Credited]) -> int:
+        """Return a bit for every field of *tool* in which terms that *words* stand for occur.
+
+        Each word has the terms with the credit for each; bit *n* is that of field *n* of `FIELDS`.
+        """
         known = self._masks.get(tool) or {}
         mask = 0
         for credited in words:
@@ -83,38 +104,40 @@ class Postings:
             mask |= self._mask_fields(tool, credited) if found is None else found
         return mask
 
-    def _mask_fields(self, tool: int, credited: tuple[tuple[int, float], ...]) -> int:
+    def _mask_fields(self, tool: int, credited: _Credited) -> int:
         mask = 0
         for term, _ in credited:
-            start, end = self._span(term)
-            tools = self._tools[start:end]
+            tools, _, fields = self.postings(term)
             place = bisect_left(tools, tool)
             if place < len(tools) and tools[place] == tool:
-                mask |= self._fields[start + place]
+                mask |= fields[place]
         if self._masks_left > 0:
             self._masks_left -= 1
             self._masks.setdefault(tool, {})[credited] = mask
         return mask
 
-    def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
-        """Do as `Index.best_impacts`."""
+    def best_impacts(self, credited: _Credited) -> dict[int, float] | None:
+        """Return the best impact, in [0, 1], of terms with the credit for each, by tool.
+
+        It is `None` where they are too many to keep, and for the first few times: most of what is
+        asked for once is never asked for again. What is given must not be changed.
+        """
         known = self._best.get(credited)
         if known is not None:
             return known
-        # Most of what is asked for once is never asked for again.
         times = self._asked.get(credited, 0)
         if times <= _TIMES_UNMERGED and len(self._asked) < _MOST_ASKED:
             self._asked[credited] = times + 1
         if times != _TIMES_UNMERGED:
             return None
-        spans = [span(self._starts, term) for term, _ in credited]
+        spans = [self._find_postings(term) for term, _ in credited]
         if sum([end - start for start, end in spans]) > min(_MOST_MERGED, self._best_left):
             return None
         best: dict[int, float] = {}
         get = best.get
         for term, credit in credited:
             unit = credit * _UNIT
-            tools, impacts, _ = self.of_term(term)
+            tools, impacts, _ = self.postings(term)
             for tool, impact in zip(tools.tolist(), impacts.tolist(), strict=True):
                 weighed = unit * impact
                 if weighed > get(tool, 0.0):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import accumulate, compress, islice
+from itertools import accumulate, compress, islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.catalog.view import ToolView, record_view
@@ -35,9 +35,9 @@ from mcpg.index.layout import (
     decompress_record,
     own_dictionary,
 )
-from mcpg.index.lookups import Grams, Postings, Speller
+from mcpg.index.lookups import Grams, PostingFile, Speller
 from mcpg.index.recipe import FIELDS, inverse_document_frequency
-from mcpg.index.tables import SectionFile, TextTable, span
+from mcpg.index.tables import TextTable, span
 from mcpg.text import lexicon, split_words
 from mcpg.text.json_values import read_json
 from mcpg.text.words import LANGUAGES
@@ -107,7 +107,7 @@ class NameTable:
         return known
 
 
-class Index(SectionFile):
+class Index(PostingFile):
     """A compiled index.
 
     Tools, sources, words, terms and groups go by their numbers, from 0 in the order of their ids
@@ -419,8 +419,12 @@ class Index(SectionFile):
         """
         if len(prefix) < SHORTEST_PREFIX:
             return []
-        found = (word for word in self.texts("words").beginning_with(prefix) if word != prefix)
-        return list(islice(found, limit))
+        words = self.texts("words")
+        place = bisect_left(words, prefix)
+        longer = takewhile(
+            lambda word: word.startswith(prefix), map(words.__getitem__, range(place, len(words)))
+        )
+        return list(islice((word for word in longer if word != prefix), limit))
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
         """Return the least number of edits, 1 or 2, to other words that occur, and these words.
@@ -492,14 +496,6 @@ class Index(SectionFile):
         """Return whether no tool holds a term in its text."""
         return bool(self._item("terms.kind", term) & HINTED)
 
-    def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
-        """Return the tools that hold a term in order, its impacts there, and in which fields.
-
-        Impacts are saturated BM25F frequencies, in (0, `IMPACT_SCALE`]; bit *n* of the last is
-        set for field *n* of `FIELDS`.
-        """
-        return self._postings.of_term(term)
-
     def find_posting(self, term: int, tool: int) -> tuple[int, int]:
         """Return impact and field mask of *term* in *tool*, zeros when it does not occur there."""
         tools, impacts, fields = self.postings(term)
@@ -514,30 +510,6 @@ class Index(SectionFile):
             return
         tools, _, fields = self.postings(term)
         yield from compress(tools, map((1 << FIELDS.index(field)).__and__, fields))
-
-    def impacts(self, term: int) -> dict[int, int] | None:
-        """Return the impacts of a term by tool, in order; `None` when they are too many to keep.
-
-        What is given must not be changed.
-        """
-        return self._postings.impacts(term)
-
-    def fields(self, tool: int, words: Iterable[tuple[tuple[int, float], ...]]) -> int:
-        """Return a bit for every field of *tool* in which terms that *words* stand for occur.
-
-        Each word has the terms with the credit for each; bit *n* is that of field *n* of `FIELDS`.
-        """
-        return self._postings.fields(tool, words)
-
-    def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
-        """Return the best impact, in [0, 1], of terms with the credit for each, by tool.
-
-        It is `None` where they are too many to keep, and for the first few times. What is given
-        must not be changed.
-        """
-        return self._postings.best_impacts(credited)
-
-    _postings = cached_property(Postings)
 
     def field_means(self) -> memoryview:
         """Return the mean number of words in each of `FIELDS`."""

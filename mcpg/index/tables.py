@@ -174,14 +174,6 @@ class TextTable:
         except UnicodeDecodeError as fault:
             raise StaleIndexError("a text is broken") from fault
 
-    def beginning_with(self, prefix: str) -> Iterator[str]:
-        """Return the texts of a sorted table that begin with *prefix*, in order."""
-        for number in range(bisect_left(self, prefix), len(self)):
-            text = self[number]
-            if not text.startswith(prefix):
-                return
-            yield text
-
 
 class KeyTable(TextTable):
     """Distinct texts by number, in order, and their numbers by text.
@@ -396,6 +388,11 @@ class Section(NamedTuple):
     name: str
     item_type: str
     data: Buffer | JoinedPieces | StoredPieces
+
+
+def array_section(name: str, item_type: str, values: Iterable[float]) -> Section:
+    """Make the section of these items."""
+    return Section(name, item_type, array(item_type, values).tobytes())
 
 
 def iter_pieces(data: Buffer | JoinedPieces | StoredPieces) -> Iterable[Buffer]:

@@ -42,13 +42,14 @@ from mcpg.index.recipe import (
 from mcpg.index.tables import (
     Section,
     StoredPieces,
+    array_section,
     halves,
     iter_pieces,
     keys_sections,
     rows_sections,
 )
 from mcpg.text import Word, iter_words, language_of, lexicon
-from mcpg.text.words import every_stop_word
+from mcpg.text.words import read_stop_words
 
 if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
@@ -82,12 +83,12 @@ class InvertedFile:
         self._occurrences = _Occurrences()
         self._names: list[array[int]] = []
         spoken: Counter[str] = Counter()
-        stop_words = every_stop_word()
+        stop_words = read_stop_words()[1].keys()
         for document, held in enumerate(analysed):
             for field, words, wholes in held.fields:
                 if field == _DESCRIPTION:
                     # No other word tells a language.
-                    spoken.update({word: words[word] for word in stop_words.intersection(words)})
+                    spoken.update({word: words[word] for word in stop_words & words.keys()})
                 terms = [*map(self._terms.of_word.__getitem__, words)]
                 terms += map(self._terms.of_whole.__getitem__, wholes)
                 counts = (*words.values(), *wholes.values())
@@ -108,7 +109,7 @@ class InvertedFile:
             first[self.find_term(self.words[number])] = number
         yield Section("terms.word", "I", first.tobytes())
         yield from keys_sections("words", self.words)
-        yield Section("words.term", "I", array("I", map(self.find_term, self.words)).tobytes())
+        yield array_section("words.term", "I", map(self.find_term, self.words))
         yield from self._posting_sections()
         final = self._final.__getitem__
         names = (list(dict.fromkeys(map(final, name))) for name in self._names)
@@ -149,10 +150,10 @@ class InvertedFile:
         yield Section("postings.impact", "H", impacts.tobytes())
         yield Section("postings.fields", "H", fields.tobytes())
         highest = (max(impacts[start:end]) for start, end in pairwise(starts))
-        yield Section("terms.impact", "H", array("H", highest).tobytes())
+        yield array_section("terms.impact", "H", highest)
         norms = self._norms(rows, (starts, tools, impacts), holders)
         yield Section("tools.norm", "d", norms.tobytes())
-        yield Section("fields.mean", "d", array("d", self._occurrences.mean_lengths()).tobytes())
+        yield array_section("fields.mean", "d", self._occurrences.mean_lengths())
 
     def _norms(
         self,

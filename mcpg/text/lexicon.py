@@ -491,21 +491,21 @@ def _select_spoken(words: Iterable[str]) -> list[str]:
 
 
 def _most_probable(words: Sequence[str], languages: Sequence[str]) -> str:
-    return max(languages, key=lambda language: _log_probability(words, language))
+    return max(languages, key=lambda one: fsum([_zipf_or_unlisted(word, one) for word in words]))
 
 
 def _lead(words: Sequence[str], language: str, other: str, names: Collection[str] = ()) -> float:
     """Return by how many orders of magnitude *words* are more probable than in the *other*."""
     lead = 0.0
     for word in words:
-        gain = _log_probability([word], language) - _log_probability([word], other)
+        gain = _zipf_or_unlisted(word, language) - _zipf_or_unlisted(word, other)
         lead += gain * _WEIGHT_OF_NAMES if gain < 0 and word in names else gain
     return lead
 
 
-def _log_probability(words: Sequence[str], language: str) -> float:
-    """Return the logarithm to base ten of how probable *words* are, but for a constant."""
-    return fsum([max(_UNLISTED, zipf_frequency(word, language)) for word in words])
+def _zipf_or_unlisted(word: str, language: str) -> float:
+    """Return the logarithm to base ten of how probable *word* is, but for a constant."""
+    return max(_UNLISTED, zipf_frequency(word, language))
 
 
 def _language_of_script(word: str) -> str | None:

@@ -32,32 +32,20 @@ def edit_distance(left: str, right: str, bound: int) -> int | None:
     """Return the number of edits between two words, `None` when it is above *bound*.
 
     Edits are insertion, deletion, substitution and transposition of neighbours, no character
-    being edited twice (optimal string alignment). A column of the table of distances is kept as
-    differences in the bits of whole numbers.
+    being edited twice (optimal string alignment).
 
     Source: Damerau, "A technique for computer detection and correction of spelling errors",
-    CACM 7(3), 1964; Hyyro, "A bit-vector algorithm for computing Levenshtein and Damerau edit
-    distances", Nordic Journal of Computing 10, 2003.
+    CACM 7(3), 1964.
     """
     if abs(len(left) - len(right)) > bound or not left:
         return len(right) if not left and len(right) <= bound else None
     if bound in (1, 2):
         return _one_edit(left, right) if bound == 1 else _two_edits(left, right)
-    places: dict[str, int] = {}
-    for place, character in enumerate(left):
-        places[character] = places.get(character, 0) | 1 << place
-    every = (1 << len(left)) - 1
-    last = 1 << len(left) - 1
-    rises, falls, kept, before, distance = every, 0, 0, 0, len(left)
-    for character in right:
-        here = places.get(character, 0)
-        crossed = (~kept & here) << 1 & before
-        kept = (((here & rises) + rises) ^ rises | here | falls | crossed) & every
-        up, down = falls | ~(kept | rises) & every, kept & rises
-        distance += bool(up & last) - bool(down & last)
-        up = (up << 1 | 1) & every
-        rises, falls = down << 1 & every | ~(kept | up) & every, up & kept
-        before = here
+    if not bound:
+        return 0 if left == right else None
+    from rapidfuzz.distance import OSA  # noqa: PLC0415 - a search allows for two edits at most
+
+    distance = OSA.distance(left, right, score_cutoff=bound)
     return distance if distance <= bound else None
 
 

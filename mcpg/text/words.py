@@ -21,7 +21,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import chain, compress, groupby, pairwise, repeat
+from itertools import chain, groupby, pairwise, repeat
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -34,20 +34,8 @@ Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 # Where lists tie, the first wins.
 LANGUAGES = (
-    "english",
-    "danish",
-    "dutch",
-    "finnish",
-    "french",
-    "german",
-    "hungarian",
-    "italian",
-    "norwegian",
-    "portuguese",
-    "russian",
-    "spanish",
-    "swedish",
-    "turkish",
+    *("english", "danish", "dutch", "finnish", "french", "german", "hungarian"),
+    *("italian", "norwegian", "portuguese", "russian", "spanish", "swedish", "turkish"),
 )
 
 _MOST_REMEMBERED = 65_536
@@ -74,16 +62,26 @@ class CachedFunction(dict[str, "T"]):
 
 
 _DATA = Path(__file__).parent / "data"
-_lists: dict[str, frozenset[str]] = {}
+_NUMBERS = range(len(LANGUAGES))
+
+
+@cache
+def read_stop_words() -> tuple[dict[str, frozenset[str]], dict[str, bytes]]:
+    """Return the folded stop words of each language, and the numbers of the languages of each."""
+    text = (_DATA / "function_words.txt").read_text("utf-8")
+    rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
+    lists = {name: frozenset(words) for name, *words in rows}
+    languages: dict[str, bytes] = {}
+    for number, name in enumerate(LANGUAGES):
+        mark = bytes((number,))
+        for word in lists[name]:
+            languages[word] = languages.get(word, b"") + mark
+    return lists, languages
 
 
 def stop_words_of(language: str) -> frozenset[str]:
     """Return the folded stop words of *language*, a member of `LANGUAGES`."""
-    if not _lists:
-        text = (_DATA / "function_words.txt").read_text("utf-8")
-        rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
-        _lists.update({name: frozenset(words) for name, *words in rows})
-    return _lists[language]
+    return read_stop_words()[0][language]
 
 
 def language_of(words: Iterable[str], expected: str | None = None) -> str | None:
@@ -97,7 +95,7 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
 
 def language_votes(words: Iterable[str]) -> list[int]:
     """Return how many of *words* are stop words of each of `LANGUAGES`."""
-    found = b"".join(_find_each_languages(words))
+    found = b"".join(map(read_stop_words()[1].get, words, repeat(b"")))
     return [*map(found.count, _NUMBERS)]
 
 
@@ -109,40 +107,9 @@ def language_by(votes: Sequence[int], expected: str | None = None) -> str | None
     return LANGUAGES[votes.index(best)] if best > 1 else None
 
 
-def _find_languages(word: str) -> bytes:
-    """Return the numbers of the languages that *word* is a stop word of."""
-    if not _numbered:
-        _numbered[:] = map(stop_words_of, LANGUAGES)
-    return bytes(compress(_NUMBERS, map(frozenset.__contains__, _numbered, repeat(word))))
-
-
 def are_stop_words(words: Iterable[str]) -> bool:
     """Return whether each of *words* is a stop word of any language."""
-    return all(_find_each_languages(words))
-
-
-def _find_each_languages(words: Iterable[str]) -> Iterable[bytes]:
-    if _every:
-        return map(_every.get, words, repeat(b""))
-    return map(_languages.__getitem__, words)
-
-
-def every_stop_word() -> frozenset[str]:
-    """Return the folded stop words of all `LANGUAGES`."""
-    return frozenset[str]().union(*map(stop_words_of, LANGUAGES))
-
-
-def read_stop_words() -> None:
-    """Note the languages of every stop word, so that no other word is looked up in their lists."""
-    if not _every:
-        words = every_stop_word()
-        _every.update(dict(zip(words, map(_find_languages, words), strict=True)))
-
-
-_NUMBERS = range(len(LANGUAGES))
-_every: dict[str, bytes] = {}
-_numbered: list[frozenset[str]] = []
-_languages = CachedFunction(_find_languages)
+    return all(map(read_stop_words()[1].__contains__, words))
 
 
 def stop_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
