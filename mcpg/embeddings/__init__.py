@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from mcpg.embeddings.provider import (
     EmbeddingError,
@@ -23,6 +23,7 @@ from mcpg.embeddings.provider import (
     FunctionEmbeddings,
     MemoryStore,
     StoreError,
+    Vectors,
     count_tokens,
     embed_query,
     embed_texts,
@@ -32,12 +33,7 @@ from mcpg.errors import UsageError
 from mcpg.text.library_errors import install_command, package_command
 from mcpg.text.spelling import suggest
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-Encoder: TypeAlias = "Callable[[str], NDArray[np.float32]]"
+Encoder: TypeAlias = "Callable[[str], Vectors]"
 
 
 MOST_CHARACTERS = 8192
@@ -52,15 +48,9 @@ _RECIPE = 1  # goes up when the code below makes other vectors of the same weigh
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model that ships in a package.
+    """A model that ships in a package, the distribution that holds its weights.
 
-    Attributes:
-        name: What people call it.
-        model: The name its makers gave it.
-        package: The distribution that holds its weights.
-        dimensions: How many numbers a vector has.
-        needs: The modules without which it cannot run.
-        load: Reads the weights and gives the function that embeds one text.
+    It *needs* modules, and to *load* it gives the function that embeds one text.
     """
 
     name: str
@@ -75,10 +65,6 @@ class LocalEmbeddings:
     """Vectors made by a model that ships in a package, loaded when it is first asked.
 
     Several threads may use it, and several providers of one model share what is loaded.
-
-    Attributes:
-        fingerprint: The model, its package and version.
-        dimensions: How many numbers a vector has.
 
     Raises:
         EmbeddingError: A package that the model needs is not installed (`missing`).
@@ -107,7 +93,7 @@ class LocalEmbeddings:
             f"{model.dimensions} dimensions, recipe {_RECIPE}"
         )
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
         model = self._model
@@ -163,15 +149,15 @@ def _load_minilm() -> Encoder:
         _find_data(*_MODEL), options, providers=["CPUExecutionProvider"]
     )
 
-    def encode(text: str) -> NDArray[np.float32]:
+    def encode(text: str) -> Vectors:
         tokens = np.array([tokenizer.encode(text).ids], dtype=np.int64)
         given = {
             "input_ids": tokens,
             "attention_mask": np.ones_like(tokens),
             "token_type_ids": np.zeros_like(tokens),
         }
-        states: NDArray[np.float32] = session.run(None, given)[0]
-        mean: NDArray[np.float32] = states[0].mean(axis=0)
+        states: Vectors = session.run(None, given)[0]
+        mean: Vectors = states[0].mean(axis=0)
         return mean
 
     return encode
@@ -190,9 +176,9 @@ def _load_use() -> Encoder:
     # so two texts at once could put back each other's.
     lock = threading.Lock()
 
-    def encode(text: str) -> NDArray[np.float32]:
+    def encode(text: str) -> Vectors:
         with lock:
-            vector: NDArray[np.float32] = model.encode(text)
+            vector: Vectors = model.encode(text)
         return vector
 
     return encode
@@ -218,7 +204,7 @@ LOCAL_MODELS = {model.name: model for model in (ENGLISH, MULTILINGUAL)}
 """The models that ship in packages, by name."""
 
 
-Embed: TypeAlias = "Callable[[list[str]], Iterable[NDArray[np.float32]]]"
+Embed: TypeAlias = "Callable[[list[str]], Iterable[Vectors]]"
 
 __all__ = [
     "EmbeddingError",
@@ -295,8 +281,7 @@ class LoadedModel:
 class NamedEmbeddings:
     """Vectors made by a model of another package, loaded when it is first asked.
 
-    Attributes:
-        dimensions: How many numbers a vector has, `None` until the model is loaded.
+    Its dimensions are `None` until then.
 
     Raises:
         EmbeddingError: The package is not installed (`missing`).
@@ -330,10 +315,10 @@ class NamedEmbeddings:
         printable = name.encode("unicode_escape").decode()
         return f"{package}:{printable} with {installed or package}"
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         return to_array(list(self._load_once().documents(list(texts))))
 
-    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return to_array(list(self._load_once().queries(list(texts))))
 
     def __repr__(self) -> str:

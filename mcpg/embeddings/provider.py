@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-OnBatch: TypeAlias = "Callable[[int, NDArray[np.float32]], None]"
+Vectors: TypeAlias = "NDArray[np.float32]"
+OnBatch: TypeAlias = "Callable[[int, Vectors], None]"
 
 EmbeddingFault = Literal[
     "missing", "failed", "timeout", "count", "empty", "nonfinite", "dimensions"
@@ -65,7 +66,7 @@ class EmbeddingProvider(Protocol):
     def dimensions(self) -> int | None:
         """How many numbers a vector has, `None` until the first answer where nobody knows."""
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each of *texts*, in shape `(len(texts), dimensions)`."""
 
 
@@ -105,7 +106,7 @@ def embed_texts(
     texts: Sequence[str],
     batch: int = BATCH,
     on_batch: OnBatch | None = None,
-) -> NDArray[np.float32]:
+) -> Vectors:
     """Embed *texts* as documents, check every vector, and scale each to length one.
 
     Args:
@@ -123,7 +124,7 @@ def embed_texts(
     """
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
-    parts: list[NDArray[np.float32]] = []
+    parts: list[Vectors] = []
     for start in range(0, len(texts), batch):
         rows = _ask(provider, "embed", texts[start : start + batch])
         if parts and rows.shape[1] != parts[0].shape[1]:
@@ -138,14 +139,14 @@ def embed_texts(
     return np.concatenate(parts)
 
 
-def embed_query(provider: EmbeddingProvider, text: str) -> NDArray[np.float32]:
+def embed_query(provider: EmbeddingProvider, text: str) -> Vectors:
     """Embed *text* as a question, as `embed_texts` does documents; shape `(dimensions,)`."""
     method = "embed_queries" if hasattr(provider, "embed_queries") else "embed"
-    vector: NDArray[np.float32] = _ask(provider, method, [text])[0]
+    vector: Vectors = _ask(provider, method, [text])[0]
     return vector
 
 
-def _ask(provider: EmbeddingProvider, method: str, texts: Sequence[str]) -> NDArray[np.float32]:
+def _ask(provider: EmbeddingProvider, method: str, texts: Sequence[str]) -> Vectors:
     try:
         answer = getattr(provider, method)(
             [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
@@ -167,7 +168,7 @@ def embedding_error(fingerprint: str, fault: Exception) -> EmbeddingError:
     return EmbeddingError(f"{fingerprint} failed with {type(fault).__name__}", kind="failed")
 
 
-def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np.float32]:
+def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> Vectors:
     """Check what *provider* made of *count* texts, and scale every row to length one.
 
     Raises:
@@ -188,7 +189,7 @@ def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArra
         raise _fault(provider, "empty", f"made a vector of zeros of text {number} of {count}")
     rows = rows / largest
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: NDArray[np.float32] = rows.astype(np.float32)
+    scaled: Vectors = rows.astype(np.float32)
     return scaled
 
 
@@ -281,17 +282,17 @@ class FunctionEmbeddings:
         self.fingerprint = fingerprint
         self.dimensions = dimensions
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         return to_array(self._function(list(texts)))
 
-    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return to_array(self._queries(list(texts)))
 
     def __repr__(self) -> str:
         return f"FunctionEmbeddings({self.fingerprint!r})"
 
 
-def to_array(answer: ArrayLike) -> NDArray[np.float32]:
+def to_array(answer: ArrayLike) -> Vectors:
     """Return what a provider made as an array, still unchecked.
 
     Raises:
@@ -307,13 +308,10 @@ def to_array(answer: ArrayLike) -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingKey:
-    """Under what the vector of a tool is kept.
+    """Under what the vector of a tool is kept: tool, hash of the embedded text, and who made it.
 
-    Attributes:
-        tool_id: The tool; upper and lower case are the same.
-        document_hash: The hash of the text that was embedded, so that no vector outlives its text.
-        fingerprint: Who made the vector. A lookup that names it is never answered by the vector
-            of another; a lookup without it, by the one that was written last.
+    Upper and lower case of ids are the same. A lookup that names a fingerprint is never answered by
+    the vector of another; one without it, by the vector that was written last.
     """
 
     tool_id: str
@@ -333,14 +331,14 @@ class EmbeddingStore(Protocol):
     change what is kept by changing an array.
     """
 
-    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
+    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, Vectors]:
         """Return the vectors of *keys* that are there.
 
         Raises:
             StoreError: The store cannot be read.
         """
 
-    def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
+    def put(self, entries: Mapping[EmbeddingKey, Vectors]) -> None:
         """Keep *entries*, all or none; each key names its fingerprint.
 
         Raises:
@@ -377,7 +375,7 @@ def written_parts(key: EmbeddingKey) -> tuple[str, str, str]:
     return tool_id, document_hash, maker
 
 
-def own_copy(key: EmbeddingKey, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+def own_copy(key: EmbeddingKey, vector: Vectors) -> Vectors:
     """Return a copy of *vector* for keeping, shape `(dimensions,)`, contiguous.
 
     Raises:
@@ -414,7 +412,7 @@ class MemoryStore:
 
     def __init__(self, limit: int = MOST_KEPT) -> None:
         self._limit = limit
-        self._kept: OrderedDict[tuple[str, str, str], NDArray[np.float32]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str, str], Vectors] = OrderedDict()
         # The makers of each document's vectors, the last to write last.
         self._makers: dict[tuple[str, str], dict[str, None]] = {}
         self._lock = threading.Lock()
@@ -422,8 +420,8 @@ class MemoryStore:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
-        found: dict[EmbeddingKey, NDArray[np.float32]] = {}
+    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, Vectors]:
+        found: dict[EmbeddingKey, Vectors] = {}
         with self._lock:
             for key in keys:
                 tool_id, document_hash, maker = key_parts(key)
@@ -434,7 +432,7 @@ class MemoryStore:
                     found[key] = vector.copy()
         return found
 
-    def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
+    def put(self, entries: Mapping[EmbeddingKey, Vectors]) -> None:
         copies = [(written_parts(key), own_copy(key, row)) for key, row in entries.items()]
         with self._lock:
             for place, vector in copies:

@@ -12,9 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mcpg.embeddings.provider import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
+from mcpg.embeddings.provider import (
+    EmbeddingKey,
+    StoreError,
+    Vectors,
+    key_parts,
+    own_copy,
+    written_parts,
+)
 from mcpg.errors import os_reason
 
 MOST_KEPT = 200_000
@@ -71,16 +77,12 @@ ORDER BY kept.written
 
 
 class SqliteStore:
-    """Keeps vectors in the file at *path*, at most *limit* of them.
+    """Keeps vectors in the file at *path*, which is made with its folders, at most *limit* of them.
 
     Any number of processes and threads of one machine may use the file at once; the folder must
     not be shared over a network. What `put` has returned from survives the death of the process.
     When the file is full, the vectors that were written longest ago make room. A row that was
     damaged on the disk is as good as absent.
-
-    Args:
-        path: The file; it is made, with its folders, when it is not there.
-        limit: The most vectors that are kept.
 
     Raises:
         StoreError: The file cannot be made or written, or is no store of this version.
@@ -96,8 +98,8 @@ class SqliteStore:
         with self._report_errors():
             self._connect()
 
-    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
-        found: dict[int, NDArray[np.float32]] = {}
+    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, Vectors]:
+        found: dict[int, Vectors] = {}
         self._own()
         with self._lock, self._report_errors():
             connection = self._connect()
@@ -105,7 +107,7 @@ class SqliteStore:
                 found.update(_read_vectors(connection, start, keys[start : start + _CHUNK]))
         return {keys[number]: found[number] for number in sorted(found)}
 
-    def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
+    def put(self, entries: Mapping[EmbeddingKey, Vectors]) -> None:
         if not entries:
             return
         rows = []
@@ -223,11 +225,11 @@ def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Ite
 
 def _read_vectors(
     connection: sqlite3.Connection, start: int, keys: Sequence[EmbeddingKey]
-) -> dict[int, NDArray[np.float32]]:
+) -> dict[int, Vectors]:
     """Return the vectors of *keys*, by their numbers from *start* on; the last written wins."""
     statement = _GET.format(rows=", ".join(["(?, ?, ?, ?)"] * len(keys)))
     asked = [part for number, key in enumerate(keys, start) for part in (number, *key_parts(key))]
-    found: dict[int, NDArray[np.float32]] = {}
+    found: dict[int, Vectors] = {}
     for number, dimensions, checksum, data in connection.execute(statement, asked):
         is_whole = isinstance(data, bytes) and data and zlib.crc32(data) == checksum
         if is_whole and dimensions == len(data) / _LITTLE_ENDIAN.itemsize:

@@ -178,8 +178,7 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
         extra: Further sections.
         provisions: For each tool, in the order of ids, what it provides to others, where known.
         memo: What is known from an earlier run; what comes out is the same without it.
-        word_sections_of: Returns what the index takes from the words of documents in the order of
-            ids; without, it is made here.
+        word_sections_of: Returns what is taken from the words of documents in the order of ids.
     """
     ordered = sorted(documents, key=lambda document: document.tool.id)
     pages = sorted(pages, key=lambda page: page.path)

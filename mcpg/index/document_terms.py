@@ -126,14 +126,7 @@ _TELLING_WORDS = 16
 
 
 class ForeignTool(NamedTuple):
-    """A tool in another language.
-
-    Attributes:
-        language: The language, a member of `mcpg.text.lexicon.FOREIGN`.
-        words: Its words as the index has them, without those of hints, which may be in any
-            language.
-        text: Its title and its description.
-    """
+    """A tool in a language of `lexicon.FOREIGN`, its words without those of hints, and its text."""
 
     language: str
     words: frozenset[str]
@@ -143,12 +136,10 @@ class ForeignTool(NamedTuple):
 def meaning_sections(
     found: Sequence[ForeignTool], term_of: Callable[[str], int], stems: Iterable[tuple[str, int]]
 ) -> Iterator[Section]:
-    """Make the sections of English stems and of the meanings of foreign words.
+    """Make the sections of English stems, and of what the words of tools in other languages mean.
 
-    Args:
-        found: The tools in other languages than English; without any, nothing has a meaning.
-        term_of: Returns the number of a word's term.
-        stems: The stems of words that occur, with the numbers of their terms.
+    *term_of* gives the number of a word's term; *stems* are those of words that occur, with the
+    numbers of their terms.
     """
     rows: dict[str, dict[int, float]] = {}
     for language, cut, words in _translatable(found):
@@ -300,12 +291,9 @@ _NONE: Mapping[str, int] = {}
 
 
 class FieldWords(NamedTuple):
-    """What one field of a document holds.
+    """How often each word occurs in one field of a document, in order of first place.
 
-    Attributes:
-        field: Number of the field in `mcpg.index.recipe.FIELDS`.
-        words: How often each word occurs, in order of first place.
-        wholes: How often each whole identifier occurs whose parts are among the words.
+    The field is a number in `FIELDS`; wholes are identifiers whose parts are among the words.
     """
 
     field: int
@@ -318,11 +306,10 @@ class DocumentTerms(NamedTuple):
 
     Attributes:
         fields: Its fields that hold any word, in order of their numbers.
-        described: The words whose 3-grams stand for it; see `described_words`.
+        described: The `described_words`, whose 3-grams stand for it.
         name: The words of its tool's name.
-        language: The language of its tool, a member of `mcpg.text.lexicon.FOREIGN`; "" for English
-            and where nothing tells.
-        operation: The probability of each of `mcpg.text.lexicon.OPERATION_KINDS`, in 255ths.
+        language: The member of `lexicon.FOREIGN`, "" for English and where nothing tells.
+        operation: The probability of each of `lexicon.OPERATION_KINDS`, in 255ths.
         told: Title and description of a tool with a language, else "".
     """
 

@@ -53,11 +53,8 @@ class OpenedIndex:
 def open_index(path: str, *, in_blocks: bool = False) -> Index:
     """Open the index file at *path*, checked as `Index` has it.
 
-    It is mapped into memory. In blocks, a file above 4 MB is read, where the system can read from
-    an offset.
-
-    Raises:
-        StaleIndexError: There is no such file, or it is no whole index of this version.
+    It is mapped into memory; in blocks, a file above 4 MB is read where the system can read from an
+    offset. `StaleIndexError` is raised where there is no whole index of this version.
     """
     if in_blocks and hasattr(os, "pread") and _stamp(path)[0] > _MOST_MAPPED:
         return _read_in_blocks(path)
@@ -84,10 +81,8 @@ def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
 def write_index_beside(source: str, sections: Iterable[Section], header: Header) -> str:
     """Put the index of the file *source* beside it, and return the path of the index.
 
-    Args:
-        source: The file.
-        sections: The sections of the index, which are never all in memory.
-        header: Its header; a stamp of *source* is added where *source* has the content of the key.
+    The *sections* are never all in memory. A stamp of *source* is added to the *header* where
+    *source* has the content of its key.
 
     Raises:
         OutputError: It cannot be written.
@@ -125,13 +120,8 @@ def index_for(
     """Return the index of the file *source*: a fresh one that is found, or one that is built.
 
     It is looked for beside its source and in *cache_dir*, and written to the first of these that
-    can be written. Any number of processes may do this at once.
-
-    Args:
-        source: The file that the index is made from.
-        build: Gives the bytes of the index, whose key is the `content_key` of *source*.
-        recipe: What the index was compiled with.
-        cache_dir: Folder for indexes whose source lies where nothing can be written.
+    can be written. Any number of processes may do this at once. *build* gives the bytes of the
+    index, whose key is the `content_key` of *source*; *recipe* is what it is compiled with.
     """
     stamp = _stamp(source)
     for path, index in _iter_fresh(source, recipe, cache_dir):

@@ -135,10 +135,8 @@ def head_size(data: Buffer) -> int:
 def pack_head(header: Header, tables: bytes, sizes: tuple[int, int, int]) -> bytes:
     """Return all that comes before the sections of a file.
 
-    Args:
-        header: Its header.
-        tables: The table of sections and the checksums of blocks, up to the first section.
-        sizes: Number of sections, length of the file, and number of blocks.
+    *tables* are the table of sections and the checksums of blocks, up to the first section; *sizes*
+    the number of sections, the length of the file, and the number of blocks.
     """
     count, length, blocks = sizes
     versions = (BYTE_ORDER, FORMAT_VERSION, header.recipe)
@@ -323,12 +321,10 @@ _BLOCK_BITS = BLOCK_SIZE.bit_length() - 1
 
 
 class Blocks:
-    """The blocks of a file.
+    """The blocks of a file that can be unpacked.
 
-    Args:
-        data: A file that can be unpacked.
-        read: Returns that many bytes of it from an offset, to be written to *data* before they are
-            compared; without, they are there already.
+    *read* returns that many bytes of it from an offset, to be written to *data* before they are
+    compared; without, they are there already.
 
     Attributes:
         start: Offset of the first block.

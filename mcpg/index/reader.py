@@ -64,13 +64,7 @@ _MOST_NAMES = _MOST_REMEMBERED = 16_384
 
 
 class ToolName(NamedTuple):
-    """The name of a tool.
-
-    Attributes:
-        terms: The `Index.name_terms`.
-        idfs: Each of them, in the name's order, with its rarity, above 0.
-        weight: The sum of the rarities.
-    """
+    """The `Index.name_terms` of a tool; each in order with its rarity, above 0; and their sum."""
 
     terms: frozenset[int]
     idfs: tuple[tuple[int, float], ...]

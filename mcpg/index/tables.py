@@ -221,7 +221,7 @@ class SectionFile:
     """The sections of an index file, as items and tables; nothing is read before it is asked for.
 
     Whatever is asked, the answer is right, or `StaleIndexError` is raised because the file is
-    damaged. May be shared between threads.
+    damaged, or no whole index of this version. May be shared between threads.
 
     Args:
         data: The file.
@@ -232,9 +232,6 @@ class SectionFile:
 
     Attributes:
         is_checked: Whether everything is compared with its checksums before its first use.
-
-    Raises:
-        StaleIndexError: *data* is no whole index of this version.
     """
 
     def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:
@@ -289,12 +286,9 @@ class SectionFile:
         return name in self._entries
 
     def section(self, name: str) -> memoryview:
-        """Return the items of the section called *name*.
+        """Return the items of the section called *name*, compared with their checksum.
 
-        They are compared with their checksum before; records are when each is read.
-
-        Raises:
-            StaleIndexError: There is none, or it is damaged.
+        Records are compared when each is read.
         """
         view = self._views.get(name)
         if view is None:
@@ -307,12 +301,7 @@ class SectionFile:
         return view
 
     def items(self, name: str) -> Items:
-        """Return the items of the section called *name*, to read some of them.
-
-        Raises:
-            StaleIndexError: There is none, or it is damaged; damage may show only when an item is
-                read.
-        """
+        """Return the items of the section called *name*; damage may show when some are read."""
         items = self._items.get(name)
         if items is None:
             if not self._in_blocks or self._size(name) <= _READ_WHOLE:
@@ -553,9 +542,7 @@ def spool_sections(
 
     What stands before the sections depends on all of them, each of which is released before the
     next one is made. The temporary file, in *folder*, has no name or loses it with the process.
-
-    Yields:
-        A function that returns the file with a header, in parts.
+    What is yielded returns the file with a header, in parts.
 
     Raises:
         OSError: There is no room for the temporary file, or it cannot be read.

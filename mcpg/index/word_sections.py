@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
 from mcpg.caching.build_pool import ChunkFile, read_chunks
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import OutputError
 from mcpg.index.document_terms import (
     DocumentTerms,
@@ -51,10 +52,6 @@ from mcpg.index.tables import (
 from mcpg.text import Word, iter_words, language_of, lexicon
 from mcpg.text.words import read_stop_words
 
-if TYPE_CHECKING:
-    from mcpg.documents.model import ToolDocument
-
-
 # Few tools have claims: their own mean would be that of the longest.
 _CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")
 # The longest title of some 9,000 tools has 16 words.
@@ -69,9 +66,6 @@ _READ = array("Q")
 
 class InvertedFile:
     """The terms of a set of documents, numbered in order of their texts.
-
-    Args:
-        analysed: What each document holds; none of it is kept.
 
     Attributes:
         words: The words that occur, sorted.
@@ -177,14 +171,7 @@ class InvertedFile:
 
 
 class _TermNumbers:
-    """Provisional numbers of terms, in the order in which they are met.
-
-    Attributes:
-        numbers: The number of each term.
-        kinds: What each term is, by number.
-        of_word: The number of each word's term.
-        of_whole: The number of each whole identifier, which is a term as it stands.
-    """
+    """Provisional numbers of terms, words and whole identifiers, in the order of meeting them."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
@@ -213,9 +200,8 @@ class _TextNumbers(dict[str, int]):
 class _Occurrences:
     """How often each term occurs in each field of each document, in flat arrays.
 
-    Attributes:
-        hinted: For each term that hints hold, how many documents have it in hints, and how many in
-            hints alone; known once the postings are.
+    `hinted` has for each term that hints hold how many documents have it in hints, and how many in
+    hints alone; it is known once the postings are.
     """
 
     def __init__(self) -> None:
@@ -378,11 +364,8 @@ def weigh_frequency(
 class WordSections(NamedTuple):
     """What an index takes from the words of its documents.
 
-    Attributes:
-        operations: The probabilities of kinds of operation, one tool after the other.
-        words: The number of words that occur.
-        sections: The sections of terms, words, postings, spelling, 3-grams, stems, meanings and
-            language, each made when it is asked for.
+    These are the probabilities of kinds of operation, one tool after the other, the number of words
+    that occur, and all other sections that are made of words, each made when it is asked for.
     """
 
     operations: bytes
@@ -420,12 +403,7 @@ def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
 def make_cached_sections(
     path: Path | None, analysed: Callable[[BuildCache], Iterable[DocumentTerms]]
 ) -> WordSections:
-    """Make the sections of documents.
-
-    Args:
-        path: A cache file with the words of documents, renewed here; `None` for none.
-        analysed: Returns the words of the documents, as `word_sections` takes them.
-    """
+    """Make the sections of documents; *path* is a file that keeps their words, renewed here."""
     if path is None:
         return word_sections(analysed(NO_BUILD_CACHE))
     with load_build_cache(path) as memo:

@@ -118,12 +118,9 @@ faults: dict[str, str] = {}
 
 
 class WordTable:
-    """A mapped table of words, no part of which is read as a whole.
+    """A mapped table of words; `ValueError` is raised for data that is none.
 
     Whatever is in the data, looking up a word raises nothing: it finds the wrong row at worst.
-
-    Raises:
-        ValueError: It is not one whole table.
     """
 
     def __init__(self, data: memoryview) -> None:
@@ -451,14 +448,11 @@ def _resolve_stems(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
 def foreign_language(
     words: Sequence[str], *, names: Collection[str] = (), is_accented: bool = False
 ) -> str | None:
-    """Return the language of the folded *words* if it is one of `FOREIGN`, else `None`.
+    """Return the language of the folded *words* of a text if it is one of `FOREIGN`, else `None`.
 
-    Args:
-        words: The words of a text.
-        names: Those that may be names of things in any language, such as "commit": they count
-            less for English.
-        is_accented: Whether any is written with accents. Words of English seldom are, so they are
-            taken for foreign as soon as they are more probable in another language.
+    *names* may be names of things in any language, such as "commit": they count less for English.
+    Words of English are seldom written with accents, so words that are (*is_accented*) are taken
+    for foreign as soon as they are more probable in another language.
     """
     words = words[:_MOST_TELLING]
     scripts = [*filter(None, map(_language_of_script, words))]

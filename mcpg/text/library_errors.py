@@ -265,9 +265,7 @@ _FIRST_WORD = re.compile(r"[A-Za-z]+")
 def sparql_reason(message: str, query: str) -> tuple[str, str]:
     """Return what is wrong with a SPARQL *query*, and the remedy.
 
-    Args:
-        message: What the parser says, which lists all that its grammar would take.
-        query: The query.
+    The *message* is the parser's, which lists all that its grammar would take.
     """
     prologue = _PROLOGUE.match(query)
     word = _FIRST_WORD.match(query, prologue.end() if prologue else 0)

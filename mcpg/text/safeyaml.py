@@ -12,15 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from mcpg.errors import InputError
 from mcpg.text.json_values import JsonObject, JsonValue, read_float
 from mcpg.text.library_errors import yaml_reason
-
-if TYPE_CHECKING:
-    from yaml import Event, NodeEvent
-
 
 MAX_CHARACTERS = 16 * 1024 * 1024
 """Longest text that is read, in characters."""
@@ -53,16 +49,13 @@ _WORDS: Mapping[str, bool | None] = {
 def load_yaml(
     text: str, place: str, *, first_line: int = 1, error: type[InputError] = InputError
 ) -> JsonValue:
-    """Read one YAML document.
+    """Read one YAML document, at most `MAX_CHARACTERS` long; an empty one is `None`.
 
     Args:
-        text: The document, at most `MAX_CHARACTERS` long.
+        text: The document.
         place: Name of the file, for messages.
         first_line: Number of the file's line on which *text* begins.
         error: Class of the error to raise.
-
-    Returns:
-        The value; `None` when the text is empty.
 
     Raises:
         InputError: The text is no YAML, or uses what is refused; its place is `file:line`.
@@ -250,34 +243,33 @@ def _unspaced_key(text: str, line: int) -> tuple[str, int] | None:
     return None if found is None or above is None else (found[1], above)
 
 
-def _take(event: Event, builder: _Builder) -> None:
-    import yaml  # noqa: PLC0415 - a search never needs it
-
+def _take(event: Any, builder: _Builder) -> None:
     line = builder.row(event.start_mark.line if event.start_mark else 0)
-    if isinstance(event, yaml.NodeEvent):
+    if hasattr(event, "anchor"):
         _refuse_unsafe(event, builder, line)
-    if isinstance(event, yaml.ScalarEvent):
-        text = event.value
-        if builder.pairs is not None and event.style == '"':
-            text = builder.pairs.sub(
-                lambda found: bytes.fromhex(found[1] + found[2]).decode("utf-16-be"), text
-            )
-        elif builder.pairs is not None:
-            text = builder.pairs.sub(r"\\u\g<1>\\u\g<2>", text)
-        builder.scalar(text, event.implicit[0], line)
-    elif isinstance(event, yaml.MappingStartEvent):
-        builder.open({}, line)
-    elif isinstance(event, yaml.SequenceStartEvent):
-        builder.open([], line)
-    elif isinstance(event, yaml.CollectionEndEvent):
-        builder.frames.pop()
-    elif isinstance(event, yaml.DocumentStartEvent):
-        builder.documents += 1
-        if builder.documents > 1:
-            raise builder.fail("a second YAML document begins here", line, "keep one per file")
+    match type(event).__name__:
+        case "ScalarEvent":
+            text = event.value
+            if builder.pairs is not None and event.style == '"':
+                text = builder.pairs.sub(
+                    lambda found: bytes.fromhex(found[1] + found[2]).decode("utf-16-be"), text
+                )
+            elif builder.pairs is not None:
+                text = builder.pairs.sub(r"\\u\g<1>\\u\g<2>", text)
+            builder.scalar(text, event.implicit[0], line)
+        case "MappingStartEvent":
+            builder.open({}, line)
+        case "SequenceStartEvent":
+            builder.open([], line)
+        case "MappingEndEvent" | "SequenceEndEvent":
+            builder.frames.pop()
+        case "DocumentStartEvent":
+            builder.documents += 1
+            if builder.documents > 1:
+                raise builder.fail("a second YAML document begins here", line, "keep one per file")
 
 
-def _refuse_unsafe(event: NodeEvent, builder: _Builder, line: int) -> None:
+def _refuse_unsafe(event: Any, builder: _Builder, line: int) -> None:
     tag = getattr(event, "tag", None)
     if tag is not None:
         shown = tag[:80].replace("tag:yaml.org,2002:", "!!")

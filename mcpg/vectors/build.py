@@ -10,9 +10,10 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpg.catalog.model import Tool, walk_parameters
 from mcpg.documents.model import ToolDocument
@@ -31,10 +32,7 @@ from mcpg.values import format_count
 from mcpg.vectors import RECIPE
 from mcpg.vectors.matrix import ToolVectors
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Vector: TypeAlias = "NDArray[np.float32]"
+Vector: TypeAlias = NDArray[np.float32]
 
 WEIGHTS = (1.0, 1.0, 0.5)
 """What the whole text of a tool, its names, and its description weigh in its vector."""

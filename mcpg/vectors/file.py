@@ -21,9 +21,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpg.documents.model import ToolDocument
 from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
@@ -33,9 +34,6 @@ from mcpg.vectors import RECIPE
 from mcpg.vectors.build import BuiltVectors, PreviousVectors, vectors_for
 from mcpg.vectors.matrix import FLOAT16, FLOAT32, INT8, QuantizedMatrix, ToolVectors, with_clusters
 from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Buffer = bytes | memoryview
 
@@ -70,13 +68,9 @@ class NoVectorsError(UnusableVectorsError):
 
 @dataclass(frozen=True, slots=True)
 class VectorFile:
-    """What a file of vectors holds.
+    """The vectors in a file, the SHA-256 of their bundle, and the `RECIPE` of the texts.
 
-    Attributes:
-        vectors: The vectors, in the memory of the file.
-        key: SHA-256 of the bundle that they were made for.
-        recipe: The `RECIPE` of the texts that were embedded.
-        hashes: For each tool the SHA-256 of its text, of zeros where it has no vector.
+    Each tool has the SHA-256 of its texts in `hashes`, of zeros where it has no vector.
     """
 
     vectors: ToolVectors
@@ -109,11 +103,8 @@ def pack_vectors(
 ) -> bytes:
     """Write *vectors* as the content of a file; equal ones give equal bytes.
 
-    Args:
-        vectors: The vectors.
-        hashes: The hash of each tool's text, in hexadecimal.
-        key: SHA-256 of the bundle, or `NO_KEY`.
-        kind: How numbers are kept: `float16`, `int8` or `float32`.
+    The *hashes* of texts are in hexadecimal, the *key* is the SHA-256 of the bundle or `NO_KEY`,
+    and numbers are kept as *kind*: `float16`, `int8` or `float32`.
     """
     stored = vectors.stored.convert(kind)
     maker = vectors.fingerprint.encode("utf-8", "replace")
@@ -135,9 +126,7 @@ def write_vectors(path: str, data: bytes) -> bool:
     """Put the content of a file of vectors into the file at *path*, wholly or not at all.
 
     Whether it was written is returned: a file that says the same already is not touched.
-
-    Raises:
-        OutputError: It cannot be written.
+    `OutputError` is raised where it cannot be.
     """
     with suppress(UnusableVectorsError):
         if _map_file(path) == data:
@@ -208,13 +197,9 @@ def _open_regular(path: str, flags: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class VectorFiles:
-    """What the files of vectors of a bundle have to offer.
+    """What the files of vectors of a bundle have to offer: the first that the provider made.
 
-    Attributes:
-        file: The first that the provider made, `None` for none.
-        path: Where it stands.
-        is_fresh: Whether it has just the vectors of the bundle.
-        diagnostics: Files that cannot be used, and why.
+    It is fresh if it has just the vectors of the bundle. Files that cannot be used are diagnosed.
     """
 
     file: VectorFile | None = None
@@ -270,9 +255,8 @@ def find_or_build_vectors(
         tools: How many tools it has.
         store: Keeps vectors beyond this run.
         known: Vectors that were made before, instead of those of a file that does not fit.
-        keep_at: The file to write when vectors had to be made, in a folder of the user's own;
-            nothing happens if it cannot be written. Beside it may lie the clusters through
-            which those of a large catalogue are found.
+        keep_at: The file to write when vectors had to be made, in a folder of the user's own, if it
+            can be written. Beside it may lie the clusters of a large catalogue.
     """
     found = find_vectors(places, key, tools, provider)
     if found.file is not None and found.is_fresh:
