@@ -8,8 +8,8 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from mcpg.errors import OutputError
 from mcpg.files import atomic_write, is_link, output_error
@@ -41,11 +41,10 @@ _TIME_LIMIT = 1 << 63
 _INODES = 1 << 64
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedIndex:
+class OpenedIndex(NamedTuple):
     """An index, how it was come by (`OPENED`, `WRITTEN`, `CACHED`, `IN_MEMORY`), and its file."""
 
-    index: Index
+    index: Index  # type: ignore[assignment]  # no one looks an item up by `tuple.index`
     how: str
     path: str | None = None
 

@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
@@ -563,13 +562,11 @@ def spool_sections(
         yield parts
 
 
-@dataclass(frozen=True, slots=True)
 class StoredPieces:
     """Data of *size* bytes in a file, which is read when it is written to another one."""
 
-    path: Path
-    start: int
-    size: int
+    def __init__(self, path: Path, start: int, size: int) -> None:
+        self.path, self.start, self.size = path, start, size
 
     def __len__(self) -> int:
         return self.size
