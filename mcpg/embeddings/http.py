@@ -79,11 +79,9 @@ class HttpEmbeddings:
 
     @property
     def usage(self) -> Usage:
-        """The usage so far."""
         return self._endpoint.usage
 
     def close(self) -> None:
-        """Close connections that are kept for further requests."""
         self._endpoint.close()
 
     def embed(self, texts: Sequence[str]) -> Vectors:

@@ -55,7 +55,6 @@ class HintOverlay:
         return _OverlaidIndex(self, hints)
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
-        """Return what the index answers, which every edit of one query asks again."""
         if word not in self._nearest:
             self._nearest[word] = self.index.nearest(word)
         return self._nearest[word]
@@ -123,8 +122,6 @@ class _OverlaidIndex(Index):
                 if self._below.find_word(text) == ABSENT:
                     self._new_words.setdefault(text, known_words + len(self._new_words))
 
-    # Words and terms
-
     def word(self, number: int) -> str:
         known = len(self._below.texts("words"))
         return [*self._new_words][number - known] if number >= known else self._below.word(number)
@@ -178,8 +175,6 @@ class _OverlaidIndex(Index):
                 found = (*found, other) if edits == least else (other,)
                 least = edits
         return least, tuple(sorted(found))
-
-    # Postings
 
     def document_frequencies(self, terms: Iterable[int]) -> list[int]:
         return list(map(self.document_frequency, terms))

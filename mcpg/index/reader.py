@@ -120,8 +120,6 @@ class Index(PostingFile):
         self._edges_to: dict[int, Ends] = {}
         self._reasons: dict[int, str] = {}
 
-    # Tools
-
     def tool_id(self, tool: int) -> str:
         return self.texts("ids")[tool]
 
@@ -165,7 +163,6 @@ class Index(PostingFile):
         return self.texts("categories")
 
     def in_category(self, category: int) -> memoryview:
-        """Return the tools of a category, by its number."""
         return self.rows("categories.tools")[category]
 
     def read_only_flags(self) -> bytes:
@@ -196,7 +193,6 @@ class Index(PostingFile):
             tool = enabled.find(0, tool + 1)
 
     def find_tool(self, tool_id: str) -> int:
-        """Return the number of the tool with that id, `ABSENT` when there is none."""
         return self.keys("ids").find(tool_id)
 
     def exact(self, key: str) -> tuple[int, ...]:
@@ -206,7 +202,6 @@ class Index(PostingFile):
 
     @property
     def has_phrases(self) -> bool:
-        """Whether any tool has an alias of several words."""
         return len(self.keys("phrases")) > 0
 
     def with_phrase(self, phrase: str) -> tuple[int, ...]:
@@ -248,7 +243,6 @@ class Index(PostingFile):
         return _decode_document(self._record_data(tool))[1]
 
     def view(self, tool: int) -> ToolView:
-        """Return what lists show of a tool."""
         try:
             text = str(self._record_data(tool), "utf-8", "surrogatepass")
             return record_view(read_json(text)["tool"])
@@ -269,10 +263,7 @@ class Index(PostingFile):
         return decompress_record(data, dictionary, self._item("records.crc", tool))
 
     def place(self, tool: int) -> int:
-        """Return the number of the tool's document among those of the bundle, pages included."""
         return self._item("tools.place", tool)
-
-    # Relations
 
     def edges(self, tool: int) -> Ends:
         """Return number, target, kind and weight of the links of a tool that reach another."""
@@ -311,11 +302,9 @@ class Index(PostingFile):
         return known
 
     def targets(self, tool: int) -> memoryview:
-        """Return the tools that the links of a tool reach; an invalid number for other targets."""
         return self.rows("links")[tool]
 
     def reason(self, link: int) -> str:
-        """Return why a link is there, "" when the document does not say."""
         number = self._item("links.reason", link)
         known = self._reasons.get(number)
         if known is None:
@@ -325,7 +314,6 @@ class Index(PostingFile):
         return known
 
     def origin(self, link: int) -> str:
-        """Return where a link comes from: `authored`, `observed`, `schema` or `inferred`."""
         return ORIGINS[self._item("links.origin", link) % len(ORIGINS)]
 
     def mapping(self, link: int) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -350,7 +338,6 @@ class Index(PostingFile):
         return tuple(zip(numbers, targets, weights, strict=True))
 
     def provided_by(self, tool: int) -> Provisions:
-        """Return number, other tool and weight of all that others provide to a tool."""
         numbers = self.rows("provided_by")[tool].tolist()
         sources = [self._find_row("provides.at", number) for number in numbers]
         weights = [weight / HUNDREDTHS for weight in self._some("provides.weight", numbers)]
@@ -381,7 +368,6 @@ class Index(PostingFile):
         return row
 
     def required_arguments(self, tool: int) -> list[str]:
-        """Return the names of the arguments that a tool requires, in the order of its schema."""
         names = self.texts("arguments")
         return [names[number] for number in self.rows("arguments_of")[tool]]
 
@@ -394,13 +380,10 @@ class Index(PostingFile):
     def members(self, group: int) -> memoryview:
         return self.rows("members")[group]
 
-    # Words and terms
-
     def word(self, number: int) -> str:
         return self.texts("words")[number]
 
     def find_word(self, text: str) -> int:
-        """Return the number of a word that occurs, `ABSENT` when it does not."""
         return self.keys("words").find(text)
 
     def term_of_word(self, word: int) -> int:
@@ -487,7 +470,6 @@ class Index(PostingFile):
         return self._some("terms.tools", terms)
 
     def is_only_hinted(self, term: int) -> bool:
-        """Return whether no tool holds a term in its text."""
         return bool(self._item("terms.kind", term) & HINTED)
 
     def find_posting(self, term: int, tool: int) -> tuple[int, int]:
@@ -506,7 +488,6 @@ class Index(PostingFile):
         yield from compress(tools, map((1 << FIELDS.index(field)).__and__, fields))
 
     def field_means(self) -> memoryview:
-        """Return the mean number of words in each of `FIELDS`."""
         means = self.section("fields.mean")
         if len(means) != len(FIELDS):
             raise StaleIndexError("its means are not as many as its fields")

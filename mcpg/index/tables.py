@@ -108,7 +108,6 @@ class RowTable:
         return bytes(self._items[offset : starts[-1]]), places
 
     def concatenate_rows(self, numbers: Iterable[int]) -> list[int]:
-        """Return what is in the rows of *numbers*, one row after the other."""
         found: list[int] = []
         items, starts, last = self._items, self._starts, self._end
         for number in numbers:
@@ -255,14 +254,12 @@ class SectionFile:
 
     @property
     def data(self) -> memoryview:
-        """The whole file."""
         if self._in_blocks:
             self._blocks.check(self._blocks.start, len(self._data))
         return self._data
 
     @property
     def size(self) -> int:
-        """Length of the file in bytes."""
         return len(self._data)
 
     def verify(self, *, records: bool = True) -> None:
@@ -327,7 +324,6 @@ class SectionFile:
         return table
 
     def keys(self, name: str) -> KeyTable:
-        """Return the table of texts called *name* that finds the number of a text."""
         table = self._keys.get(name)
         if table is None:
             parts = self.items(name), self.items(f"{name}.at"), self.items(f"{name}.slots")
@@ -420,7 +416,6 @@ class SectionTable:
         self._last, self._left = 0, BLOCK_SIZE
 
     def write_section(self, section: Section) -> Iterator[Buffer]:
-        """Note *section*, and yield the pieces of its data, up to where the next one begins."""
         name, size = section.name.encode("ascii"), ITEM_SIZES[section.item_type]
         length = len(section.data)
         if length % size or len(name) > 23:  # noqa: PLR2004 - as in the entry's format

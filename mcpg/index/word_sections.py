@@ -110,7 +110,6 @@ class InvertedFile:
         yield from rows_sections("names.terms", names)
 
     def find_term(self, word: str) -> int:
-        """Return the number of the term of a *word* that occurs."""
         return self._final[self._terms.of_word[word]]
 
     def stem_terms(self) -> Iterator[tuple[str, int]]:
@@ -263,7 +262,6 @@ class _Occurrences:
         hints: dict[int, float],
         masks: dict[int, int],
     ) -> None:
-        """Add the postings of one document, whose frequencies by texts and by hints are emptied."""
         place = document << 32
         for term, frequency in hints.items():
             by_hints, by_hints_alone = self.hinted.get(term, (0, 0))
@@ -316,7 +314,6 @@ def term_weight(size: int, frequency: int) -> float:
 
 
 def _unpack_postings(postings: array[int]) -> tuple[array[int], array[int], array[int]]:
-    """Return documents, impacts and field masks."""
     documents, others = halves(postings)
     short = memoryview(others).cast("H")
     impacts, fields = (1, 0) if sys.byteorder == "little" else (0, 1)
@@ -475,7 +472,6 @@ class WorkerFiles:
         return WordSections(operations, words, sections)
 
     def close(self) -> None:
-        """Remove the files; sections that are not read yet are lost."""
         self._contents.close()
         self._made.close()
 

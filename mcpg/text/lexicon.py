@@ -167,7 +167,6 @@ class WordTable:
         return place if place < high and self[place] == key else -1
 
     def read_ahead(self) -> None:
-        """Read by what words are found sooner."""
         self._firsts = [self[number] for number in range(0, self._count, _BLOCK)]
 
     def _find_in_block(self, key: bytes) -> int:
@@ -248,7 +247,6 @@ class WordTable:
         return known
 
     def numbers(self) -> dict[str, int]:
-        """Return the number of every word."""
         words, starts = self._words.tobytes(), self._starts.tolist()
         return {
             words[start:end].decode("utf-8", "replace"): number
@@ -256,7 +254,6 @@ class WordTable:
         }
 
     def zipf(self, word: str) -> float:
-        """Return the Zipf frequency of *word*, 0 where it is not listed."""
         number = self.find(word)
         return self.read_zipf(number) if number >= 0 else 0.0
 

@@ -104,7 +104,6 @@ def _is_address(token: str) -> bool:
 
 
 def _is_number(token: str) -> bool:
-    """Tell "12", "#12", "1,234.5" and "10th"."""
     number = token.lstrip("#+-~").lower()
     number = number[:-2] if number[-2:] in _ORDINALS else number
     return number[:1].isdecimal() and all(sign.isdecimal() or sign in ".,:/'x" for sign in number)
@@ -653,7 +652,6 @@ def _is_end(text: str) -> bool:
 
 
 def _is_group(text: str, before: Sequence[str]) -> bool:
-    """Return whether *text* goes on a code that has the groups *before*."""
     if not (text.isascii() and text.isalnum() and text == text.upper()):
         return False
     # The letters of a bank stand behind those of a country and two digits.
@@ -662,7 +660,6 @@ def _is_group(text: str, before: Sequence[str]) -> bool:
 
 
 def _is_special(run: str) -> bool:
-    """Return whether a literal may begin with *run*: it is no word, or a month or country."""
     token = run.rstrip(_AFTER).lstrip(_BEFORE)
     if token.isalpha() or token.replace("'", "").isalpha():
         return token.lower() in _MONTH_NAMES or _is_end(token)

@@ -243,7 +243,6 @@ def route_html(data: Json) -> Markup:
 
 
 def _list_results(data: Json) -> Iterable[Markup]:
-    """Yield the lists of a search: the matches, and what edges of the graph add."""
     rows = [
         (
             rank,

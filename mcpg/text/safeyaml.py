@@ -32,17 +32,9 @@ YamlPath: TypeAlias = "tuple[str | int, ...]"
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
 _FORBIDDEN = re.compile("[^\\t\\n\\r -~\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _WORDS: Mapping[str, bool | None] = {
-    "": None,
-    "~": None,
-    "null": None,
-    "Null": None,
-    "NULL": None,
-    "true": True,
-    "True": True,
-    "TRUE": True,
-    "false": False,
-    "False": False,
-    "FALSE": False,
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 
 
@@ -121,7 +113,6 @@ class _Builder:
         return self.rows[min(line, len(self.rows) - 1)] if self.rows else line
 
     def scalar(self, text: str, plain: bool, line: int) -> None:
-        """Take in a scalar: a key where a key is due, else a value."""
         frame = self.frames[-1] if self.frames else None
         if frame is not None and isinstance(frame.value, dict) and not frame.pending:
             if text in frame.value:

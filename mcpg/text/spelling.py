@@ -64,7 +64,6 @@ def _one_edit(left: str, right: str) -> int | None:
 
 
 def _two_edits(left: str, right: str) -> int | None:
-    """Return the number of edits between two words, `None` when there are more than two."""
     rest, others = _from_difference(left, right)
     one, other = _from_difference(rest[::-1], others[::-1])
     if len(one) < len(other):

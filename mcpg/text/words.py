@@ -79,6 +79,7 @@ def read_stop_words() -> tuple[dict[str, frozenset[str]], dict[str, bytes]]:
     return lists, languages
 
 
+@cache
 def stop_words_of(language: str) -> frozenset[str]:
     """Return the folded stop words of *language*, a member of `LANGUAGES`."""
     return read_stop_words()[0][language]
@@ -252,17 +253,9 @@ _APOSTROPHES = "'\u2019"
 # Scripts that are written without spaces between words; Hangul is written with them but
 # glues its particles to the word, which pairs of syllables see through as well.
 _UNSPACED = (
-    (0x0E00, 0x0EFF),
-    (0x1000, 0x109F),
-    (0x1100, 0x11FF),
-    (0x1780, 0x17FF),
-    (0x3040, 0x30FF),
-    (0x31F0, 0x31FF),
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xAC00, 0xD7AF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
+    *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1100, 0x11FF), (0x1780, 0x17FF)),
+    *((0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF)),
+    *((0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF)),
 )
 _FIRST_UNSPACED = chr(_UNSPACED[0][0])
 LONGEST_WORD = 64
@@ -506,7 +499,6 @@ def _pieces_by_case(run: str) -> Iterator[str]:
 
 
 def _is_spoken(run: str) -> bool:
-    """Return whether *run* holds enough letters in a row to be more than a code."""
     if run.isdecimal():
         return False
     letters = 0

@@ -279,7 +279,6 @@ def find_or_build_vectors(
 
 
 def _explain_misfit(file: VectorFile, provider: EmbeddingProvider) -> str:
-    """Explain why no vector of *file* can be used, "" if some may be."""
     if file.fingerprint != provider.fingerprint:
         return f"it was made by {file.fingerprint}, not by {provider.fingerprint}"
     if provider.dimensions not in {None, file.vectors.dimensions}:

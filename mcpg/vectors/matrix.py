@@ -322,7 +322,6 @@ class VectorClusters:
         return [number for number in found[0].tolist() if number >= 0]
 
     def pack(self) -> bytes:
-        """Return the clusters as bytes; equal vectors give equal ones on one kind of machine."""
         return bytes(_faiss().serialize_index(self._index))
 
 
