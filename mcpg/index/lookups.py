@@ -106,11 +106,13 @@ class PostingFile(SectionFile):
 
     def _mask_fields(self, tool: int, credited: _Credited) -> int:
         mask = 0
+        _, every_tool, _, fields = self._posting_items
         for term, _ in credited:
-            tools, _, fields = self.postings(term)
+            start, end = self._find_postings(term)
+            tools = every_tool[start:end]
             place = bisect_left(tools, tool)
             if place < len(tools) and tools[place] == tool:
-                mask |= fields[place]
+                mask |= fields[start + place]
         if self._masks_left > 0:
             self._masks_left -= 1
             self._masks.setdefault(tool, {})[credited] = mask

@@ -163,7 +163,6 @@ def _is_phone(texts: Sequence[str]) -> bool:
 
 
 def _is_hyphenated(token: str) -> bool:
-    """Return whether *token* is a long number in groups, such as an ISBN."""
     groups = token.split("-")
     is_whole = len(groups) >= _FEWEST_GROUPS and all(map(str.isdecimal, groups))
     return is_whole and len(token) - len(groups) + 1 >= _FEWEST_HYPHENATED
@@ -218,7 +217,6 @@ def _is_file(token: str) -> bool:
 
 
 def _is_handle(token: str) -> bool:
-    """Return whether *token* is the name of a user, with or without a server: `@jane@example`."""
     name, _, server = token[1:].partition("@")
     return token[0] == "@" and _is_tag(name) and (not server or _is_tag(server))
 
@@ -442,10 +440,12 @@ def _find_quotations(text: str) -> Iterator[TextLiteral]:
     whole = text.strip()
     for found in _EVERY_MARK.finditer(text):
         start, mark = found.start(), found[0]
+        if start < end or mark in unclosed:
+            continue
         before, after = text[max(0, start - 1) : start], text[start + 1 : start + 2]
         is_free = not before or before.isspace() or before in _OPENINGS or is_unspaced(before)
         opens = mark > "\u2fff" or (is_free and bool(after) and not after.isspace())
-        if start < end or mark in unclosed or not opens:
+        if not opens:
             continue
         close = _find_closing_mark(text, start + 1, _MARKS[mark])
         if close < 0:
