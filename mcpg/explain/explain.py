@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from mcpg.errors import Diagnostic
 from mcpg.index import Index
-from mcpg.index.document_terms import field_texts
+from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.recipe import BY_NUMBER, FIELDS, OF_PARAMETERS, occurrence_weight
 from mcpg.search.confidence import LOW_CONFIDENCE, Calibration, logistic

@@ -12,8 +12,9 @@ from math import fsum
 from typing import NamedTuple
 
 from mcpg.caching.build_cache import BuildCache, ResultKind, encode_parts
-from mcpg.catalog.model import Tool, walk_parameters
+from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
+from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import MEANINGS, NONE, PROBABILITY_BITS
 from mcpg.index.lookups import (
     SHORTEST_AT_ONE_EDIT,
@@ -24,7 +25,7 @@ from mcpg.index.lookups import (
     pair_key,
     with_deletions,
 )
-from mcpg.index.recipe import FIELDS, inverse_document_frequency
+from mcpg.index.recipe import inverse_document_frequency
 from mcpg.index.tables import (
     Section,
     array_section,
@@ -35,89 +36,7 @@ from mcpg.index.tables import (
 )
 from mcpg.relations.vocabulary import weigh_kinds
 from mcpg.text import fold, language_of, lexicon, split_words, stem, stop_words_of, strip_accents
-from mcpg.text.json_values import JsonObject
 from mcpg.text.words import LANGUAGES, CachedFunction, is_unspaced, words_of_token
-
-_NUMBERS = {name: number for number, name in enumerate(FIELDS)}
-
-
-def field_texts(
-    document: ToolDocument, *, with_parameters: bool = True
-) -> Iterator[tuple[int, str]]:
-    """Return (number of the field in `FIELDS`, text) for every text of *document*.
-
-    To walk the schemas takes longest: `with_parameters=False` leaves their fields out.
-    """
-    tool = document.tool
-    parameters = _parameter_texts(tool) if with_parameters else ()
-    for name, text in (*_tool_texts(tool), *parameters):
-        if text:
-            yield _NUMBERS[name], text
-    for name, text in (*_body_texts(document, with_parameters), *_stated_texts(document)):
-        yield _NUMBERS[name], text
-
-
-def _body_texts(document: ToolDocument, with_parameters: bool) -> Iterator[tuple[str, str]]:
-    if not document.body:
-        return
-    from mcpg.documents.markdown import read_markdown  # noqa: PLC0415 - few tools have prose
-
-    prose = read_markdown(document.body)
-    yield from (("headings", text) for text in prose.headings)
-    yield from (("body", text) for text in prose.texts)
-    for schema in prose.schemas if with_parameters else ():
-        yield from _of_schema(schema)
-
-
-def _stated_texts(document: ToolDocument) -> Iterator[tuple[str, str]]:
-    """Return what the front matter states: topics, things, and groups that are named in words."""
-    yield from (("topics", group) for group in document.groups if ":" not in group)
-    if not document.further:
-        return
-    from mcpg.documents.facts import parse_facts  # noqa: PLC0415 - few documents state any
-
-    facts = parse_facts(document.further)
-    yield from (("topics", entity.label) for entity in (*facts.about, *facts.mentions))
-
-
-def _tool_texts(tool: Tool) -> Iterator[tuple[str, str]]:
-    yield "name", tool.name
-    if tool.display_name != tool.name:
-        yield "title", tool.display_name
-    yield "source", tool.source_id
-    yield "description", tool.description
-    hints = tool.hints
-    yield from (("aliases", alias) for alias in hints.aliases)
-    yield from (("keywords", keyword) for keyword in hints.keywords)
-    yield from (
-        ("categories", one) for one in (*hints.categories, *hints.tags, *hints.data_sources)
-    )
-    for example in hints.examples:
-        yield "examples", example.input
-        yield "examples", example.description or ""
-        yield "examples", example.output or ""
-    if tool.meta or tool.annotations:
-        from mcpg.catalog.hints import claimed_words, read_claims  # noqa: PLC0415 - few tools have
-
-        yield "claims", claimed_words(read_claims(tool)).text
-
-
-def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
-    """Yield argument and result fields; the words of JSON Schema itself are no text."""
-    yield from _of_schema(tool.input_schema)
-    if tool.output_schema is None:
-        return
-    for field in walk_parameters(tool.output_schema):
-        yield "parameter_texts", field.path
-        yield "parameter_texts", field.description
-
-
-def _of_schema(schema: JsonObject) -> Iterator[tuple[str, str]]:
-    for parameter in walk_parameters(schema):
-        yield "parameters", parameter.path
-        yield "parameter_texts", parameter.description
-        yield "parameter_texts", " ".join(parameter.values)
-
 
 # Rarer meanings of a word are left out.
 _LEAST_PROBABILITY = 0.1

@@ -26,10 +26,10 @@ from mcpg.index.document_terms import (
     ForeignTool,
     GramCollector,
     analyse_contents,
-    field_texts,
     meaning_sections,
     spelling_sections,
 )
+from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import HINTED, IDENTIFIER, IMPACT_SCALE, NONE, STEM
 from mcpg.index.recipe import (
     BY_NUMBER,

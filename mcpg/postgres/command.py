@@ -20,7 +20,7 @@ from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
 from mcpg.engine import Engine
 from mcpg.errors import UsageError
-from mcpg.index.document_terms import field_texts
+from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import NO_KEY
 from mcpg.index.recipe import FIELDS
 from mcpg.plugins.hooks import ServiceRequest

@@ -5,7 +5,7 @@ import pytest
 from mcpg.catalog.model import Hints, Tool, ToolExample
 from mcpg.documents.model import ToolDocument
 from mcpg.index.compile import compile_index
-from mcpg.index.document_terms import field_texts
+from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import IMPACT_SCALE
 from mcpg.index.reader import Index
 from mcpg.index.recipe import BY_NUMBER, FIELDS, PARAMETERS, SATURATION, occurrence_weight, saturate

@@ -24,7 +24,7 @@ PACKAGE = Path(mcpg.__file__).parent
 RULES = {
     # what an index holds of a document and of its words
     *("index.compile", "index.document_terms", "index.word_sections", "index.reader"),
-    *("index.recipe", "index.lookups", "index.tables", "index.layout"),
+    *("index.field_texts", "index.recipe", "index.lookups", "index.tables", "index.layout"),
     # how texts are cut into words, and what these mean
     *("text.words", "text.lexicon"),
     # what of a document is text

@@ -1,0 +1,93 @@
+"""Which text of a tool's document goes into which field of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mcpg.catalog.model import Tool, walk_parameters
+from mcpg.index.recipe import FIELDS
+from mcpg.text.json_values import JsonObject
+
+if TYPE_CHECKING:
+    from mcpg.documents.model import ToolDocument
+
+_NUMBERS = {name: number for number, name in enumerate(FIELDS)}
+
+
+def field_texts(
+    document: ToolDocument, *, with_parameters: bool = True
+) -> Iterator[tuple[int, str]]:
+    """Return (number of the field in `FIELDS`, text) for every text of *document*.
+
+    To walk the schemas takes longest: `with_parameters=False` leaves their fields out.
+    """
+    tool = document.tool
+    parameters = _parameter_texts(tool) if with_parameters else ()
+    for name, text in (*_tool_texts(tool), *parameters):
+        if text:
+            yield _NUMBERS[name], text
+    for name, text in (*_body_texts(document, with_parameters), *_stated_texts(document)):
+        yield _NUMBERS[name], text
+
+
+def _body_texts(document: ToolDocument, with_parameters: bool) -> Iterator[tuple[str, str]]:
+    if not document.body:
+        return
+    from mcpg.documents.markdown import read_markdown  # noqa: PLC0415 - few tools have prose
+
+    prose = read_markdown(document.body)
+    yield from (("headings", text) for text in prose.headings)
+    yield from (("body", text) for text in prose.texts)
+    for schema in prose.schemas if with_parameters else ():
+        yield from _of_schema(schema)
+
+
+def _stated_texts(document: ToolDocument) -> Iterator[tuple[str, str]]:
+    """Return what the front matter states: topics, things, and groups that are named in words."""
+    yield from (("topics", group) for group in document.groups if ":" not in group)
+    if not document.further:
+        return
+    from mcpg.documents.facts import parse_facts  # noqa: PLC0415 - few documents state any
+
+    facts = parse_facts(document.further)
+    yield from (("topics", entity.label) for entity in (*facts.about, *facts.mentions))
+
+
+def _tool_texts(tool: Tool) -> Iterator[tuple[str, str]]:
+    yield "name", tool.name
+    if tool.display_name != tool.name:
+        yield "title", tool.display_name
+    yield "source", tool.source_id
+    yield "description", tool.description
+    hints = tool.hints
+    yield from (("aliases", alias) for alias in hints.aliases)
+    yield from (("keywords", keyword) for keyword in hints.keywords)
+    yield from (
+        ("categories", one) for one in (*hints.categories, *hints.tags, *hints.data_sources)
+    )
+    for example in hints.examples:
+        yield "examples", example.input
+        yield "examples", example.description or ""
+        yield "examples", example.output or ""
+    if tool.meta or tool.annotations:
+        from mcpg.catalog.hints import claimed_words, read_claims  # noqa: PLC0415 - few tools have
+
+        yield "claims", claimed_words(read_claims(tool)).text
+
+
+def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
+    """Yield argument and result fields; the words of JSON Schema itself are no text."""
+    yield from _of_schema(tool.input_schema)
+    if tool.output_schema is None:
+        return
+    for field in walk_parameters(tool.output_schema):
+        yield "parameter_texts", field.path
+        yield "parameter_texts", field.description
+
+
+def _of_schema(schema: JsonObject) -> Iterator[tuple[str, str]]:
+    for parameter in walk_parameters(schema):
+        yield "parameters", parameter.path
+        yield "parameter_texts", parameter.description
+        yield "parameter_texts", " ".join(parameter.values)
