@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import mcpg
-from mcpg.text.suggestions import Suggester, suggest
+from mcpg.text.spelling import Suggester, suggest
 
 NAMES = (
     *("order_cancel", "order_create", "order_items_list", "shipment_status", "refund_issue"),

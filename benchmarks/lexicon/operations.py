@@ -15,7 +15,7 @@ from pathlib import Path
 from translation import Table
 
 from mcpg.text import split_words, stem
-from mcpg.text.operations import KINDS
+from mcpg.text.lexicon import OPERATION_KINDS as KINDS
 
 ANY = ""
 """The row of all operations."""
@@ -25,7 +25,12 @@ LEAST_OPERATIONS = 5
 PRIOR_OPERATIONS = 8.0
 """Operations of any name that are added to those of a verb."""
 
-_METHODS = {"post": KINDS[2], "put": KINDS[3], "patch": KINDS[3], "delete": KINDS[4]}
+_METHODS = {
+    "post": KINDS[2],
+    "put": KINDS[3],
+    "patch": KINDS[3],
+    "delete": KINDS[4],
+}
 
 
 def kinds_of_operations(cache: Path) -> Table:

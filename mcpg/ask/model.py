@@ -275,7 +275,7 @@ class AskResult:
         return f"<AskResult {self.query!r}: {found}{f': {shown}' if shown else ''}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.text.notebook import ask_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.markup import ask_html  # noqa: PLC0415 - only notebooks show HTML
 
         return ask_html(self.to_dict())
 

@@ -17,7 +17,7 @@ from mcpg.ask.tools import ToolAnswers
 from mcpg.catalog.model import walk_parameters
 from mcpg.relations.edges import EdgeKind
 from mcpg.search.prerequisites import prerequisites
-from mcpg.text import joined, operations, split_words, stem
+from mcpg.text import joined, lexicon, split_words, stem
 from mcpg.values import DECIMALS
 
 Evidence = tuple[int, float, str]
@@ -260,7 +260,7 @@ class ToolRelationsAnswers:
             named = [stem(word) for word in split_words(index.tool_name(other))]
             share = len(subjects.intersection(named)) / len(subjects)
             done = index.operations([other])[0]
-            reads = sum(done[: operations.READS]) / max(1, sum(done))
+            reads = sum(done[: lexicon.READING_KINDS]) / max(1, sum(done))
             needs = joined(field) in map(joined, index.required_arguments(other))
             if share and reads > _READER and not needs:
                 many = done[1] / max(1, sum(done))

@@ -45,7 +45,7 @@ from mcpg.relations.observed_calls import (
     merge,
     rename_tools,
 )
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 from mcpg.values import format_count
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.hints import overlong_claims
 from mcpg.catalog.model import HintRule, Hints, Tool
 from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
-from mcpg.text.suggestions import Suggester
+from mcpg.text.spelling import Suggester
 from mcpg.values import join_choices
 
 

@@ -16,7 +16,7 @@ from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import load_yaml_with_lines
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 from mcpg.text.words import split_words
 
 TYPED_ANNOTATIONS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")

@@ -24,7 +24,7 @@ from mcpg.cli.terminal import Screen, cut, either, is_terminal, one_line
 from mcpg.errors import UsageError
 from mcpg.search.results import FUSIONS
 from mcpg.text.library_errors import pydantic_expected
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
 WIDTH = 80
 """Columns of help in a pipe, and on the reference page."""

@@ -23,7 +23,7 @@ from mcpg.cli.environment import (
 )
 from mcpg.errors import McpgError
 from mcpg.text.library_errors import pydantic_choices, pydantic_expected
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails

@@ -9,12 +9,11 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from mcpg.embeddings.provider import (
     EmbeddingError,
@@ -24,6 +23,7 @@ from mcpg.embeddings.provider import (
     FunctionEmbeddings,
     MemoryStore,
     StoreError,
+    Vectors,
     count_tokens,
     embed_query,
     embed_texts,
@@ -31,14 +31,9 @@ from mcpg.embeddings.provider import (
 )
 from mcpg.errors import UsageError
 from mcpg.text.library_errors import install_command, package_command
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-
-Encoder: TypeAlias = "Callable[[str], NDArray[np.float32]]"
+Encoder: TypeAlias = "Callable[[str], Vectors]"
 
 
 MOST_CHARACTERS = 8192
@@ -53,15 +48,9 @@ _RECIPE = 1  # goes up when the code below makes other vectors of the same weigh
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model that ships in a package.
+    """A model that ships in a package, the distribution that holds its weights.
 
-    Attributes:
-        name: What people call it: `english`, `multilingual`.
-        model: The name its makers gave it.
-        package: The distribution that holds its weights.
-        dimensions: How many numbers a vector has.
-        needs: The modules without which it cannot run.
-        load: Reads the weights and gives the function that embeds one text.
+    It *needs* modules, and to *load* it gives the function that embeds one text.
     """
 
     name: str
@@ -76,10 +65,6 @@ class LocalEmbeddings:
     """Vectors made by a model that ships in a package, loaded when it is first asked.
 
     Several threads may use it, and several providers of one model share what is loaded.
-
-    Attributes:
-        fingerprint: The model, its package and version.
-        dimensions: How many numbers a vector has.
 
     Raises:
         EmbeddingError: A package that the model needs is not installed (`missing`).
@@ -108,11 +93,22 @@ class LocalEmbeddings:
             f"{model.dimensions} dimensions, recipe {_RECIPE}"
         )
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
-        encode = _load_encoder(self._model)
-        rows = np.empty((len(texts), self._model.dimensions), dtype=np.float32)
+        model = self._model
+        with _loading:
+            if model not in _encoders:
+                try:
+                    _encoders[model] = model.load()
+                except Exception as fault:
+                    raise EmbeddingError(
+                        f"the local {model.name} model cannot be loaded: {type(fault).__name__}",
+                        kind="failed",
+                        remedy=f"reinstall its package {model.package}, or update mcpg",
+                    ) from fault
+            encode = _encoders[model]
+        rows = np.empty((len(texts), model.dimensions), dtype=np.float32)
         for number, text in enumerate(texts):
             rows[number] = encode(text[:MOST_CHARACTERS])
         return rows
@@ -123,20 +119,6 @@ class LocalEmbeddings:
 
 _loading = threading.Lock()
 _encoders: dict[LocalModel, Encoder] = {}
-
-
-def _load_encoder(model: LocalModel) -> Encoder:
-    with _loading:
-        if model not in _encoders:
-            try:
-                _encoders[model] = model.load()
-            except Exception as fault:
-                raise EmbeddingError(
-                    f"the local {model.name} model cannot be loaded: {type(fault).__name__}",
-                    kind="failed",
-                    remedy=f"reinstall its package {model.package}, or update mcpg",
-                ) from fault
-        return _encoders[model]
 
 
 def _find_data(package: str, name: str) -> str:
@@ -167,15 +149,15 @@ def _load_minilm() -> Encoder:
         _find_data(*_MODEL), options, providers=["CPUExecutionProvider"]
     )
 
-    def encode(text: str) -> NDArray[np.float32]:
+    def encode(text: str) -> Vectors:
         tokens = np.array([tokenizer.encode(text).ids], dtype=np.int64)
         given = {
             "input_ids": tokens,
             "attention_mask": np.ones_like(tokens),
             "token_type_ids": np.zeros_like(tokens),
         }
-        states: NDArray[np.float32] = session.run(None, given)[0]
-        mean: NDArray[np.float32] = states[0].mean(axis=0)
+        states: Vectors = session.run(None, given)[0]
+        mean: Vectors = states[0].mean(axis=0)
         return mean
 
     return encode
@@ -194,9 +176,9 @@ def _load_use() -> Encoder:
     # so two texts at once could put back each other's.
     lock = threading.Lock()
 
-    def encode(text: str) -> NDArray[np.float32]:
+    def encode(text: str) -> Vectors:
         with lock:
-            vector: NDArray[np.float32] = model.encode(text)
+            vector: Vectors = model.encode(text)
         return vector
 
     return encode
@@ -222,7 +204,7 @@ LOCAL_MODELS = {model.name: model for model in (ENGLISH, MULTILINGUAL)}
 """The models that ship in packages, by name."""
 
 
-Embed: TypeAlias = "Callable[[list[str]], Iterable[NDArray[np.float32]]]"
+Embed: TypeAlias = "Callable[[list[str]], Iterable[Vectors]]"
 
 __all__ = [
     "EmbeddingError",
@@ -267,9 +249,8 @@ def provider_of(spec: str) -> EmbeddingProvider:
         return LocalEmbeddings(LOCAL_MODELS[name or "english"])
     if kind in NAMED_KINDS and name:
         return NamedEmbeddings(kind, name, _LOADERS[kind])
-    if kind == _ENDPOINT:
-        remedy = "make one with mcpg.embeddings.http.HttpEmbeddings, which takes address and key"
-    else:
+    remedy = "make one with mcpg.embeddings.http.HttpEmbeddings, which takes address and key"
+    if kind != _ENDPOINT:
         every = f"choose one of {', '.join(KNOWN)}, or {_ENDPOINT}:MODEL on the command line"
         remedy = f"{_suggest_provider(spec.strip().lower(), name)}{every}"
     raise UsageError(f"unknown embedding provider {spec!r}", remedy=remedy)
@@ -287,12 +268,9 @@ def _suggest_provider(spec: str, model: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A model that is ready.
+    """How a model that is ready embeds texts that are searched, and questions.
 
-    Attributes:
-        documents: Embeds texts that are searched.
-        queries: Embeds questions.
-        dimensions: How many numbers a vector has, or `None` where the model does not say.
+    Its dimensions are `None` where it does not say.
     """
 
     documents: Embed
@@ -303,8 +281,7 @@ class LoadedModel:
 class NamedEmbeddings:
     """Vectors made by a model of another package, loaded when it is first asked.
 
-    Attributes:
-        dimensions: How many numbers a vector has, `None` until the model is loaded.
+    Its dimensions are `None` until then.
 
     Raises:
         EmbeddingError: The package is not installed (`missing`).
@@ -326,14 +303,22 @@ class NamedEmbeddings:
 
     @cached_property
     def fingerprint(self) -> str:
+        from importlib import metadata  # noqa: PLC0415 - as above
+
+        package = self._package
+        try:
+            installed = f"{package} {metadata.version(package)}"
+        except metadata.PackageNotFoundError:  # such as `fastembed-gpu 0.7`
+            names = metadata.packages_distributions().get(package.replace("-", "_"), ())
+            installed = " ".join(f"{name} {metadata.version(name)}" for name in sorted({*names}))
         name = _name_folder(Path(self._name)) if Path(self._name).is_dir() else self._name
         printable = name.encode("unicode_escape").decode()
-        return f"{self._package}:{printable} with {_name_distribution(self._package)}"
+        return f"{package}:{printable} with {installed or package}"
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         return to_array(list(self._load_once().documents(list(texts))))
 
-    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return to_array(list(self._load_once().queries(list(texts))))
 
     def __repr__(self) -> str:
@@ -348,12 +333,9 @@ class NamedEmbeddings:
                     raise
                 except Exception as fault:
                     model, reason = f"the model {self._name!r}", type(fault).__name__
-                    raise EmbeddingError(
-                        f"{self._package} cannot load {model}: {reason}",
-                        kind="failed",
-                        remedy="check its name, and that it is on this machine or can be"
-                        " downloaded",
-                    ) from fault
+                    message = f"{self._package} cannot load {model}: {reason}"
+                    remedy = "check its name, and that it is on this machine or can be downloaded"
+                    raise EmbeddingError(message, kind="failed", remedy=remedy) from fault
                 self.dimensions = self._model.dimensions
             return self._model
 
@@ -386,16 +368,6 @@ def _load_sentence_transformers(name: str) -> LoadedModel:
         lambda texts: queries(texts, show_progress_bar=False, convert_to_numpy=True),
         None,
     )
-
-
-def _name_distribution(package: str) -> str:
-    """Return name and version of what *package* was installed from, such as `fastembed-gpu 0.7`."""
-    from importlib import metadata  # noqa: PLC0415 - as above
-
-    with suppress(metadata.PackageNotFoundError):
-        return f"{package} {metadata.version(package)}"
-    names = metadata.packages_distributions().get(package.replace("-", "_"), ())
-    return " ".join(f"{name} {metadata.version(name)}" for name in sorted({*names})) or package
 
 
 def _name_folder(folder: Path) -> str:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mcpg.embeddings.provider import EmbeddingError, count_tokens
+from mcpg.embeddings.provider import EmbeddingError, Vectors, count_tokens
 from mcpg.errors import UsageError
 from mcpg.net.http import Budget, Endpoint, EndpointError, Usage, read_usage
 from mcpg.text.json_values import JsonObject
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 BUDGET = Budget(connect=5.0, read=30.0, total=60.0, retries=4)
 """How long one batch may take."""
@@ -83,14 +79,12 @@ class HttpEmbeddings:
 
     @property
     def usage(self) -> Usage:
-        """The usage so far."""
         return self._endpoint.usage
 
     def close(self) -> None:
-        """Close connections that are kept for further requests."""
         self._endpoint.close()
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each of *texts*, shape (texts, dimensions).
 
         Raises:
@@ -104,7 +98,6 @@ class HttpEmbeddings:
         return np.stack(rows)
 
     def _split(self, texts: Sequence[str]) -> Iterator[list[str]]:
-        """Split *texts*, in order, into requests that are not too long."""
         batch: list[str] = []
         length = 0
         for text in texts:
@@ -117,19 +110,15 @@ class HttpEmbeddings:
         if batch:
             yield batch
 
-    def _embed_batch(self, batch: list[str]) -> list[NDArray[np.float32]]:
-        shortened: JsonObject = {} if self._asked is None else {"dimensions": self._asked}
-        payload: JsonObject = {
-            "model": self._model,
-            "input": list(batch),
-            "encoding_format": "base64" if self._packed else "float",
-            **shortened,
-        }
+    def _embed_batch(self, batch: list[str]) -> list[Vectors]:
+        encoding = "base64" if self._packed else "float"
+        payload: JsonObject = {"model": self._model, "input": [*batch], "encoding_format": encoding}
+        if self._asked is not None:
+            payload["dimensions"] = self._asked
         try:
             answer = self._endpoint.post("embeddings", payload)
         except EndpointError as fault:
-            kinds: dict[str, Any] = {"missing": "missing", "timeout": "timeout"}
-            kind = kinds.get(fault.kind, "failed")
+            kind: Any = fault.kind if fault.kind in ("missing", "timeout") else "failed"
             raise EmbeddingError(
                 fault.message, kind=kind, place=fault.place, remedy=fault.remedy
             ) from None
@@ -160,12 +149,12 @@ class HttpEmbeddings:
             raise self._error("the vector indexes do not match the texts", "count")
         return [placed[number] for number in range(count)]
 
-    def _read_row(self, item: Any) -> NDArray[np.float32]:
+    def _read_row(self, item: Any) -> Vectors:
         """Read one vector, a list of numbers or base64 of 32-bit floats in little-endian order."""
         import numpy as np  # noqa: PLC0415 - as above
 
         told = item.get("embedding") if isinstance(item, dict) else None
-        row: NDArray[np.float32]
+        row: Vectors
         if isinstance(told, str):
             try:
                 packed = base64.b64decode(told, validate=True)
@@ -184,7 +173,7 @@ class HttpEmbeddings:
             raise self._error("a vector is all zeros", "empty")
         return row
 
-    def _read_numbers(self, told: Any) -> NDArray[np.float32]:
+    def _read_numbers(self, told: Any) -> Vectors:
         import numpy as np  # noqa: PLC0415 - as above
 
         is_row = isinstance(told, list) and all(

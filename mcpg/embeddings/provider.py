@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
-OnBatch: TypeAlias = "Callable[[int, NDArray[np.float32]], None]"
+Vectors: TypeAlias = "NDArray[np.float32]"
+OnBatch: TypeAlias = "Callable[[int, Vectors], None]"
 
 EmbeddingFault = Literal[
     "missing", "failed", "timeout", "count", "empty", "nonfinite", "dimensions"
@@ -65,7 +66,7 @@ class EmbeddingProvider(Protocol):
     def dimensions(self) -> int | None:
         """How many numbers a vector has, `None` until the first answer where nobody knows."""
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row for each of *texts*, in shape `(len(texts), dimensions)`."""
 
 
@@ -91,11 +92,7 @@ class EmbeddingError(McpgError):
 
 
 def need_numpy(extra: str = "embeddings") -> None:
-    """See that vectors can be kept and compared at all; *extra* is what brings numpy otherwise.
-
-    Raises:
-        EmbeddingError: numpy is not installed (`missing`).
-    """
+    """Raise `EmbeddingError` (`missing`) without numpy, which *extra* brings."""
     if find_spec("numpy") is None:
         raise EmbeddingError(
             "vectors need numpy, which is not installed",
@@ -109,29 +106,31 @@ def embed_texts(
     texts: Sequence[str],
     batch: int = BATCH,
     on_batch: OnBatch | None = None,
-) -> NDArray[np.float32]:
+) -> Vectors:
     """Embed *texts* as documents, check every vector, and scale each to length one.
 
     Args:
         provider: Who makes the vectors.
         texts: What to embed; halves of surrogate pairs are replaced before the provider sees them.
         batch: How many texts are given to the provider at once, at least one.
-        on_batch: Called after each batch with the number of its first text and its rows, which are
-            in place by then and must not be changed: to save them, or to show progress.
+        on_batch: Called after each batch with the number of its first text and its rows, which
+            must not be changed: to save them, or to show progress.
 
     Returns:
-        One row for each text; shape `(len(texts), dimensions)`, each row of Euclidean length one.
+        Shape `(len(texts), dimensions)`, each row of Euclidean length one.
 
     Raises:
         EmbeddingError: The provider failed, or an answer does not pass the checks.
     """
     import numpy as np  # noqa: PLC0415 - a plain search needs no vectors
 
-    parts: list[NDArray[np.float32]] = []
+    parts: list[Vectors] = []
     for start in range(0, len(texts), batch):
         rows = _ask(provider, "embed", texts[start : start + batch])
         if parts and rows.shape[1] != parts[0].shape[1]:
-            raise _make_dimensions_error(provider, rows.shape[1], parts[0].shape[1])
+            due = parts[0].shape[1]
+            what = f"returned vectors of {rows.shape[1]} dimensions instead of {due}"
+            raise _fault(provider, "dimensions", what)
         parts.append(rows)
         if on_batch is not None:
             on_batch(start, rows)
@@ -140,21 +139,14 @@ def embed_texts(
     return np.concatenate(parts)
 
 
-def embed_query(provider: EmbeddingProvider, text: str) -> NDArray[np.float32]:
-    """Embed *text* as a question, check the vector, and scale it to length one.
-
-    Returns:
-        The vector, shape `(dimensions,)`, of Euclidean length one.
-
-    Raises:
-        EmbeddingError: The provider failed, or its answer does not pass the checks.
-    """
+def embed_query(provider: EmbeddingProvider, text: str) -> Vectors:
+    """Embed *text* as a question, as `embed_texts` does documents; shape `(dimensions,)`."""
     method = "embed_queries" if hasattr(provider, "embed_queries") else "embed"
-    vector: NDArray[np.float32] = _ask(provider, method, [text])[0]
+    vector: Vectors = _ask(provider, method, [text])[0]
     return vector
 
 
-def _ask(provider: EmbeddingProvider, method: str, texts: Sequence[str]) -> NDArray[np.float32]:
+def _ask(provider: EmbeddingProvider, method: str, texts: Sequence[str]) -> Vectors:
     try:
         answer = getattr(provider, method)(
             [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
@@ -176,7 +168,7 @@ def embedding_error(fingerprint: str, fault: Exception) -> EmbeddingError:
     return EmbeddingError(f"{fingerprint} failed with {type(fault).__name__}", kind="failed")
 
 
-def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np.float32]:
+def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> Vectors:
     """Check what *provider* made of *count* texts, and scale every row to length one.
 
     Raises:
@@ -188,21 +180,16 @@ def checked_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArra
     rows = _to_rows(provider, answer, count)
     if not np.isfinite(rows).all():
         number = int(np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]) + 1
-        raise EmbeddingError(
-            f"{provider.fingerprint} made a vector that is not finite of text {number} of {count}",
-            kind="nonfinite",
-        )
+        what = f"made a vector that is not finite of text {number} of {count}"
+        raise _fault(provider, "nonfinite", what)
     # Scaled by its largest number first, a row can neither overflow nor vanish when it is squared.
     largest: NDArray[np.float64] = np.abs(rows).max(axis=1, keepdims=True)
     if not largest.all():
         number = int(np.flatnonzero(largest == 0)[0]) + 1
-        raise EmbeddingError(
-            f"{provider.fingerprint} made a vector of zeros of text {number} of {count}",
-            kind="empty",
-        )
+        raise _fault(provider, "empty", f"made a vector of zeros of text {number} of {count}")
     rows = rows / largest
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    scaled: NDArray[np.float32] = rows.astype(np.float32)
+    scaled: Vectors = rows.astype(np.float32)
     return scaled
 
 
@@ -214,44 +201,32 @@ def _to_rows(provider: EmbeddingProvider, answer: Any, count: int) -> NDArray[np
     except Exception:  # noqa: BLE001 - an answer may be anything
         given = 0
     if given != count:
-        raise EmbeddingError(
-            f"{provider.fingerprint} returned {given} vectors for {count} texts", kind="count"
-        )
+        raise _fault(provider, "count", f"returned {given} vectors for {count} texts")
     try:
         if np.iscomplexobj(answer):  # numpy converts them with a warning only
             raise TypeError("vectors of complex numbers")  # noqa: TRY301 - one of several ways
         rows = np.asarray(answer, dtype=np.float64)
     except Exception as fault:  # an array of another library may raise whatever it likes
-        raise EmbeddingError(
-            f"{provider.fingerprint} returned vectors of different lengths, or no numbers",
-            kind="dimensions",
-        ) from fault
+        what = "returned vectors of different lengths, or no numbers"
+        raise _fault(provider, "dimensions", what) from fault
     if rows.ndim != 2:  # noqa: PLR2004 - a matrix
-        raise EmbeddingError(
-            f"{provider.fingerprint} returned an array of {rows.ndim} dimensions, not a row a text",
-            kind="dimensions",
-        )
+        what = f"returned an array of {rows.ndim} dimensions, not a row a text"
+        raise _fault(provider, "dimensions", what)
     if rows.shape[1] == 0:
-        raise EmbeddingError(f"{provider.fingerprint} returned vectors of no length", kind="empty")
+        raise _fault(provider, "empty", "returned vectors of no length")
     if provider.dimensions not in {None, rows.shape[1]}:
-        raise _make_dimensions_error(provider, rows.shape[1], provider.dimensions or 0)
+        what = f"returned vectors of {rows.shape[1]} dimensions instead of {provider.dimensions}"
+        raise _fault(provider, "dimensions", what)
     return rows
 
 
-def _make_dimensions_error(provider: EmbeddingProvider, got: int, due: int) -> EmbeddingError:
-    return EmbeddingError(
-        f"{provider.fingerprint} returned vectors of {got} dimensions instead of {due}",
-        kind="dimensions",
-    )
+def _fault(provider: EmbeddingProvider, kind: EmbeddingFault, what: str) -> EmbeddingError:
+    return EmbeddingError(f"{provider.fingerprint} {what}", kind=kind)
 
 
 @dataclass(slots=True)
 class TokenCount:
-    """A count of tokens.
-
-    Attributes:
-        total: All that were told of, `None` while nobody has told of any.
-    """
+    """A count of the tokens that were told of, `None` while nobody has told of any."""
 
     total: int | None = None
 
@@ -307,17 +282,17 @@ class FunctionEmbeddings:
         self.fingerprint = fingerprint
         self.dimensions = dimensions
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, texts: Sequence[str]) -> Vectors:
         return to_array(self._function(list(texts)))
 
-    def embed_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def embed_queries(self, texts: Sequence[str]) -> Vectors:
         return to_array(self._queries(list(texts)))
 
     def __repr__(self) -> str:
         return f"FunctionEmbeddings({self.fingerprint!r})"
 
 
-def to_array(answer: ArrayLike) -> NDArray[np.float32]:
+def to_array(answer: ArrayLike) -> Vectors:
     """Return what a provider made as an array, still unchecked.
 
     Raises:
@@ -331,18 +306,12 @@ def to_array(answer: ArrayLike) -> NDArray[np.float32]:
         return np.asarray(answer, dtype=np.float32)
 
 
-__all__ = ["EmbeddingKey", "EmbeddingStore", "MemoryStore", "StoreError"]
-
-
 @dataclass(frozen=True, slots=True)
 class EmbeddingKey:
-    """Under what the vector of a tool is kept.
+    """Under what the vector of a tool is kept: tool, hash of the embedded text, and who made it.
 
-    Attributes:
-        tool_id: The tool; upper and lower case are the same.
-        document_hash: The hash of the text that was embedded, so that no vector outlives its text.
-        fingerprint: Who made the vector. A lookup that names it is never answered by the vector
-            of another; a lookup without it, by the one that was written last.
+    Upper and lower case of ids are the same. A lookup that names a fingerprint is never answered by
+    the vector of another; one without it, by the vector that was written last.
     """
 
     tool_id: str
@@ -362,14 +331,14 @@ class EmbeddingStore(Protocol):
     change what is kept by changing an array.
     """
 
-    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
+    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, Vectors]:
         """Return the vectors of *keys* that are there.
 
         Raises:
             StoreError: The store cannot be read.
         """
 
-    def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
+    def put(self, entries: Mapping[EmbeddingKey, Vectors]) -> None:
         """Keep *entries*, all or none; each key names its fingerprint.
 
         Raises:
@@ -406,7 +375,7 @@ def written_parts(key: EmbeddingKey) -> tuple[str, str, str]:
     return tool_id, document_hash, maker
 
 
-def own_copy(key: EmbeddingKey, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+def own_copy(key: EmbeddingKey, vector: Vectors) -> Vectors:
     """Return a copy of *vector* for keeping, shape `(dimensions,)`, contiguous.
 
     Raises:
@@ -443,7 +412,7 @@ class MemoryStore:
 
     def __init__(self, limit: int = MOST_KEPT) -> None:
         self._limit = limit
-        self._kept: OrderedDict[tuple[str, str, str], NDArray[np.float32]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, str, str], Vectors] = OrderedDict()
         # The makers of each document's vectors, the last to write last.
         self._makers: dict[tuple[str, str], dict[str, None]] = {}
         self._lock = threading.Lock()
@@ -451,8 +420,8 @@ class MemoryStore:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
-        found: dict[EmbeddingKey, NDArray[np.float32]] = {}
+    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, Vectors]:
+        found: dict[EmbeddingKey, Vectors] = {}
         with self._lock:
             for key in keys:
                 tool_id, document_hash, maker = key_parts(key)
@@ -463,7 +432,7 @@ class MemoryStore:
                     found[key] = vector.copy()
         return found
 
-    def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
+    def put(self, entries: Mapping[EmbeddingKey, Vectors]) -> None:
         copies = [(written_parts(key), own_copy(key, row)) for key, row in entries.items()]
         with self._lock:
             for place, vector in copies:

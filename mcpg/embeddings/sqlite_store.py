@@ -12,9 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mcpg.embeddings.provider import EmbeddingKey, StoreError, key_parts, own_copy, written_parts
+from mcpg.embeddings.provider import (
+    EmbeddingKey,
+    StoreError,
+    Vectors,
+    key_parts,
+    own_copy,
+    written_parts,
+)
 from mcpg.errors import os_reason
 
 MOST_KEPT = 200_000
@@ -71,16 +77,12 @@ ORDER BY kept.written
 
 
 class SqliteStore:
-    """Keeps vectors in the file at *path*, at most *limit* of them.
+    """Keeps vectors in the file at *path*, which is made with its folders, at most *limit* of them.
 
     Any number of processes and threads of one machine may use the file at once; the folder must
     not be shared over a network. What `put` has returned from survives the death of the process.
     When the file is full, the vectors that were written longest ago make room. A row that was
     damaged on the disk is as good as absent.
-
-    Args:
-        path: The file; it is made, with its folders, when it is not there.
-        limit: The most vectors that are kept.
 
     Raises:
         StoreError: The file cannot be made or written, or is no store of this version.
@@ -96,8 +98,8 @@ class SqliteStore:
         with self._report_errors():
             self._connect()
 
-    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, NDArray[np.float32]]:
-        found: dict[int, NDArray[np.float32]] = {}
+    def get(self, keys: Sequence[EmbeddingKey]) -> dict[EmbeddingKey, Vectors]:
+        found: dict[int, Vectors] = {}
         self._own()
         with self._lock, self._report_errors():
             connection = self._connect()
@@ -105,7 +107,7 @@ class SqliteStore:
                 found.update(_read_vectors(connection, start, keys[start : start + _CHUNK]))
         return {keys[number]: found[number] for number in sorted(found)}
 
-    def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
+    def put(self, entries: Mapping[EmbeddingKey, Vectors]) -> None:
         if not entries:
             return
         rows = []
@@ -156,9 +158,8 @@ class SqliteStore:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as fault:
-            code = (
-                getattr(fault, "sqlite_errorcode", 0) & 0xFF
-            )  # without what SQLite adds in detail
+            # Without what SQLite adds in detail.
+            code = getattr(fault, "sqlite_errorcode", 0) & 0xFF
             if code in _DAMAGED:
                 message = "is not an embedding store, or is damaged"
                 remedy = "delete it, or name another file: its vectors can be computed again"
@@ -177,17 +178,22 @@ def _prepare(connection: sqlite3.Connection, place: str) -> None:
                 connection.execute(_SCHEMA)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
-    _turn_on_log(connection)
+    # While another process turns the log on, SQLite does not wait but gives up at once.
+    until, is_on = time.monotonic() + PATIENCE, False
+    while not is_on:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            is_on = True
+        except sqlite3.OperationalError as fault:
+            if fault.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE)
     # With a write-ahead log this loses nothing when a process dies, and costs no wait for the disk.
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
 def _is_ready(connection: sqlite3.Connection, place: str) -> bool:
-    """Return whether there are tables.
-
-    Raises:
-        StoreError: The file is not one that this version reads and writes.
-    """
+    """Return whether there are tables; `StoreError` is raised for those of others."""
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -205,20 +211,6 @@ def _is_ready(connection: sqlite3.Connection, place: str) -> bool:
     return True
 
 
-def _turn_on_log(connection: sqlite3.Connection) -> None:
-    # While another process turns it on, SQLite does not wait but gives up at once.
-    until = time.monotonic() + PATIENCE
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL").fetchone()
-        except sqlite3.OperationalError as fault:
-            if fault.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(_PAUSE)
-        else:
-            return
-
-
 @contextmanager
 def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
     connection.execute(f"BEGIN {kind}")
@@ -233,11 +225,11 @@ def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Ite
 
 def _read_vectors(
     connection: sqlite3.Connection, start: int, keys: Sequence[EmbeddingKey]
-) -> dict[int, NDArray[np.float32]]:
+) -> dict[int, Vectors]:
     """Return the vectors of *keys*, by their numbers from *start* on; the last written wins."""
     statement = _GET.format(rows=", ".join(["(?, ?, ?, ?)"] * len(keys)))
     asked = [part for number, key in enumerate(keys, start) for part in (number, *key_parts(key))]
-    found: dict[int, NDArray[np.float32]] = {}
+    found: dict[int, Vectors] = {}
     for number, dimensions, checksum, data in connection.execute(statement, asked):
         is_whole = isinstance(data, bytes) and data and zlib.crc32(data) == checksum
         if is_whole and dimensions == len(data) / _LITTLE_ENDIAN.itemsize:

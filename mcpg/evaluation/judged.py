@@ -23,7 +23,7 @@ from mcpg.search.results import MAX_LIMIT
 from mcpg.sources.model import decode
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import load_yaml_with_lines
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
 LAYOUT = '{"query": "where is my parcel", "relevant": ["shipment_status"]}'
 """A judged query as it stands on a line, for messages."""

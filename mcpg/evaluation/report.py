@@ -38,7 +38,7 @@ from mcpg.search.result_cache import LASTING
 from mcpg.search.results import MAX_LIMIT, Strategy, check_strategy
 from mcpg.sources.model import decode
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 from mcpg.values import SHOWN_DECIMALS, TIME_DECIMALS, to_json
 
 SCHEMA = "mcpg/eval/1"

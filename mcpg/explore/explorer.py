@@ -33,7 +33,6 @@ from mcpg.review.compare import RankingComparison, compare
 from mcpg.search.features import LOW_CONFIDENCE
 from mcpg.search.results import Strategy
 from mcpg.show.json import ComparedCatalogue, compare_json, diagnostics_json, result_json
-from mcpg.sources.file_changes import Stamp, watched_files
 from mcpg.sources.read import Stamp, watched_files
 from mcpg.text.json_values import JsonObject
 

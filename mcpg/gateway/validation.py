@@ -23,7 +23,7 @@ from jsonschema_rs import Draft202012Validator, ValidationError, ValidationError
 from mcpg.catalog.model import resolve
 from mcpg.gateway.calls import Fault, FaultCode
 from mcpg.text.json_values import JsonObject, JsonValue
-from mcpg.text.suggestions import Suggester, suggest
+from mcpg.text.spelling import Suggester, suggest
 
 _MAX_NODES, _MAX_CHARS = 3_000, 256 << 10
 _MAX_SCHEMA_DEPTH, _MAX_VALUE_DEPTH = 60, 60

@@ -19,7 +19,7 @@ from mcpg.documents import facts
 from mcpg.documents.addresses import BASE, BASE_URI, LABELS, escape_iri, label_iri
 from mcpg.errors import UsageError
 from mcpg.text.json_values import JsonObject, write_exact_json
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
 PREFIXES = facts.PREFIXES
 """The prefix of each namespace, as in every export and every query."""

@@ -48,7 +48,7 @@ from mcpg.graph.worker import Worker, WorkerEndedError
 from mcpg.sources.model import read_text
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.library_errors import install_command, turtle_reason
-from mcpg.text.suggestions import Suggester
+from mcpg.text.spelling import Suggester
 
 _SH = "http://www.w3.org/ns/shacl#"
 _SCRIPTED = tuple(f"{_SH}{name}" for name in ("js", "jsFunctionName", "jsLibrary", "jsLibraryURL"))

@@ -34,10 +34,11 @@ from mcpg.index.layout import (
     own_dictionary,
     sample_dictionary,
 )
-from mcpg.index.phrases import extract_phrases
+from mcpg.index.reader import extract_phrases
 from mcpg.index.recipe import hash_recipe
 from mcpg.index.tables import (
     Section,
+    array_section,
     bytes_sections,
     keys_sections,
     number_holders,
@@ -56,7 +57,6 @@ _Mapped: TypeAlias = "tuple[str, tuple[FieldMapping, ...]]"
 def _link_sections(
     documents: Sequence[ToolDocument], mappings: dict[_Mapped, int]
 ) -> Iterator[Section]:
-    """Return the sections of links: to whom, what they say, how strong they are and why."""
     tools = {document.uri: number for number, document in enumerate(documents)}
     links = [link for document in documents for link in document.links]
     reasons = sorted({link.reason for link in links})
@@ -65,31 +65,28 @@ def _link_sections(
     yield from rows_sections("links", targets)
     yield from rows_sections("linked_by", _invert_targets(targets, len(documents)))
     yield Section("links.kind", "B", bytes(KINDS.index(link.kind) for link in links))
-    yield Section("links.weight", "d", array("d", (link.weight for link in links)).tobytes())
-    reason_of = array("I", (numbers[link.reason] for link in links))
-    yield Section("links.reason", "I", reason_of.tobytes())
+    yield array_section("links.weight", "d", (link.weight for link in links))
+    yield array_section("links.reason", "I", (numbers[link.reason] for link in links))
     yield from texts_sections("reasons", reasons)
     yield Section("links.origin", "B", bytes(ORIGINS.index(link.origin) for link in links))
-    mapped = array("I", (_number(link.coverage, link.fields, mappings) for link in links))
-    yield Section("links.mapping", "I", mapped.tobytes())
+    mapped = (_number(link.coverage, link.fields, mappings) for link in links)
+    yield array_section("links.mapping", "I", mapped)
 
 
 def _provision_sections(
     rows: Sequence[Sequence[Provision]], mappings: dict[_Mapped, int]
 ) -> Iterator[Section]:
-    """Return the sections of what each tool provides to others."""
     found = [provision for row in rows for provision in row]
     targets = [[provision.target for provision in row] for row in rows]
     yield from rows_sections("provides", targets)
     yield from rows_sections("provided_by", _invert_targets(targets, len(rows)))
     weights = bytes(round(one.weight * HUNDREDTHS) for one in found)
     yield Section("provides.weight", "B", weights)
-    mapped = array("I", (_number(one.coverage, one.fields, mappings) for one in found))
-    yield Section("provides.mapping", "I", mapped.tobytes())
+    mapped = (_number(one.coverage, one.fields, mappings) for one in found)
+    yield array_section("provides.mapping", "I", mapped)
 
 
 def _invert_targets(targets: Iterable[Iterable[int]], size: int) -> list[list[int]]:
-    """Return for each tool the numbers of the items that reach it."""
     found: list[list[int]] = [[] for _ in range(size)]
     for number, target in enumerate(chain.from_iterable(targets)):
         if target != NONE:
@@ -110,17 +107,12 @@ def _mapping_sections(mappings: Iterable[_Mapped]) -> Iterator[Section]:
         {name for _, fields in mappings for one in fields for name in (one.given, one.argument)}
     )
     numbers = {name: number for number, name in enumerate(names)}
-    rows = (
-        [
-            COVERAGES.index(coverage),
-            *(
-                number
-                for one in fields
-                for number in (numbers[one.given], numbers[one.argument], int(one.required))
-            ),
-        ]
-        for coverage, fields in mappings
-    )
+    rows: list[list[int]] = []
+    for coverage, fields in mappings:
+        row = [COVERAGES.index(coverage)]
+        for one in fields:
+            row += numbers[one.given], numbers[one.argument], int(one.required)
+        rows.append(row)
     yield from texts_sections("fields", names)
     yield from rows_sections("mappings", rows)
 
@@ -134,19 +126,15 @@ def tool_sections(tools: Sequence[Tool]) -> Iterator[Section]:
     numbers = {source: number for number, source in enumerate(sources)}
     yield from keys_sections("ids", [tool.id for tool in tools])
     # Where no name stands, it is the id; where no title stands, it is the name.
-    yield from texts_sections("names", map(_own_name, tools))
+    named = ((tool.id, tool.name, tool.name[:1] in ("", NAMED)) for tool in tools)
+    names = ("" if name == key else NAMED * is_marked + name for key, name, is_marked in named)
+    yield from texts_sections("names", names)
     yield from texts_sections("titles", map(_own_title, tools))
     yield from texts_sections("summaries", (summary(tool.description) for tool in tools))
     yield from texts_sections("sources", sources)
-    yield Section("source_of", "I", array("I", (numbers[t.source_id] for t in tools)).tobytes())
+    yield array_section("source_of", "I", (numbers[tool.source_id] for tool in tools))
     yield Section("enabled", "B", bytes(tool.enabled for tool in tools))
     yield Section("tools.read_only", "B", bytes(_SAID[tool.hints.read_only] for tool in tools))
-
-
-def _own_name(tool: Tool) -> str:
-    if tool.name == tool.id:
-        return ""
-    return NAMED + tool.name if tool.name[:1] in ("", NAMED) else tool.name
 
 
 def _own_title(tool: Tool) -> str:
@@ -156,25 +144,6 @@ def _own_title(tool: Tool) -> str:
 def summary(description: str) -> str:
     """Return the beginning of *description* on one line."""
     return " ".join(description[: 4 * SUMMARY_LENGTH].split())[:SUMMARY_LENGTH]
-
-
-def _argument_sections(tools: Sequence[Tool]) -> Iterator[Section]:
-    """Return the sections of required arguments: reading a whole document for them takes long."""
-    rows = [tool.required_arguments for tool in tools]
-    names = sorted({name for row in rows for name in row})
-    numbers = {name: number for number, name in enumerate(names)}
-    yield from texts_sections("arguments", names)
-    yield from rows_sections("arguments_of", ([numbers[name] for name in row] for row in rows))
-
-
-def _group_sections(documents: Sequence[ToolDocument]) -> Iterator[Section]:
-    """Return the sections of groups and their members."""
-    groups, members = number_holders(document.groups for document in documents)
-    numbers = {group: number for number, group in enumerate(groups)}
-    yield from texts_sections("groups", groups)
-    yield from rows_sections("members", members)
-    rows = ([numbers[group] for group in document.groups] for document in documents)
-    yield from rows_sections("groups_of", rows)
 
 
 def _keys(tool: Tool) -> Iterable[str]:
@@ -205,12 +174,11 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
         recipe: Whatever else the content depends on, such as fitted weights.
         model: Weights to hand to whoever ranks.
         texts: The Markdown of the documents, by path, to keep as well.
-        pages: Documents of no tool, to keep as well; no search reads them.
-        extra: Further sections, found again by their names.
+        pages: Documents of no tool, to keep as well.
+        extra: Further sections.
         provisions: For each tool, in the order of ids, what it provides to others, where known.
         memo: What is known from an earlier run; what comes out is the same without it.
-        word_sections_of: Returns what the index takes from the words of documents in the order of
-            ids; without, it is made here.
+        word_sections_of: Returns what is taken from the words of documents in the order of ids.
     """
     ordered = sorted(documents, key=lambda document: document.tool.id)
     pages = sorted(pages, key=lambda page: page.path)
@@ -222,19 +190,14 @@ def index_sections(  # noqa: PLR0913 - each is one part of what is kept
         words = word_sections(analyse_documents(ordered, memo))
     else:
         # Another process may still be at work on the words.
-        described, related, records = map(
-            _yield_and_release, map(deque, (described, related, records))
-        )
+        made = map(deque[Section], (described, related, records))
+        described, related, records = map(_yield_and_release, made)
         words = word_sections_of(ordered)
-    members = {
-        "generator": f"mcpg {__version__}",
-        "tools": len(ordered),
-        "words": words.words,
-    }
+    members = {"generator": f"mcpg {__version__}", "tools": len(ordered), "words": words.words}
     sections = chain(
         (
             Section("meta", "B", json.dumps(members, sort_keys=True).encode()),
-            Section("model", "d", array("d", model).tobytes()),
+            array_section("model", "d", model),
         ),
         described,
         (Section("tools.operation", "B", words.operations),),
@@ -256,7 +219,7 @@ def _yield_and_release(sections: deque[Section]) -> Iterator[Section]:
 
 
 def compile_index(documents: Iterable[ToolDocument], **named: Any) -> bytes:
-    """Compile *documents* in memory: pack the `index_sections` of them, which has the arguments."""
+    """Pack the `index_sections` of *documents*, which takes the same arguments."""
     return pack(*index_sections(documents, **named))
 
 
@@ -267,23 +230,39 @@ def _related_sections(
 ) -> Iterator[Section]:
     """Yield the sections of what *documents*, which are of *tools*, have in common by names."""
     # Tools are found by a joined id, name, title or alias, by a phrase, and by a category of hints.
-    keys, holders = number_holders(map(_keys, tools))
-    yield from keys_sections("keys", keys)
-    yield from rows_sections("keys.tools", holders)
-    phrases, holders = number_holders(extract_phrases(tool.hints.aliases) for tool in tools)
-    yield from keys_sections("phrases", phrases)
-    yield from rows_sections("phrases.tools", holders)
-    categories, holders = number_holders(tool.hints.categories for tool in tools)
-    yield from texts_sections("categories", categories)
-    yield from rows_sections("categories.tools", holders)
-    yield from _argument_sections(tools)
-    yield from _group_sections(documents)
+    phrases = (extract_phrases(tool.hints.aliases) for tool in tools)
+    categories = (tool.hints.categories for tool in tools)
+    for name, texts_of, write in (
+        ("keys", map(_keys, tools), keys_sections),
+        ("phrases", phrases, keys_sections),
+        ("categories", categories, texts_sections),
+    ):
+        texts, holders = number_holders(texts_of)
+        yield from write(name, texts)
+        yield from rows_sections(f"{name}.tools", holders)
+    # Reading a whole document for its required arguments takes long.
+    arguments = [tool.required_arguments for tool in tools]
+    yield from _numbered_sections("arguments", "arguments_of", arguments)
+    groups = [document.groups for document in documents]
+    yield from _numbered_sections("groups", "groups_of", groups, "members")
     if provisions is None:
         provisions = build_field_index(tools).provisions()
     mappings: dict[_Mapped, int] = {}
     yield from _link_sections(documents, mappings)
     yield from _provision_sections(provisions, mappings)
     yield from _mapping_sections(mappings)
+
+
+def _numbered_sections(
+    name: str, rows_name: str, rows: Iterable[Sequence[str]], holders_name: str | None = None
+) -> Iterator[Section]:
+    """Yield the sections of texts, of who holds each if wanted, and of *rows* by their numbers."""
+    texts, holders = number_holders(rows)
+    numbers = {text: number for number, text in enumerate(texts)}
+    yield from texts_sections(name, texts)
+    if holders_name:
+        yield from rows_sections(holders_name, holders)
+    yield from rows_sections(rows_name, ([numbers[text] for text in row] for row in rows))
 
 
 def _page_sections(
@@ -294,31 +273,34 @@ def _page_sections(
         yield from bytes_sections(PAGES, map(encode_record, pages), "Q")
     paths = sorted(document.path for document in (*documents, *pages))
     places = {path: place for place, path in enumerate(paths)}
-    found = array("I", (places[document.path] for document in documents))
-    yield Section("tools.place", "I", found.tobytes())
+    yield array_section("tools.place", "I", (places[document.path] for document in documents))
 
 
 def _record_sections(
     documents: Sequence[ToolDocument], texts: Mapping[str, str], memo: BuildCache
 ) -> Iterator[Section]:
-    def encode_with_text(document: ToolDocument) -> bytes:
+    def encode(document: ToolDocument) -> bytes:
         return encode_record(document, texts.get(document.path))
 
-    shared = sample_dictionary(lambda place: encode_with_text(documents[place]), len(documents))
+    shared = sample_dictionary(lambda place: encode(documents[place]), len(documents))
     checksums = array("I")
 
     def compress_run(run: Sequence[ToolDocument]) -> _Records:
-        records = [*map(encode_with_text, run)]
-        own = (own_dictionary(shared, _record_texts(document.tool)) for document in run)
-        packed = [*map(compress_record, records, own)]
-        return _Records(array("I", map(crc32, records)), packed)
+        records, own = [*map(encode, run)], list[bytes]()
+        for tool in (document.tool for document in run):
+            # What other sections hold of the tool.
+            held = tool.id, _own_title(tool), summary(tool.description)
+            own.append(
+                own_dictionary(shared, [one.encode("utf-8", "surrogatepass") for one in held])
+            )
+        return _Records(array("I", map(crc32, records)), [*map(compress_record, records, own)])
 
     def describe_run(run: Sequence[ToolDocument]) -> bytes:
         keys = [(document_key(one), texts.get(one.path)) for one in run]
         return encode_parts((ZLIB_RUNTIME_VERSION, shared, keys))
 
     def compress_runs() -> Iterator[bytes]:
-        for run in cut_runs(documents, _name):
+        for run in cut_runs(documents, lambda one: one.tool.id.encode("utf-8", "surrogatepass")):
             found = memo.recall(_RECORDS, partial(describe_run, run), partial(compress_run, run))
             checksums.extend(found.checksums)
             yield from found.packed
@@ -329,17 +311,8 @@ def _record_sections(
     yield from records
 
 
-def _name(document: ToolDocument) -> bytes:
-    return document.tool.id.encode("utf-8", "surrogatepass")
-
-
 class _Records(NamedTuple):
-    """The records of a run of documents.
-
-    Attributes:
-        checksums: The checksum of each.
-        packed: The bytes of each as they are kept.
-    """
+    """The checksums of the records of a run of documents, and their bytes as they are kept."""
 
     checksums: array[int]
     packed: Sequence[bytes]
@@ -363,9 +336,3 @@ def _decode(data: bytes) -> _Records:
 
 
 _RECORDS = ResultKind("records", _encode, _decode)
-
-
-def _record_texts(tool: Tool) -> Iterator[bytes]:
-    """Yield what other sections hold of *tool*, for the dictionary of its record."""
-    for text in (tool.id, _own_title(tool), summary(tool.description)):
-        yield text.encode("utf-8", "surrogatepass")

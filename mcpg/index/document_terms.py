@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, groupby
 from math import fsum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from mcpg.caching.build_cache import BuildCache, ResultKind, encode_parts
+from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument, decode_content, encode_content
 from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import MEANINGS, NONE, PROBABILITY_BITS
@@ -25,23 +26,17 @@ from mcpg.index.lookups import (
     with_deletions,
 )
 from mcpg.index.recipe import inverse_document_frequency
-from mcpg.index.tables import Section, halves, keys_sections, rows_sections, texts_sections
-from mcpg.relations.vocabulary import weigh_kinds
-from mcpg.text import (
-    fold,
-    language_of,
-    lexicon,
-    operations,
-    split_words,
-    stem,
-    stop_words_of,
-    strip_accents,
+from mcpg.index.tables import (
+    Section,
+    array_section,
+    halves,
+    keys_sections,
+    rows_sections,
+    texts_sections,
 )
+from mcpg.relations.vocabulary import weigh_kinds
+from mcpg.text import fold, language_of, lexicon, split_words, stem, stop_words_of, strip_accents
 from mcpg.text.words import LANGUAGES, CachedFunction, is_unspaced, words_of_token
-
-if TYPE_CHECKING:
-    from mcpg.catalog.model import Tool
-
 
 # Rarer meanings of a word are left out.
 _LEAST_PROBABILITY = 0.1
@@ -50,71 +45,51 @@ _TELLING_WORDS = 16
 
 
 class ForeignTool(NamedTuple):
-    """A tool in another language.
-
-    Attributes:
-        language: The language, a member of `mcpg.text.lexicon.FOREIGN`.
-        words: Its words as the index has them, without those of hints, which may be in any
-            language.
-        text: Its `join_title_and_description`.
-    """
+    """A tool in a language of `lexicon.FOREIGN`, its words without those of hints, and its text."""
 
     language: str
     words: frozenset[str]
     text: str
 
 
-def join_title_and_description(tool: Tool) -> str:
-    """Return the title and the description of *tool*."""
-    return f"{tool.display_name} {tool.description}"
-
-
-def detect_foreign_language(tool: Tool) -> str | None:
-    """Return the language of *tool* if it is a member of `lexicon.FOREIGN`, else `None`."""
-    text = join_title_and_description(tool)
-    spoken = split_words(text)
-    if language_of(spoken) == lexicon.ENGLISH:
-        return None
-    is_accented = strip_accents(text) != text
-    return lexicon.foreign_language(spoken[:_TELLING_WORDS], is_accented=is_accented)
-
-
 def meaning_sections(
     found: Sequence[ForeignTool], term_of: Callable[[str], int], stems: Iterable[tuple[str, int]]
 ) -> Iterator[Section]:
-    """Make the sections of English stems and of the meanings of foreign words.
+    """Make the sections of English stems, and of what the words of tools in other languages mean.
 
-    Args:
-        found: The tools in other languages than English; without any, nothing has a meaning.
-        term_of: Returns the number of a word's term.
-        stems: The stems of words that occur, with the numbers of their terms.
+    *term_of* gives the number of a word's term; *stems* are those of words that occur, with the
+    numbers of their terms.
     """
     rows: dict[str, dict[int, float]] = {}
     for language, cut, words in _translatable(found):
-        for other, probability in _meanings(cut, language):
-            row = rows.setdefault(other, {})
-            for term in map(term_of, words):
-                row[term] = max(probability, row.get(term, 0.0))
+        _, translations = lexicon.translations(cut, language, repairs=False)
+        for other, probability in translations:
+            if probability >= _LEAST_PROBABILITY and other != stem(cut):
+                row = rows.setdefault(other, {})
+                for term in map(term_of, words):
+                    row[term] = max(probability, row.get(term, 0.0))
     # A search has the numbers of related words, and needs no text of them then.
     numbers, terms = lexicon.numbers_of_stems(), dict.fromkeys(rows, NONE) | dict(stems)
     numbered = sorted((numbers[stem], term) for stem, term in terms.items() if stem in numbers)
-    yield Section("stems", "H", array("H", (number for number, _ in numbered)).tobytes())
-    yield Section("stems.term", "I", array("I", (term for _, term in numbered)).tobytes())
+    yield array_section("stems", "H", (number for number, _ in numbered))
+    yield array_section("stems.term", "I", (term for _, term in numbered))
     if not found:
         return
     meant = sorted(rows)
     yield from texts_sections(f"{MEANINGS}.languages", sorted({one.language for one in found}))
     yield from keys_sections(MEANINGS, meant)
-    yield from rows_sections(f"{MEANINGS}.terms", (_pack_meanings(rows[one]) for one in meant), "Q")
-
-
-def _pack_meanings(row: dict[int, float]) -> list[int]:
     scale = (1 << PROBABILITY_BITS) - 1
-    ranked = sorted(row.items(), key=lambda one: (-one[1], one[0]))
-    return [term << PROBABILITY_BITS | round(probability * scale) for term, probability in ranked]
+    packed = (
+        [
+            term << PROBABILITY_BITS | round(probability * scale)
+            for term, probability in sorted(rows[one].items(), key=lambda two: (-two[1], two[0]))
+        ]
+        for one in meant
+    )
+    yield from rows_sections(f"{MEANINGS}.terms", packed, "Q")
 
 
-def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, Sequence[str]]]:
     """Yield language, word, and the words of the index that stand for it, each once."""
     frequencies = Counter(word for one in found for word in one.words)
     known: set[tuple[str, str]] = set()
@@ -122,7 +97,13 @@ def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, tupl
         stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
         unspaced = _segment_unspaced(text, language) if language in lexicon.UNSPACED else set()
         for word in sorted(words.difference(stop_words).union(unspaced)):
-            held = (word,) if word in words else _rarest_pair(word, frequencies)
+            if word in words:
+                held = [word]
+            else:
+                # The pair of characters that tells most of it among those that the index has.
+                pairs = [word[place : place + 2] for place in range(len(word) - 1)]
+                rarest = sorted(filter(frequencies.get, pairs), key=frequencies.__getitem__)
+                held = rarest[:1]
             if held and (language, word) not in known:
                 known.add((language, word))
                 yield language, word, held
@@ -137,20 +118,6 @@ def _segment_unspaced(text: str, language: str) -> set[str]:
         if unspaced
     )
     return {word for run in runs for word in lexicon.segment(run, language)}
-
-
-def _rarest_pair(word: str, frequencies: Counter[str]) -> tuple[str, ...]:
-    """Return the pair of characters that tells most of *word* which the index has in pairs."""
-    pairs = [word[place : place + 2] for place in range(len(word) - 1)]
-    held = [pair for pair in pairs if frequencies[pair]]
-    return (min(held, key=frequencies.__getitem__),) if held else ()
-
-
-def _meanings(word: str, language: str) -> list[tuple[str, float]]:
-    """Return the English stems other than its own that *word* most probably stands for."""
-    _, found = lexicon.translations(word, language, repairs=False)
-    own = stem(word)
-    return [one for one in found if one[1] >= _LEAST_PROBABILITY and one[0] != own]
 
 
 # What a tool is stands at the beginning of its description.
@@ -176,7 +143,7 @@ def spelling_sections(words: Sequence[str]) -> Iterator[Section]:
             for pair in cut_pairs(word):
                 holders.setdefault(pair_key(len(word), pair), []).append(number)
     keys = sorted(holders)
-    yield Section("pairs.key", "Q", array("Q", keys).tobytes())
+    yield array_section("pairs.key", "Q", keys)
     yield from rows_sections("pairs", map(holders.__getitem__, keys))
 
 
@@ -217,19 +184,15 @@ class GramCollector:
         # `sum` adds in other ways from one Python to the next.
         norms = [fsum(map(squares.__getitem__, row)) ** 0.5 or 1.0 for row in rows]
         return [
-            Section("grams", "Q", array("Q", ordered).tobytes()),
-            Section("grams.tools", "I", array("I", counts).tobytes()),
+            array_section("grams", "Q", ordered),
+            array_section("grams.tools", "I", counts),
             *rows_sections("grams_of", rows, kind),
-            Section("grams.norm", "d", array("d", norms).tobytes()),
+            array_section("grams.norm", "d", norms),
         ]
 
 
 class _WordGrams(dict[str, tuple[int, ...]]):
-    """For each word met, provisional numbers of its 3-grams.
-
-    Attributes:
-        numbers: The number of each 3-gram, in the order in which they are met.
-    """
+    """For each word met, the numbers of its 3-grams, in the order in which these are met."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -247,12 +210,9 @@ _NONE: Mapping[str, int] = {}
 
 
 class FieldWords(NamedTuple):
-    """What one field of a document holds.
+    """How often each word occurs in one field of a document, in order of first place.
 
-    Attributes:
-        field: Number of the field in `mcpg.index.recipe.FIELDS`.
-        words: How often each word occurs, in order of first place.
-        wholes: How often each whole identifier occurs whose parts are among the words.
+    The field is a number in `FIELDS`; wholes are identifiers whose parts are among the words.
     """
 
     field: int
@@ -265,12 +225,11 @@ class DocumentTerms(NamedTuple):
 
     Attributes:
         fields: Its fields that hold any word, in order of their numbers.
-        described: The words whose 3-grams stand for it; see `described_words`.
+        described: The `described_words`, whose 3-grams stand for it.
         name: The words of its tool's name.
-        language: The language of its tool, a member of `mcpg.text.lexicon.FOREIGN`; "" for English
-            and where nothing tells.
-        operation: The probability of each of `mcpg.text.operations.KINDS`, in 255ths.
-        told: The `join_title_and_description` of a tool with a language, else "".
+        language: The member of `lexicon.FOREIGN`, "" for English and where nothing tells.
+        operation: The probability of each of `lexicon.OPERATION_KINDS`, in 255ths.
+        told: Title and description of a tool with a language, else "".
     """
 
     fields: Sequence[FieldWords]
@@ -322,7 +281,6 @@ def analyse_contents(contents: Iterable[bytes], memo: BuildCache) -> Iterator[Do
 
 
 def _split_token(token: str) -> tuple[list[str], list[str]]:
-    """Return the words of *token*, and its whole identifiers."""
     words = words_of_token(token)
     return (
         [word.text for word in words if not word.is_compound],
@@ -338,14 +296,20 @@ def _analyse_document(document: ToolDocument, cut: _Cut) -> DocumentTerms:
     for field, text in field_texts(document):
         texts[field].append(text)
     found = (_count_field(field, " ".join(texts[field]), cut) for field in sorted(texts))
-    tool = document.tool
     held = [one for one in found if one.words]
-    name = name_words(tool)
-    language = detect_foreign_language(tool) or ""
-    told = join_title_and_description(tool) if language else ""
-    shares = weigh_kinds(tool, name) or (0.0,) * len(operations.KINDS)
+    tool = document.tool
+    # Words of the source's name say nothing of the tool, unless the name has no other.
+    parts, source = split_words(tool.name), set(split_words(tool.source_id))
+    name = [word for word in parts if word not in source] or parts
+    told = f"{tool.display_name} {tool.description}"
+    spoken, language = split_words(told), None
+    if language_of(spoken) != lexicon.ENGLISH:
+        is_accented = strip_accents(told) != told
+        language = lexicon.foreign_language(spoken[:_TELLING_WORDS], is_accented=is_accented)
+    shares = weigh_kinds(tool, name) or (0.0,) * len(lexicon.OPERATION_KINDS)
     operation = [round(0xFF * share) for share in shares]
-    return DocumentTerms(held, described_words(tool), name, language, operation, told)
+    described = described_words(tool)
+    return DocumentTerms(held, described, name, language or "", operation, told if language else "")
 
 
 def _count_field(field: int, text: str, cut: _Cut) -> FieldWords:
@@ -361,14 +325,3 @@ def _count_field(field: int, text: str, cut: _Cut) -> FieldWords:
         wholes += whole
     # A plain dictionary is smaller than a counter.
     return FieldWords(field, dict(Counter(words)), dict(Counter(wholes)) if wholes else _NONE)
-
-
-def name_words(tool: Tool) -> list[str]:
-    """Return the words of a tool's name.
-
-    Words of the source's name are left out, for they say nothing of the tool, unless the name has
-    no other.
-    """
-    words = split_words(tool.name)
-    source = set(split_words(tool.source_id))
-    return [word for word in words if word not in source] or words

@@ -12,7 +12,6 @@ from mcpg.text.json_values import JsonObject
 if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
 
-
 _NUMBERS = {name: number for number, name in enumerate(FIELDS)}
 
 
@@ -33,7 +32,6 @@ def field_texts(
 
 
 def _body_texts(document: ToolDocument, with_parameters: bool) -> Iterator[tuple[str, str]]:
-    """Return what a person wrote below the front matter, as a reader sees it."""
     if not document.body:
         return
     from mcpg.documents.markdown import read_markdown  # noqa: PLC0415 - few tools have prose
@@ -57,22 +55,17 @@ def _stated_texts(document: ToolDocument) -> Iterator[tuple[str, str]]:
 
 
 def _tool_texts(tool: Tool) -> Iterator[tuple[str, str]]:
-    """Return what a tool is called, what it does, and the words of hints."""
     yield "name", tool.name
     if tool.display_name != tool.name:
         yield "title", tool.display_name
     yield "source", tool.source_id
     yield "description", tool.description
     hints = tool.hints
-    for name, values in (
-        ("aliases", hints.aliases),
-        ("keywords", hints.keywords),
-        ("categories", hints.categories),
-        ("categories", hints.tags),
-        ("categories", hints.data_sources),
-    ):
-        for entry in values:
-            yield name, entry
+    yield from (("aliases", alias) for alias in hints.aliases)
+    yield from (("keywords", keyword) for keyword in hints.keywords)
+    yield from (
+        ("categories", one) for one in (*hints.categories, *hints.tags, *hints.data_sources)
+    )
     for example in hints.examples:
         yield "examples", example.input
         yield "examples", example.description or ""
@@ -84,7 +77,7 @@ def _tool_texts(tool: Tool) -> Iterator[tuple[str, str]]:
 
 
 def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
-    """Return argument and result fields; the words of JSON Schema itself are no text."""
+    """Yield argument and result fields; the words of JSON Schema itself are no text."""
     yield from _of_schema(tool.input_schema)
     if tool.output_schema is None:
         return
@@ -94,7 +87,6 @@ def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
 
 
 def _of_schema(schema: JsonObject) -> Iterator[tuple[str, str]]:
-    """Return the arguments that a schema describes."""
     for parameter in walk_parameters(schema):
         yield "parameters", parameter.path
         yield "parameter_texts", parameter.description

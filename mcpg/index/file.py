@@ -6,7 +6,8 @@ import mmap
 import os
 import stat
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ from mcpg.index.layout import (
 )
 from mcpg.index.reader import Index
 from mcpg.index.recipe import hash_recipe
-from mcpg.index.tables import Section, SpooledIndex, with_section
+from mcpg.index.tables import Section, spool_sections, with_section
 
 SUFFIX = ".idx"
 
@@ -34,7 +35,6 @@ OPENED, WRITTEN, CACHED, IN_MEMORY = "opened", "written", "cached", "in memory"
 """How an index was come by: found fresh; built and written beside its source, or into the cache
 folder; built, and kept in memory alone because neither could be written."""
 
-_CHUNK = 1 << 20
 # To map a small file and read its blocks there takes less time, and no more memory than its length.
 _MOST_MAPPED = 4 << 20
 _TIME_LIMIT = 1 << 63
@@ -42,13 +42,7 @@ _INODES = 1 << 64
 
 
 class OpenedIndex(NamedTuple):
-    """An index and how it was come by.
-
-    Attributes:
-        index: The index.
-        how: `OPENED`, `WRITTEN`, `CACHED` or `IN_MEMORY`.
-        path: Its file, `None` when it has none.
-    """
+    """An index, how it was come by (`OPENED`, `WRITTEN`, `CACHED`, `IN_MEMORY`), and its file."""
 
     index: Index  # type: ignore[assignment]  # no one looks an item up by `tuple.index`
     how: str
@@ -58,11 +52,8 @@ class OpenedIndex(NamedTuple):
 def open_index(path: str, *, in_blocks: bool = False) -> Index:
     """Open the index file at *path*, checked as `Index` has it.
 
-    It is mapped into memory. In blocks, a file above 4 MB is read, where the system can read from
-    an offset.
-
-    Raises:
-        StaleIndexError: There is no such file, or it is no whole index of this version.
+    It is mapped into memory; in blocks, a file above 4 MB is read where the system can read from an
+    offset. `StaleIndexError` is raised where there is no whole index of this version.
     """
     if in_blocks and hasattr(os, "pread") and _stamp(path)[0] > _MOST_MAPPED:
         return _read_in_blocks(path)
@@ -76,40 +67,34 @@ def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
         OutputError: The file cannot be written, or is a link to what is no index.
     """
     # A link may come with the bundle, and lead to any file of whoever only searches.
-    if is_link(path) and not _is_index(path):
-        message = "cannot be written: it is a link to a file that is no index"
-        raise OutputError(message, place=path, remedy="remove the link")
+    if is_link(path):
+        begin = b""
+        with suppress(OSError, ValueError), open(path, "rb", opener=_open_regular) as stream:
+            begin = stream.read(len(MAGIC))
+        if begin != MAGIC:
+            message = "cannot be written: it is a link to a file that is no index"
+            raise OutputError(message, place=path, remedy="remove the link")
     atomic_write(path, data, special=False)
 
 
 def write_index_beside(source: str, sections: Iterable[Section], header: Header) -> str:
     """Put the index of the file *source* beside it, and return the path of the index.
 
-    Args:
-        source: The file.
-        sections: The sections of the index, which are never all in memory.
-        header: Its header; a stamp of *source* is added where *source* has the content of the key.
+    The *sections* are never all in memory. A stamp of *source* is added to the *header* where
+    *source* has the content of its key.
 
     Raises:
         OutputError: It cannot be written.
     """
     path, stamp = source + SUFFIX, _stamp(source)
-    try:
-        index = SpooledIndex(sections, str(Path(path).parent))
-    except OSError as fault:
-        raise output_error(path, fault) from fault
-    with index:
+    with ExitStack() as stack:
+        try:
+            parts = stack.enter_context(spool_sections(sections, str(Path(path).parent)))
+        except OSError as fault:
+            raise output_error(path, fault) from fault
         is_present = header.key == content_key(source) and stamp == _stamp(source)
-        write_index(path, index.parts(header._replace(stamp=stamp) if is_present else header))
+        write_index(path, parts(header._replace(stamp=stamp) if is_present else header))
     return path
-
-
-def _is_index(path: str) -> bool:
-    try:
-        with open(path, "rb", opener=_open_regular) as stream:
-            return stream.read(len(MAGIC)) == MAGIC
-    except (OSError, ValueError):
-        return False
 
 
 def content_key(path: str) -> bytes:
@@ -120,11 +105,8 @@ def content_key(path: str) -> bytes:
     """
     import hashlib  # noqa: PLC0415 - needed only when the time of a file has changed
 
-    digest = hashlib.sha256()
     with open(path, "rb", opener=_open_regular) as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.digest()
+        return hashlib.file_digest(stream, "sha256").digest()
 
 
 def index_for(
@@ -137,26 +119,18 @@ def index_for(
     """Return the index of the file *source*: a fresh one that is found, or one that is built.
 
     It is looked for beside its source and in *cache_dir*, and written to the first of these that
-    can be written. Any number of processes may do this at once.
-
-    Args:
-        source: The file that the index is made from.
-        build: Gives the bytes of the index, whose key is the `content_key` of *source*.
-        recipe: What the index was compiled with.
-        cache_dir: Folder for indexes whose source lies where nothing can be written.
+    can be written. Any number of processes may do this at once. *build* gives the bytes of the
+    index, whose key is the `content_key` of *source*; *recipe* is what it is compiled with.
     """
-    places, stamp = _places(source, cache_dir), _stamp(source)
-    for path, _ in places:
-        index = _open_fresh(path, source, stamp, hash_recipe(recipe))
-        if index is not None:
-            return OpenedIndex(index, OPENED, path)
-    return _store_index(_build_stamped(source, stamp, build), places)
+    stamp = _stamp(source)
+    for path, index in _iter_fresh(source, recipe, cache_dir):
+        return OpenedIndex(index, OPENED, path)
+    return _build_index(source, stamp, build, cache_dir)
 
 
 def renew_index(source: str, build: Callable[[], bytes], *, cache_dir: str | None = None) -> Index:
     """Build the index of the file *source* as `index_for` does, whether there is one or not."""
-    data = _build_stamped(source, _stamp(source), build)
-    return _store_index(data, _places(source, cache_dir)).index
+    return _build_index(source, _stamp(source), build, cache_dir).index
 
 
 def fresh_index(
@@ -166,12 +140,8 @@ def fresh_index(
 
     It is looked for as by `index_for`, and checked as `Index` has it.
     """
-    stamp, number = _stamp(source), hash_recipe(recipe)
-    for path, _ in _places(source, cache_dir):
-        index = _open_fresh(path, source, stamp, number, in_blocks=in_blocks)
-        if index is not None:
-            return index
-    return None
+    fresh = _iter_fresh(source, recipe, cache_dir, in_blocks=in_blocks)
+    return next((index for _, index in fresh), None)
 
 
 def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | None = None) -> None:
@@ -180,17 +150,11 @@ def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | N
     It does not matter if there is no fresh one, or its file cannot be written. A damaged one is
     left as it is: new checksums would hide the damage.
     """
-    stamp, number = _stamp(source), hash_recipe(recipe)
-    for path, _ in _places(source, cache_dir):
-        index = _open_fresh(path, source, stamp, number)
-        if index is None:
-            continue
-        try:
+    for path, index in _iter_fresh(source, recipe, cache_dir):
+        with suppress(OutputError, StaleIndexError):
             index.verify()
-            return write_index(path, with_section(index.data, section))
-        except (OutputError, StaleIndexError):
-            return None
-    return None
+            write_index(path, with_section(index.data, section))
+        return
 
 
 def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
@@ -198,50 +162,42 @@ def _places(source: str, cache_dir: str | None) -> list[tuple[str, str]]:
     return [beside] if cache_dir is None else [beside, (cached_path(source, cache_dir), CACHED)]
 
 
-def _build_stamped(source: str, stamp: Stamp, build: Callable[[], bytes]) -> bytes:
+def _iter_fresh(
+    source: str, recipe: bytes, cache_dir: str | None, *, in_blocks: bool = False
+) -> Iterator[tuple[str, Index]]:
+    """Yield the indexes that say what *source* says now, each with its path."""
+    stamp, number = _stamp(source), hash_recipe(recipe)
+    for path, _ in _places(source, cache_dir):
+        try:
+            index = open_index(path, in_blocks=in_blocks)
+            header = index.header
+            if header.recipe != number:
+                continue
+            if header.stamp != stamp or stamp == NO_STAMP:
+                if header.key == bytes(KEY_SIZE) or header.key != content_key(source):
+                    continue
+                # The source has another time but the old content: nobody need hash it again. It
+                # does not matter if the file cannot be written.
+                if stamp == _stamp(source) != NO_STAMP:
+                    with suppress(OutputError):
+                        write_index(path, restamp_index(_map_file(path), stamp))
+        except (StaleIndexError, OSError):
+            continue
+        yield path, index
+
+
+def _build_index(
+    source: str, stamp: Stamp, build: Callable[[], bytes], cache_dir: str | None
+) -> OpenedIndex:
     data = build()
     # Otherwise nobody knows which of the two contents was built from: the key will tell.
-    return restamp_index(data, stamp) if stamp == _stamp(source) else data
-
-
-def _open_fresh(
-    path: str, source: str, stamp: Stamp, recipe: int, *, in_blocks: bool = False
-) -> Index | None:
-    """Open the index at *path* if it says what *source* says now."""
-    try:
-        index = open_index(path, in_blocks=in_blocks)
-        header = index.header
-        if header.recipe != recipe:
-            return None
-        if header.stamp != stamp or stamp == NO_STAMP:
-            if header.key == bytes(KEY_SIZE) or header.key != content_key(source):
-                return None
-            _restamp(path, source, stamp)
-    except (StaleIndexError, OSError):
-        return None
-    return index
-
-
-def _restamp(path: str, source: str, stamp: Stamp) -> None:
-    """Note that *source* has another time but the old content, so that nobody need hash it again.
-
-    It does not matter if the file cannot be written.
-    """
-    if stamp == _stamp(source) != NO_STAMP:
-        try:
-            write_index(path, restamp_index(_map_file(path), stamp))
-        except OutputError:
-            return
-
-
-def _store_index(data: bytes, places: Iterable[tuple[str, str]]) -> OpenedIndex:
-    for path, how in places:
-        try:
+    if stamp == _stamp(source):
+        data = restamp_index(data, stamp)
+    for path, how in _places(source, cache_dir):
+        with suppress(OutputError, StaleIndexError):
             write_index(path, data)
             # Mapped, the memory is shared with every other process that opens it.
             return OpenedIndex(open_index(path), how, path)
-        except (OutputError, StaleIndexError):
-            continue
     return OpenedIndex(Index(data), IN_MEMORY)
 
 
@@ -271,26 +227,20 @@ class _File:
 def _read_in_blocks(path: str) -> Index:
     try:
         file = _File(path)
-        data = memoryview(_own_memory(file.size))
+        # Memory that takes room only where it is written.
+        memory = mmap.mmap(-1, file.size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, ValueError) as fault:
         raise StaleIndexError(f"it cannot be opened: {fault}") from fault
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        # A page of 2 MB would take as much as all blocks that a search reads.
+        with suppress(OSError):
+            memory.madvise(mmap.MADV_NOHUGEPAGE)
+    data = memoryview(memory)
     first = file.read(0, FIXED_SIZE)
     data[: len(first)] = first
     first = file.read(0, head_size(data))
     data[: len(first)] = first
     return Index(data, in_blocks=True, read=file.read)
-
-
-def _own_memory(size: int) -> mmap.mmap:
-    """Return memory that takes room only where it is written."""
-    memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        try:
-            # A page of 2 MB would take as much as all blocks that a search reads.
-            memory.madvise(mmap.MADV_NOHUGEPAGE)
-        except OSError:
-            return memory
-    return memory
 
 
 def _map_file(path: str) -> Buffer:

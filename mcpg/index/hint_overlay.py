@@ -16,8 +16,7 @@ from typing import TypeAlias
 
 from mcpg.catalog.model import Hints
 from mcpg.index.layout import ABSENT
-from mcpg.index.phrases import extract_phrases
-from mcpg.index.reader import SHORTEST_PREFIX, Index
+from mcpg.index.reader import SHORTEST_PREFIX, Index, extract_phrases
 from mcpg.index.recipe import FIELDS, HINTS_MASK
 from mcpg.index.word_sections import (
     Counts,
@@ -29,7 +28,6 @@ from mcpg.index.word_sections import (
 )
 from mcpg.text import iter_words, joined, lexicon, stem
 from mcpg.text.spelling import allowed_edits, edit_distance
-from mcpg.text.words import Word
 
 Postings: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int]]
 
@@ -57,17 +55,14 @@ class HintOverlay:
         return _OverlaidIndex(self, hints)
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
-        """Return what the index answers, which every edit of one query asks again."""
-        found = self._nearest.get(word)
-        if found is None:
-            found = self._nearest[word] = self.index.nearest(word)
-        return found
+        if word not in self._nearest:
+            self._nearest[word] = self.index.nearest(word)
+        return self._nearest[word]
 
     def count_document(self, document: int) -> Counts:
-        counts = self._others.get(document)
-        if counts is None:
-            counts = self._others[document] = count_terms(self.index.record(document))
-        return counts
+        if document not in self._others:
+            self._others[document] = count_terms(self.index.record(document))
+        return self._others[document]
 
 
 class _OverlaidIndex(Index):
@@ -82,9 +77,13 @@ class _OverlaidIndex(Index):
         vars(self).pop("names", None)
         self._below = before.index
         self._before = before
-        self._counts = _recount_fields(before, hints)
-        added = (*hints.aliases, *hints.keywords)
-        self._name_words(word for text in added for word in iter_words(text))
+        counts = dict(before.counts)
+        for name, field in _FIELDS.items():
+            counted = count_words(getattr(hints, name))
+            if counted[0]:
+                counts[field] = counted
+        self._counts = dict(sorted(counts.items()))
+        self._name_words(" ".join((*hints.aliases, *hints.keywords)))
         self._added_keys = set(filter(None, map(joined, hints.aliases)))
         self._added_phrases = set(extract_phrases(hints.aliases))
         self._touched = {
@@ -94,16 +93,25 @@ class _OverlaidIndex(Index):
         }
         self._patched: dict[int, Postings] = {}
         self._frequencies: dict[int, int] = {}
-        self._is_weighed_anew = self._tools_weighed_anew()
+        # The tools that hold in their text a term that became less rare.
+        known_terms = len(before.index.texts("terms"))
+        self._is_weighed_anew = frozenset(
+            tool
+            for term in self._touched
+            if term < known_terms
+            and self.document_frequency(term) != self._below.document_frequency(term)
+            for tool, _, mask in zip(*self._below.postings(term), strict=True)
+            if mask & ~HINTS_MASK
+        )
 
-    def _name_words(self, words: Iterable[Word]) -> None:
+    def _name_words(self, added: str) -> None:
         """Number the words and terms that no tool had; they come after all that are there."""
         self._new_words: dict[str, int] = {}
         self._new_terms: dict[str, int] = {}
         self._stems: dict[str, list[str]] = defaultdict(list)
         self._wholes: set[str] = set()
         known_words, known_terms = len(self._below.texts("words")), len(self._below.texts("terms"))
-        for word in words:
+        for word in iter_words(added):
             text, term = word.text, word.term
             if self._below.keys("terms").find(term) == ABSENT:
                 self._new_terms.setdefault(term, known_terms + len(self._new_terms))
@@ -113,8 +121,6 @@ class _OverlaidIndex(Index):
                 self._stems[term].append(text)
                 if self._below.find_word(text) == ABSENT:
                     self._new_words.setdefault(text, known_words + len(self._new_words))
-
-    # Words and terms
 
     def word(self, number: int) -> str:
         known = len(self._below.texts("words"))
@@ -170,8 +176,6 @@ class _OverlaidIndex(Index):
                 least = edits
         return least, tuple(sorted(found))
 
-    # Postings
-
     def document_frequencies(self, terms: Iterable[int]) -> list[int]:
         return list(map(self.document_frequency, terms))
 
@@ -196,9 +200,20 @@ class _OverlaidIndex(Index):
         if term not in self._touched:
             return self._below.postings(term)
         known = self._patched.get(term)
-        if known is None:
-            known = self._patched[term] = self._patch(term)
-        return known
+        if known is not None:
+            return known
+        is_new = term >= len(self._below.texts("terms"))
+        before: Postings = ((), (), ()) if is_new else self._below.postings(term)
+        tools, impacts, masks = map(list, before)
+        text, tool = self.term(term), self._before.tool
+        place = bisect_left(tools, tool)
+        row = slice(place, place + (tools[place : place + 1] == [tool]))
+        fields = (field for field, (terms, _) in self._counts.items() if terms[text])
+        frequency = weigh_frequency(text, self._counts, self._before.means)
+        tools[row], impacts[row] = [tool], [impact_step(frequency)]
+        masks[row] = [sum(1 << field for field in fields)]
+        self._patched[term] = tools, impacts, masks
+        return tools, impacts, masks
 
     def impacts(self, term: int) -> dict[int, int] | None:
         if term not in self._touched:
@@ -215,18 +230,6 @@ class _OverlaidIndex(Index):
 
     def best_impacts(self, _: tuple[tuple[int, float], ...]) -> None:
         """Keep nothing: a hypothesis is searched a few times."""
-
-    def _tools_weighed_anew(self) -> frozenset[int]:
-        """Return the tools that hold in their text a term that became less rare."""
-        known = len(self._below.texts("terms"))
-        return frozenset(
-            tool
-            for term in self._touched
-            if term < known
-            and self.document_frequency(term) != self._below.document_frequency(term)
-            for tool, _, mask in zip(*self._below.postings(term), strict=True)
-            if mask & ~HINTS_MASK
-        )
 
     def norms(self, tools: Iterable[int]) -> list[float]:
         return list(map(self._norm, tools))
@@ -257,26 +260,3 @@ class _OverlaidIndex(Index):
 
     def _with_own(self, found: tuple[int, ...], *, has_it: bool) -> tuple[int, ...]:
         return tuple(sorted({*found, self._before.tool})) if has_it else found
-
-    def _patch(self, term: int) -> Postings:
-        is_new = term >= len(self._below.texts("terms"))
-        before: Postings = ((), (), ()) if is_new else self._below.postings(term)
-        tools, impacts, masks = map(list, before)
-        text, tool = self.term(term), self._before.tool
-        place = bisect_left(tools, tool)
-        row = slice(place, place + (tools[place : place + 1] == [tool]))
-        fields = (field for field, (terms, _) in self._counts.items() if terms[text])
-        frequency = weigh_frequency(text, self._counts, self._before.means)
-        tools[row], impacts[row] = [tool], [impact_step(frequency)]
-        masks[row] = [sum(1 << field for field in fields)]
-        return tools, impacts, masks
-
-
-def _recount_fields(before: HintOverlay, hints: Hints) -> Counts:
-    """Count the terms of the fields that *hints* fill anew."""
-    counts = dict(before.counts)
-    for name, field in _FIELDS.items():
-        counted = count_words(getattr(hints, name))
-        if counted[0]:
-            counts[field] = counted
-    return dict(sorted(counts.items()))

@@ -18,22 +18,15 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 Buffer: TypeAlias = "bytes | memoryview"
 Stamp: TypeAlias = "tuple[int, int, int, int]"
 
 
-class Items(Protocol):
-    """The items of a section: a memory view, or one whose blocks are compared on demand."""
-
-    def __len__(self) -> int: ...
-    @overload
-    def __getitem__(self, key: int, /) -> Any: ...
-    @overload
-    def __getitem__(self, key: slice, /) -> memoryview: ...
-
+Items: TypeAlias = "memoryview[Any] | CheckedItems"
+"""The items of a section: a memory view, or one whose blocks are compared on demand."""
 
 MAGIC = b"mcpg-idx"
 FORMAT_VERSION = 11
@@ -84,13 +77,7 @@ class Header(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """Where a section stands in a file.
-
-    Attributes:
-        item_type: Type of its items as in `struct`.
-        start: Offset of its first byte.
-        end: Offset after its last byte.
-    """
+    """Where a section stands in a file, and the type of its items as in `struct`."""
 
     item_type: str
     start: int
@@ -98,12 +85,10 @@ class Entry(NamedTuple):
 
 
 def unpack(data: Buffer) -> tuple[Header, dict[str, Entry]]:
-    """Read header and table of a file, and check that they are whole and make sense.
-
-    Of *data*, only the first `head_size` bytes are read.
+    """Read header and table of a file, the first `head_size` bytes of *data*, and check them.
 
     Raises:
-        StaleIndexError: They do not, or the file is of another kind, version or machine.
+        StaleIndexError: They are damaged, or the file is of another kind, version or machine.
     """
     body = head_size(data)
     fixed = HEADER.unpack_from(data)
@@ -112,14 +97,22 @@ def unpack(data: Buffer) -> tuple[Header, dict[str, Entry]]:
     (checksum,) = CHECKSUM.unpack_from(data, HEADER.size)
     if len(tables) != body - FIXED_SIZE or checksum != crc32(tables, crc32(data[: HEADER.size])):
         raise StaleIndexError("its header is damaged")
-    entries = _entries(tables[: count * ENTRY.size], body, length)
+    entries: dict[str, Entry] = {}
+    free = body
+    for raw, kind, start, span in ENTRY.iter_unpack(tables[: count * ENTRY.size]):
+        name, item_type = raw.rstrip(b"\0").decode("latin-1"), kind.decode("latin-1")
+        item_size = ITEM_SIZES.get(item_type)
+        if not item_size or span % item_size or start % ALIGNMENT or name in entries:
+            raise StaleIndexError(f"its section {name!r} makes no sense")
+        if start < free or start + span > length:
+            raise StaleIndexError(f"its section {name!r} lies where it cannot")
+        free = start + span
+        entries[name] = Entry(item_type, start, free)
     return Header(key, recipe, (size, modified, changed, inode)), entries
 
 
 def head_size(data: Buffer) -> int:
-    """Return how many bytes of the file *data* come before its sections.
-
-    Of *data*, only the first `FIXED_SIZE` bytes are read.
+    """Return how many bytes come before the sections, by the first `FIXED_SIZE` bytes of *data*.
 
     Raises:
         StaleIndexError: It is a file of another kind, version or machine, or of another length.
@@ -142,10 +135,8 @@ def head_size(data: Buffer) -> int:
 def pack_head(header: Header, tables: bytes, sizes: tuple[int, int, int]) -> bytes:
     """Return all that comes before the sections of a file.
 
-    Args:
-        header: What the file says of itself.
-        tables: The table of sections and the checksums of blocks, up to the first section.
-        sizes: Number of sections, length of the file, and number of blocks.
+    *tables* are the table of sections and the checksums of blocks, up to the first section; *sizes*
+    the number of sections, the length of the file, and the number of blocks.
     """
     count, length, blocks = sizes
     versions = (BYTE_ORDER, FORMAT_VERSION, header.recipe)
@@ -180,57 +171,23 @@ def count_blocks(size: int) -> int:
     return (size + BLOCK_SIZE - 1) // BLOCK_SIZE
 
 
-def _entries(table: bytes, free: int, length: int) -> dict[str, Entry]:
-    entries: dict[str, Entry] = {}
-    for raw, kind, start, size in ENTRY.iter_unpack(table):
-        name, item_type = raw.rstrip(b"\0").decode("latin-1"), kind.decode("latin-1")
-        item_size = ITEM_SIZES.get(item_type)
-        if not item_size or size % item_size or start % ALIGNMENT or name in entries:
-            raise StaleIndexError(f"its section {name!r} makes no sense")
-        if start < free or start + size > length:
-            raise StaleIndexError(f"its section {name!r} lies where it cannot")
-        free = start + size
-        entries[name] = Entry(item_type, start, free)
-    return entries
-
-
 TABLES = {
     # one text for each tool
-    "ids": "B",
-    "names": "B",
-    "titles": "B",
-    "summaries": "B",
+    **dict.fromkeys(("ids", "names", "titles", "summaries"), "B"),
     # texts with numbers of their own
-    "sources": "B",
-    "groups": "B",
-    "categories": "B",
-    "reasons": "B",
-    "arguments": "B",
-    "fields": "B",
-    "keys": "B",
-    "phrases": "B",
-    "terms": "B",
-    "words": "B",
+    **dict.fromkeys(("sources", "groups", "categories", "reasons", "arguments", "fields"), "B"),
+    **dict.fromkeys(("keys", "phrases", "terms", "words"), "B"),
     # for each key, phrase, category or group its tools; for each tool its groups, links, terms of
     # its name, required arguments
-    "keys.tools": "I",
-    "phrases.tools": "I",
-    "categories.tools": "I",
-    "members": "I",
-    "groups_of": "I",
-    "links": "I",
-    "names.terms": "I",
-    "arguments_of": "I",
+    **dict.fromkeys(("keys.tools", "phrases.tools", "categories.tools", "members"), "I"),
+    **dict.fromkeys(("groups_of", "links", "names.terms", "arguments_of"), "I"),
     # for each tool the links that reach it; the tools that it provides something to, in order; the
     # provisions that reach it
-    "linked_by": "I",
-    "provides": "I",
-    "provided_by": "I",
+    **dict.fromkeys(("linked_by", "provides", "provided_by"), "I"),
     # distinct mappings: coverage, then output field, argument and whether it is required, each
     "mappings": "I",
     # for each term the tools that hold it, for each pair of characters the words
-    "postings": "I",
-    "pairs": "I",
+    **dict.fromkeys(("postings", "pairs"), "I"),
     # for each tool the 3-grams of its name and description
     "grams_of": "HI",
     # for each tool its whole document, compressed
@@ -251,10 +208,10 @@ SECTIONS = {
     "records.dictionary": "B",
     # for each tool the number of its document in the bundle
     "tools.place": "I",
-    # for each tool; the norm is that of its vector of impacts times idfs, without hints
+    # for each tool its source, whether it is enabled, whether it says that it only reads (one of
+    # `UNSAID`, `READS`, `WRITES`), and the norm of its vector of impacts times idfs, without hints
     "source_of": "I",
     "enabled": "B",
-    # for each tool whether it says that it only reads: one of `UNSAID`, `READS`, `WRITES`
     "tools.read_only": "B",
     "tools.norm": "d",
     # for each tool the probability of each kind of operation, in 255ths; all 0 where unknown
@@ -293,9 +250,8 @@ SECTIONS = {
     "grams": "Q",
     "grams.tools": "I",
     "grams.norm": "d",
-    # the language of the descriptions, "" when unknown
+    # the language of the descriptions, "" when unknown; weights for whoever ranks; JSON for people
     "language": "B",
-    # weights for whoever ranks; JSON for people
     "model": "d",
     "meta": "B",
 }
@@ -359,31 +315,29 @@ SUMMARY_LENGTH = 300
 ABSENT = -1
 """What a look-up gives for something that is not there."""
 
-
 Read: TypeAlias = Callable[[int, int], bytes]
 
 _BLOCK_BITS = BLOCK_SIZE.bit_length() - 1
 
 
 class Blocks:
-    """The blocks of a file."""
+    """The blocks of a file that can be unpacked.
+
+    *read* returns that many bytes of it from an offset, to be written to *data* before they are
+    compared; without, they are there already.
+
+    Attributes:
+        start: Offset of the first block.
+        unread: For each block whether it has yet to be compared.
+    """
 
     __slots__ = ("_checksums", "_data", "_read", "start", "unread")
 
     def __init__(self, data: memoryview, read: Read | None = None) -> None:
-        """Find the checksums.
-
-        Args:
-            data: A file that can be unpacked.
-            read: Returns that many bytes of it from an offset, to be written to *data* before
-                they are compared; without, they are there already.
-        """
         self._data = data
         self._read = read
         self.start, self._checksums = block_table(data)
-        """Offset of the first block."""
         self.unread = bytearray(b"\1") * len(self._checksums)
-        """For each block whether it has yet to be compared."""
 
     def check(self, start: int, end: int) -> None:
         """Compare those blocks that hold the bytes from *start* to *end*, each once.
@@ -396,32 +350,27 @@ class Blocks:
         first = unread.find(1, (start - self.start) // BLOCK_SIZE, last)
         while first >= 0:
             after = unread.find(0, first, last)
-            self._compare(first, last if after < 0 else after)
+            after = last if after < 0 else after
+            place = self.start + first * BLOCK_SIZE
+            until = min(self.start + after * BLOCK_SIZE, len(self._data))
+            if self._read:
+                read = self._read(place, until - place)
+                if len(read) != until - place:
+                    raise StaleIndexError("it was cut short")
+                self._data[place:until] = read
+            for block in range(first, after):
+                part = self._data[place : min(place + BLOCK_SIZE, until)]
+                if crc32(part) != self._checksums[block]:
+                    raise StaleIndexError("a block of it is damaged")
+                unread[block] = 0
+                place += BLOCK_SIZE
             first = unread.find(1, first, last)
 
     def verify(self, start: int, end: int) -> None:
-        """Compare them, also those that have been compared before.
-
-        Raises:
-            StaleIndexError: One is damaged.
-        """
+        """Compare them, also those that have been compared before; raise as `check` does."""
         first, last = (start - self.start) // BLOCK_SIZE, count_blocks(end - self.start)
         self.unread[first:last] = b"\1" * len(range(first, last))
         self.check(start, end)
-
-    def _compare(self, first: int, last: int) -> None:
-        place = self.start + first * BLOCK_SIZE
-        end = min(self.start + last * BLOCK_SIZE, len(self._data))
-        if self._read:
-            read = self._read(place, end - place)
-            if len(read) != end - place:
-                raise StaleIndexError("it was cut short")
-            self._data[place:end] = read
-        for block in range(first, last):
-            if crc32(self._data[place : min(place + BLOCK_SIZE, end)]) != self._checksums[block]:
-                raise StaleIndexError("a block of it is damaged")
-            self.unread[block] = 0
-            place += BLOCK_SIZE
 
 
 class CheckedItems:
@@ -442,10 +391,6 @@ class CheckedItems:
     def __len__(self) -> int:
         return len(self._items)
 
-    @overload
-    def __getitem__(self, key: int, /) -> Any: ...
-    @overload
-    def __getitem__(self, key: slice, /) -> memoryview: ...
     def __getitem__(self, key: Any, /) -> Any:
         items = self._items
         if key.__class__ is slice:

@@ -11,15 +11,19 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, islice
+from typing import TypeAlias
 
-from mcpg.index.layout import IMPACT_SCALE, Items, StaleIndexError
+from mcpg.index.layout import IMPACT_SCALE, Buffer, Items, Read, StaleIndexError
 from mcpg.index.recipe import inverse_document_frequency
-from mcpg.index.tables import RowTable, SectionFile, TextTable, span
+from mcpg.index.tables import SectionFile, span
 from mcpg.text.spelling import allowed_edits, edit_distance
 from mcpg.text.words import LONGEST_WORD
 
-_SECTIONS = ("postings", "postings.impact", "postings.fields")
+_Credited: TypeAlias = tuple[tuple[int, float], ...]
+
+_SECTIONS = ("postings.at", "postings", "postings.impact", "postings.fields")
 # How many postings are kept once they have been read, and the longest list of them that is.
 _MOST_KEPT = 262_144
 _LONGEST_KEPT = 1_024
@@ -35,55 +39,64 @@ _TIMES_UNMERGED = 3
 _MOST_ASKED = 4_096
 
 
-class Postings:
-    """The postings of an index."""
+class PostingFile(SectionFile):
+    """An index file whose postings are kept in dictionaries once they have been read."""
 
-    def __init__(self, index: SectionFile) -> None:
-        """Find the sections.
-
-        Raises:
-            StaleIndexError: They do not fit each other.
-        """
-        self._starts = index.items("postings.at")
-        self._tools, self._impacts, self._fields = map(index.items, _SECTIONS)
+    def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:
+        super().__init__(data, in_blocks=in_blocks, read=read)
         self._kept: dict[int, dict[int, int]] = {}
         self._left = _MOST_KEPT
-        self._best: dict[tuple[tuple[int, float], ...], dict[int, float]] = {}
+        self._best: dict[_Credited, dict[int, float]] = {}
         # How often the others were asked for.
-        self._asked: dict[tuple[tuple[int, float], ...], int] = {}
+        self._asked: dict[_Credited, int] = {}
         self._best_left = _MOST_BEST
-        self._masks: dict[int, dict[tuple[tuple[int, float], ...], int]] = {}
+        self._masks: dict[int, dict[_Credited, int]] = {}
         self._masks_left = _MOST_FIELDS
-        if not len(self._tools) == len(self._impacts) == len(self._fields):
+
+    @cached_property
+    def _posting_items(self) -> tuple[Items, Items, Items, Items]:
+        starts, tools, impacts, fields = map(self.items, _SECTIONS)
+        if not len(tools) == len(impacts) == len(fields):
             raise StaleIndexError("its postings are of unequal length")
+        return starts, tools, impacts, fields
 
-    def of_term(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
-        """Return the tools that hold a term in order, its impacts there, and in which fields."""
-        start, end = self._span(term)
-        return self._tools[start:end], self._impacts[start:end], self._fields[start:end]
-
-    def _span(self, term: int) -> tuple[int, int]:
-        start, end = span(self._starts, term)
-        if end > len(self._tools):
+    def _find_postings(self, term: int) -> tuple[int, int]:
+        starts, tools, _, _ = self._posting_items
+        start, end = span(starts, term)
+        if end > len(tools):
             raise StaleIndexError("a row leads out of its table")
         return start, end
 
+    def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
+        """Return the tools that hold a term in order, its impacts there, and in which fields.
+
+        Impacts are saturated BM25F frequencies, in (0, `IMPACT_SCALE`]; bit *n* of the last is
+        set for field *n* of `FIELDS`.
+        """
+        start, end = self._find_postings(term)
+        _, tools, impacts, fields = self._posting_items
+        return tools[start:end], impacts[start:end], fields[start:end]
+
     def impacts(self, term: int) -> dict[int, int] | None:
-        """Return the impacts of a term by tool, in order; `None` where they are too many to keep.
+        """Return the impacts of a term by tool, in order; `None` when they are too many to keep.
 
         What is given must not be changed.
         """
         known = self._kept.get(term)
         if known is None:
-            start, end = self._span(term)
+            start, end = self._find_postings(term)
             if end - start <= min(_LONGEST_KEPT, self._left):
-                tools, impacts = self._tools[start:end].tolist(), self._impacts[start:end].tolist()
-                known = self._kept[term] = dict(zip(tools, impacts, strict=True))
+                _, tools, impacts, _ = self._posting_items
+                pairs = zip(tools[start:end].tolist(), impacts[start:end].tolist(), strict=True)
+                known = self._kept[term] = dict(pairs)
                 self._left -= len(known)
         return known
 
-    def fields(self, tool: int, words: Iterable[tuple[tuple[int, float], ...]]) -> int:
-        """Return a bit for every field of *tool* in which terms that *words* stand for occur."""
+    def fields(self, tool: int, words: Iterable[_Credited]) -> int:
+        """Return a bit for every field of *tool* in which terms that *words* stand for occur.
+
+        Each word has the terms with the credit for each; bit *n* is that of field *n* of `FIELDS`.
+        """
         known = self._masks.get(tool) or {}
         mask = 0
         for credited in words:
@@ -91,20 +104,21 @@ class Postings:
             mask |= self._mask_fields(tool, credited) if found is None else found
         return mask
 
-    def _mask_fields(self, tool: int, credited: tuple[tuple[int, float], ...]) -> int:
+    def _mask_fields(self, tool: int, credited: _Credited) -> int:
         mask = 0
+        _, tools, _, fields = self._posting_items
         for term, _ in credited:
-            start, end = self._span(term)
-            place = bisect_left(self._tools, tool, start, end)
-            if place < end and self._tools[place] == tool:
-                mask |= self._fields[place]
+            start, end = self._find_postings(term)
+            place = bisect_left(tools, tool, start, end)
+            if place < end and tools[place] == tool:
+                mask |= fields[place]
         if self._masks_left > 0:
             self._masks_left -= 1
             self._masks.setdefault(tool, {})[credited] = mask
         return mask
 
-    def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
-        """Return the best impact, in [0, 1], of *credited* terms by tool.
+    def best_impacts(self, credited: _Credited) -> dict[int, float] | None:
+        """Return the best impact, in [0, 1], of terms with the credit for each, by tool.
 
         It is `None` where they are too many to keep, and for the first few times: most of what is
         asked for once is never asked for again. What is given must not be changed.
@@ -117,22 +131,20 @@ class Postings:
             self._asked[credited] = times + 1
         if times != _TIMES_UNMERGED:
             return None
-        spans = [span(self._starts, term) for term, _ in credited]
-        if sum([end - start for start, end in spans]) <= min(_MOST_MERGED, self._best_left):
-            known = self._best[credited] = self._merge_impacts(credited)
-            self._best_left -= len(known) + len(credited)
-        return known
-
-    def _merge_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float]:
+        spans = [self._find_postings(term) for term, _ in credited]
+        if sum([end - start for start, end in spans]) > min(_MOST_MERGED, self._best_left):
+            return None
         best: dict[int, float] = {}
         get = best.get
         for term, credit in credited:
             unit = credit * _UNIT
-            tools, impacts, _ = self.of_term(term)
+            tools, impacts, _ = self.postings(term)
             for tool, impact in zip(tools.tolist(), impacts.tolist(), strict=True):
                 weighed = unit * impact
                 if weighed > get(tool, 0.0):
                     best[tool] = weighed
+        self._best[credited] = best
+        self._best_left -= len(best) + len(credited)
         return best
 
 
@@ -155,14 +167,9 @@ def grams_of_word(word: str) -> list[int]:
 
 
 class Grams:
-    """The 3-grams of an index."""
+    """The 3-grams of an index; `StaleIndexError` is raised where its sections do not fit."""
 
     def __init__(self, index: SectionFile) -> None:
-        """Find the sections.
-
-        Raises:
-            StaleIndexError: They do not fit each other.
-        """
         self._size = len(index)
         self._grams = index.items("grams")
         self._holders = index.items("grams.tools")
@@ -192,7 +199,6 @@ class Grams:
         return known
 
     def _find(self, gram: int) -> tuple[int, float] | None:
-        """Look up number and rarity of a 3-gram, `None` for one that does not occur."""
         found = None
         number = bisect_left(self._grams, gram)
         if number < len(self._grams) and self._grams[number] == gram:
@@ -233,23 +239,13 @@ _PAIRS_KEPT = 3
 class Speller:
     """Finds the words of an index that are few edits away from a given word."""
 
-    __slots__ = ("_deletion_words", "_deletions", "_pair_words", "_pairs", "_words")
-
-    def __init__(
-        self,
-        words: TextTable,
-        deletions: tuple[Items, Items],
-        pairs: tuple[Items, RowTable],
-    ) -> None:
-        self._words = words
-        self._deletions, self._deletion_words = deletions
-        self._pairs, self._pair_words = pairs
+    def __init__(self, index: SectionFile) -> None:
+        self._words = index.texts("words")
+        self._deletions, self._deletion_words = map(index.items, ("deletions", "deletions.word"))
+        self._pairs, self._pair_words = index.items("pairs.key"), index.rows("pairs")
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
-        """Return the least distance within `allowed_edits` and the other words there, sorted.
-
-        The distance is 0 and the words are none when no other word is near enough.
-        """
+        """Do as `Index.nearest`, which has the words sorted."""
         if len(word) > LONGEST_WORD + 2:
             return 0, ()
         characters = frozenset(word)
@@ -281,24 +277,21 @@ class Speller:
 
     def _sharing_pairs(self, word: str) -> Iterator[int]:
         """Yield words of like length: those that share enough pairs of characters with *word*."""
-        pairs = [pair_key(0, pair) for pair in cut_pairs(word)]
+        keys, pairs = self._pairs, [pair_key(0, pair) for pair in cut_pairs(word)]
         for more, taken in _PAIRS_TAKEN.items():
-            shortest = sorted(self._holding(pairs, len(word) + more), key=len)
-            shortest = shortest[: taken + _PAIRS_KEPT]
+            of_length = pair_key(len(word) + more, "\0\0")
+            start = bisect_left(keys, of_length)
+            end = bisect_left(keys, pair_key(len(word) + more + 1, "\0\0"), start)
+            holders: list[Sequence[int]] = []
+            for pair in pairs:
+                place = bisect_left(keys, of_length | pair, start, end)
+                is_held = place < end and keys[place] == of_length | pair
+                holders.append(self._pair_words[place] if is_held else ())
+            shortest = sorted(holders, key=len)[: taken + _PAIRS_KEPT]
             needed = max(1, len(shortest) - taken)
             found = sorted(chain.from_iterable(shortest))
             repeats = zip(found, islice(found, needed - 1, None), strict=False)
             yield from {number for number, other in repeats if number == other}
-
-    def _holding(self, pairs: Iterable[int], length: int) -> Iterator[Sequence[int]]:
-        """Yield the words of *length* that hold each of *pairs*, which are keys without length."""
-        keys, of_length = self._pairs, pair_key(length, "\0\0")
-        start = bisect_left(keys, of_length)
-        end = bisect_left(keys, pair_key(length + 1, "\0\0"), start)
-        for pair in pairs:
-            place = bisect_left(keys, of_length | pair, start, end)
-            is_held = place < end and keys[place] == of_length | pair
-            yield self._pair_words[place] if is_held else ()
 
 
 def with_deletions(word: str) -> set[str]:

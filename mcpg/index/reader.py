@@ -1,6 +1,8 @@
 """Reading an index, from a memory-mapped file or from bytes alike.
 
-Nothing is read before it is asked for.
+Nothing is read before it is asked for. A phrase is an alias of several words, found in a longer
+request; it is compared word by word, stop words among them: "what time is it" has hardly another
+word. An alias of one word is none, for a request that opens with it may want anything.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import compress, islice
+from itertools import accumulate, compress, islice, takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.catalog.view import ToolView, record_view
@@ -33,10 +35,10 @@ from mcpg.index.layout import (
     decompress_record,
     own_dictionary,
 )
-from mcpg.index.lookups import Grams, Postings, Speller
+from mcpg.index.lookups import Grams, PostingFile, Speller
 from mcpg.index.recipe import FIELDS, inverse_document_frequency
-from mcpg.index.tables import SectionFile, TextTable, span
-from mcpg.text import lexicon, operations
+from mcpg.index.tables import TextTable, span
+from mcpg.text import lexicon, split_words
 from mcpg.text.json_values import read_json
 from mcpg.text.words import LANGUAGES
 
@@ -62,14 +64,7 @@ _MOST_NAMES = _MOST_REMEMBERED = 16_384
 
 
 class ToolName(NamedTuple):
-    """The name of a tool.
-
-    Attributes:
-        terms: The distinct terms of the name; words of the source's name are left out, unless the
-            name has no other.
-        idfs: Each of them, in the name's order, with its rarity, above 0.
-        weight: The sum of the rarities.
-    """
+    """The `Index.name_terms` of a tool; each in order with its rarity, above 0; and their sum."""
 
     terms: frozenset[int]
     idfs: tuple[tuple[int, float], ...]
@@ -87,10 +82,22 @@ class NameTable:
 
     def of_tool(self, tool: int) -> ToolName:
         known = self._names.get(tool)
-        if known is None:
-            known = self._read(tool)
-            if len(self._names) < _MOST_NAMES:
-                self._names[tool] = known
+        if known is not None:
+            return known
+        terms = self._index.name_terms(tool).tolist()
+        idfs: list[float] = []
+        weight = 0.0
+        for frequency in self._index.document_frequencies(terms):
+            idf = self._rarities.get(frequency)
+            if idf is None:
+                idf = inverse_document_frequency(self._size, frequency)
+                if len(self._rarities) < _MOST_NAMES:
+                    self._rarities[frequency] = idf
+            idfs.append(idf)
+            weight += idf
+        known = ToolName(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
+        if len(self._names) < _MOST_NAMES:
+            self._names[tool] = known
         return known
 
     def _read(self, tool: int) -> ToolName:
@@ -109,7 +116,7 @@ class NameTable:
         return idf
 
 
-class Index(SectionFile):
+class Index(PostingFile):
     """A compiled index.
 
     Tools, sources, words, terms and groups go by their numbers, from 0 in the order of their ids
@@ -127,8 +134,6 @@ class Index(SectionFile):
         self._edges: dict[int, Ends] = {}
         self._edges_to: dict[int, Ends] = {}
         self._reasons: dict[int, str] = {}
-
-    # Tools
 
     def tool_id(self, tool: int) -> str:
         return self.texts("ids")[tool]
@@ -173,7 +178,6 @@ class Index(SectionFile):
         return self.texts("categories")
 
     def in_category(self, category: int) -> memoryview:
-        """Return the tools of a category, by its number."""
         return self.rows("categories.tools")[category]
 
     def read_only_flags(self) -> bytes:
@@ -204,7 +208,6 @@ class Index(SectionFile):
             tool = enabled.find(0, tool + 1)
 
     def find_tool(self, tool_id: str) -> int:
-        """Return the number of the tool with that id, `ABSENT` when there is none."""
         return self.keys("ids").find(tool_id)
 
     def exact(self, key: str) -> tuple[int, ...]:
@@ -214,7 +217,6 @@ class Index(SectionFile):
 
     @property
     def has_phrases(self) -> bool:
-        """Whether any tool has an alias of several words."""
         return len(self.keys("phrases")) > 0
 
     def with_phrase(self, phrase: str) -> tuple[int, ...]:
@@ -229,9 +231,7 @@ class Index(SectionFile):
         """
         return self.rows("names.terms")[tool]
 
-    @cached_property
-    def names(self) -> NameTable:
-        return NameTable(self)
+    names = cached_property(NameTable)
 
     def norms(self, tools: Iterable[int]) -> list[float]:
         """Return the length, above 0, of each tool's vector of impacts times rarities.
@@ -245,7 +245,7 @@ class Index(SectionFile):
 
     def operations(self, tools: Iterable[int]) -> list[bytes]:
         """Return how likely each tool does each kind of operation; all 0 where unknown."""
-        shares, count = self.section("tools.operation"), len(operations.KINDS)
+        shares, count = self.section("tools.operation"), len(lexicon.OPERATION_KINDS)
         if len(shares) != count * len(self):
             raise StaleIndexError("its operations are of unequal length")
         return [bytes(shares[count * tool : count * (tool + 1)]) for tool in tools]
@@ -258,7 +258,6 @@ class Index(SectionFile):
         return _decode_document(self._record_data(tool))[1]
 
     def view(self, tool: int) -> ToolView:
-        """Return what lists show of a tool."""
         try:
             text = str(self._record_data(tool), "utf-8", "surrogatepass")
             return record_view(read_json(text)["tool"])
@@ -279,59 +278,48 @@ class Index(SectionFile):
         return decompress_record(data, dictionary, self._item("records.crc", tool))
 
     def place(self, tool: int) -> int:
-        """Return the number of the tool's document among those of the bundle, pages included."""
         return self._item("tools.place", tool)
-
-    # Relations
 
     def edges(self, tool: int) -> Ends:
         """Return number, target, kind and weight of the links of a tool that reach another."""
         known = self._edges.get(tool)
-        if known is None:
-            known = tuple(self._read_edges(tool))
-            if len(self._edges) < _MOST_REMEMBERED:
-                self._edges[tool] = known
-        return known
-
-    def _read_edges(self, tool: int) -> list[tuple[int, int, str, float]]:
+        if known is not None:
+            return known
         first, end = span(self.items("links.at"), tool)
         targets = self.rows("links")[tool]
         kinds, weights = self.items("links.kind"), self.items("links.weight")
         if end > min(len(kinds), len(weights)):
             raise StaleIndexError("its links are of unequal length")
         links = zip(range(first, end), targets, kinds[first:end], weights[first:end], strict=True)
-        return [
-            (number, target, KINDS[kind % len(KINDS)], weight)
-            for number, target, kind, weight in links
-            if target != NONE
-        ]
+        known = tuple(
+            [
+                (number, target, KINDS[kind % len(KINDS)], weight)
+                for number, target, kind, weight in links
+                if target != NONE
+            ]
+        )
+        if len(self._edges) < _MOST_REMEMBERED:
+            self._edges[tool] = known
+        return known
 
     def edges_to(self, tool: int) -> Ends:
         """Return number, source, kind and weight of the links of others that reach a tool."""
         known = self._edges_to.get(tool)
         if known is None:
             links = self.rows("linked_by")[tool].tolist()
+            sources = [self._find_row("links.at", link) for link in links]
+            kinds = [KINDS[kind % len(KINDS)] for kind in self._some("links.kind", links)]
             known = tuple(
-                [
-                    (
-                        link,
-                        self._find_row("links.at", link),
-                        KINDS[self._item("links.kind", link) % len(KINDS)],
-                        self._item("links.weight", link),
-                    )
-                    for link in links
-                ]
+                zip(links, sources, kinds, self._some("links.weight", links), strict=True)
             )
             if len(self._edges_to) < _MOST_REMEMBERED:
                 self._edges_to[tool] = known
         return known
 
     def targets(self, tool: int) -> memoryview:
-        """Return the tools that the links of a tool reach; an invalid number for other targets."""
         return self.rows("links")[tool]
 
     def reason(self, link: int) -> str:
-        """Return why a link is there, "" when the document does not say."""
         number = self._item("links.reason", link)
         known = self._reasons.get(number)
         if known is None:
@@ -341,7 +329,6 @@ class Index(SectionFile):
         return known
 
     def origin(self, link: int) -> str:
-        """Return where a link comes from: `authored`, `observed`, `schema` or `inferred`."""
         return ORIGINS[self._item("links.origin", link) % len(ORIGINS)]
 
     def mapping(self, link: int) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -361,26 +348,15 @@ class Index(SectionFile):
         """
         first, _ = span(self.items("provides.at"), tool)
         targets = self.rows("provides")[tool].tolist()
-        return tuple(
-            [
-                (number, to, self._item("provides.weight", number) / HUNDREDTHS)
-                for number, to in enumerate(targets, first)
-            ]
-        )
+        numbers = range(first, first + len(targets))
+        weights = [weight / HUNDREDTHS for weight in self._some("provides.weight", numbers)]
+        return tuple(zip(numbers, targets, weights, strict=True))
 
     def provided_by(self, tool: int) -> Provisions:
-        """Return number, other tool and weight of all that others provide to a tool."""
         numbers = self.rows("provided_by")[tool].tolist()
-        return tuple(
-            [
-                (
-                    number,
-                    self._find_row("provides.at", number),
-                    self._item("provides.weight", number) / HUNDREDTHS,
-                )
-                for number in numbers
-            ]
-        )
+        sources = [self._find_row("provides.at", number) for number in numbers]
+        weights = [weight / HUNDREDTHS for weight in self._some("provides.weight", numbers)]
+        return tuple(zip(numbers, sources, weights, strict=True))
 
     def provision(self, number: int) -> Mapping:
         """Return coverage and fields of what one tool provides to another.
@@ -401,14 +377,12 @@ class Index(SectionFile):
         )
 
     def _find_row(self, name: str, number: int) -> int:
-        """Return the row that the item *number* of a table stands in."""
         row = bisect_right(self.items(name), number) - 1
         if not 0 <= row < len(self):
             raise StaleIndexError(f"a number leads out of its section {name!r}")
         return row
 
     def required_arguments(self, tool: int) -> list[str]:
-        """Return the names of the arguments that a tool requires, in the order of its schema."""
         names = self.texts("arguments")
         return [names[number] for number in self.rows("arguments_of")[tool]]
 
@@ -421,13 +395,10 @@ class Index(SectionFile):
     def members(self, group: int) -> memoryview:
         return self.rows("members")[group]
 
-    # Words and terms
-
     def word(self, number: int) -> str:
         return self.texts("words")[number]
 
     def find_word(self, text: str) -> int:
-        """Return the number of a word that occurs, `ABSENT` when it does not."""
         return self.keys("words").find(text)
 
     def term_of_word(self, word: int) -> int:
@@ -440,8 +411,12 @@ class Index(SectionFile):
         """
         if len(prefix) < SHORTEST_PREFIX:
             return []
-        found = (word for word in self.texts("words").beginning_with(prefix) if word != prefix)
-        return list(islice(found, limit))
+        words = self.texts("words")
+        place = bisect_left(words, prefix)
+        longer = takewhile(
+            lambda word: word.startswith(prefix), map(words.__getitem__, range(place, len(words)))
+        )
+        return list(islice((word for word in longer if word != prefix), limit))
 
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
         """Return the least number of edits, 1 or 2, to other words that occur, and these words.
@@ -450,15 +425,8 @@ class Index(SectionFile):
         """
         return self._speller.nearest(word)
 
-    @cached_property
-    def _speller(self) -> Speller:
-        deletions = self.items("deletions"), self.items("deletions.word")
-        pairs = self.items("pairs.key"), self.rows("pairs")
-        return Speller(self.texts("words"), deletions, pairs)
-
-    @cached_property
-    def grams(self) -> Grams:
-        return Grams(self)
+    _speller = cached_property(Speller)
+    grams = cached_property(Grams)
 
     def term(self, number: int) -> str:
         return self.texts("terms")[number]
@@ -517,16 +485,7 @@ class Index(SectionFile):
         return self._some("terms.tools", terms)
 
     def is_only_hinted(self, term: int) -> bool:
-        """Return whether no tool holds a term in its text."""
         return bool(self._item("terms.kind", term) & HINTED)
-
-    def postings(self, term: int) -> tuple[memoryview, memoryview, memoryview]:
-        """Return the tools that hold a term in order, its impacts there, and in which fields.
-
-        Impacts are saturated BM25F frequencies, in (0, `IMPACT_SCALE`]; bit *n* of the last is
-        set for field *n* of `FIELDS`.
-        """
-        return self._postings.of_term(term)
 
     def find_posting(self, term: int, tool: int) -> tuple[int, int]:
         """Return impact and field mask of *term* in *tool*, zeros when it does not occur there."""
@@ -543,33 +502,7 @@ class Index(SectionFile):
         tools, _, fields = self.postings(term)
         yield from compress(tools, map((1 << FIELDS.index(field)).__and__, fields))
 
-    def impacts(self, term: int) -> dict[int, int] | None:
-        """Return the impacts of a term by tool, in order; `None` when they are too many to keep.
-
-        What is given must not be changed.
-        """
-        return self._postings.impacts(term)
-
-    def fields(self, tool: int, words: Iterable[tuple[tuple[int, float], ...]]) -> int:
-        """Return a bit for every field of *tool* in which terms that *words* stand for occur.
-
-        Each word has the terms with the credit for each; bit *n* is that of field *n* of `FIELDS`.
-        """
-        return self._postings.fields(tool, words)
-
-    def best_impacts(self, credited: tuple[tuple[int, float], ...]) -> dict[int, float] | None:
-        """Return the best impact, in [0, 1], of terms with the credit for each, by tool.
-
-        It is `None` where they are too many to keep. What is given must not be changed.
-        """
-        return self._postings.best_impacts(credited)
-
-    @cached_property
-    def _postings(self) -> Postings:
-        return Postings(self)
-
     def field_means(self) -> memoryview:
-        """Return the mean number of words in each of `FIELDS`."""
         means = self.section("fields.mean")
         if len(means) != len(FIELDS):
             raise StaleIndexError("its means are not as many as its fields")
@@ -590,3 +523,24 @@ def _decode_document(data: Buffer) -> tuple[ToolDocument, str | None]:
         return decode_record(bytes(data))
     except _BROKEN as fault:
         raise StaleIndexError("a record is broken") from fault
+
+
+# Fewer words are no phrase; an alias of more is found as a whole request only.
+_SHORTEST_PHRASE, _LONGEST_PHRASE = 2, 16
+
+
+def extract_phrases(aliases: Iterable[str]) -> Iterator[str]:
+    """Return the phrases among the *aliases* of one tool."""
+    for words in map(split_words, aliases):
+        if _SHORTEST_PHRASE <= len(words) <= _LONGEST_PHRASE:
+            yield " ".join(words)
+
+
+def find_opening_phrase(words: Sequence[str], index: Index) -> tuple[int, tuple[int, ...]]:
+    """Return the number of words of the longest phrase that opens *words*, and its tools."""
+    openings = list(accumulate(words[:_LONGEST_PHRASE], "{} {}".format))
+    for count in range(len(openings), _SHORTEST_PHRASE - 1, -1):
+        tools = index.with_phrase(openings[count - 1])
+        if tools:
+            return count, tools
+    return 0, ()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mcpg import __version__
 
-RULES = 3039012496
+RULES = 2911153815
 """Checksum of the modules and tables that decide what an index holds of given documents.
 
 To read them takes longer than a search, so the number stands here. `tests/index/test_rules.py`
@@ -21,43 +21,10 @@ def hash_recipe(recipe: bytes) -> int:
     return zlib.crc32(recipe, zlib.crc32(b"%s %d" % (__version__.encode(), RULES)))
 
 
-FIELDS = (
-    "name",
-    "title",
-    "aliases",
-    "keywords",
-    "categories",
-    "description",
-    "parameters",
-    "parameter_texts",
-    "examples",
-    "body",
-    "source",
-    "headings",
-    "topics",
-    "claims",
-)
-
-OF_PARAMETERS = ("parameters", "parameter_texts")
-"""The fields whose texts come from schemas."""
-
-HINTS = ("aliases", "keywords", "examples")
-"""The fields whose texts only ever add to a score.
-
-Each of their texts is one more way to find a tool, so none is discounted by the others: they have
-no length normalisation, and no part in the length of the tool's vector.
-"""
-
-HINTS_MASK = sum(1 << FIELDS.index(name) for name in HINTS)
-"""The bits of `HINTS` in the field masks of postings."""
-
-
 class FieldParameters(NamedTuple):
-    """How one field counts.
+    """What an occurrence in a field weighs, at least 0, and how far long fields are discounted.
 
-    Attributes:
-        weight: How much an occurrence in the field weighs; at least 0.
-        length_normalisation: How far long fields are discounted ("b"), in [0, 1].
+    The latter ("b") is in [0, 1].
     """
 
     weight: float
@@ -83,8 +50,22 @@ PARAMETERS: dict[str, FieldParameters] = {
     "claims": FieldParameters(0.75, 0.5),
 }
 
-BY_NUMBER = tuple(PARAMETERS[name] for name in FIELDS)
+FIELDS = tuple(PARAMETERS)
+BY_NUMBER = tuple(PARAMETERS.values())
 """The parameters in the order of `FIELDS`."""
+
+OF_PARAMETERS = ("parameters", "parameter_texts")
+"""The fields whose texts come from schemas."""
+
+HINTS = ("aliases", "keywords", "examples")
+"""The fields whose texts only ever add to a score.
+
+Each of their texts is one more way to find a tool, so none is discounted by the others: they have
+no length normalisation, and no part in the length of the tool's vector.
+"""
+
+HINTS_MASK = sum(1 << FIELDS.index(name) for name in HINTS)
+"""The bits of `HINTS` in the field masks of postings."""
 
 
 def saturate(frequency: float, saturation: float = SATURATION) -> float:

@@ -1,4 +1,4 @@
-"""Reading the sections of an index: items, rows of numbers, texts by number, numbers by text."""
+"""The sections of an index: items, rows of numbers, texts by number, numbers by text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from array import array
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from itertools import accumulate, chain, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from mcpg.index.layout import (
@@ -107,7 +108,6 @@ class RowTable:
         return bytes(self._items[offset : starts[-1]]), places
 
     def concatenate_rows(self, numbers: Iterable[int]) -> list[int]:
-        """Return what is in the rows of *numbers*, one row after the other."""
         found: list[int] = []
         items, starts, last = self._items, self._starts, self._end
         for number in numbers:
@@ -161,7 +161,6 @@ class TextTable:
         return [texts[number - first] for number in numbers]
 
     def _run(self, first: int, end: int) -> list[str]:
-        """Return the texts from number *first* up to *end*."""
         data, places = self._rows.run(first, end)
         try:
             if data.isascii():
@@ -172,14 +171,6 @@ class TextTable:
             ]
         except UnicodeDecodeError as fault:
             raise StaleIndexError("a text is broken") from fault
-
-    def beginning_with(self, prefix: str) -> Iterator[str]:
-        """Return the texts of a sorted table that begin with *prefix*, in order."""
-        for number in range(bisect_left(self, prefix), len(self)):
-            text = self[number]
-            if not text.startswith(prefix):
-                return
-            yield text
 
 
 class KeyTable(TextTable):
@@ -228,22 +219,20 @@ class SectionFile:
     """The sections of an index file, as items and tables; nothing is read before it is asked for.
 
     Whatever is asked, the answer is right, or `StaleIndexError` is raised because the file is
-    damaged. May be shared between threads.
+    damaged, or no whole index of this version. May be shared between threads.
+
+    Args:
+        data: The file.
+        in_blocks: Whether it is compared with its checksums block by block as it is read, which is
+            right for a few questions, in place of section by section.
+        read: Returns a number of bytes of the file from an offset, where *data* has room for all
+            of it but holds only its head yet; with it, *in_blocks* must be set.
+
+    Attributes:
+        is_checked: Whether everything is compared with its checksums before its first use.
     """
 
     def __init__(self, data: Buffer, *, in_blocks: bool = False, read: Read | None = None) -> None:
-        """Open an index.
-
-        Args:
-            data: The file.
-            in_blocks: Whether it is compared with its checksums block by block as it is read,
-                which is right for a few questions, in place of section by section.
-            read: Returns a number of bytes of the file from an offset, where *data* has room for
-                all of it but holds only its head yet; with it, *in_blocks* must be set.
-
-        Raises:
-            StaleIndexError: *data* is no whole index of this version.
-        """
         self._data = memoryview(data)
         self.header, self._entries = unpack(self._data)
         for name, item_type in SECTIONS.items():
@@ -255,7 +244,7 @@ class SectionFile:
         searched = sum(entry.end - entry.start for entry in self._entries.values())
         searched -= self._size("records")
         self._in_blocks = in_blocks
-        self._is_checked = in_blocks or searched <= CHECKED_SIZE
+        self.is_checked = in_blocks or searched <= CHECKED_SIZE
         self._blocks = Blocks(self._data, read)
         self._items: dict[str, Items] = {}
         self._views: dict[str, memoryview] = {}
@@ -265,20 +254,13 @@ class SectionFile:
 
     @property
     def data(self) -> memoryview:
-        """The whole file."""
         if self._in_blocks:
             self._blocks.check(self._blocks.start, len(self._data))
         return self._data
 
     @property
     def size(self) -> int:
-        """Length of the file in bytes."""
         return len(self._data)
-
-    @property
-    def is_checked(self) -> bool:
-        """Whether everything is compared with its checksums before its first use."""
-        return self._is_checked
 
     def verify(self, *, records: bool = True) -> None:
         """Compare every section with its checksums, or all but those of *records*.
@@ -300,34 +282,25 @@ class SectionFile:
         return name in self._entries
 
     def section(self, name: str) -> memoryview:
-        """Return the items of the section called *name*.
+        """Return the items of the section called *name*, compared with their checksum.
 
-        They are compared with their checksum before; records are when each is read.
-
-        Raises:
-            StaleIndexError: There is none, or it is damaged.
+        Records are compared when each is read.
         """
         view = self._views.get(name)
         if view is None:
             if self._in_blocks:
                 self._check(name, self._entry(name), self._blocks.check)
-            elif self._is_checked and name not in _CHECKED_IN_PARTS:
+            elif self.is_checked and name not in _CHECKED_IN_PARTS:
                 # A block may have been damaged since another section of it was compared.
                 self._check(name, self._entry(name), self._blocks.verify)
             view = self._views[name] = self._view(name)
         return view
 
     def items(self, name: str) -> Items:
-        """Return the items of the section called *name*, to read some of them.
-
-        Raises:
-            StaleIndexError: There is none, or it is damaged; damage may show only when an item is
-                read.
-        """
+        """Return the items of the section called *name*; damage may show when some are read."""
         items = self._items.get(name)
         if items is None:
-            is_whole = not self._in_blocks or self._size(name) <= _READ_WHOLE
-            if is_whole:
+            if not self._in_blocks or self._size(name) <= _READ_WHOLE:
                 items = self.section(name)
             else:
                 items = CheckedItems(self._view(name), self._entry(name), self._blocks)
@@ -351,7 +324,6 @@ class SectionFile:
         return table
 
     def keys(self, name: str) -> KeyTable:
-        """Return the table of texts called *name* that finds the number of a text."""
         table = self._keys.get(name)
         if table is None:
             parts = self.items(name), self.items(f"{name}.at"), self.items(f"{name}.slots")
@@ -392,17 +364,19 @@ _CHUNK = 1 << 20
 
 
 class Section(NamedTuple):
-    """One named array of a file.
+    """One named array of a file: a name of up to 23 ASCII characters, and an item type of `struct`.
 
-    Attributes:
-        name: Its name, ASCII, up to 23 characters.
-        item_type: Type of its items as in `struct`: `B`, `H`, `I`, `Q` or `d`.
-        data: Its bytes, or the pieces of them.
+    The type is `B`, `H`, `I`, `Q` or `d`.
     """
 
     name: str
     item_type: str
     data: Buffer | JoinedPieces | StoredPieces
+
+
+def array_section(name: str, item_type: str, values: Iterable[float]) -> Section:
+    """Make the section of these items."""
+    return Section(name, item_type, array(item_type, values).tobytes())
 
 
 def iter_pieces(data: Buffer | JoinedPieces | StoredPieces) -> Iterable[Buffer]:
@@ -438,12 +412,10 @@ class SectionTable:
         self._entries: list[tuple[bytes, bytes, int]] = []
         self._size = 0
         self._checksums = array("I")
-        self._last = 0
-        """The CRC-32 of the last block, which has room left."""
-        self._left = BLOCK_SIZE
+        # The CRC-32 of the last block, and how much room it has left.
+        self._last, self._left = 0, BLOCK_SIZE
 
     def write_section(self, section: Section) -> Iterator[Buffer]:
-        """Note *section*, and yield the pieces of its data, up to where the next one begins."""
         name, size = section.name.encode("ascii"), ITEM_SIZES[section.item_type]
         length = len(section.data)
         if length % size or len(name) > 23:  # noqa: PLR2004 - as in the entry's format
@@ -451,19 +423,16 @@ class SectionTable:
         self._entries.append((name, section.item_type.encode("ascii"), length))
         self._size += length + -length % ALIGNMENT
         for piece in (*iter_pieces(section.data), bytes(-length % ALIGNMENT)):
-            self._add_checksums(memoryview(piece).cast("B"))
+            view, start = memoryview(piece).cast("B"), 0
+            while start < len(view):
+                part = view[start : start + self._left]
+                self._last = crc32(part, self._last)
+                start += len(part)
+                self._left -= len(part)
+                if not self._left:
+                    self._checksums.append(self._last)
+                    self._last, self._left = 0, BLOCK_SIZE
             yield piece
-
-    def _add_checksums(self, view: memoryview) -> None:
-        start = 0
-        while start < len(view):
-            part = view[start : start + self._left]
-            self._last = crc32(part, self._last)
-            start += len(part)
-            self._left -= len(part)
-            if not self._left:
-                self._checksums.append(self._last)
-                self._last, self._left = 0, BLOCK_SIZE
 
     def head(self, header: Header) -> bytes:
         """Return all that comes before the sections."""
@@ -559,78 +528,51 @@ def halves(numbers: array[int]) -> tuple[bytes, bytes]:
 _IN_MEMORY = 8 << 20
 
 
-class SpooledIndex:
-    """The file that `pack` returns, in a temporary file until it has its place.
+@contextmanager
+def spool_sections(
+    sections: Iterable[Section], folder: str
+) -> Iterator[Callable[[Header], Iterator[bytes]]]:
+    """Keep the file that `pack` returns in a temporary file until it has its place.
 
-    What stands before the sections depends on all of them. The temporary file has no name, or loses
-    it with the process.
-
-    Args:
-        sections: The sections; each is released before the next one is made.
-        folder: Where the temporary file is.
+    What stands before the sections depends on all of them, each of which is released before the
+    next one is made. The temporary file, in *folder*, has no name or loses it with the process.
+    What is yielded returns the file with a header, in parts.
 
     Raises:
-        OSError: There is no room for the temporary file.
+        OSError: There is no room for the temporary file, or it cannot be read.
     """
+    from tempfile import SpooledTemporaryFile  # noqa: PLC0415 - slow, and a search writes none
 
-    def __init__(self, sections: Iterable[Section], folder: str) -> None:
-        from tempfile import SpooledTemporaryFile  # noqa: PLC0415 - slow, and a search writes none
+    table = SectionTable()
+    with SpooledTemporaryFile(_IN_MEMORY, dir=folder) as body:
 
-        self._table = SectionTable()
-        self._body = SpooledTemporaryFile(_IN_MEMORY, dir=folder)  # noqa: SIM115 - see `close`
-        try:
-            # A loop would hold each section while the next one is made.
-            deque(map(self._write, sections), maxlen=0)
-        except BaseException:
-            self._body.close()
-            raise
+        def parts(header: Header) -> Iterator[bytes]:
+            yield table.head(header)
+            body.seek(0)
+            while part := body.read(_CHUNK):
+                yield part
 
-    def _write(self, section: Section) -> None:
-        for piece in self._table.write_section(section):
-            self._body.write(piece)
-
-    def __enter__(self) -> Self:
-        """Return the index, which is to be closed."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Remove the temporary file."""
-        self._body.close()
-
-    def parts(self, header: Header) -> Iterator[bytes]:
-        """Return the file with that *header*, in parts.
-
-        Raises:
-            OSError: The temporary file cannot be read.
-        """
-        yield self._table.head(header)
-        self._body.seek(0)
-        while part := self._body.read(_CHUNK):
-            yield part
+        # A loop would hold each section while the next one is made.
+        deque(map(body.write, chain.from_iterable(map(table.write_section, sections))), maxlen=0)
+        yield parts
 
 
 class StoredPieces:
-    """Data that stands in a file, and is read when it is written to another one.
-
-    Args:
-        path: The file.
-        start: Offset of its first byte.
-        size: How many bytes it has.
-    """
+    """Data of *size* bytes in a file, which is read when it is written to another one."""
 
     def __init__(self, path: Path, start: int, size: int) -> None:
-        self._path, self._start, self._size = path, start, size
+        self.path, self.start, self.size = path, start, size
 
     def __len__(self) -> int:
-        return self._size
+        return self.size
 
     def __iter__(self) -> Iterator[bytes]:
-        with self._path.open("rb") as file:
-            file.seek(self._start)
-            left = self._size
+        with self.path.open("rb") as file:
+            file.seek(self.start)
+            left = self.size
             while left > 0:
                 piece = file.read(min(left, _CHUNK))
                 if not piece:
-                    raise OSError(f"{self._path} ends early")
+                    raise OSError(f"{self.path} ends early")
                 left -= len(piece)
                 yield piece

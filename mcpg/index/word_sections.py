@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, load_build_cache, save_build_cache
 from mcpg.caching.build_pool import ChunkFile, read_chunks
+from mcpg.documents.model import ToolDocument
 from mcpg.errors import OutputError
 from mcpg.index.document_terms import (
     DocumentTerms,
@@ -42,17 +43,14 @@ from mcpg.index.recipe import (
 from mcpg.index.tables import (
     Section,
     StoredPieces,
+    array_section,
     halves,
     iter_pieces,
     keys_sections,
     rows_sections,
 )
 from mcpg.text import Word, iter_words, language_of, lexicon
-from mcpg.text.words import every_stop_word
-
-if TYPE_CHECKING:
-    from mcpg.documents.model import ToolDocument
-
+from mcpg.text.words import read_stop_words
 
 # Few tools have claims: their own mean would be that of the longest.
 _CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")
@@ -62,29 +60,12 @@ _TITLE, _LONGEST_TITLE = FIELDS.index("title"), 32
 Counts: TypeAlias = Mapping[int, tuple[Counter[str], int]]
 
 
-class PostingArrays(NamedTuple):
-    """The postings of all terms.
-
-    Attributes:
-        starts: Where those of each term begin, and the last ones end.
-        tools: The tools that hold each term, in order.
-        impacts: What the term weighs in each.
-    """
-
-    starts: array[int]
-    tools: array[int]
-    impacts: array[int]
-
-
 # Takes the place of postings that are not needed any more.
 _READ = array("Q")
 
 
 class InvertedFile:
     """The terms of a set of documents, numbered in order of their texts.
-
-    Args:
-        analysed: What each document holds; none of it is kept.
 
     Attributes:
         words: The words that occur, sorted.
@@ -96,12 +77,12 @@ class InvertedFile:
         self._occurrences = _Occurrences()
         self._names: list[array[int]] = []
         spoken: Counter[str] = Counter()
-        stop_words = every_stop_word()
+        stop_words = read_stop_words()[1].keys()
         for document, held in enumerate(analysed):
             for field, words, wholes in held.fields:
                 if field == _DESCRIPTION:
                     # No other word tells a language.
-                    spoken.update({word: words[word] for word in stop_words.intersection(words)})
+                    spoken.update({word: words[word] for word in stop_words & words.keys()})
                 terms = [*map(self._terms.of_word.__getitem__, words)]
                 terms += map(self._terms.of_whole.__getitem__, wholes)
                 counts = (*words.values(), *wholes.values())
@@ -116,16 +97,19 @@ class InvertedFile:
 
     def sections(self) -> Iterator[Section]:
         yield from keys_sections("terms", self._order)
-        yield Section("terms.word", "I", self._first_words().tobytes())
+        # For each term, the number of the first word in alphabetical order that has it.
+        first = array("I", [NONE]) * len(self._order)
+        for number in range(len(self.words) - 1, -1, -1):
+            first[self.find_term(self.words[number])] = number
+        yield Section("terms.word", "I", first.tobytes())
         yield from keys_sections("words", self.words)
-        yield Section("words.term", "I", array("I", map(self.find_term, self.words)).tobytes())
+        yield array_section("words.term", "I", map(self.find_term, self.words))
         yield from self._posting_sections()
         final = self._final.__getitem__
         names = (list(dict.fromkeys(map(final, name))) for name in self._names)
         yield from rows_sections("names.terms", names)
 
     def find_term(self, word: str) -> int:
-        """Return the number of the term of a *word* that occurs."""
         return self._final[self._terms.of_word[word]]
 
     def stem_terms(self) -> Iterator[tuple[str, int]]:
@@ -133,14 +117,6 @@ class InvertedFile:
         for number, text in enumerate(self._order):
             if self._terms.kinds[self._terms.numbers[text]] & STEM:
                 yield text, number
-
-    def _first_words(self) -> array[int]:
-        """For each term, the number of the first word in alphabetical order that has it."""
-        first = array("I", [NONE]) * len(self._order)
-        numbers = range(len(self.words) - 1, -1, -1)
-        for number, term in zip(numbers, map(self.find_term, reversed(self.words)), strict=True):
-            first[term] = number
-        return first
 
     def _posting_sections(self) -> Iterator[Section]:
         numbers = self._terms.numbers
@@ -167,13 +143,16 @@ class InvertedFile:
         yield Section("postings.impact", "H", impacts.tobytes())
         yield Section("postings.fields", "H", fields.tobytes())
         highest = (max(impacts[start:end]) for start, end in pairwise(starts))
-        yield Section("terms.impact", "H", array("H", highest).tobytes())
-        postings = PostingArrays(starts, tools, impacts)
-        yield Section("tools.norm", "d", self._norms(rows, postings, holders).tobytes())
-        yield Section("fields.mean", "d", array("d", self._occurrences.mean_lengths()).tobytes())
+        yield array_section("terms.impact", "H", highest)
+        norms = self._norms(rows, (starts, tools, impacts), holders)
+        yield Section("tools.norm", "d", norms.tobytes())
+        yield array_section("fields.mean", "d", self._occurrences.mean_lengths())
 
     def _norms(
-        self, rows: Sequence[array[int]], postings: PostingArrays, holders: Iterable[int]
+        self,
+        rows: Sequence[array[int]],
+        postings: tuple[array[int], array[int], array[int]],
+        holders: Iterable[int],
     ) -> array[float]:
         """For each tool, the length of the vector of its text, in which hints have no part."""
         squares = [0.0] * len(self._names)
@@ -191,49 +170,37 @@ class InvertedFile:
 
 
 class _TermNumbers:
-    """Provisional numbers of terms, in the order in which they are met.
-
-    Attributes:
-        numbers: The number of each term.
-        kinds: What each term is, by number.
-        of_word: The number of each word's term.
-        of_whole: The number of each whole identifier, which is a term as it stands.
-    """
+    """Provisional numbers of terms, words and whole identifiers, in the order of meeting them."""
 
     def __init__(self) -> None:
         self.numbers: dict[str, int] = {}
         self.kinds = bytearray()
-        self.of_word = _TextNumbers(lambda word: self._number(Word(word).term, STEM))
-        self.of_whole = _TextNumbers(
-            lambda whole: self._number(Word(whole, is_compound=True).term, IDENTIFIER)
-        )
-
-    def _number(self, term: str, kind: int) -> int:
-        number = self.numbers.setdefault(term, len(self.numbers))
-        if number == len(self.kinds):
-            self.kinds.append(0)
-        self.kinds[number] |= kind
-        return number
+        self.of_word = _TextNumbers(self, STEM)
+        self.of_whole = _TextNumbers(self, IDENTIFIER)
 
 
 class _TextNumbers(dict[str, int]):
-    """Texts and their numbers, each given when it is first asked for."""
+    """Words or whole identifiers and the numbers of their terms, given when first asked for."""
 
-    def __init__(self, number: Callable[[str], int]) -> None:
+    def __init__(self, terms: _TermNumbers, kind: int) -> None:
         super().__init__()
-        self._number = number
+        self._terms, self._kind = terms, kind
 
     def __missing__(self, text: str) -> int:
-        number = self[text] = self._number(text)
+        numbers, kinds = self._terms.numbers, self._terms.kinds
+        term = Word(text, self._kind == IDENTIFIER).term
+        number = self[text] = numbers.setdefault(term, len(numbers))
+        if number == len(kinds):
+            kinds.append(0)
+        kinds[number] |= self._kind
         return number
 
 
 class _Occurrences:
     """How often each term occurs in each field of each document, in flat arrays.
 
-    Attributes:
-        hinted: For each term that hints hold, how many documents have it in hints, and how many in
-            hints alone; known once the postings are.
+    `hinted` has for each term that hints hold how many documents have it in hints, and how many in
+    hints alone; it is known once the postings are.
     """
 
     def __init__(self) -> None:
@@ -295,7 +262,6 @@ class _Occurrences:
         hints: dict[int, float],
         masks: dict[int, int],
     ) -> None:
-        """Add the postings of one document, whose frequencies by texts and by hints are emptied."""
         place = document << 32
         for term, frequency in hints.items():
             by_hints, by_hints_alone = self.hinted.get(term, (0, 0))
@@ -311,7 +277,7 @@ class _Occurrences:
             emptied.clear()
 
     def without_hints(self, term: int, row: Iterable[int]) -> Iterator[tuple[int, int]]:
-        """Yield the documents that hold *term* in their text, and its impacts without hints."""
+        """Yield the documents that hold *term* in their text, and its impacts there."""
         for posting in row:
             document = posting >> 32
             if not posting & HINTS_MASK:
@@ -348,7 +314,6 @@ def term_weight(size: int, frequency: int) -> float:
 
 
 def _unpack_postings(postings: array[int]) -> tuple[array[int], array[int], array[int]]:
-    """Return documents, impacts and field masks of *postings*, each of which packs all three."""
     documents, others = halves(postings)
     short = memoryview(others).cast("H")
     impacts, fields = (1, 0) if sys.byteorder == "little" else (0, 1)
@@ -396,11 +361,8 @@ def weigh_frequency(
 class WordSections(NamedTuple):
     """What an index takes from the words of its documents.
 
-    Attributes:
-        operations: The probabilities of kinds of operation, one tool after the other.
-        words: The number of words that occur.
-        sections: The sections of terms, words, postings, spelling, 3-grams, stems, meanings and
-            language, each made when it is asked for.
+    These are the probabilities of kinds of operation, one tool after the other, the number of words
+    that occur, and all other sections that are made of words, each made when it is asked for.
     """
 
     operations: bytes
@@ -412,18 +374,18 @@ def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
     """Make the sections of documents in the order of the ids of their tools, read one by one."""
     grams, operations, foreign = GramCollector(), bytearray(), list[ForeignTool]()
 
-    def note_document(one: DocumentTerms) -> DocumentTerms:
-        nonlocal operations
-        grams.add(one.described)
-        operations += bytes(one.operation)
-        if one.language:
-            # Hints may be in any language.
-            fields = (held.words for held in one.fields if not HINTS_MASK >> held.field & 1)
-            words = frozenset[str]().union(*fields)
-            foreign.append(ForeignTool(one.language, words, one.told))
-        return one
+    def note_documents() -> Iterator[DocumentTerms]:
+        for one in analysed:
+            grams.add(one.described)
+            operations.extend(one.operation)
+            if one.language:
+                # Hints may be in any language.
+                fields = (held.words for held in one.fields if not HINTS_MASK >> held.field & 1)
+                words = frozenset[str]().union(*fields)
+                foreign.append(ForeignTool(one.language, words, one.told))
+            yield one
 
-    inverted = InvertedFile(map(note_document, analysed))
+    inverted = InvertedFile(note_documents())
 
     def sections() -> Iterator[Section]:
         yield from inverted.sections()
@@ -438,12 +400,7 @@ def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
 def make_cached_sections(
     path: Path | None, analysed: Callable[[BuildCache], Iterable[DocumentTerms]]
 ) -> WordSections:
-    """Make the sections of documents.
-
-    Args:
-        path: A cache file with the words of documents, renewed here; `None` for none.
-        analysed: Returns the words of the documents, as `word_sections` takes them.
-    """
+    """Make the sections of documents; *path* is a file that keeps their words, renewed here."""
     if path is None:
         return word_sections(analysed(NO_BUILD_CACHE))
     with load_build_cache(path) as memo:
@@ -461,14 +418,8 @@ def digest_contents(contents: Iterable[bytes]) -> bytes:
     return digest.digest()
 
 
-# What one process hands to another.
-
-
 class WorkerFiles:
-    """What a process reads that makes sections, and what it leaves: two temporary files.
-
-    Args:
-        folder: Where they are.
+    """Two temporary files in *folder*: what a process reads to make sections, and what it leaves.
 
     Raises:
         OSError: They cannot be made.
@@ -521,7 +472,6 @@ class WorkerFiles:
         return WordSections(operations, words, sections)
 
     def close(self) -> None:
-        """Remove the files; sections that are not read yet are lost."""
         self._contents.close()
         self._made.close()
 

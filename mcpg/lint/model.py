@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mcpg.errors import NotFoundError, Severity, SeverityName, UsageError
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 from mcpg.values import to_json
 
 LONGEST_EXCERPT = 240

@@ -10,7 +10,7 @@ from mcpg.catalog.model import Tool
 from mcpg.errors import Diagnostic
 from mcpg.search.results import StrategyName
 from mcpg.text.json_values import JsonValue
-from mcpg.text.notebook import plan_html
+from mcpg.text.markup import plan_html
 from mcpg.values import empty_as_null, round_shown_score, score_text, to_json
 
 DEFAULT_STEPS = 8

@@ -19,7 +19,7 @@ from mcpg.search.pipeline import RankedList
 from mcpg.search.prerequisites import NEXT_STEP
 from mcpg.search.query import Analysis
 from mcpg.search.query_terms import wanted_operation
-from mcpg.text import operations, split_words, stem
+from mcpg.text import lexicon, split_words, stem
 from mcpg.values import DECIMALS
 
 Links: TypeAlias = Mapping[int, Mapping[int, float]]
@@ -37,7 +37,7 @@ _LEAST_RELEVANCE = 0.02
 # A server is taken to have so many tools at least, or one of two would be as rare as one of many.
 _LEAST_SIZE = 8
 READ_ONE, READ_MANY = 0, 1
-DELETE = len(operations.KINDS) - 1
+DELETE = len(lexicon.OPERATION_KINDS) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Profile:
     """What a tool does and needs, as far as planning asks.
 
     Attributes:
-        kinds: The probability of each of `operations.KINDS`.
+        kinds: The probability of each of `lexicon.OPERATION_KINDS`.
         nouns: What its name says it works on, as stems.
         asks: The stems in their names.
         deletes: Whether it most likely deletes, and is not said to read only.
@@ -98,7 +98,7 @@ class Profile:
     @property
     def changes(self) -> float:
         """The probability that it changes something."""
-        return fsum(self.kinds[operations.READS :])
+        return fsum(self.kinds[lexicon.READING_KINDS :])
 
     @property
     def stage(self) -> float:
@@ -396,7 +396,7 @@ def asked_destruction(analysis: Analysis) -> bool:
         shares[DELETE] >= _ASKED
         for clause in analysis.clauses
         if clause.origin == "query"
-        for shares in (operations.shares_by([(wanted_operation(clause.meanings), 1.0)]),)
+        for shares in (lexicon.shares_by([(wanted_operation(clause.meanings), 1.0)]),)
         if shares
     )
 

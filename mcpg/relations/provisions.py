@@ -117,7 +117,7 @@ class _ToolSubjects:
 
     Attributes:
         subjects: The stems of what its name says it works on.
-        kinds: The probability of each of `mcpg.text.operations.KINDS`; empty where unknown.
+        kinds: The probability of each of `mcpg.text.lexicon.OPERATION_KINDS`; empty where unknown.
     """
 
     subjects: frozenset[str]

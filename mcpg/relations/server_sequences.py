@@ -2,7 +2,7 @@
 
 Nothing here is a list of names. What a word says is counted: a word that most names of a server
 hold says nothing between its tools, and a parameter that most of them require tells none apart.
-What a verb says is the table of `mcpg.text.operations`, counted over public APIs.
+What a verb says is the table of `mcpg.text.lexicon`, counted over public APIs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _FEW_NAMES = 16
 _NAME = re.compile(r"[^\W\d][\w-]{3,}")
 
 ONE, MANY, CREATE, CHANGE, DELETE = range(5)
-"""The places of `mcpg.text.operations.KINDS`."""
+"""The places of `mcpg.text.lexicon.KINDS`."""
 
 
 class Bag(dict[str, float]):
@@ -62,7 +62,7 @@ class Work:
     """What a tool does, in the words of its own server.
 
     Attributes:
-        kinds: The probability of each of `mcpg.text.operations.KINDS`.
+        kinds: The probability of each of `mcpg.text.lexicon.KINDS`.
         kind: The place of the one that the tool rather does than all others, or -1.
         stages: The probability of each of `mcpg.relations.server_sequences.STAGES`.
         nouns: What its name says it works on.

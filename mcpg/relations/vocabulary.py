@@ -20,7 +20,7 @@ from mcpg.text import (
     iter_words,
     language_by,
     language_votes,
-    operations,
+    lexicon,
     split_words,
     stem,
     stop_words_in,
@@ -95,7 +95,7 @@ _MOST_REMEMBERED = 4096
 
 
 def weigh_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
-    """Return the probability of each of `operations.KINDS`; nothing where nothing tells.
+    """Return the probability of each of `lexicon.OPERATION_KINDS`; nothing where nothing tells.
 
     *words* are those of the name of *tool*, without those that only name its server.
     """
@@ -110,12 +110,12 @@ def weigh_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
 def _weigh_cached_kinds(
     words: tuple[str, ...], opening: str, read_only: bool | None
 ) -> tuple[float, ...]:
-    evidence = [(operations.find_ratios(stem(word)), 1.0) for word in words]
+    evidence = [(lexicon.find_ratios(stem(word)), 1.0) for word in words]
     if opening:
-        evidence.append((operations.find_ratios(stem(opening)), _CREDIT_OF_DESCRIPTION))
+        evidence.append((lexicon.find_ratios(stem(opening)), _CREDIT_OF_DESCRIPTION))
     if read_only is not None:
-        evidence.append((operations.ratios_of_hint(read_only), 1.0))
-    return operations.shares_by(evidence)
+        evidence.append((lexicon.ratios_of_hint(read_only), 1.0))
+    return lexicon.shares_by(evidence)
 
 
 def likely_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
@@ -123,9 +123,9 @@ def likely_kinds(tool: Tool, words: Sequence[str]) -> tuple[float, ...]:
 
     Without the table of operations all are alike.
     """
-    count = len(operations.KINDS)
+    count = len(lexicon.OPERATION_KINDS)
     usual = ((0.0,) * count, 0.0)
-    return weigh_kinds(tool, words) or operations.shares_by([usual]) or (1 / count,) * count
+    return weigh_kinds(tool, words) or lexicon.shares_by([usual]) or (1 / count,) * count
 
 
 PROSE = 0.3

@@ -19,7 +19,7 @@ from mcpg.review.impact import (
 )
 from mcpg.text.diffs import diff_text
 from mcpg.text.json_values import JsonObject
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 from mcpg.values import round_shown_score, to_json
 
 SCHEMA = "mcpg/diff/1"

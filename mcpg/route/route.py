@@ -62,7 +62,7 @@ from mcpg.search.results import (
     check_texts,
 )
 from mcpg.text import fold
-from mcpg.text.notebook import route_html
+from mcpg.text.markup import route_html
 from mcpg.values import DECIMALS, round_shown_score, score_text, to_json
 
 READ_ONLY, WRITE, NONE = "read-only", "write", "none"

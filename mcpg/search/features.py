@@ -20,7 +20,7 @@ from mcpg.search.model import FEATURES, Model
 from mcpg.search.query import Analysis
 from mcpg.search.results import SearchRequest
 from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts
-from mcpg.text import operations
+from mcpg.text import lexicon
 from mcpg.values import SHOWN_DECIMALS, round_score
 
 _Hits: TypeAlias = list[tuple[int, float]]
@@ -137,8 +137,8 @@ def _compare_operations(
     done = index.operations(pool)
     # Many tools do the same.
     kinds = frozenset(done)
-    fits = {one: operations.agreement(analysis.operation, one) for one in kinds}
-    reads = {one: operations.reading(one) for one in kinds} if analysis.is_question else {}
+    fits = {one: lexicon.operation_agreement(analysis.operation, one) for one in kinds}
+    reads = {one: lexicon.reading_likelihood(one) for one in kinds} if analysis.is_question else {}
     return [fits[one] for one in done], [reads.get(one, 0.0) for one in done]
 
 

@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from mcpg.index import Index
-from mcpg.text import operations, split_words
+from mcpg.text import lexicon, split_words
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral
 from mcpg.values import round_score
 
@@ -310,14 +310,14 @@ def _believable(needs: Sequence[PrerequisiteReason], index: Index) -> list[Prere
             believed.append(one)
         elif one.origin == "schema" and read.isdisjoint(argument for _, argument in one.fields):
             (shares,) = index.operations([one.tool])
-            if 2 * shares[operations.KINDS.index("create")] > sum(shares):
+            if 2 * shares[lexicon.OPERATION_KINDS.index("create")] > sum(shares):
                 believed.append(one)
     return believed
 
 
 def _reads(tool: int, index: Index) -> bool:
     (shares,) = index.operations([tool])
-    return 2 * sum(shares[: operations.READS]) > sum(shares)
+    return 2 * sum(shares[: lexicon.READING_KINDS]) > sum(shares)
 
 
 def _best_providers(tool: int, index: Index) -> Iterator[PrerequisiteReason]:

@@ -12,7 +12,7 @@ from math import fsum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.index import Index
-from mcpg.index.phrases import find_opening_phrase
+from mcpg.index.reader import find_opening_phrase
 from mcpg.search.query_terms import QueryTerm, TermReader, WordCache, wanted_operation
 from mcpg.text import (
     Word,
@@ -21,7 +21,6 @@ from mcpg.text import (
     joined,
     language_of,
     lexicon,
-    operations,
     split_words,
     stop_words_of,
     strip_accents,
@@ -214,7 +213,7 @@ class Analysis(NamedTuple):
             the alias is, in (0, 1]: the share of its words, stop words among them, each weighed by
             its rarity in the language.
         operation: The probability of each kind of operation that is asked for, see
-            `mcpg.text.operations`; nothing where it is not known.
+            `mcpg.text.lexicon`; nothing where it is not known.
         is_question: Whether it asks something.
         total_weight: What a perfect match of everything asked would weigh; above 0.
         literals: The parts of the query that are arguments.
@@ -279,8 +278,8 @@ def analyse(
         language,
         _distinct([key for key in (*map(joined, dict.fromkeys((query, text))), *wholes) if key]),
         _match_opening(single, reader, index),
-        operations.shares_by([(wanted_operation(clause.meanings), 1.0) for clause in asked[:1]]),
-        uses_lexicon and operations.is_question(plain, language),
+        lexicon.shares_by([(wanted_operation(clause.meanings), 1.0) for clause in asked[:1]]),
+        uses_lexicon and lexicon.is_question(plain, language),
         fsum(clause.weight for clause in found) or 1.0,
         literals,
     )

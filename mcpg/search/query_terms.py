@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.recipe import inverse_document_frequency, smoothed_idf
-from mcpg.text import lexicon, operations, stem, stop_words_of
+from mcpg.text import lexicon, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
 
@@ -404,17 +404,17 @@ def related_words(term: QueryTerm, index: Index) -> tuple[TermExpansion, ...]:
 def wanted_operation(meanings: tuple[tuple[str, float], ...]) -> tuple[float, ...]:
     """Return what the *meanings* of a term say of the kind of operation that is wanted.
 
-    It is what the first of them that names one says, see `mcpg.text.operations.find_ratios`. Where
+    It is what the first of them that names one says, see `mcpg.text.lexicon.find_ratios`. Where
     none does, it is what the words related to them say on average.
     """
     for meaning, _ in meanings:
-        if ratios := operations.find_ratios(meaning):
+        if ratios := lexicon.find_ratios(meaning):
             return ratios
     found = (
         (_CREDIT_OF_RELATED_VERB * similarity, ratios)
         for meaning, _ in meanings[:1]
         for other, similarity in lexicon.related_stems(meaning)
-        if (ratios := operations.find_ratios(other))
+        if (ratios := lexicon.find_ratios(other))
     )
     near = [*islice(found, _MOST_RELATED_VERBS)]
     columns = zip(*[[credit * ratio for ratio in ratios] for credit, ratios in near], strict=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 from mcpg.catalog.view import ToolView
 from mcpg.errors import Code, Diagnostic, UsageError, warning, wrong_type
 from mcpg.text.json_values import JsonObject
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 from mcpg.values import format_count, round_shown_score, score_text, to_json
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class SearchResult(NamedTuple):
         return f"<SearchResult {self.query!r}: {found if best else 'no match'}>"
 
     def _repr_html_(self) -> str:
-        from mcpg.text.notebook import search_html  # noqa: PLC0415 - only notebooks show HTML
+        from mcpg.text.markup import search_html  # noqa: PLC0415 - only notebooks show HTML
 
         return search_html(self.to_dict())
 

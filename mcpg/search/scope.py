@@ -22,7 +22,7 @@ from mcpg.index import Index
 from mcpg.index.layout import ABSENT, READS, WRITES, StaleIndexError
 from mcpg.search.results import SearchRequest
 from mcpg.text import joined, split_words, stem
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 from mcpg.values import DECIMALS
 
 if TYPE_CHECKING:

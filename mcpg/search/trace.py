@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mcpg.search.query_terms import TermExpansion
 from mcpg.search.results import LinkReason, SearchResult
 from mcpg.text.json_values import JsonObject
-from mcpg.text.notebook import explanation_html
+from mcpg.text.markup import explanation_html
 from mcpg.values import TIME_DECIMALS, empty_as_null, round_shown_score, to_json
 
 if TYPE_CHECKING:

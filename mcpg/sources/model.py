@@ -20,7 +20,7 @@ from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.sources.client_config import is_client_configuration
 from mcpg.sources.openapi import read_openapi
 from mcpg.sources.server_entries import mentions_servers
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
 
 @dataclass(frozen=True, slots=True)

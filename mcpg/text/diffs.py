@@ -19,12 +19,7 @@ _CONTEXT = 5
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Words in a row.
-
-    Attributes:
-        kind: `SAME`, `REMOVED` or `ADDED`.
-        text: The words, with the white space before each.
-    """
+    """Words in a row, with the white space before each; `SAME`, `REMOVED` or `ADDED`."""
 
     kind: str
     text: str
@@ -120,17 +115,14 @@ def matching_blocks(before: Sequence[str], after: Sequence[str]) -> list[difflib
         edits = LCSseq.editops(old[at : at + _PART], new[match : match + _PART])
         for block in edits.as_matching_blocks():
             last, first, other = found[-1], at + block.a, match + block.b
-            if _end(last) == (first, other):  # the block adjoins it
+            if (last.a + last.size, last.b + last.size) == (first, other):  # the block adjoins it
                 found[-1] = last._replace(size=last.size + block.size)
             elif block.size:
                 found.append(difflib.Match(first, other, block.size))
-        end = _end(found[-1])
+        last = found[-1]
+        end = last.a + last.size, last.b + last.size
         at, match = end if end > (at, match) else (at + _PART, match + _PART)
     return [*found, difflib.Match(len(old), len(new), 0)]
-
-
-def _end(block: difflib.Match) -> tuple[int, int]:
-    return block.a + block.size, block.b + block.size
 
 
 def _tokens(text: str) -> list[str]:

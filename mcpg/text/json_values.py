@@ -27,9 +27,7 @@ _ENCODER = JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 def read_json(text: str, parse_float: Callable[[str], float] | None = None) -> Any:
     """Return the value that a JSON *text* without white space around it holds.
 
-    Args:
-        text: The text.
-        parse_float: Reads a number with a fraction or exponent.
+    *parse_float* reads a number with a fraction or exponent.
 
     Raises:
         ValueError: It is no such text.

@@ -8,6 +8,10 @@ tables are the English stems that are the words of `english.related`.
 A query is taken to be in the language in which its words are most probable, each for itself (naive
 Bayes). A script that is written without spaces is cut into its most probable words (Viterbi).
 
+What kind of operation words ask for is told by verbs: `english.operations` has for each the share
+of each kind among the operations of public APIs that it opens the name of. Words are taken for
+independent evidence, discounted because they are not. A question asks to read, whatever its verb.
+
 Source: Dunning, "Statistical identification of language", technical report MCCS 94-273, 1994;
 Sproat, Shih, Gale & Chang, "A stochastic finite-state word-segmentation algorithm for Chinese",
 Computational Linguistics 22(3), 1996.
@@ -21,9 +25,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from heapq import nlargest
 from itertools import accumulate, chain, islice, pairwise, product, zip_longest
-from math import fsum, inf
+from math import exp, fsum, inf, log
 from pathlib import Path
 from struct import Struct
+from typing import TypeAlias
 
 from mcpg.errors import os_reason
 from mcpg.text.spelling import allowed_edits, edit_distance
@@ -113,17 +118,12 @@ faults: dict[str, str] = {}
 
 
 class WordTable:
-    """A mapped table of words.
+    """A mapped table of words; `ValueError` is raised for data that is none.
 
     Whatever is in the data, looking up a word raises nothing: it finds the wrong row at worst.
     """
 
     def __init__(self, data: memoryview) -> None:
-        """Find the parts of a table; none of them is read as a whole.
-
-        Raises:
-            ValueError: *data* is not one whole table.
-        """
         if len(data) < _HEADER.size:
             raise ValueError("it is shorter than its header")
         magic, count, pairs, length, _ = _HEADER.unpack_from(data)
@@ -167,7 +167,6 @@ class WordTable:
         return place if place < high and self[place] == key else -1
 
     def read_ahead(self) -> None:
-        """Read by what words are found sooner."""
         self._firsts = [self[number] for number in range(0, self._count, _BLOCK)]
 
     def _find_in_block(self, key: bytes) -> int:
@@ -200,7 +199,6 @@ class WordTable:
                 return
 
     def _range(self, letter: str) -> tuple[int, int]:
-        """Return the place of the first word that begins with *letter*, and that after the last."""
         known = self._ranges.get(letter)
         if known is None:
             key = _encode_text(letter)
@@ -224,20 +222,13 @@ class WordTable:
             is_like = -_WIDEST_LETTER <= stop - start - length <= _WIDEST_LETTER
             if is_like and edit_distance(word, self.word(number), 1) == 1:
                 yield number
-        for edited in self._edited_at_first(word):
-            number = self.find(edited)
-            if number >= 0:
-                yield number
-
-    def _edited_at_first(self, word: str) -> Iterator[str]:
-        letters = self.find_alphabet(word)
+        letters, edits = self.find_alphabet(word), list[str]()
         for place in range(min(_COMPARED_FROM, len(word))):
             head, letter, tail = word[:place], word[place], word[place + 1 :]
-            yield head + tail
-            yield head + tail[:1] + letter + tail[1:]
+            edits += head + tail, head + tail[:1] + letter + tail[1:]
             for other in letters:
-                yield head + other + tail
-                yield head + other + letter + tail
+                edits += head + other + tail, head + other + letter + tail
+        yield from (number for number in map(self.find, edits) if number >= 0)
 
     def find_alphabet(self, word: str) -> str:
         """Return the letters that words are written with in the alphabet of *word*."""
@@ -248,7 +239,6 @@ class WordTable:
         return "".join(one for one in self._letters if (one < _AFTER_LATIN) == is_latin)
 
     def word(self, number: int) -> str:
-        """Return the word with *number*."""
         known = self._decoded.get(number)
         if known is None:
             known = self[number].decode("utf-8", "replace")
@@ -257,7 +247,6 @@ class WordTable:
         return known
 
     def numbers(self) -> dict[str, int]:
-        """Return the number of every word."""
         words, starts = self._words.tobytes(), self._starts.tolist()
         return {
             words[start:end].decode("utf-8", "replace"): number
@@ -265,12 +254,10 @@ class WordTable:
         }
 
     def zipf(self, word: str) -> float:
-        """Return the Zipf frequency of *word*, 0 where it is not listed."""
         number = self.find(word)
         return self.read_zipf(number) if number >= 0 else 0.0
 
     def read_zipf(self, number: int) -> float:
-        """Return the Zipf frequency of the word with *number*."""
         return self._frequencies[number] / _STEPS_OF_ZIPF or _RARE
 
     def row(self, word: str) -> list[tuple[int, float]]:
@@ -279,7 +266,6 @@ class WordTable:
         return self.row_at(number) if number >= 0 else []
 
     def row_at(self, number: int) -> list[tuple[int, float]]:
-        """Return the same of the word with that number."""
         places = slice(self._ends[number], self._ends[number + 1])
         targets, strengths = self._targets[places].tolist(), self._strengths[places].tolist()
         pairs = zip(targets, strengths, strict=False)
@@ -298,13 +284,8 @@ def _table(name: str) -> WordTable:
             data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         return WordTable(data)
     except (OSError, ValueError) as fault:
-        record_fault(name, fault)
+        faults[name] = os_reason(fault)
         return WordTable(memoryview(_EMPTY))
-
-
-def record_fault(name: str, fault: Exception) -> None:
-    """Keep in `faults` why the table in the file called *name* is unusable."""
-    faults[name] = os_reason(fault)
 
 
 def read_ahead() -> None:
@@ -395,24 +376,24 @@ def translations(
     compound of two, in this order; but an affix of several letters is less likely than an edit.
     Misspellings take longest to find: none is looked for without *repairs*.
     """
-    table = _table(f"{language}.words")
-    row = table.row(word) or _row_of_spelling(word, table, language)
-    row = row or _row_of_form(word, table, _SHORT_AFFIXES)
-    if row:
-        return 0, _resolve_stems(row)
-    row = _row_of_misspelling(word, table, language) if repairs else []
-    if row:
-        return 1, _resolve_stems(row)
-    row = _row_of_form(word, table, _LONG_AFFIXES)
+    table, edits = _table(f"{language}.words"), 0
+    row = (
+        table.row(word)
+        or _row_of_most_frequent(map(table.find, _spellings(word, language)), table)
+        or _row_of_form(word, table, _SHORT_AFFIXES)
+    )
+    if not row and repairs and language not in UNSPACED and allowed_edits(word):
+        row = _row_of_most_frequent(table.near(word), table)
+        edits = int(bool(row))
+    row = row or _row_of_form(word, table, _LONG_AFFIXES)
     if not row and language in COMPOUNDING:
         row = _row_of_compound(word, table)
-    return 0, _resolve_stems(row)
+    return edits, _resolve_stems(row)
 
 
-def _row_of_spelling(word: str, table: WordTable, language: str) -> list[tuple[int, float]]:
-    """Return the targets of the most frequent word that *word* is written for in plain letters."""
-    numbers = {table.find(other) for other in _spellings(word, language)} - {-1}
-    ranked = sorted(numbers, key=lambda number: (-table.read_zipf(number), number))
+def _row_of_most_frequent(numbers: Iterable[int], table: WordTable) -> list[tuple[int, float]]:
+    """Return the targets of the most frequent word that has any; -1 is the number of none."""
+    ranked = sorted({*numbers} - {-1}, key=lambda number: (-table.read_zipf(number), number))
     return next(filter(None, map(table.row_at, ranked)), [])
 
 
@@ -437,15 +418,6 @@ def _row_of_form(word: str, table: WordTable, affixes: Sequence[int]) -> list[tu
         if row:
             return [(target, _CREDIT_OF_FORM * strength) for target, strength in row]
     return []
-
-
-def _row_of_misspelling(word: str, table: WordTable, language: str) -> list[tuple[int, float]]:
-    """Return the targets of the most frequent word that one edit sets apart from *word*."""
-    if language in UNSPACED or not allowed_edits(word):
-        return []
-    rows = [(-table.read_zipf(number), number) for number in table.near(word)]
-    found = (table.row_at(number) for _, number in sorted(rows))
-    return next(filter(None, found), [])
 
 
 def _row_of_compound(word: str, table: WordTable) -> list[tuple[int, float]]:
@@ -473,14 +445,11 @@ def _resolve_stems(row: list[tuple[int, float]]) -> list[tuple[str, float]]:
 def foreign_language(
     words: Sequence[str], *, names: Collection[str] = (), is_accented: bool = False
 ) -> str | None:
-    """Return the language of the folded *words* if it is one of `FOREIGN`, else `None`.
+    """Return the language of the folded *words* of a text if it is one of `FOREIGN`, else `None`.
 
-    Args:
-        words: The words of a text.
-        names: Those that may be names of things in any language, such as "commit": they count
-            less for English.
-        is_accented: Whether any is written with accents. Words of English seldom are, so they are
-            taken for foreign as soon as they are more probable in another language.
+    *names* may be names of things in any language, such as "commit": they count less for English.
+    Words of English are seldom written with accents, so words that are (*is_accented*) are taken
+    for foreign as soon as they are more probable in another language.
     """
     words = words[:_MOST_TELLING]
     scripts = [*filter(None, map(_language_of_script, words))]
@@ -513,21 +482,21 @@ def _select_spoken(words: Iterable[str]) -> list[str]:
 
 
 def _most_probable(words: Sequence[str], languages: Sequence[str]) -> str:
-    return max(languages, key=lambda language: _log_probability(words, language))
+    return max(languages, key=lambda one: fsum([_zipf_or_unlisted(word, one) for word in words]))
 
 
 def _lead(words: Sequence[str], language: str, other: str, names: Collection[str] = ()) -> float:
     """Return by how many orders of magnitude *words* are more probable than in the *other*."""
     lead = 0.0
     for word in words:
-        gain = _log_probability([word], language) - _log_probability([word], other)
+        gain = _zipf_or_unlisted(word, language) - _zipf_or_unlisted(word, other)
         lead += gain * _WEIGHT_OF_NAMES if gain < 0 and word in names else gain
     return lead
 
 
-def _log_probability(words: Sequence[str], language: str) -> float:
-    """Return the logarithm to base ten of how probable *words* are, but for a constant."""
-    return fsum([max(_UNLISTED, zipf_frequency(word, language)) for word in words])
+def _zipf_or_unlisted(word: str, language: str) -> float:
+    """Return the logarithm to base ten of how probable *word* is, but for a constant."""
+    return max(_UNLISTED, zipf_frequency(word, language))
 
 
 def _language_of_script(word: str) -> str | None:
@@ -548,15 +517,9 @@ def _language_of_script(word: str) -> str | None:
 
 def segment(run: str, language: str) -> tuple[str, ...]:
     """Cut *run*, of a script written without spaces, into its most probable words."""
-    known = _segments.get((run, language))
-    if known is None:
-        known = _most_probable_words(run, _table(f"{language}.words"))
-        if len(run) <= _LONGEST_REMEMBERED and len(_segments) < _MOST_SEGMENTS:
-            _segments[run, language] = known
-    return known
-
-
-def _most_probable_words(run: str, table: WordTable) -> tuple[str, ...]:
+    if known := _segments.get((run, language)):
+        return known
+    table = _table(f"{language}.words")
     costs, starts = [0.0, *[inf] * len(run)], [0] * (len(run) + 1)
     for start in range(len(run)):
         ahead = run[start : start + _LONGEST_SEGMENT]
@@ -569,4 +532,122 @@ def _most_probable_words(run: str, table: WordTable) -> tuple[str, ...]:
     while end:
         words.append(run[starts[end] : end])
         end = starts[end]
-    return tuple(words[::-1])
+    found = tuple(words[::-1])
+    if len(run) <= _LONGEST_REMEMBERED and len(_segments) < _MOST_SEGMENTS:
+        _segments[run, language] = found
+    return found
+
+
+Ratios: TypeAlias = tuple[float, ...]
+"""For each kind of operation, the logarithm of how much more often a word names it than any."""
+
+OPERATION_KINDS = ("read one", "read many", "create", "change", "delete")
+READING_KINDS = 2
+"""So many of these, the first ones, only read."""
+
+MOST_AGREEMENT = 1.5
+"""The greatest agreement, and minus the least."""
+
+_ALL = ""
+_DISCOUNT = 0.7
+# How often a tool that is said to read only, or not to, does as said.
+_RELIABLE = 0.9
+# A word that asks opens the question, perhaps after a preposition; in these languages it may stand
+# in any place.
+_OPENING = 2
+_ANYWHERE = frozenset(("chinese", "hindi", "japanese", "korean", "turkish"))
+_NAME = "question_words.txt"
+
+_MOST_STEMS = 4096
+# A catalogue has some hundred ways to share out the kinds, and its requests some hundred verbs.
+_MOST_AGREEMENTS = 32_768
+
+
+@lru_cache(_MOST_STEMS)
+def find_ratios(stem: str) -> Ratios:
+    """Return what an English *stem* says of each kind; nothing where it says nothing."""
+    pairs = zip(_read_shares(stem), _read_shares(_ALL), strict=False)
+    return tuple([log(share / any_) for share, any_ in pairs]) if stem else ()
+
+
+def ratios_of_hint(read_only: bool) -> Ratios:
+    """Return what it says of each kind of operation that a tool is said to read only, or not to."""
+    reads = log(2 * (_RELIABLE if read_only else 1 - _RELIABLE))
+    others = log(2 * (1 - _RELIABLE if read_only else _RELIABLE))
+    return (reads,) * READING_KINDS + (others,) * (len(OPERATION_KINDS) - READING_KINDS)
+
+
+@lru_cache(_MOST_STEMS)
+def _read_shares(stem: str) -> list[float]:
+    """Return the share of each kind, above 0; nothing where the table has no such row."""
+    shares = operation_shares(stem)
+    return shares if len(shares) == len(OPERATION_KINDS) and all(shares) else []
+
+
+def shares_by(evidence: Iterable[tuple[Ratios, float]]) -> tuple[float, ...]:
+    """Return the probability of each kind of operation, by what is said and how much each counts.
+
+    Nothing is returned where nothing is said.
+    """
+    return _combine_evidence(tuple([(ratios, credit) for ratios, credit in evidence if ratios]))
+
+
+@lru_cache(_MOST_STEMS)
+def _combine_evidence(said: tuple[tuple[Ratios, float], ...]) -> tuple[float, ...]:
+    usual = _read_shares(_ALL)
+    if not said or not usual:
+        return ()
+    logits = [
+        log(share) + _DISCOUNT * fsum([credit * ratios[place] for ratios, credit in said])
+        for place, share in enumerate(usual)
+    ]
+    odds = [exp(logit - max(logits)) for logit in logits]
+    return tuple([one / fsum(odds) for one in odds])
+
+
+@lru_cache(_MOST_AGREEMENTS)
+def operation_agreement(asked: tuple[float, ...], done: bytes) -> float:
+    """Return how much more likely a tool of kinds *done* does what is *asked* than any tool does.
+
+    It is the logarithm of a ratio, in ±`MOST_AGREEMENT`, and 0 where either is not known.
+    """
+    usual = _read_shares(_ALL)
+    if not asked or not any(done) or not usual:
+        return 0.0
+    ratio = fsum([one * other / any_ for one, other, any_ in zip(asked, done, usual, strict=True)])
+    return _bounded_log(ratio / fsum(done))
+
+
+def reading_likelihood(done: Sequence[float]) -> float:
+    """Return how much more likely a tool of kinds *done* only reads than any tool does.
+
+    It is the logarithm of a ratio, in ±`MOST_AGREEMENT`, and 0 where nothing is known.
+    """
+    usual = _read_shares(_ALL)
+    if not any(done) or not usual:
+        return 0.0
+    return _bounded_log(fsum(done[:READING_KINDS]) / fsum(done) / fsum(usual[:READING_KINDS]))
+
+
+def _bounded_log(ratio: float) -> float:
+    return max(-MOST_AGREEMENT, min(MOST_AGREEMENT, log(ratio))) if ratio > 0 else -MOST_AGREEMENT
+
+
+def is_question(words: Sequence[str], language: str | None) -> bool:
+    """Return whether the folded *words* of a query in *language* ask something."""
+    asking = _read_question_words().get(language or ENGLISH, frozenset())
+    return not asking.isdisjoint(words if language in _ANYWHERE else words[:_OPENING])
+
+
+@cache
+def _read_question_words() -> dict[str, frozenset[str]]:
+    """Read the words that ask; a file that is unusable counts as empty, as the tables do."""
+    try:
+        lines = (Path(__file__).parent / "data" / _NAME).read_text("utf-8").splitlines()
+        lists = [line.split() for line in lines if not line.startswith("#")]
+        if not all(lists) or ENGLISH not in [language for language, *_ in lists]:
+            raise ValueError("it is not a list of words for each language")  # noqa: TRY301
+    except (OSError, ValueError) as fault:
+        faults[_NAME] = os_reason(fault)
+        return {ENGLISH: frozenset()}
+    return {language: frozenset(words) for language, *words in lists}

@@ -12,11 +12,12 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
 
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
 DISTRIBUTION = "mcpg-graph"
 
@@ -30,7 +31,11 @@ def install_command(extra: str) -> str:
         command, present = tool
         extras = ",".join(sorted({*present, extra}))
         return f"{command} '{DISTRIBUTION}[{extras}]'"
-    if _is_checkout():
+    try:
+        is_checkout = json.loads(_read_note("direct_url.json"))["dir_info"]["editable"]
+    except (ValueError, KeyError, TypeError):
+        is_checkout = False
+    if is_checkout:
         return f"{_pip()} install -e '.[{extra}]'"
     return f"{_pip()} install '{DISTRIBUTION}[{extra}]'"
 
@@ -54,11 +59,8 @@ def _tool() -> tuple[str, Iterable[str]] | None:
         ("pipx_metadata.json", "pipx install --force"),
         ("uv-receipt.toml", "uv tool install"),
     ):
-        try:
-            text = (prefix / name).read_text("utf-8")
-        except (OSError, ValueError):
-            continue
-        return command, _parse_extras(text, name)
+        with suppress(OSError, ValueError):
+            return command, _parse_extras((prefix / name).read_text("utf-8"), name)
     return None
 
 
@@ -83,13 +85,6 @@ def _read_note(file: str) -> str:
         return distribution(DISTRIBUTION).read_text(file) or ""
     except (PackageNotFoundError, OSError, ValueError):
         return ""
-
-
-def _is_checkout() -> bool:
-    try:
-        return bool(json.loads(_read_note("direct_url.json"))["dir_info"]["editable"])
-    except (ValueError, KeyError, TypeError):
-        return False
 
 
 def _pip() -> str:
@@ -159,12 +154,7 @@ _TOML_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$
 
 
 def toml_reason(fault: Exception, text: str) -> tuple[str, str, str]:
-    """Return what is wrong with a TOML document, the remedy, and the place: `line[:column]`.
-
-    Args:
-        fault: What `tomllib` raises.
-        text: The document.
-    """
+    """Return what is wrong with a TOML *text*, the remedy, and the place: `line[:column]`."""
     message = str(fault)
     at = _TOML_PLACE.search(message)
     place = f"{at[1]}:{at[2]}" if at and at[1] else str(max(1, len(text.rstrip().splitlines())))
@@ -215,11 +205,7 @@ _YAML = (
 
 
 def yaml_reason(problem: str) -> tuple[str, str]:
-    """Return what is wrong with a YAML text, and the remedy.
-
-    Args:
-        problem: What PyYAML or libyaml say; they say it in different words.
-    """
+    """Return what is wrong with a YAML text, by what PyYAML or libyaml say, and the remedy."""
     return _first(_YAML, problem, ("its structure is broken", "correct it there"))
 
 
@@ -279,9 +265,7 @@ _FIRST_WORD = re.compile(r"[A-Za-z]+")
 def sparql_reason(message: str, query: str) -> tuple[str, str]:
     """Return what is wrong with a SPARQL *query*, and the remedy.
 
-    Args:
-        message: What the parser says, which lists all that its grammar would take.
-        query: The query.
+    The *message* is the parser's, which lists all that its grammar would take.
     """
     prologue = _PROLOGUE.match(query)
     word = _FIRST_WORD.match(query, prologue.end() if prologue else 0)
@@ -303,20 +287,12 @@ def sparql_reason(message: str, query: str) -> tuple[str, str]:
 
 _EXPECTED = {
     "int": "a whole number",
-    "float": "a number",
-    "decimal": "a number",
+    **dict.fromkeys(("float", "decimal"), "a number"),
     "finite_number": "a finite number",
     "bool": "true or false",
-    "string": "a string",
-    "bytes": "a string",
-    "list": "a list",
-    "tuple": "a list",
-    "set": "a list",
-    "frozen_set": "a list",
-    "dict": "a table",
-    "model": "a table",
-    "dataclass": "a table",
-    "mapping": "a table",
+    **dict.fromkeys(("string", "bytes"), "a string"),
+    **dict.fromkeys(("list", "tuple", "set", "frozen_set"), "a list"),
+    **dict.fromkeys(("dict", "model", "dataclass", "mapping"), "a table"),
     "none": "nothing",
     "date": "a date such as 2026-01-31",
     "datetime": "a date and time such as 2026-01-31T12:00:00Z",
@@ -324,9 +300,7 @@ _EXPECTED = {
     "time_delta": "a duration such as PT1H30M",
     "uuid": "a UUID",
     "url": "a URL",
-    "missing": "a value",
-    "missing_argument": "a value",
-    "missing_keyword_only_argument": "a value",
+    **dict.fromkeys(("missing", "missing_argument", "missing_keyword_only_argument"), "a value"),
     "missing_positional_only_argument": "a value",
 }
 _BOUNDS = {

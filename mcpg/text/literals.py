@@ -9,30 +9,305 @@ asked for: they say what a tool is called, and no translation has them.
 
 Texts are scanned by the methods of `str` alone, as in `mcpg.text.words`.
 
-Source: month names after RFC 5322, section 3.3; lengths of account numbers after ISO 13616, and the
-form of postal items after UPU S10.
+Source: kinds after the formats of JSON Schema, "Validation: a vocabulary for structural validation
+of JSON", draft 2020-12, section 7.3; top-level domains after RFC 1591, section 2; month names after
+RFC 5322, section 3.3; lengths of phone numbers after ITU-T E.164, section 6, and of account numbers
+after ISO 13616; the form of postal items after UPU S10.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
-from itertools import chain, compress, islice, repeat, takewhile
+from itertools import chain, compress, groupby, islice, repeat, takewhile
+from string import ascii_uppercase
 from typing import NamedTuple
 
-from mcpg.text.token_kinds import (
-    FEWEST_GROUPS,
-    HALVES_OF_DAYS,
-    is_clock,
-    is_currency,
-    is_day,
-    is_name,
-    is_number,
-    is_phone,
-    is_year,
-    token_kinds,
+from mcpg.text.words import (
+    LANGUAGES,
+    CachedFunction,
+    fold,
+    is_unspaced,
+    share_of_texts,
+    stop_words_of,
+    strip_accents,
 )
-from mcpg.text.words import CachedFunction, is_unspaced
+
+_HALVES_OF_DAYS = ("am", "pm", "a.m", "p.m")
+_ORDINALS = ("st", "nd", "rd", "th")
+_DOMAINS = frozenset(("com", "edu", "gov", "int", "mil", "net", "org", "co", "ac"))
+_HEXADECIMAL = frozenset("0123456789abcdef")
+_CODE_SIGNS = frozenset("={}")
+_LENGTHS_OF_UUID = [8, 4, 4, 4, 12]
+_SHORTEST_HASH, _LONGEST_EXTENSION, _SHORTEST_SPOKEN = 7, 5, 3
+# Digits of a day, a month, an hour, a minute or a second, and of a year.
+_PART, _YEAR, _LAST_DAY = 2, 4, 31
+_SIGNS_OF_DATE, _PARTS_OF_CLOCK = 2, 3
+_NUMBERS_OF_ADDRESS, _LAST_BYTE, _LONGEST_GROUP = 4, 255, 4
+# Digits of phone numbers: with the code of a country, with a leading 0, and in groups of 3, 3, 4.
+_INTERNATIONAL, _NATIONAL, _GROUPS_OF_PHONE = range(8, 16), range(9, 13), [3, 3, 4]
+_PHONE_SIGNS = "()-./"
+# Digits of a code with hyphens, and groups of one that is written in groups.
+_FEWEST_HYPHENATED, _FEWEST_GROUPS = 8, 3
+
+
+def _kind(token: str) -> str | None:
+    if token.isalpha() or not token or any(map(str.isspace, token)):
+        return None
+    if token.isdecimal() and token.isascii():
+        return "number"
+    if not token.isascii() and any(map(is_unspaced, token)):
+        return None
+    kinds = _KINDS if any(map(str.isdecimal, token)) else _KINDS_WITHOUT_DIGITS
+    return next((kind for kind, is_kind in kinds if is_kind(token)), None)
+
+
+def _is_decimal(text: str, longest: int) -> bool:
+    return text.isdecimal() and len(text) <= longest
+
+
+def _is_day(text: str) -> bool:
+    number = text[:-2] if text[-2:].lower() in _ORDINALS else text
+    return _is_decimal(number, _PART) and 1 <= int(number) <= _LAST_DAY
+
+
+def _is_year(text: str) -> bool:
+    return _is_decimal(text, _YEAR) and len(text) == _YEAR
+
+
+def _is_url(token: str) -> bool:
+    scheme, sign, rest = token.partition("://")
+    if sign:
+        return bool(rest) and scheme[:1].isalpha() and scheme.replace("+", "").isalnum()
+    return token[:4].lower() == "www." and "." in token[4:]
+
+
+def _is_email(token: str) -> bool:
+    name, sign, host = token.partition("@")
+    return bool(name and sign) and "." in host.strip(".") and "@" not in host and "/" not in name
+
+
+def _is_hexadecimal(token: str) -> bool:
+    return bool(token) and _HEXADECIMAL.issuperset(token.lower())
+
+
+def _is_address(token: str) -> bool:
+    host, *ports = token.partition("/")[0].split(":")
+    numbers = host.split(".")
+    if len(numbers) == _NUMBERS_OF_ADDRESS and len(ports) <= 1:
+        return all(_is_decimal(one, 3) and int(one) <= _LAST_BYTE for one in numbers)
+    groups = (host, *ports)
+    return len(ports) > 1 and all(
+        not one or (len(one) <= _LONGEST_GROUP and _is_hexadecimal(one)) for one in groups
+    )
+
+
+def _is_number(token: str) -> bool:
+    number = token.lstrip("#+-~").lower()
+    number = number[:-2] if number[-2:] in _ORDINALS else number
+    return number[:1].isdecimal() and all(sign.isdecimal() or sign in ".,:/'x" for sign in number)
+
+
+def _is_amount(token: str) -> bool:
+    if token.isascii() and "$" not in token:
+        return False
+    signs = [sign for sign in token if unicodedata.category(sign) == "Sc"]
+    rest = token.strip("".join(signs)).rstrip("kKmMbB")
+    return len(signs) == 1 and _is_number(rest)
+
+
+def _is_currency(text: str) -> bool:
+    sign = text.strip(ascii_uppercase)
+    return len(sign) == 1 and unicodedata.category(sign) == "Sc"
+
+
+def _is_date(token: str) -> bool:
+    sign = next((sign for sign in "-/." if token.count(sign) == _SIGNS_OF_DATE), "")
+    if not sign:
+        return False
+    short, middle, long = sorted(token.split(sign), key=len)
+    has_year = _is_year(long) or (sign == "/" and _is_decimal(long, _PART))
+    return has_year and _is_decimal(short, _PART) and _is_decimal(middle, _PART)
+
+
+def _is_clock(token: str) -> bool:
+    lowered = token.lower()
+    half = next((half for half in _HALVES_OF_DAYS if lowered.endswith(half)), "")
+    parts = lowered.removesuffix(half).split(":")
+    is_whole = bool(half) or 1 < len(parts) <= _PARTS_OF_CLOCK
+    return is_whole and all(_is_decimal(part, _PART) for part in parts)
+
+
+def _is_moment(token: str) -> bool:
+    date, sign, time = token.partition("T")
+    clock = time.removesuffix("Z").split("+")[0].split(".")[0]
+    return bool(sign) and _is_date(date) and _is_clock(clock)
+
+
+def _is_phone(texts: Sequence[str]) -> bool:
+    whole = " ".join(texts)
+    for sign in _PHONE_SIGNS:
+        whole = whole.replace(sign, " ")
+    groups = whole.removeprefix("+").split()
+    digits, lengths = "".join(groups), [len(one) for one in groups]
+    # A digit apart is the code of an area, or else counts something.
+    if not (digits.isdecimal() and digits.isascii()) or 1 in lengths[2:]:
+        return False
+    if whole[0] == "+":
+        return len(digits) in _INTERNATIONAL
+    if lengths[-3:] == _GROUPS_OF_PHONE and groups[:-3] in ([], ["1"]):
+        return True
+    is_grouped = len(groups) > 1 and min(lengths[:2]) > 1 and not any(map(_is_date, texts))
+    return digits[0] == "0" and is_grouped and len(digits) in _NATIONAL
+
+
+def _is_hyphenated(token: str) -> bool:
+    groups = token.split("-")
+    is_whole = len(groups) >= _FEWEST_GROUPS and all(map(str.isdecimal, groups))
+    return is_whole and len(token) - len(groups) + 1 >= _FEWEST_HYPHENATED
+
+
+def _is_numbered(token: str) -> bool:
+    """Return whether *token* is an id with slashes in capitals: `INV/2024/0042`."""
+    parts = token.split("/")
+    is_mixed = any(map(str.isalpha, token)) and any(map(str.isdecimal, token))
+    return is_mixed and token == token.upper() and len(parts) > 1 and all(map(str.isalnum, parts))
+
+
+def _is_version(token: str) -> bool:
+    number = token[1:] if token[0] in "vV" else token
+    parts = number.split(".")
+    fewest = 1 if len(number) < len(token) else 3
+    head = parts[:-1] or parts
+    is_counted = len(parts) >= fewest and all(part.isdecimal() for part in head)
+    is_whole = all(sign.isalnum() or sign in "-+" for sign in parts[-1])
+    return is_counted and parts[-1][:1].isdecimal() and is_whole
+
+
+def _is_path(token: str) -> bool:
+    if ("/" not in token and "\\" not in token) or not any(map(str.isalnum, token)):
+        return False
+    if token.startswith(("/", "~/", "./", "../", "\\\\")) or token[1:3] in (":\\", ":/"):
+        return True
+    parts = token.replace("\\", "/").split("/")
+    is_named = any(part.replace(".", "").isalpha() for part in parts) or len(parts[2:]) > 0
+    is_code_like = any(sign.isdecimal() or sign in "._-" for part in parts for sign in part)
+    return is_named and (not parts[-1] or is_code_like)
+
+
+def _labels(token: str) -> list[str]:
+    """Return the parts of a name with dots; none where *token* is no such name."""
+    labels = token.split(".")
+    _is_name = all(label and label.replace("-", "").replace("_", "").isalnum() for label in labels)
+    return labels if len(labels) > 1 and _is_name and max(map(len, labels)) > 1 else []
+
+
+def _is_domain(token: str) -> bool:
+    labels = _labels(token.lower().split("/")[0])
+    return not _DOMAINS.isdisjoint(labels[1:]) and labels[-1].isalpha()
+
+
+def _is_file(token: str) -> bool:
+    if token[0] == "." and token[1:2].isalpha() and token[2:]:
+        return token[1:].replace(".", "").replace("-", "").replace("_", "").isalnum()
+    extension = (_labels(token) or [""])[-1]
+    is_extension = extension.isalnum() and len(extension) <= _LONGEST_EXTENSION
+    return is_extension and not extension.istitle() and not extension.isdecimal()
+
+
+def _is_handle(token: str) -> bool:
+    name, _, server = token[1:].partition("@")
+    return token[0] == "@" and _is_tag(name) and (not server or _is_tag(server))
+
+
+def _is_tag(text: str) -> bool:
+    return text[:1].isalnum() and all(sign.isalnum() or sign in "._-/" for sign in text)
+
+
+def _is_mixed(token: str) -> bool:
+    """Return whether *token* is of letters and digits and holds no word in small letters."""
+    if not any(map(str.isdecimal, token)):
+        return bool(token[1:-1]) and not _CODE_SIGNS.isdisjoint(token[1:-1])
+    if not any(map(str.isalpha, token)):
+        return not _CODE_SIGNS.isdisjoint(token)
+    if "'" in token or "\u2019" in token:
+        return False
+    small = 0
+    for sign in token:
+        small = small + 1 if sign.islower() else 0
+        if small == _SHORTEST_SPOKEN:
+            return not _CODE_SIGNS.isdisjoint(token)
+    return True
+
+
+def _is_name(token: str) -> bool:
+    """Return whether *token* is a name of a program: one with seams, or several with slashes."""
+    parts = token.split(".")
+    seams = ("_" in one.strip("_") or (one[:1].islower() and one != one.lower()) for one in parts)
+    if all(map(str.isidentifier, parts)) and any(seams):
+        return True
+    steps = token.split("/")
+    if len(steps) == 1 or not all(map(_is_tag, steps)):
+        return False
+    # Not those that are words of one language, as in "red/green"; letters are none.
+    words = [fold(strip_accents(step)) for step in steps]
+    return not all(word[1:] for word in words) or not any(
+        all(word in stop_words_of(one) or share_of_texts(word, one) for word in words)
+        for one in LANGUAGES
+    )
+
+
+# `None` for a token that is a word or holds white space.
+_token_kinds = CachedFunction(_kind)
+
+# The first kind that fits counts.
+_KINDS = (
+    ("url", _is_url),
+    ("e-mail address", _is_email),
+    ("date and time", _is_moment),
+    ("date", _is_date),
+    ("time", _is_clock),
+    ("IP address", _is_address),
+    (
+        "UUID",
+        lambda token: (
+            [*map(len, token.split("-"))] == _LENGTHS_OF_UUID
+            and _is_hexadecimal(token.replace("-", ""))
+        ),
+    ),
+    ("amount", _is_amount),
+    ("percentage", lambda token: token[-1] == "%" and _is_number(token[:-1])),
+    ("phone number", lambda token: _is_phone([token])),
+    ("code", _is_hyphenated),
+    ("version", _is_version),
+    ("number", _is_number),
+    (
+        "file pattern",
+        lambda token: (
+            token[0] + token[-1] != "**" and "*" in token and ("." in token or "/" in token)
+        ),
+    ),
+    ("domain", _is_domain),
+    ("code", _is_numbered),
+    ("path", _is_path),
+    ("file name", _is_file),
+    ("hash", lambda token: len(token) >= _SHORTEST_HASH and _is_hexadecimal(token)),
+    ("handle", _is_handle),
+    (
+        "channel",
+        lambda token: token[0] == "#" and _is_tag(token[1:]) and not token[1:].isdecimal(),
+    ),
+    ("code", _is_mixed),
+)
+_WITHOUT_DIGITS = frozenset(
+    (
+        *("url", "e-mail address", "IP address", "file pattern", "domain"),
+        *("path", "file name", "handle", "channel", "code"),
+    )
+)
+_KINDS_WITHOUT_DIGITS = tuple([one for one in _KINDS if one[0] in _WITHOUT_DIGITS])
+
 
 QUOTED = "quoted text"
 """The kind of what stands in quotation marks and has no form of its own."""
@@ -87,18 +362,8 @@ _LONGEST_TOKEN = 2048
 _SEAMS = str.maketrans(dict.fromkeys("()[]{}<>,;:|*=!?$\"'`\u2019", "-"))
 
 _MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+    *("january", "february", "march", "april", "may", "june", "july"),
+    *("august", "september", "october", "november", "december"),
 )
 _MONTH_NAMES = frozenset((*_MONTHS, *(month[:3] for month in _MONTHS), "sept"))
 # The most tokens of a date in words, and of a number or a code with spaces.
@@ -131,11 +396,8 @@ class TextLiteral(NamedTuple):
 def find_literals(text: str, *, with_names: bool = False) -> tuple[TextLiteral, ...]:
     """Return the literals of *text*, at most 64, in order of place.
 
-    They do not overlap, but for those inside a quoted text.
-
-    Args:
-        text: The text.
-        with_names: Whether names of programs are literals as well.
+    They do not overlap, but for those inside a quoted text. *with_names*, names of programs are
+    literals as well.
     """
     if text.replace(" ", "").isalpha() and "SELECT" not in text and not with_names:
         return ()
@@ -159,8 +421,6 @@ def find_literals(text: str, *, with_names: bool = False) -> tuple[TextLiteral, 
 
 def blank_literals(text: str, literals: Sequence[TextLiteral]) -> str:
     """Return *text* with spaces in the place of *literals*, which are in order."""
-    if not literals:
-        return text
     kept: list[str] = []
     end = 0
     for literal in literals:
@@ -180,7 +440,12 @@ def _find_quotations(text: str) -> Iterator[TextLiteral]:
     whole = text.strip()
     for found in _EVERY_MARK.finditer(text):
         start, mark = found.start(), found[0]
-        if start < end or mark in unclosed or not _opens(text, start):
+        if start < end or mark in unclosed:
+            continue
+        before, after = text[max(0, start - 1) : start], text[start + 1 : start + 2]
+        is_free = not before or before.isspace() or before in _OPENINGS or is_unspaced(before)
+        opens = mark > "\u2fff" or (is_free and bool(after) and not after.isspace())
+        if not opens:
             continue
         close = _find_closing_mark(text, start + 1, _MARKS[mark])
         if close < 0:
@@ -188,15 +453,7 @@ def _find_quotations(text: str) -> Iterator[TextLiteral]:
         else:
             end = close + 1 if text[start : close + 1] != whole else end
             inner = text[start + 1 : close]
-            yield TextLiteral(token_kinds[inner] or QUOTED, inner, start, close + 1)
-
-
-def _opens(text: str, place: int) -> bool:
-    before, after = text[max(0, place - 1) : place], text[place + 1 : place + 2]
-    if text[place] > "\u2fff":
-        return True
-    is_free = not before or before.isspace() or before in _OPENINGS or is_unspaced(before)
-    return is_free and bool(after) and not after.isspace()
+            yield TextLiteral(_token_kinds[inner] or QUOTED, inner, start, close + 1)
 
 
 def _find_closing_mark(text: str, start: int, mark: str) -> int:
@@ -229,9 +486,8 @@ def _statements(text: str, rest: str, quoted: Sequence[TextLiteral]) -> Iterator
         around = (one.end - 1 for one in quoted if one.start < start < one.end)
         most = min(around, default=len(text.rstrip(".?! ")))
         inner = text[start:most]
-        end = (
-            start + blank_literals(inner, [*_find_quotations(inner)]).find(";", middle - start) + 1
-        )
+        blank = blank_literals(inner, [*_find_quotations(inner)])
+        end = start + blank.find(";", middle - start) + 1
         end = end if end > start else most
         yield TextLiteral("SQL statement", text[start:end], start, end)
 
@@ -241,6 +497,7 @@ class _Tokens:
 
     Attributes:
         special: The places of those that a literal may begin with; most texts have none.
+        texts: The tokens; none where no literal begins with any.
         with_names: Whether names of programs are literals; then each token may be one.
     """
 
@@ -248,28 +505,24 @@ class _Tokens:
         self._text = text
         self.with_names = with_names
         self._starts: list[int] = []
-        self._texts: list[str] = []
+        self.texts: list[str] = []
         tokens = text.split()
         runs = tokens if text.isascii() else [*chain.from_iterable(map(_spaced_runs, tokens))]
         self.special = self._places_in(runs)
         if self.special:
             bare = map(str.lstrip, map(str.rstrip, runs, repeat(_AFTER)), repeat(_BEFORE))
-            self._texts = [*filter(None, bare)]
-            if len(self._texts) < len(runs):
-                self.special = self._places_in(self._texts)
+            self.texts = [*filter(None, bare)]
+            if len(self.texts) < len(runs):
+                self.special = self._places_in(self.texts)
 
     def _places_in(self, runs: Sequence[str]) -> Sequence[int]:
         if self.with_names:
             return range(len(runs))
         return [*compress(range(len(runs)), map(_special_runs.__getitem__, runs))]
 
-    def texts(self, place: int, count: int) -> list[str]:
-        """Return *count* tokens from *place* on, or as many as there are."""
-        return self._texts[place : place + count]
-
     def texts_before_break(self, place: int, count: int) -> list[str]:
-        """Return the same up to the first with a sign behind it that ends a part of the text."""
-        texts = self.texts(place, count)
+        """Return *count* tokens, or those up to a sign behind one that ends a part of the text."""
+        texts = self.texts[place : place + count]
         for number in range(1, len(texts)):
             end = self.start(place + number - 1) + len(texts[number - 1])
             if self._text[end : self.start(place + number)].strip(" \t\n()"):
@@ -277,25 +530,23 @@ class _Tokens:
         return texts
 
     def start(self, place: int) -> int:
-        """Return the offset of a token."""
-        token = self._texts[place]
+        token = self.texts[place]
         start = self._text.find(token)
         if self._text.find(token, start + 1) < 0:  # most stand nowhere else
             return start
         if not self._starts:
             end = 0
-            for text in self._texts:
+            for text in self.texts:
                 self._starts.append(self._text.find(text, end))
                 end = self._starts[-1] + len(text)
         return self._starts[place]
 
     def kind(self, token: str) -> str | None:
-        """Return the kind of a token or a part of one, `None` for a word."""
-        return token_kinds[token] or (NAME if self.with_names and is_name(token) else None)
+        return _token_kinds[token] or (NAME if self.with_names and _is_name(token) else None)
 
     def literal(self, kind: str, first: int, last: int) -> TextLiteral:
         """Return the tokens from *first* to *last* as one literal."""
-        start, end = self.start(first), self.start(last) + len(self._texts[last])
+        start, end = self.start(first), self.start(last) + len(self.texts[last])
         # The parenthesis before the first token was taken off: "(030) 1234".
         is_open = self._text.count(")", start, end) > self._text.count("(", start, end)
         if is_open and self._text[start - 1 : start] == "(":
@@ -308,14 +559,11 @@ def _spaced_runs(run: str) -> Iterator[str]:
     if run.isascii():
         yield run
         return
-    begin = 0
-    for place, character in enumerate(run):
-        if is_unspaced(character) or "\u2fff" < character < "\u3040" or character > "\uff00":
-            if begin < place:
-                yield run[begin:place]
-            begin = place + 1
-    if begin < len(run):
-        yield run[begin:]
+    for is_apart, letters in groupby(
+        run, lambda one: is_unspaced(one) or "\u2fff" < one < "\u3040" or one > "\uff00"
+    ):
+        if not is_apart:
+            yield "".join(letters)
 
 
 def _find_token_literals(tokens: _Tokens) -> Iterator[TextLiteral]:
@@ -323,15 +571,15 @@ def _find_token_literals(tokens: _Tokens) -> Iterator[TextLiteral]:
     for place in tokens.special:
         if place <= last:
             continue
-        texts = tokens.texts(place, _LONGEST_DATE)
+        texts = tokens.texts[place : place + _LONGEST_DATE]
         last = place + _length_of_date(texts) - 1
         if last >= place:
             yield tokens.literal("date", place, last)
-        elif texts[1:] and texts[1].lower() in HALVES_OF_DAYS and is_clock("".join(texts[:2])):
+        elif texts[1:] and texts[1].lower() in _HALVES_OF_DAYS and _is_clock("".join(texts[:2])):
             last = place + 1
             yield tokens.literal("time", place, last)
         else:
-            kind, count = _match_spaced(tokens, place) if _may_have_spaces(texts) else ("", 0)
+            kind, count = _match_spaced(tokens, place)
             last = place + count - 1
             yield from (
                 [tokens.literal(kind, place, last)]
@@ -340,70 +588,63 @@ def _find_token_literals(tokens: _Tokens) -> Iterator[TextLiteral]:
             )
 
 
-def _may_have_spaces(texts: Sequence[str]) -> bool:
-    """Return whether a number, a code or an amount may go on from the first of *texts*."""
-    if len(texts) == 1 or token_kinds[texts[0]] not in _GOING_ON:
-        return False
-    others = [text for text in texts[:2] if not any(map(str.isdecimal, text))]
-    return not others or (len(others) == 1 and not others[0].islower())
-
-
 def _match_spaced(tokens: _Tokens, place: int) -> tuple[str, int]:
     """Return the kind of what goes on over several tokens from *place*, and their number."""
+    first, *second = tokens.texts[place : place + 2]
+    others = [text for text in (first, *second) if not any(map(str.isdecimal, text))]
+    may_go_on = second and len(others) <= 1 and not any(map(str.islower, others))
+    if not may_go_on or _token_kinds[first] not in _GOING_ON:
+        return "", 0
     texts = tokens.texts_before_break(place, _MOST_GROUPS)
     if count := _length_of_amount(texts):
         return "amount", count
     for count in range(len(texts), 1, -1):
-        if is_phone(texts[:count]):
+        if _is_phone(texts[:count]):
             return "phone number", count
-    count = _length_of_code(texts) or _length_of_item(texts)
-    return ("code" if count else "", count)
+    if count := _length_of_code(texts):
+        return "code", count
+    # The number of a postal item: "RR 123456785 DE".
+    digits = [*takewhile(str.isdecimal, texts[1:])]
+    is_item = len("".join(digits)) == _POSTAL and _is_end(texts[0])
+    is_item = is_item and any(map(_is_end, texts[len(digits) + 1 : len(digits) + 2]))
+    return ("code", len(digits) + 2) if is_item else ("", 0)
 
 
 def _length_of_amount(texts: Sequence[str]) -> int:
     """Return how many of *texts* are an amount with a sign of a currency before or behind it."""
-    has_sign = is_currency(texts[0])
+    has_sign = _is_currency(texts[0])
     first, *others = texts[has_sign:] or [""]
-    if not is_number(first):
+    if not _is_number(first):
         return 0
-    # Digits in threes may be apart: "1 200,50".
-    thousands = takewhile(_is_thousand, others if len(first) <= _THOUSAND else ())
-    count = has_sign + 1 + len([*thousands])
+    count = has_sign + 1
+    for text in others if len(first) <= _THOUSAND else ():
+        # Digits in threes may be apart: "1 200,50".
+        digits = text.replace(",", ".").partition(".")[0]
+        if not (digits.isdecimal() and len(digits) == _THOUSAND and _is_number(text)):
+            break
+        count += 1
     if has_sign:
         return count
-    return count + 1 if any(map(is_currency, texts[count : count + 1])) else 0
-
-
-def _is_thousand(text: str) -> bool:
-    digits = text.replace(",", ".").partition(".")[0]
-    return digits.isdecimal() and len(digits) == _THOUSAND and is_number(text)
+    return count + 1 if any(map(_is_currency, texts[count : count + 1])) else 0
 
 
 def _length_of_code(texts: Sequence[str]) -> int:
     """Return how many of *texts*, from the first on, are the groups of one code."""
+    places = enumerate(texts)
     count = next(
-        (place for place, text in enumerate(texts) if not _is_group(text, texts[:place])),
-        len(texts),
+        (place for place, text in places if not _is_group(text, texts[:place])), len(texts)
     )
     groups = texts[:count]
     whole = "".join(groups)
-    if count < FEWEST_GROUPS or len(whole) < _SHORTEST_SPACED:
+    if count < _FEWEST_GROUPS or len(whole) < _SHORTEST_SPACED:
         return 0
     if whole.isdecimal():
         # Numbers of a list have lengths of their own, and years have one.
         lengths = {len(group) for group in groups[:-1]}
         is_regular = len(lengths) == 1 and len(groups[-1]) <= max(lengths)
-        are_years = all(is_year(group) and group[:2] in {"19", "20"} for group in groups)
+        are_years = all(_is_year(group) and group[:2] in {"19", "20"} for group in groups)
         return count if is_regular and not are_years else 0
     return count if 2 * sum(map(str.isdecimal, whole)) >= len(whole) else 0
-
-
-def _length_of_item(texts: Sequence[str]) -> int:
-    """Return how many of *texts* are the number of a postal item: "RR 123456785 DE"."""
-    digits = [*takewhile(str.isdecimal, texts[1:])]
-    count = len(digits) + 2
-    has_ends = _is_end(texts[0]) and any(map(_is_end, texts[count - 1 : count]))
-    return count if has_ends and len("".join(digits)) == _POSTAL else 0
 
 
 def _is_end(text: str) -> bool:
@@ -411,7 +652,6 @@ def _is_end(text: str) -> bool:
 
 
 def _is_group(text: str, before: Sequence[str]) -> bool:
-    """Return whether *text* goes on a code that has the groups *before*."""
     if not (text.isascii() and text.isalnum() and text == text.upper()):
         return False
     # The letters of a bank stand behind those of a country and two digits.
@@ -420,7 +660,6 @@ def _is_group(text: str, before: Sequence[str]) -> bool:
 
 
 def _is_special(run: str) -> bool:
-    """Return whether a literal may begin with *run*: it is no word, or a month or country."""
     token = run.rstrip(_AFTER).lstrip(_BEFORE)
     if token.isalpha() or token.replace("'", "").isalpha():
         return token.lower() in _MONTH_NAMES or _is_end(token)
@@ -435,7 +674,7 @@ def _split_token_literals(tokens: _Tokens, place: int) -> Iterator[TextLiteral]:
 
     Parts are numbers between hyphens; where names are literals, whatever signs join or enclose.
     """
-    (token,) = tokens.texts(place, 1)
+    token = tokens.texts[place]
     if len(token) > _LONGEST_TOKEN:
         return
     if kind := tokens.kind(token):
@@ -444,7 +683,7 @@ def _split_token_literals(tokens: _Tokens, place: int) -> Iterator[TextLiteral]:
         start = tokens.start(place)
         for part in (token.translate(_SEAMS) if tokens.with_names else token).split("-"):
             other = tokens.kind(part) if tokens.with_names else None
-            if kind := "number" if is_number(part) else other:
+            if kind := "number" if _is_number(part) else other:
                 yield TextLiteral(kind, part, start, start + len(part))
             start += len(part) + 1
 
@@ -453,8 +692,8 @@ def _length_of_date(texts: Sequence[str]) -> int:
     """Return how many of *texts*, of which there are up to three, are a date, from the first on."""
     first, *after = texts
     is_month = first.lower() in _MONTH_NAMES
-    if is_month and after and (is_day(after[0]) or is_year(after[0])):
-        return 2 + (len(after) > 1 and not is_year(after[0]) and is_year(after[1]))
-    if after and after[0].lower() in _MONTH_NAMES and is_day(first):
-        return 2 + (len(after) > 1 and is_year(after[1]))
+    if is_month and after and (_is_day(after[0]) or _is_year(after[0])):
+        return 2 + (len(after) > 1 and not _is_year(after[0]) and _is_year(after[1]))
+    if after and after[0].lower() in _MONTH_NAMES and _is_day(first):
+        return 2 + (len(after) > 1 and _is_year(after[1]))
     return 0

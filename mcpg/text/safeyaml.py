@@ -12,15 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from mcpg.errors import InputError
 from mcpg.text.json_values import JsonObject, JsonValue, read_float
 from mcpg.text.library_errors import yaml_reason
-
-if TYPE_CHECKING:
-    from yaml import Event, NodeEvent
-
 
 MAX_CHARACTERS = 16 * 1024 * 1024
 """Longest text that is read, in characters."""
@@ -28,39 +24,30 @@ MAX_CHARACTERS = 16 * 1024 * 1024
 MAX_DEPTH = 100
 """Deepest nesting of lists and mappings that is read, in levels."""
 
+_TOO_DEEP = f"the YAML is nested deeper than {MAX_DEPTH} levels"
+
 YamlPath: TypeAlias = "tuple[str | int, ...]"
 """Keys and list positions from the root to a value."""
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
 _FORBIDDEN = re.compile("[^\\t\\n\\r -~\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 _WORDS: Mapping[str, bool | None] = {
-    "": None,
-    "~": None,
-    "null": None,
-    "Null": None,
-    "NULL": None,
-    "true": True,
-    "True": True,
-    "TRUE": True,
-    "false": False,
-    "False": False,
-    "FALSE": False,
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
 }
 
 
 def load_yaml(
     text: str, place: str, *, first_line: int = 1, error: type[InputError] = InputError
 ) -> JsonValue:
-    """Read one YAML document.
+    """Read one YAML document, at most `MAX_CHARACTERS` long; an empty one is `None`.
 
     Args:
-        text: The document, at most `MAX_CHARACTERS` long.
+        text: The document.
         place: Name of the file, for messages.
         first_line: Number of the file's line on which *text* begins.
         error: Class of the error to raise.
-
-    Returns:
-        The value; `None` when the text is empty.
 
     Raises:
         InputError: The text is no YAML, or uses what is refused; its place is `file:line`.
@@ -81,12 +68,9 @@ def load_yaml_with_lines(
 
 @dataclass(slots=True)
 class _Frame:
-    """A list or mapping that is being filled.
+    """A list or mapping that is being filled, and the key or position of the member that came last.
 
-    Attributes:
-        value: The list or mapping.
-        step: The key or position of the member that came last.
-        pending: Whether a key has come whose value has not.
+    `pending` says whether a key has come whose value has not.
     """
 
     value: list[JsonValue] | JsonObject
@@ -105,14 +89,9 @@ class _Builder:
     """Turns parser events into values, refusing on the way what is unsafe.
 
     Attributes:
-        place: Name of the file, for messages.
-        first_line: Number of the file's line on which the text begins.
-        error: Class of the error to raise.
         lines: Takes the file's line of every value, if given.
         rows: The line of the text that each line of the parser begins on; empty where all agree.
         pairs: What stands in place of escaped pairs; see `mask_pairs`.
-        root: The value.
-        frames: The lists and mappings that are being filled.
         documents: How many documents have begun.
     """
 
@@ -133,11 +112,7 @@ class _Builder:
         """Return the line of the text, from 0, that is *line* of the parser."""
         return self.rows[min(line, len(self.rows) - 1)] if self.rows else line
 
-    def too_deep(self, line: int) -> InputError:
-        return self.fail(f"the YAML is nested deeper than {MAX_DEPTH} levels", line)
-
     def scalar(self, text: str, plain: bool, line: int) -> None:
-        """Take in a scalar: a key where a key is due, else a value."""
         frame = self.frames[-1] if self.frames else None
         if frame is not None and isinstance(frame.value, dict) and not frame.pending:
             if text in frame.value:
@@ -150,7 +125,7 @@ class _Builder:
 
     def open(self, value: list[JsonValue] | JsonObject, line: int) -> None:
         if len(self.frames) >= MAX_DEPTH:
-            raise self.too_deep(line)
+            raise self.fail(_TOO_DEEP, line)
         self.add(value, line)
         self.frames.append(_Frame(value))
 
@@ -181,10 +156,7 @@ def plain_value(text: str) -> JsonValue:
     number = _NUMBER.match(text)
     if number is None or not math.isfinite(float(text)):
         return text
-    is_whole = number.group(1) is None and number.group(2) is None
-    if is_whole:
-        return int(text)
-    return read_float(text)
+    return int(text) if number.groups() == (None, None) else read_float(text)
 
 
 def _read(text: str, builder: _Builder) -> JsonValue:
@@ -198,7 +170,9 @@ def _read(text: str, builder: _Builder) -> JsonValue:
         message = f"YAML does not allow the character U+{ord(found.group()):04X}"
         line = sum(1 for _ in _LINE_END.finditer(text, 0, found.start()))
         raise builder.fail(message, line, "remove it, or write it as an escape in double quotes")
-    builder.rows = _rows(text)
+    if _ODD_BREAK.search(text):
+        ends = (_LINE_END.match(found.group()) is not None for found in _BREAK.finditer(text))
+        builder.rows = [*accumulate(ends, initial=0)]
     masked, builder.pairs = mask_pairs(text)
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
@@ -215,7 +189,7 @@ def _read(text: str, builder: _Builder) -> JsonValue:
             problem, line = f"no blank behind the colon of {key[0][:80]!r}", key[1]
             remedy = "write key: value"
         if "nesting depth" in (fault.problem or ""):  # the bound of libyaml, met before ours
-            raise builder.too_deep(line) from None
+            raise builder.fail(_TOO_DEEP, line) from None
         raise builder.fail(f"invalid YAML: {problem}", line, remedy) from None
     return builder.root
 
@@ -245,22 +219,6 @@ def mask_pairs(text: str) -> tuple[str, re.Pattern[str] | None]:
     return masked, re.compile(f"{mark}(.{{4}})(.{{4}}){mark * 3}")
 
 
-def _unmask_pairs(text: str, pairs: re.Pattern[str] | None, *, escaped: bool) -> str:
-    if pairs is None:
-        return text
-    if not escaped:
-        return pairs.sub(r"\\u\g<1>\\u\g<2>", text)
-    return pairs.sub(lambda found: bytes.fromhex(found[1] + found[2]).decode("utf-16-be"), text)
-
-
-def _rows(text: str) -> Sequence[int]:
-    """Return the line on which each line of the parser begins, `()` where they are the same."""
-    if _ODD_BREAK.search(text) is None:
-        return ()
-    ends = (_LINE_END.match(found.group()) is not None for found in _BREAK.finditer(text))
-    return [*accumulate(ends, initial=0)]
-
-
 _COLON = re.compile(r"mapping values|expected ':'")
 _UNSPACED = re.compile(r"\s*([A-Za-z_][\w-]*):[^\s:/]")
 
@@ -276,28 +234,33 @@ def _unspaced_key(text: str, line: int) -> tuple[str, int] | None:
     return None if found is None or above is None else (found[1], above)
 
 
-def _take(event: Event, builder: _Builder) -> None:
-    import yaml  # noqa: PLC0415 - a search never needs it
-
+def _take(event: Any, builder: _Builder) -> None:
     line = builder.row(event.start_mark.line if event.start_mark else 0)
-    if isinstance(event, yaml.NodeEvent):
+    if hasattr(event, "anchor"):
         _refuse_unsafe(event, builder, line)
-    if isinstance(event, yaml.ScalarEvent):
-        text = _unmask_pairs(event.value, builder.pairs, escaped=event.style == '"')
-        builder.scalar(text, event.implicit[0], line)
-    elif isinstance(event, yaml.MappingStartEvent):
-        builder.open({}, line)
-    elif isinstance(event, yaml.SequenceStartEvent):
-        builder.open([], line)
-    elif isinstance(event, yaml.CollectionEndEvent):
-        builder.frames.pop()
-    elif isinstance(event, yaml.DocumentStartEvent):
-        builder.documents += 1
-        if builder.documents > 1:
-            raise builder.fail("a second YAML document begins here", line, "keep one per file")
+    match type(event).__name__:
+        case "ScalarEvent":
+            text = event.value
+            if builder.pairs is not None and event.style == '"':
+                text = builder.pairs.sub(
+                    lambda found: bytes.fromhex(found[1] + found[2]).decode("utf-16-be"), text
+                )
+            elif builder.pairs is not None:
+                text = builder.pairs.sub(r"\\u\g<1>\\u\g<2>", text)
+            builder.scalar(text, event.implicit[0], line)
+        case "MappingStartEvent":
+            builder.open({}, line)
+        case "SequenceStartEvent":
+            builder.open([], line)
+        case "MappingEndEvent" | "SequenceEndEvent":
+            builder.frames.pop()
+        case "DocumentStartEvent":
+            builder.documents += 1
+            if builder.documents > 1:
+                raise builder.fail("a second YAML document begins here", line, "keep one per file")
 
 
-def _refuse_unsafe(event: NodeEvent, builder: _Builder, line: int) -> None:
+def _refuse_unsafe(event: Any, builder: _Builder, line: int) -> None:
     tag = getattr(event, "tag", None)
     if tag is not None:
         shown = tag[:80].replace("tag:yaml.org,2002:", "!!")

@@ -1,8 +1,10 @@
-"""Spelling: how far words are apart, and how far a misspelling may be."""
+"""Spelling: how far words are apart, how far a misspelling may be, and what one may mean."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from itertools import islice
 
 _ONE_EDIT_FROM = 4
 _TWO_EDITS_FROM = 8
@@ -30,32 +32,20 @@ def edit_distance(left: str, right: str, bound: int) -> int | None:
     """Return the number of edits between two words, `None` when it is above *bound*.
 
     Edits are insertion, deletion, substitution and transposition of neighbours, no character
-    being edited twice (optimal string alignment). A column of the table of distances is kept as
-    differences in the bits of whole numbers.
+    being edited twice (optimal string alignment).
 
     Source: Damerau, "A technique for computer detection and correction of spelling errors",
-    CACM 7(3), 1964; Hyyro, "A bit-vector algorithm for computing Levenshtein and Damerau edit
-    distances", Nordic Journal of Computing 10, 2003.
+    CACM 7(3), 1964.
     """
     if abs(len(left) - len(right)) > bound or not left:
         return len(right) if not left and len(right) <= bound else None
     if bound in (1, 2):
         return _one_edit(left, right) if bound == 1 else _two_edits(left, right)
-    places: dict[str, int] = {}
-    for place, character in enumerate(left):
-        places[character] = places.get(character, 0) | 1 << place
-    every = (1 << len(left)) - 1
-    last = 1 << len(left) - 1
-    rises, falls, kept, before, distance = every, 0, 0, 0, len(left)
-    for character in right:
-        here = places.get(character, 0)
-        crossed = (~kept & here) << 1 & before
-        kept = (((here & rises) + rises) ^ rises | here | falls | crossed) & every
-        up, down = falls | ~(kept | rises) & every, kept & rises
-        distance += bool(up & last) - bool(down & last)
-        up = (up << 1 | 1) & every
-        rises, falls = down << 1 & every | ~(kept | up) & every, up & kept
-        before = here
+    if not bound:
+        return 0 if left == right else None
+    from rapidfuzz.distance import OSA  # noqa: PLC0415 - a search allows for two edits at most
+
+    distance = OSA.distance(left, right, score_cutoff=bound)
     return distance if distance <= bound else None
 
 
@@ -74,7 +64,6 @@ def _one_edit(left: str, right: str) -> int | None:
 
 
 def _two_edits(left: str, right: str) -> int | None:
-    """Return the number of edits between two words, `None` when there are more than two."""
     rest, others = _from_difference(left, right)
     one, other = _from_difference(rest[::-1], others[::-1])
     if len(one) < len(other):
@@ -140,3 +129,82 @@ def likeliest(word: str, known: Iterable[str]) -> str | None:
 def joined_name(name: str) -> str:
     """Return *name* in lower case, without what parts its words."""
     return "".join(name.casefold().replace("_", " ").replace("-", " ").split())
+
+
+# Names come from catalogues and arguments, which may be of any size.
+_MOST_NAMES, _LONGEST = 100_000, 100
+_LIKENESS = 80.0
+_LIKENESS_OF_OTHERS = 65.0
+_WITH_MISSING_WORDS = 90.0
+_NAME_OF_ONE_EDIT, _NAME_OF_TWO_EDITS = 3, 8
+_CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+class Suggester:
+    """Finds the known names that an unknown one may be meant to be.
+
+    Case, the order of words and what separates them do not count. A name is suggested
+
+    - if the ratio of its words to those of the unknown name is at least 80 of 100, both in
+      alphabetical order: twice the length of their longest common subsequence, divided by the sum
+      of their lengths; and if that of the words that only one of them has is at least 65, or one
+      has no such words, since words in common alone are no likeness;
+    - if at most one edit separates them, in names of 3 letters or more, or two edits, from 8 on;
+    - if it has all words of the unknown name, and others.
+
+    Args:
+        known: The names, of which the first 100,000 are compared, by their first 100 characters.
+    """
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self._names = [*islice(known, _MOST_NAMES)]
+        words = [_words(name) for name in self._names]
+        self._words = [frozenset(one) for one in words]
+        self._sorted = [" ".join(sorted(one)) for one in words]
+        self._joined = ["".join(one) for one in words]
+
+    def suggest(self, name: str, limit: int = 1) -> list[str]:
+        """Return at most *limit* known names like *name*, the likeliest first."""
+        from rapidfuzz import fuzz, process  # noqa: PLC0415 - most names are right
+        from rapidfuzz.distance import OSA  # noqa: PLC0415 - as above
+
+        words = _words(name)
+        if not words:
+            return []
+        text, joined = " ".join(sorted(words)), "".join(words)
+        edits = (len(joined) >= _NAME_OF_ONE_EDIT) + (len(joined) >= _NAME_OF_TWO_EDITS)
+        like = process.extract(
+            text, self._sorted, scorer=fuzz.ratio, score_cutoff=_LIKENESS, limit=None
+        )
+        near = process.extract(
+            joined, self._joined, scorer=OSA.distance, score_cutoff=edits, limit=None
+        )
+        wanted, scores = frozenset(words), dict[int, float]()
+        for _, score, at in like:
+            ours, theirs = wanted - self._words[at], self._words[at] - wanted
+            ratio = fuzz.ratio(" ".join(sorted(ours)), " ".join(sorted(theirs)))
+            if not ours or not theirs or ratio >= _LIKENESS_OF_OTHERS:
+                scores[at] = score
+        for _, distance, at in near:
+            scores[at] = max(scores.get(at, 0), 100 - distance)
+        for at, other in enumerate(self._words):
+            if wanted < other:
+                whole = _WITH_MISSING_WORDS + len(text) / len(self._sorted[at])
+                scores[at] = max(scores.get(at, 0), whole)
+
+        def rank(at: int) -> tuple[float, float, str]:
+            other = self._names[at]  # of several spellings, the one of the same case and separators
+            return -scores[at], -fuzz.ratio(name[:_LONGEST], other[:_LONGEST]), other
+
+        return [*dict.fromkeys(self._names[at] for at in sorted(scores, key=rank))][:limit]
+
+
+def suggest(name: str, known: Iterable[str], limit: int = 1) -> list[str]:
+    """Return at most *limit* of the *known* names like *name*; see `Suggester`."""
+    return Suggester(known).suggest(name, limit)
+
+
+def _words(name: str) -> list[str]:
+    from rapidfuzz.utils import default_process  # noqa: PLC0415 - most names are right
+
+    return default_process(_CAMEL_CASE.sub(" ", name[:_LONGEST])).split()

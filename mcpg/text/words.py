@@ -21,7 +21,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import chain, compress, groupby, pairwise, repeat
+from itertools import chain, groupby, pairwise, repeat
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -34,20 +34,8 @@ Form: TypeAlias = Literal["NFC", "NFD", "NFKC", "NFKD"]
 
 # Where lists tie, the first wins.
 LANGUAGES = (
-    "english",
-    "danish",
-    "dutch",
-    "finnish",
-    "french",
-    "german",
-    "hungarian",
-    "italian",
-    "norwegian",
-    "portuguese",
-    "russian",
-    "spanish",
-    "swedish",
-    "turkish",
+    *("english", "danish", "dutch", "finnish", "french", "german", "hungarian"),
+    *("italian", "norwegian", "portuguese", "russian", "spanish", "swedish", "turkish"),
 )
 
 _MOST_REMEMBERED = 65_536
@@ -74,16 +62,27 @@ class CachedFunction(dict[str, "T"]):
 
 
 _DATA = Path(__file__).parent / "data"
-_lists: dict[str, frozenset[str]] = {}
+_NUMBERS = range(len(LANGUAGES))
 
 
+@cache
+def read_stop_words() -> tuple[dict[str, frozenset[str]], dict[str, bytes]]:
+    """Return the folded stop words of each language, and the numbers of the languages of each."""
+    text = (_DATA / "function_words.txt").read_text("utf-8")
+    rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
+    lists = {name: frozenset(words) for name, *words in rows}
+    languages: dict[str, bytes] = {}
+    for number, name in enumerate(LANGUAGES):
+        mark = bytes((number,))
+        for word in lists[name]:
+            languages[word] = languages.get(word, b"") + mark
+    return lists, languages
+
+
+@cache
 def stop_words_of(language: str) -> frozenset[str]:
     """Return the folded stop words of *language*, a member of `LANGUAGES`."""
-    if not _lists:
-        text = (_DATA / "function_words.txt").read_text("utf-8")
-        rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
-        _lists.update({name: frozenset(words) for name, *words in rows})
-    return _lists[language]
+    return read_stop_words()[0][language]
 
 
 def language_of(words: Iterable[str], expected: str | None = None) -> str | None:
@@ -97,7 +96,7 @@ def language_of(words: Iterable[str], expected: str | None = None) -> str | None
 
 def language_votes(words: Iterable[str]) -> list[int]:
     """Return how many of *words* are stop words of each of `LANGUAGES`."""
-    found = b"".join(_find_each_languages(words))
+    found = b"".join(map(read_stop_words()[1].get, words, repeat(b"")))
     return [*map(found.count, _NUMBERS)]
 
 
@@ -109,40 +108,9 @@ def language_by(votes: Sequence[int], expected: str | None = None) -> str | None
     return LANGUAGES[votes.index(best)] if best > 1 else None
 
 
-def _find_languages(word: str) -> bytes:
-    """Return the numbers of the languages that *word* is a stop word of."""
-    if not _numbered:
-        _numbered[:] = map(stop_words_of, LANGUAGES)
-    return bytes(compress(_NUMBERS, map(frozenset.__contains__, _numbered, repeat(word))))
-
-
 def are_stop_words(words: Iterable[str]) -> bool:
     """Return whether each of *words* is a stop word of any language."""
-    return all(_find_each_languages(words))
-
-
-def _find_each_languages(words: Iterable[str]) -> Iterable[bytes]:
-    if _every:
-        return map(_every.get, words, repeat(b""))
-    return map(_languages.__getitem__, words)
-
-
-def every_stop_word() -> frozenset[str]:
-    """Return the folded stop words of all `LANGUAGES`."""
-    return frozenset[str]().union(*map(stop_words_of, LANGUAGES))
-
-
-def read_stop_words() -> None:
-    """Note the languages of every stop word, so that no other word is looked up in their lists."""
-    if not _every:
-        words = every_stop_word()
-        _every.update(dict(zip(words, map(_find_languages, words), strict=True)))
-
-
-_NUMBERS = range(len(LANGUAGES))
-_every: dict[str, bytes] = {}
-_numbered: list[frozenset[str]] = []
-_languages = CachedFunction(_find_languages)
+    return all(map(read_stop_words()[1].__contains__, words))
 
 
 def stop_words_in(words: Iterable[str], expected: str | None = None) -> frozenset[str]:
@@ -260,7 +228,6 @@ def _is_sorted(character: str) -> bool:
 
 
 def _classify_character(character: str) -> int:
-    """Classify *character* for `strip_accents`, and remember it."""
     if is_mark(character):
         kind = _POINT if unicodedata.combining(character) else _VOWEL
         name = unicodedata.name(character, "")
@@ -286,17 +253,9 @@ _APOSTROPHES = "'\u2019"
 # Scripts that are written without spaces between words; Hangul is written with them but
 # glues its particles to the word, which pairs of syllables see through as well.
 _UNSPACED = (
-    (0x0E00, 0x0EFF),
-    (0x1000, 0x109F),
-    (0x1100, 0x11FF),
-    (0x1780, 0x17FF),
-    (0x3040, 0x30FF),
-    (0x31F0, 0x31FF),
-    (0x3400, 0x4DBF),
-    (0x4E00, 0x9FFF),
-    (0xAC00, 0xD7AF),
-    (0xF900, 0xFAFF),
-    (0x20000, 0x3FFFF),
+    *((0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1100, 0x11FF), (0x1780, 0x17FF)),
+    *((0x3040, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF)),
+    *((0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF)),
 )
 _FIRST_UNSPACED = chr(_UNSPACED[0][0])
 LONGEST_WORD = 64
@@ -440,19 +399,16 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
             kept = fold(chunk)[:LONGEST_WORD]
             return tuple([Word(text, False) for text in (*sorted({*pieces} - numeric), kept)])
     made = {piece: Word(piece, False) for piece in {*pieces}}
-    return (*map(made.__getitem__, pieces), *_join_compound(chunk, pieces))
+    words = tuple(map(made.__getitem__, pieces))
+    # A chunk that was cut at seams of its own is a compound as well.
+    if len(pieces) <= 1 or any(sign in chunk for sign in _APOSTROPHES) or _has_unspaced(chunk):
+        return words
+    return (*words, Word(_run_together(chunk)[:LONGEST_WORD], True))
 
 
 def _bare(text: str) -> str:
-    """Return the letters of *text* in their plain forms; that of a ligature may hold spaces."""
+    # The plain form of a ligature may hold spaces.
     return strip_accents("".join(normalize_unicode("NFKC", text).split()))
-
-
-def _join_compound(chunk: str, pieces: list[str]) -> tuple[Word, ...]:
-    """Return the compound form of a chunk that was cut at seams of its own."""
-    if len(pieces) < 2 or any(sign in chunk for sign in _APOSTROPHES) or _has_unspaced(chunk):  # noqa: PLR2004
-        return ()
-    return (Word(_run_together(chunk)[:LONGEST_WORD], True),)
 
 
 def _without_clitics(run: str) -> list[str]:
@@ -467,31 +423,25 @@ def _pieces(run: str) -> Iterator[str]:
     if not _has_unspaced(run):
         yield from _spaced_pieces(run)
         return
-    for unspaced, letters in groupby(_letters(run), lambda letter: is_unspaced(letter[0])):
-        if unspaced:
-            signs = [*letters]
-            yield from map("".join, pairwise(signs)) if len(signs) > 1 else signs
-        else:
-            yield from _spaced_pieces("".join(letters))
-
-
-def _letters(run: str) -> list[str]:
-    """Return each character of *run* with the marks that belong to it."""
-    letters: list[str] = []
+    letters: list[str] = []  # each character with the marks that belong to it
     for character in run:
         if letters and is_mark(character):
             letters[-1] += character
         else:
             letters.append(character)
-    return letters
+    for unspaced, part in groupby(letters, lambda letter: is_unspaced(letter[0])):
+        if unspaced:
+            signs = [*part]
+            yield from map("".join, pairwise(signs)) if len(signs) > 1 else signs
+        else:
+            yield from _spaced_pieces("".join(part))
 
 
 def _spaced_pieces(run: str) -> Iterable[str]:
     """Cut an identifier at its seams; codes that mix letters and digits stay whole."""
     if not run:
         return []
-    is_one_piece = run == run.lower() if run.isalpha() else not _is_spoken(run)
-    if is_one_piece:
+    if run == run.lower() if run.isalpha() else not _is_spoken(run):
         return [run]
     return _ascii_pieces(run) if run.isascii() else _pieces_by_case(run)
 
@@ -549,7 +499,6 @@ def _pieces_by_case(run: str) -> Iterator[str]:
 
 
 def _is_spoken(run: str) -> bool:
-    """Return whether *run* holds enough letters in a row to be more than a code."""
     if run.isdecimal():
         return False
     letters = 0

@@ -10,9 +10,10 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpg.catalog.model import Tool, walk_parameters
 from mcpg.documents.model import ToolDocument
@@ -31,10 +32,7 @@ from mcpg.values import format_count
 from mcpg.vectors import RECIPE
 from mcpg.vectors.matrix import ToolVectors
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-Vector: TypeAlias = "NDArray[np.float32]"
+Vector: TypeAlias = NDArray[np.float32]
 
 WEIGHTS = (1.0, 1.0, 0.5)
 """What the whole text of a tool, its names, and its description weigh in its vector."""
@@ -60,9 +58,10 @@ def embedding_texts(document: ToolDocument) -> tuple[str, str, str]:
     return whole, names, _cut(document.tool.description, _DESCRIPTION) or names
 
 
-def hash_of_texts(texts: tuple[str, ...]) -> str:
-    """Return the hash under which the vector that is made of *texts* is kept."""
-    return document_hash("\0".join((str(RECIPE), *texts)))
+def hash_texts(texts: tuple[str, ...]) -> str:
+    """Return the hash under which the vector that is made of *texts* is kept, in hexadecimal."""
+    text = "\0".join((str(RECIPE), *texts))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def embedding_text(document: ToolDocument) -> str:
@@ -91,17 +90,11 @@ def embedding_text(document: ToolDocument) -> str:
     return "\n".join(part for part in parts if part) or _plain(tool.source_id) or tool.id
 
 
-def document_hash(text: str) -> str:
-    """Return the SHA-256 of *text* in UTF-8, as 64 lower-case hexadecimal digits."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def _join_names(tool: Tool) -> str:
     spoken, shown = " ".join(split_words(tool.name)), _plain(tool.display_name)
+    names = [shown, spoken] if spoken != shown.lower() else [shown]
     if tool.display_name == tool.name:
         names = [spoken or shown]
-    else:
-        names = [shown, spoken] if spoken != shown.lower() else [shown]
     return _cut(". ".join(names), _NAMES)
 
 
@@ -145,7 +138,7 @@ class BuiltVectors:
 
     Attributes:
         vectors: The vectors, tools in order of their ids.
-        hashes: The hash of each tool's text, in the same order.
+        hashes: The hash of each tool's texts, in the same order.
         embedded: For how many tools, those that read the same counted once, texts were embedded.
         reused: For how many tools a vector was known or stored.
         diagnostics: What went wrong; what could be had is there all the same.
@@ -165,7 +158,6 @@ class BuiltVectors:
         return self.vectors.fingerprint
 
     def find(self, document_hash: str) -> Vector | None:
-        """Return the vector of the text with that hash, `None` if there is none."""
         if not self._numbers:
             self._numbers.update((key, number) for number, key in enumerate(self.hashes))
         number = self._numbers.get(document_hash)
@@ -221,7 +213,7 @@ class _EmbeddingRun:
         self._hashes: list[str] = []
         for document in sorted(documents, key=lambda document: document.tool.id):
             texts = embedding_texts(document)
-            key = hash_of_texts(texts)
+            key = hash_texts(texts)
             self._texts.setdefault(key, _ToolTexts(texts)).tools.append(document.tool.id)
             self._hashes.append(key)
         self._found: dict[str, Vector] = {}
@@ -248,10 +240,8 @@ class _EmbeddingRun:
                     refused += not self._take(key.document_hash, vector) and vector is not None
             if refused:
                 what = f"{format_count(refused, 'vector')} of the store cannot be used"
-                reason = "not of length one, or of other dimensions"
-                self._diagnostics.append(
-                    warning(Code.EMBEDDING_STORE_LOAD_FAILED, f"{what}: {reason}")
-                )
+                message = f"{what}: not of length one, or of other dimensions"
+                self._diagnostics.append(warning(Code.EMBEDDING_STORE_LOAD_FAILED, message))
         except Exception as fault:  # noqa: BLE001 - a store may raise whatever it likes
             self._notice(Code.EMBEDDING_STORE_LOAD_FAILED, "nothing is taken from the store", fault)
 
@@ -303,15 +293,13 @@ class _EmbeddingRun:
 
     def collect_vectors(self) -> BuiltVectors:
         found = [self._found.get(key) for key in self._hashes]
-        vectors = ToolVectors.from_rows(found, self._fingerprint)
-        has_one = [key in self._found and key not in self._fresh for key in self._hashes]
         return BuiltVectors(
-            vectors,
-            tuple(self._hashes),
-            len(self._fresh),
-            sum(has_one),
-            tuple(self._diagnostics),
-            self._outage,
+            vectors=ToolVectors.from_rows(found, self._fingerprint),
+            hashes=tuple(self._hashes),
+            embedded=len(self._fresh),
+            reused=sum(key in self._found and key not in self._fresh for key in self._hashes),
+            diagnostics=tuple(self._diagnostics),
+            outage=self._outage,
         )
 
     def _missing(self) -> Iterator[str]:
@@ -339,7 +327,15 @@ class _EmbeddingRun:
         try:
             made = self._embed_batch(batch)
         except EmbeddingError as fault:
-            self._check_alive(fault)
+            if fault.kind in _KINDS_OF_PROVIDERS:
+                raise
+            if fault.kind not in KINDS_OF_TEXTS:
+                try:
+                    embed_texts(self._provider, [_HARMLESS])
+                except EmbeddingError as again:
+                    if again.kind not in KINDS_OF_TEXTS:
+                        raise fault from None
+                self._is_alive = True
             self._fault = self._fault or fault
             half = len(batch) // 2
             for part in (batch[:half], batch[half:]) if half else ():
@@ -348,20 +344,8 @@ class _EmbeddingRun:
             self._fresh |= made.keys()
             self._found |= made
 
-    def _check_alive(self, fault: EmbeddingError) -> None:
-        """Raise the *fault* again unless it lies in the texts."""
-        if fault.kind in _KINDS_OF_PROVIDERS:
-            raise fault
-        if fault.kind in KINDS_OF_TEXTS:
-            return
-        try:
-            embed_texts(self._provider, [_HARMLESS])
-        except EmbeddingError as again:
-            if again.kind not in KINDS_OF_TEXTS:
-                raise fault from None
-        self._is_alive = True
-
     def _embed_batch(self, batch: Sequence[str]) -> dict[str, Vector]:
+        """Return the weighted means of the vectors of each tool's texts, scaled to length one."""
         given = [text for key in batch for text in self._texts[key].texts]
         once = {text: number for number, text in enumerate(dict.fromkeys(given))}
         # One tool by itself is asked for when a batch has failed: text by text then.
@@ -371,10 +355,16 @@ class _EmbeddingRun:
             message = f"the vectors have {rows.shape[1]} dimensions, not {self._dimensions}"
             raise EmbeddingError(message, kind="dimensions")
         self._dimensions = rows.shape[1]
-        return {
-            key: _mean_direction(rows[[once[text] for text in self._texts[key].texts]])
-            for key in batch
-        }
+        made: dict[str, Vector] = {}
+        for key in batch:
+            own = rows[[once[text] for text in self._texts[key].texts]]
+            mean = np.asarray(WEIGHTS, dtype=np.float32) @ own
+            length = np.linalg.norm(mean)
+            # Vectors that point against each other have no mean direction; then the whole text
+            # decides.
+            direction = mean / length if length > _NO_DIRECTION else own[0]
+            made[key] = np.asarray(direction, dtype=np.float32)
+        return made
 
     def _store_vectors(
         self, store: EmbeddingStore | None, made: Mapping[str, Vector]
@@ -396,11 +386,3 @@ class _EmbeddingRun:
         if isinstance(fault, McpgError):
             reason, place = fault.message, fault.place
         self._diagnostics.append(warning(code, f"{what}: {reason}", place))
-
-
-def _mean_direction(rows: Vector) -> Vector:
-    """Return the weighted mean of the vectors of a tool's texts, scaled to length one."""
-    mean = np.asarray(WEIGHTS, dtype=np.float32) @ rows
-    length = np.linalg.norm(mean)
-    # Vectors that point against each other have no mean direction; then the whole text decides.
-    return np.asarray(mean / length if length > _NO_DIRECTION else rows[0], dtype=np.float32)

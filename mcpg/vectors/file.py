@@ -21,9 +21,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpg.documents.model import ToolDocument
 from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
@@ -33,9 +34,6 @@ from mcpg.vectors import RECIPE
 from mcpg.vectors.build import BuiltVectors, PreviousVectors, vectors_for
 from mcpg.vectors.matrix import FLOAT16, FLOAT32, INT8, QuantizedMatrix, ToolVectors, with_clusters
 from mcpg.vectors.matrix import SUFFIX as CLUSTERS_SUFFIX
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 Buffer = bytes | memoryview
 
@@ -70,13 +68,9 @@ class NoVectorsError(UnusableVectorsError):
 
 @dataclass(frozen=True, slots=True)
 class VectorFile:
-    """What a file of vectors holds.
+    """The vectors in a file, the SHA-256 of their bundle, and the `RECIPE` of the texts.
 
-    Attributes:
-        vectors: The vectors, in the memory of the file.
-        key: SHA-256 of the bundle that they were made for.
-        recipe: The `RECIPE` of the texts that were embedded.
-        hashes: For each tool the SHA-256 of its text, of zeros where it has no vector.
+    Each tool has the SHA-256 of its texts in `hashes`, of zeros where it has no vector.
     """
 
     vectors: ToolVectors
@@ -109,47 +103,30 @@ def pack_vectors(
 ) -> bytes:
     """Write *vectors* as the content of a file; equal ones give equal bytes.
 
-    Args:
-        vectors: The vectors.
-        hashes: The hash of each tool's text, in hexadecimal.
-        key: SHA-256 of the bundle, or `NO_KEY`.
-        kind: How numbers are kept: `float16`, `int8` or `float32`.
+    The *hashes* of texts are in hexadecimal, the *key* is the SHA-256 of the bundle or `NO_KEY`,
+    and numbers are kept as *kind*: `float16`, `int8` or `float32`.
     """
     stored = vectors.stored.convert(kind)
     maker = vectors.fingerprint.encode("utf-8", "replace")
     known = zip(hashes, vectors.present.tolist(), strict=True)
-    parts = [
-        maker,
-        b"".join(bytes.fromhex(one) if there else bytes(HASH_SIZE) for one, there in known),
-    ]
+    digests = (bytes.fromhex(one) if there else bytes(HASH_SIZE) for one, there in known)
+    parts = [maker, b"".join(digests)]
     if stored.scales is not None:
         parts.append(stored.scales.astype(_SCALE, copy=False).tobytes())
     parts.append(stored.rows.astype(_TYPES[_NUMBERS[kind]], copy=False).tobytes())
     gaps = (bytes(-size % _ALIGNMENT) for size in (_HEAD_SIZE, *map(len, parts)))
     body = b"".join(piece for pair in zip(gaps, (*parts, b""), strict=True) for piece in pair)
-    fixed = _HEADER.pack(
-        MAGIC,
-        FORMAT_VERSION,
-        RECIPE,
-        _NUMBERS[kind],
-        vectors.dimensions,
-        len(vectors),
-        _HEAD_SIZE + len(body),
-        key,
-        len(maker),
-        zlib.crc32(body),
-    )
+    numbers = FORMAT_VERSION, RECIPE, _NUMBERS[kind], vectors.dimensions, len(vectors)
+    length = _HEAD_SIZE + len(body)
+    fixed = _HEADER.pack(MAGIC, *numbers, length, key, len(maker), zlib.crc32(body))
     return fixed + _CHECKSUM.pack(zlib.crc32(fixed)) + body
 
 
 def write_vectors(path: str, data: bytes) -> bool:
     """Put the content of a file of vectors into the file at *path*, wholly or not at all.
 
-    Returns:
-        Whether it was written: a file that says the same already is not touched.
-
-    Raises:
-        OutputError: It cannot be written.
+    Whether it was written is returned: a file that says the same already is not touched.
+    `OutputError` is raised where it cannot be.
     """
     with suppress(UnusableVectorsError):
         if _map_file(path) == data:
@@ -169,11 +146,7 @@ def open_vectors(path: str) -> VectorFile:
 
 
 def unpack_vectors(data: Buffer) -> VectorFile:
-    """Read the content of a file of vectors; rows stay where they are.
-
-    Raises:
-        UnusableVectorsError: It is damaged, foreign or of another version.
-    """
+    """Read the content of a file of vectors as `open_vectors` does; rows stay where they are."""
     if len(data) < _HEAD_SIZE or bytes(data[: len(MAGIC)]) != MAGIC:
         raise UnusableVectorsError("it is no file of vectors")
     _, version, recipe, number, dimensions, tools, length, key, maker, body = _HEADER.unpack_from(
@@ -224,13 +197,9 @@ def _open_regular(path: str, flags: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class VectorFiles:
-    """What the files of vectors of a bundle have to offer.
+    """What the files of vectors of a bundle have to offer: the first that the provider made.
 
-    Attributes:
-        file: The first that the provider made, `None` for none.
-        path: Where it stands.
-        is_fresh: Whether it has just the vectors of the bundle.
-        diagnostics: Files that cannot be used, and why.
+    It is fresh if it has just the vectors of the bundle. Files that cannot be used are diagnosed.
     """
 
     file: VectorFile | None = None
@@ -286,9 +255,8 @@ def find_or_build_vectors(
         tools: How many tools it has.
         store: Keeps vectors beyond this run.
         known: Vectors that were made before, instead of those of a file that does not fit.
-        keep_at: The file to write when vectors had to be made, in a folder of the user's own;
-            nothing happens if it cannot be written. Beside it may lie the clusters through
-            which those of a large catalogue are found.
+        keep_at: The file to write when vectors had to be made, in a folder of the user's own, if it
+            can be written. Beside it may lie the clusters of a large catalogue.
     """
     found = find_vectors(places, key, tools, provider)
     if found.file is not None and found.is_fresh:
@@ -311,7 +279,6 @@ def find_or_build_vectors(
 
 
 def _explain_misfit(file: VectorFile, provider: EmbeddingProvider) -> str:
-    """Explain why no vector of *file* can be used, "" if some may be."""
     if file.fingerprint != provider.fingerprint:
         return f"it was made by {file.fingerprint}, not by {provider.fingerprint}"
     if provider.dimensions not in {None, file.vectors.dimensions}:

@@ -24,18 +24,18 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from math import isqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpg.errors import OutputError
 from mcpg.files import atomic_write, is_file
 from mcpg.values import SHOWN_DECIMALS
 from mcpg.vectors import RECIPE
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+Floats: TypeAlias = NDArray[np.float32]
+Numbers: TypeAlias = NDArray[np.intp]
 
 FLOAT32, FLOAT16, INT8 = "float32", "float16", "int8"
 KINDS = (FLOAT32, FLOAT16, INT8)
@@ -51,13 +51,11 @@ _WIDENED_AT_ONCE = 1 << 20
 class QuantizedMatrix:
     """A matrix with one vector of length 1 in each row, kept in few bits.
 
-    Attributes:
-        rows: The rows, as they are kept.
-        scales: What each row is to be multiplied with; `None` where they are kept as they are.
+    Each row is to be multiplied with its scale; there are none where they are kept as they are.
     """
 
-    rows: NDArray[np.float32] | NDArray[np.float16] | NDArray[np.int8]
-    scales: NDArray[np.float32] | None = None
+    rows: Floats | NDArray[np.float16] | NDArray[np.int8]
+    scales: Floats | None = None
 
     @property
     def kind(self) -> str:
@@ -70,9 +68,7 @@ class QuantizedMatrix:
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
-    def cosines(
-        self, query: NDArray[np.float32], numbers: NDArray[np.intp] | None = None
-    ) -> NDArray[np.float32]:
+    def cosines(self, query: Floats, numbers: Numbers | None = None) -> Floats:
         """Return the products of *query* with all rows, or with those of some *numbers*, in order.
 
         That of one of some does not depend on which the others are.
@@ -90,32 +86,26 @@ class QuantizedMatrix:
                 products *= self.scales if numbers is None else self.scales[numbers]
         return products
 
-    def row(self, number: int) -> NDArray[np.float32]:
-        row: NDArray[np.float32] = self.rows[number].astype(np.float32)
+    def row(self, number: int) -> Floats:
+        row: Floats = self.rows[number].astype(np.float32)
         if self.scales is not None:
             row *= self.scales[number]
         return row
 
-    def to_float32(self) -> NDArray[np.float32]:
-        rows: NDArray[np.float32] = self.rows.astype(np.float32, copy=False)
+    def to_float32(self) -> Floats:
+        rows: Floats = self.rows.astype(np.float32, copy=False)
         return rows if self.scales is None else rows * self.scales[:, None]
 
     def convert(self, kind: str) -> QuantizedMatrix:
         return self if kind == self.kind else quantize(kind, self.to_float32())
 
 
-def quantize(kind: str, rows: NDArray[np.float32]) -> QuantizedMatrix:
-    """Keep *rows* in another way.
+def quantize(kind: str, rows: Floats) -> QuantizedMatrix:
+    """Keep *rows*, each of length 1 or zero, in another way, which loses nothing the second time.
 
-    Rows that were kept that way once come out as they were, to the bit.
-
-    Args:
-        kind: `float32`; `float16`, which halves the size; or `int8`, which quarters it: each row is
-            divided by its largest number, rounded to one of 255 steps, and scaled back to length 1.
-        rows: The rows, each of length 1, or zero where there is none.
-
-    Raises:
-        ValueError: There is no such *kind*.
+    The *kind* is `float32`; `float16`, which halves the size; or `int8`, which quarters it: each
+    row is divided by its largest number, rounded to one of 255 steps, and scaled back to length 1.
+    For others, `ValueError` is raised.
     """
     if kind not in KINDS:
         raise ValueError(f"numbers are kept as {', '.join(KINDS)}, not as {kind!r}")
@@ -132,7 +122,7 @@ def quantize(kind: str, rows: NDArray[np.float32]) -> QuantizedMatrix:
     return QuantizedMatrix(codes, scales)
 
 
-def _widen(rows: NDArray[Any]) -> NDArray[np.float32]:
+def _widen(rows: NDArray[Any]) -> Floats:
     """Return *rows* in 32 bits.
 
     Half floats go the way of Giesen ("Half to float done quic", 2012): their bits are shifted to
@@ -177,16 +167,10 @@ class ToolVectors:
         fingerprint: str,
         neighbours: VectorClusters | None = None,
     ) -> None:
-        """Hold vectors.
+        """Hold one row of *stored* for each tool; `ValueError` is raised for another number.
 
-        Args:
-            stored: One row for each tool; of those without a vector it does not matter.
-            present: Which tools have a vector.
-            fingerprint: Who made the vectors.
-            neighbours: Finds rows that are probably near; without it, all are looked at.
-
-        Raises:
-            ValueError: There are not as many rows as tools.
+        Which tools have a vector is *present*; *neighbours* finds rows that are probably near, and
+        without it all are looked at.
         """
         if len(stored) != len(present):
             raise ValueError(f"{len(stored)} vectors for {len(present)} tools")
@@ -198,14 +182,8 @@ class ToolVectors:
         self._neighbours = neighbours
 
     @classmethod
-    def from_rows(
-        cls, vectors: Sequence[NDArray[np.float32] | None], fingerprint: str
-    ) -> ToolVectors:
-        """Hold *vectors*, `None` for tools that have none, as they are given.
-
-        Raises:
-            ValueError: They are not equally long.
-        """
+    def from_rows(cls, vectors: Sequence[Floats | None], fingerprint: str) -> ToolVectors:
+        """Hold *vectors*, `None` for tools that have none; `ValueError` if not equally long."""
         present = np.array([vector is not None for vector in vectors], dtype=np.bool_)
         lengths = {len(vector) for vector in vectors if vector is not None}
         if len(lengths) > 1:
@@ -236,7 +214,7 @@ class ToolVectors:
     def __len__(self) -> int:
         return len(self.present)
 
-    def cosines(self, query: NDArray[np.float32]) -> NDArray[np.float32]:
+    def cosines(self, query: Floats) -> Floats:
         """Return the cosine of *query* with the vector of every tool, by the tool's number.
 
         They are rounded to six decimals, so that a platform's floating point reorders nothing;
@@ -245,32 +223,23 @@ class ToolVectors:
         Raises:
             ValueError: *query* has other dimensions.
         """
-        self._check(query)
         return self._products(query)
 
-    def chosen_cosines(
-        self, query: NDArray[np.float32], tools: Iterable[int]
-    ) -> NDArray[np.float32]:
+    def chosen_cosines(self, query: Floats, tools: Iterable[int]) -> Floats:
         """Return the cosines of some *tools*, by number, in their order; as `cosines` does.
 
         Raises:
-            ValueError: *query* has other dimensions.
             IndexError: There is no such tool.
         """
-        self._check(query)
         return self._products(query, np.fromiter(tools, dtype=np.intp))
 
     def nearest(
-        self, query: NDArray[np.float32], count: int, without: frozenset[int] = frozenset()
+        self, query: Floats, count: int, without: frozenset[int] = frozenset()
     ) -> list[tuple[int, float]]:
         """Return number and cosine of the *count* tools nearest to *query*, the nearest first.
 
-        Tools with equal cosines stand in order of number. Those without a vector are left out.
-
-        Args:
-            query: The vector, normalised to length 1.
-            count: How many at most.
-            without: Tools to pass over, by number.
+        The query has length 1. Tools with equal cosines stand in order of number. Those without a
+        vector are left out, and those of *without*.
 
         Raises:
             ValueError: *query* has other dimensions.
@@ -289,17 +258,16 @@ class ToolVectors:
         cosines = self.chosen_cosines(query, numbers) if is_few else self.cosines(query)[numbers]
         return _best(numbers, cosines, count)
 
-    def vector(self, tool: int) -> NDArray[np.float32] | None:
+    def vector(self, tool: int) -> Floats | None:
         """Return a copy of a tool's vector, as precisely as it is kept; `None` if it has none."""
         return self.stored.row(tool) if self.present[tool] else None
 
-    def _check(self, query: NDArray[np.float32]) -> None:
+    def _check(self, query: Floats) -> None:
         if self.dimensions and query.shape != (self.dimensions,):
             raise ValueError(f"a query of shape {query.shape} for {self.dimensions} dimensions")
 
-    def _products(
-        self, query: NDArray[np.float32], numbers: NDArray[np.intp] | None = None
-    ) -> NDArray[np.float32]:
+    def _products(self, query: Floats, numbers: Numbers | None = None) -> Floats:
+        self._check(query)
         present = self.present if numbers is None else self.present[numbers]
         if not self.dimensions:
             return np.full(len(present), NO_VECTOR, dtype=np.float32)
@@ -308,9 +276,7 @@ class ToolVectors:
         return np.where(present & ~np.isnan(rounded), rounded, np.float32(NO_VECTOR))
 
 
-def _best(
-    numbers: NDArray[np.intp], cosines: NDArray[np.float32], count: int
-) -> list[tuple[int, float]]:
+def _best(numbers: Numbers, cosines: Floats, count: int) -> list[tuple[int, float]]:
     if count < 1:
         return []
     if count < len(numbers):
@@ -346,7 +312,7 @@ class VectorClusters:
         self._index = index
         index.nprobe = _LOOKED_INTO
 
-    def near(self, query: NDArray[np.float32], count: int) -> list[int]:
+    def near(self, query: Floats, count: int) -> list[int]:
         """Return the numbers of more than *count* vectors, probably the nearest, each once.
 
         There are fewer where the clusters that were looked into hold fewer.
@@ -356,7 +322,6 @@ class VectorClusters:
         return [number for number in found[0].tolist() if number >= 0]
 
     def pack(self) -> bytes:
-        """Return the clusters as bytes; equal vectors give equal ones on one kind of machine."""
         return bytes(_faiss().serialize_index(self._index))
 
 
@@ -405,7 +370,7 @@ def with_clusters(
 
 
 def _is_usable() -> bool:
-    """Return whether the package is there and can be loaded: one that cannot is as good as none."""
+    """Return whether the package can be loaded: one that cannot is as good as none."""
     try:
         return find_spec("faiss") is not None and _faiss() is not None
     except Exception:  # noqa: BLE001 - a package that does not fit the others may raise anything

@@ -279,8 +279,9 @@ def test_best_impacts_are_those_of_the_terms(credited: list[tuple[int, float]]) 
 
 def test_what_cannot_be_kept_is_not_merged() -> None:
     """Where there is no room for the best impacts, their lists are left as they are."""
-    index, variants = Index(ENGINE.index.data), ((0, 1.0), (1, 0.5))
+    variants = ((0, 1.0), (1, 0.5))
     with patch.object(lookups, "_MOST_BEST", 0):
+        index = Index(ENGINE.index.data)
         assert [index.best_impacts(variants) for _ in range(6)] == [None] * 6
 
 

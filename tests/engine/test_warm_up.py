@@ -15,7 +15,6 @@ from mcpg.engine import Engine
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.lookups import Grams
-from mcpg.index.reader import NameTable
 from mcpg.index.tables import KeyTable, keys_sections
 from mcpg.search import searcher
 from mcpg.search.query_terms import TermReader
@@ -50,7 +49,7 @@ WARM = warm(COLD)
 def nothing_is_read() -> Iterator[None]:
     """Have names, 3-grams of tools and hashes of texts fail to be read."""
     with (
-        patch.object(NameTable, "_read", side_effect=AssertionError),
+        patch.object(Index, "name_terms", side_effect=AssertionError),
         patch.object(Grams, "_find", side_effect=AssertionError),
         patch("mcpg.index.tables.crc32", side_effect=AssertionError),
     ):

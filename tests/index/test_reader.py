@@ -190,6 +190,14 @@ def test_misspellings_and_beginnings_lead_to_words(index: Index) -> None:
     assert index.completions("zzzz", 5) == []
 
 
+def test_a_prefix_is_completed_by_all_words_that_begin_with_it(index: Index) -> None:
+    """They stand in order, without the prefix itself."""
+    words = [*index.texts("words")]
+    for prefix in {word[:length] for word in words for length in range(4, 9) if len(word) >= 4}:
+        longer = [word for word in words if word.startswith(prefix) and word != prefix]
+        assert index.completions(prefix, len(words)) == longer
+
+
 def test_order_of_documents_does_not_matter(documents: Sequence[ToolDocument], data: bytes) -> None:
     """The same documents give the same bytes."""
     again = compile_index(

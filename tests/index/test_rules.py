@@ -23,15 +23,15 @@ from mcpg.index.file import OPENED, WRITTEN, content_key, fresh_index, index_for
 PACKAGE = Path(mcpg.__file__).parent
 RULES = {
     # what an index holds of a document and of its words
-    *("index.compile", "index.document_terms", "index.word_sections", "index.phrases"),
+    *("index.compile", "index.document_terms", "index.word_sections", "index.reader"),
     *("index.field_texts", "index.recipe", "index.lookups", "index.tables", "index.layout"),
     # how texts are cut into words, and what these mean
-    *("text.words", "text.lexicon", "text.operations"),
+    *("text.words", "text.lexicon"),
     # what of a document is text
     *("catalog.model", "catalog.hints", "documents.facts", "documents.markdown"),
     *("documents.model", "relations.edges", "relations.provisions", "relations.vocabulary"),
 }
-OTHERS = {"index.reader", "caching.build_cache", "caching.build_pool", "errors"}
+OTHERS = {"catalog.view", "caching.build_cache", "caching.build_pool", "errors"}
 OTHERS |= {"text.spelling", "text.json_values"}
 
 

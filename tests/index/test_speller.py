@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mcpg.index.document_terms import spelling_sections
 from mcpg.index.lookups import Speller
-from mcpg.index.tables import RowTable, TextTable, texts_sections
+from mcpg.index.tables import SectionFile, texts_sections
 from mcpg.text.spelling import allowed_edits, edit_distance
 
 WORDS = st.text(alphabet="abcde", max_size=11)
@@ -15,12 +15,10 @@ WORDS = st.text(alphabet="abcde", max_size=11)
 def make_speller(words: list[str]) -> Speller:
     """Make the speller of *words* from the sections that a file would hold."""
     sections = [*texts_sections("words", sorted(words)), *spelling_sections(sorted(words))]
-    views = {one.name: memoryview(one.data).cast(one.item_type) for one in sections}
-    return Speller(
-        TextTable(views["words"], views["words.at"]),
-        (views["deletions"], views["deletions.word"]),
-        (views["pairs.key"], RowTable(views["pairs"], views["pairs.at"])),
-    )
+    file = object.__new__(SectionFile)
+    file._texts, file._rows = {}, {}
+    file._items = {one.name: memoryview(one.data).cast(one.item_type) for one in sections}
+    return Speller(file)
 
 
 def by_comparing_all(words: list[str], word: str) -> tuple[int, tuple[str, ...]]:

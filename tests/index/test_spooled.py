@@ -15,7 +15,7 @@ from mcpg.index import tables
 from mcpg.index.compile import compile_index, index_sections
 from mcpg.index.file import content_key, open_index, write_index_beside
 from mcpg.index.layout import NO_STAMP, Header, restamp_index
-from mcpg.index.tables import Section, SpooledIndex, pack
+from mcpg.index.tables import Section, pack, spool_sections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,10 +63,10 @@ def test_more_than_fits_into_memory_goes_through_a_file(
         Section("c", "B", b""),
     ]
 
-    with SpooledIndex(iter(sections), str(tmp_path)) as index:
-        parts = [*index.parts(Header(b"k" * 32))]
+    with spool_sections(iter(sections), str(tmp_path)) as parts:
+        written = b"".join(parts(Header(b"k" * 32)))
 
-    assert b"".join(parts) == pack(sections, Header(b"k" * 32))
+    assert written == pack(sections, Header(b"k" * 32))
     assert [*tmp_path.iterdir()] == []
 
 
@@ -93,7 +93,7 @@ def test_a_section_is_released_before_the_next_is_made(tmp_path: Path) -> None:
             assert not any(one() for one in made)
             yield Section(f"s{number}", "B", Data())
 
-    with SpooledIndex(sections(), str(tmp_path)):
+    with spool_sections(sections(), str(tmp_path)):
         assert len(made) == 3
 
 

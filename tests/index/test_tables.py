@@ -104,15 +104,6 @@ def test_a_search_among_damaged_slots_ends(slots: bytes) -> None:
         assert table.find("other") == ABSENT
 
 
-@given(st.lists(st.text("abc", max_size=5), max_size=20, unique=True), st.text("abc", max_size=3))
-def test_texts_with_a_prefix_stand_together(texts: list[str], prefix: str) -> None:
-    """A prefix gives all texts that begin with it, in order."""
-    texts.sort()
-    table = texts_of(texts)
-
-    assert list(table.beginning_with(prefix)) == [text for text in texts if text.startswith(prefix)]
-
-
 @pytest.mark.parametrize(
     ("starts", "number"),
     [([], 0), ([0], 0), ([0, 2], 1), ([2, 1], 0), ([0, 9], 0)],

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.text import lexicon, operations
-from mcpg.text.operations import (
-    KINDS,
-    MOST,
-    agreement,
+from mcpg.text import lexicon
+from mcpg.text.lexicon import (
+    MOST_AGREEMENT,
+    OPERATION_KINDS,
     find_ratios,
     is_question,
-    reading,
+    operation_agreement,
+    reading_likelihood,
     shares_by,
 )
 
@@ -26,7 +26,7 @@ shares = st.lists(st.integers(0, 255), min_size=5, max_size=5)
 def kind_of(*stems: str) -> str:
     """Return the most likely kind of what *stems* name."""
     found = shares_by((find_ratios(one), 1.0) for one in stems)
-    return KINDS[found.index(max(found))]
+    return OPERATION_KINDS[found.index(max(found))]
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_a_word_that_opens_no_operation_says_nothing() -> None:
     assert find_ratios("walrus") == find_ratios("") == ()
     assert shares_by([]) == shares_by([((), 1.0)]) == ()
     assert shares_by([((), 1.0), (find_ratios("list"), 1.0)]) == reads
-    assert agreement((), b"\1\0\0\0\0") == agreement(reads, bytes(5)) == 0.0
-    assert reading(bytes(5)) == 0.0
+    assert operation_agreement((), b"\1\0\0\0\0") == operation_agreement(reads, bytes(5)) == 0.0
+    assert reading_likelihood(bytes(5)) == 0.0
 
 
 def test_a_tool_of_the_same_kind_agrees() -> None:
@@ -62,8 +62,8 @@ def test_a_tool_of_the_same_kind_agrees() -> None:
         shares_by([(find_ratios(one), 1.0)]) for one in ("delet", "remov", "get")
     )
 
-    assert agreement(delete, remove) > 0 > agreement(delete, get)
-    assert reading(get) > 0 > reading(delete)
+    assert operation_agreement(delete, remove) > 0 > operation_agreement(delete, get)
+    assert reading_likelihood(get) > 0 > reading_likelihood(delete)
 
 
 @given(asked=shares.filter(any), done=shares)
@@ -71,19 +71,25 @@ def test_agreement_is_bounded(asked: list[int], done: list[int]) -> None:
     """Whatever is known of both, agreement and reading are in the documented range."""
     total = sum(asked)
 
-    assert -MOST <= agreement(tuple(one / total for one in asked), bytes(done)) <= MOST
-    assert -MOST <= reading(done) <= MOST
+    assert (
+        -MOST_AGREEMENT
+        <= operation_agreement(tuple(one / total for one in asked), bytes(done))
+        <= MOST_AGREEMENT
+    )
+    assert -MOST_AGREEMENT <= reading_likelihood(done) <= MOST_AGREEMENT
 
 
 def test_a_hint_of_reading_makes_reading_likelier() -> None:
     """The annotation of a tool counts beside the words of its name."""
     by_name = shares_by([(find_ratios("check"), 1.0)])
     hinted = [
-        shares_by([(find_ratios("check"), 1.0), (operations.ratios_of_hint(hint), 1.0)])
+        shares_by([(find_ratios("check"), 1.0), (lexicon.ratios_of_hint(hint), 1.0)])
         for hint in (True, False)
     ]
 
-    assert reading(hinted[0]) > reading(by_name) > reading(hinted[1])
+    assert (
+        reading_likelihood(hinted[0]) > reading_likelihood(by_name) > reading_likelihood(hinted[1])
+    )
 
 
 @pytest.mark.parametrize(
@@ -112,20 +118,23 @@ def test_an_order_is_no_question(query: str) -> None:
 
 def test_the_first_uses_may_be_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads that read the table at one time leave the kinds as they are."""
-    spec = importlib.util.find_spec(operations.__name__)
+    spec = importlib.util.find_spec(lexicon.__name__)
     assert spec is not None
     assert spec.loader is not None
     fresh = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(fresh)
-    both, read = Barrier(2), lexicon.operation_shares
+    both, read = Barrier(2), fresh.operation_shares
 
     def at_once(stem: str) -> list[float]:
         found = read(stem)
         both.wait(60)
         return found
 
-    monkeypatch.setattr(lexicon, "operation_shares", at_once)
-    threads = [Thread(target=fresh.reading, args=(bytes([1] * len(KINDS)),)) for _ in range(2)]
+    monkeypatch.setattr(fresh, "operation_shares", at_once)
+    threads = [
+        Thread(target=fresh.reading_likelihood, args=(bytes([1] * len(OPERATION_KINDS)),))
+        for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -133,4 +142,6 @@ def test_the_first_uses_may_be_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
 
     assert fresh.shares_by([(find_ratios("get"), 1.0)]) == shares_by([(find_ratios("get"), 1.0)])
-    assert fresh.reading(bytes([9, 9, 1, 1, 1])) == reading(bytes([9, 9, 1, 1, 1]))
+    assert fresh.reading_likelihood(bytes([9, 9, 1, 1, 1])) == reading_likelihood(
+        bytes([9, 9, 1, 1, 1])
+    )

@@ -42,7 +42,7 @@ from mcpg.show.blocks import Block, CodeSpan, Column, FactList, Score, Section, 
 from mcpg.show.json import diagnostics_json
 from mcpg.sources.model import read_text
 from mcpg.text.json_values import JsonObject
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 from mcpg.values import format_count, to_json
 
 EXAMPLES = """\

@@ -38,7 +38,7 @@ from mcpg.review.lock_sources import stated_in
 from mcpg.show.blocks import CodeSpan, Column, Styled, Table
 from mcpg.show.json import diagnostics_json
 from mcpg.sources import SourceBatch, is_failure
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 from mcpg.values import format_count
 
 EXAMPLES = """\

@@ -29,7 +29,7 @@ from mcpg.sources.client_config import (
     server_at,
 )
 from mcpg.sources.model import read_text
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 from mcpg.values import format_count
 
 EXAMPLES = """\

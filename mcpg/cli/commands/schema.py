@@ -17,7 +17,7 @@ from mcpg.cli.source_settings import settings_schema
 from mcpg.errors import NotFoundError, UsageError
 from mcpg.show.blocks import CodeSpan, Column, Styled, Table
 from mcpg.text.json_values import JsonObject
-from mcpg.text.suggestions import suggest
+from mcpg.text.spelling import suggest
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 LINE = "line"
