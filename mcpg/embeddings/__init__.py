@@ -381,7 +381,4 @@ def _name_folder(folder: Path) -> str:
     return f"{folder.resolve().name} ({total.hexdigest()[:16]})"
 
 
-_LOADERS = {
-    "fastembed": _load_fastembed,
-    "sentence-transformers": _load_sentence_transformers,
-}
+_LOADERS = {"fastembed": _load_fastembed, "sentence-transformers": _load_sentence_transformers}

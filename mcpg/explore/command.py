@@ -38,9 +38,7 @@ mcpg explore where is my parcel -b graph.mdld
 mcpg explore --hints hints/shop.hints.yaml --judged queries.jsonl
 mcpg explore --port 8765 --no-browser"""
 
-BEGINNING = QUERY._replace(
-    help="The query to begin with; - reads it from standard input.",
-)
+BEGINNING = QUERY._replace(help="The query to begin with; - reads it from standard input.")
 PARAMETERS = (
     *(BEGINNING if one == QUERY else one for one in QUESTION if one not in {MIN_SCORE, ABSTAIN}),
     CONTEXT_TOOLS,

@@ -408,10 +408,7 @@ def _make_serving_options(
 async def _run(
     gateway: Gateway, serving: ServingOptions, http: HttpOptions | None, output: Output
 ) -> None:
-    from mcpg.gateway.serve.server import (  # noqa: PLC0415 - loads the SDK
-        GatewayServer,
-        serve_stdio,
-    )
+    from mcpg.gateway.serve.server import GatewayServer, serve_stdio  # noqa: PLC0415 - loads the SDK
 
     for source in gateway.sources if output.verbose else ():
         if isinstance(source, ServerSource) and (found := decide_scope(source.server)).description:

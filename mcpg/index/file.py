@@ -110,11 +110,7 @@ def content_key(path: str) -> bytes:
 
 
 def index_for(
-    source: str,
-    build: Callable[[], bytes],
-    *,
-    recipe: bytes = b"",
-    cache_dir: str | None = None,
+    source: str, build: Callable[[], bytes], *, recipe: bytes = b"", cache_dir: str | None = None
 ) -> OpenedIndex:
     """Return the index of the file *source*: a fresh one that is found, or one that is built.
 

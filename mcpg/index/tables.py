@@ -473,10 +473,7 @@ def rows_sections(name: str, rows: Iterable[Sequence[int]], item_type: str = "I"
     for row in rows:
         items.extend(row)
         starts.append(len(items))
-    return [
-        Section(name, item_type, items.tobytes()),
-        Section(f"{name}.at", "I", starts.tobytes()),
-    ]
+    return [Section(name, item_type, items.tobytes()), Section(f"{name}.at", "I", starts.tobytes())]
 
 
 def texts_sections(name: str, texts: Iterable[str]) -> list[Section]:

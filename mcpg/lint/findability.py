@@ -213,13 +213,7 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
         return
     note = RelatedTool(other.id, "is much like it", Location(other.place, ("description",)))
     yield make_finding(
-        code,
-        one,
-        message,
-        "description",
-        suggestion=advice,
-        words=words,
-        others=(note,),
+        code, one, message, "description", suggestion=advice, words=words, others=(note,)
     )
 
 

@@ -82,12 +82,7 @@ _kept: list[NDArray[np.float64]] = []
 
 
 def best_documents(
-    words: Sequence[_Word],
-    lists: _MergedLists,
-    index: Index,
-    *,
-    hidden: Collection[int],
-    size: int,
+    words: Sequence[_Word], lists: _MergedLists, index: Index, *, hidden: Collection[int], size: int
 ) -> list[int]:
     """Return the *size* documents that are not *hidden* with the best scores, the best first.
 

@@ -294,10 +294,7 @@ _KINDS = (
     ("file name", _is_file),
     ("hash", lambda token: len(token) >= _SHORTEST_HASH and _is_hexadecimal(token)),
     ("handle", _is_handle),
-    (
-        "channel",
-        lambda token: token[0] == "#" and _is_tag(token[1:]) and not token[1:].isdecimal(),
-    ),
+    ("channel", lambda token: token[0] == "#" and _is_tag(token[1:]) and not token[1:].isdecimal()),
     ("code", _is_mixed),
 )
 _WITHOUT_DIGITS = frozenset(

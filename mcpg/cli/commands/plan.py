@@ -40,11 +40,11 @@ GOAL = QUERY._replace(
 )
 IN_USE = CONTEXT_TOOLS._replace(
     help="Id of a tool that has run already, or SOURCE::NAME: it is not planned again, and its "
-    "result provides arguments. Repeatable.",
+    "result provides arguments. Repeatable."
 )
 STEPS = LIMIT._replace(
     help="Maximum number of tasks that serve the goal itself, 1 to 50. [default: 5] "
-    "[env: MCPG_LIMIT]",
+    "[env: MCPG_LIMIT]"
 )
 PARAMETERS = (
     GOAL,
