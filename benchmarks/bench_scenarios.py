@@ -35,7 +35,7 @@ import mcpg
 from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
 from mcpg.embeddings import FunctionEmbeddings, count_tokens
 from mcpg.gateway import FileGraph, FileSource, SyncGateway, route
-from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.llm import FunctionNormalizer
 from mcpg.search.caches import MemoryCache
 from mcpg.search.results import EngineServices
 from mcpg.sources import read_sources

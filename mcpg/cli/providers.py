@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     # What no setting asks for is not imported.
     from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingStore
-    from mcpg.llm.normalizer import Normalizer
+    from mcpg.llm import Normalizer
     from mcpg.net.http import Budget
     from mcpg.search.caches import SearchCache
     from mcpg.search.observer import Observer
@@ -196,7 +196,7 @@ class ServiceFactory:
         model = self._value("normalization.model")
         if model is None:
             return None
-        from mcpg.llm.normalizer import BUDGET, ChatNormalizer  # noqa: PLC0415 - as above
+        from mcpg.llm import BUDGET, ChatNormalizer  # noqa: PLC0415 - as above
 
         url, key = self._address("normalization.url")
         budget = self._budget("normalization.timeout", BUDGET)

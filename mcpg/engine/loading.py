@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
     from mcpg.index.word_sections import WordSections
-    from mcpg.llm.normalizer import Normalizer
+    from mcpg.llm import Normalizer
     from mcpg.search.caches import SearchCache
     from mcpg.search.guards import CandidateSource
     from mcpg.search.observer import Observer

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource
     from mcpg.gateway.snapshots import Snapshot
     from mcpg.review.lock_sources import OnChange, ToolLock
-    from mcpg.route.route import (
+    from mcpg.route import (
         Adjustment,
         Preference,
         RoutedCategory,
@@ -70,7 +70,7 @@ _MODULES = (
     "mcpg.sources.registry",
     "mcpg.gateway.registry",
     "mcpg.review.lock_sources",
-    "mcpg.route.route",
+    "mcpg.route",
     "mcpg.gateway.gateway",
     "mcpg.gateway.gateway",
     "mcpg.gateway.snapshots",

@@ -38,7 +38,7 @@ from mcpg.gateway.registry import (
 from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.snapshots import IndexManager, OnIndex, Snapshot
 from mcpg.review.lock_sources import ToolLock
-from mcpg.route.route import route
+from mcpg.route import route
 from mcpg.search.caches import MemoryCache, NoCache
 from mcpg.search.observer import SUCCESS, GuardedObserver, InvokeFacts, Observer
 from mcpg.search.results import (

@@ -12,7 +12,7 @@ from mcpg.catalog.hints import LINT_IGNORE, read_texts
 from mcpg.catalog.model import HintRule
 from mcpg.errors import Diagnostic, Severity
 from mcpg.index import Index
-from mcpg.lint import deception, findability, schemas, wording
+from mcpg.lint import deception, findability, wording
 from mcpg.lint.context import LintContext
 from mcpg.lint.deception import list_texts
 from mcpg.lint.locate import Locator
@@ -107,7 +107,7 @@ _CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[LintContext], Iterator[Fi
     "descriptions": (("D10",), wording.check_descriptions),
     "markup": (("D107", "D108"), wording.check_markup),
     "parameters": (("P",), wording.check_parameters),
-    "schemas": (("S",), schemas.check_tool_schemas),
+    "schemas": (("S",), wording.check_tool_schemas),
     "names": (("N",), wording.check_names),
     "hidden text and poisoning": (("H", "X"), _check_texts),
     "categories and tags": (("T", "K"), wording.check_labels),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mcpg.llm.normalizer import Normalizer
+    from mcpg.llm import Normalizer
     from mcpg.vectors.build import BuiltVectors
     from mcpg.vectors.matrix import ToolVectors
 

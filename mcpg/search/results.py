@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.api_tools import ApiName, ApiTools
     from mcpg.catalog.model import Tool
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
-    from mcpg.llm.normalizer import Normalizer
+    from mcpg.llm import Normalizer
     from mcpg.search.caches import SearchCache
     from mcpg.search.observer import Observer
 

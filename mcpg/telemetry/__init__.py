@@ -9,6 +9,9 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
+from mcpg.cli.checks import Check, Status
+from mcpg.cli.providers import ServiceFactory
+from mcpg.cli.settings import Settings
 from mcpg.errors import UsageError
 from mcpg.plugins.hooks import ServiceRequest
 from mcpg.search.observer import (
@@ -73,3 +76,21 @@ def make_observer(request: ServiceRequest) -> Observer | None:
     if not is_installed():
         return None
     return telemetry(record_queries=bool(request.value("telemetry.queries")))
+
+
+def check_telemetry(_settings: Settings, factory: ServiceFactory) -> Check:
+    """Look for an SDK that receives spans; nothing is sent."""
+    name = "telemetry"
+    if not factory.is_telling:
+        return Check(name, Status.OFF, "telemetry is not enabled")
+    if not is_installed():
+        message = "the API of OpenTelemetry is not installed"
+        return Check(name, Status.FAILED, message, install_command("telemetry"))
+    from opentelemetry import trace  # noqa: PLC0415 - an extra
+
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, trace.ProxyTracerProvider | trace.NoOpTracerProvider):
+        remedy = "run mcpg with `opentelemetry-instrument`, or set up the SDK in the host"
+        return Check(name, Status.NOTE, "telemetry is enabled, but no SDK receives it", remedy)
+    taker = type(provider).__qualname__
+    return Check(name, Status.OK, f"spans go to {taker}", details={"provider": taker})

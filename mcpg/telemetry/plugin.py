@@ -13,5 +13,5 @@ PLUGIN = Plugin(
             "mcpg.telemetry:is_installed",
         ),
     ),
-    checks=(DoctorCheck("telemetry", "mcpg.telemetry.check:check_telemetry"),),
+    checks=(DoctorCheck("telemetry", "mcpg.telemetry:check_telemetry"),),
 )

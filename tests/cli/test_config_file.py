@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.main import get_command
 
+from mcpg import llm
 from mcpg.cli.app import app
 from mcpg.cli.environment import FOREIGN_URL_VARIABLE, KEYS, SECRET_VARIABLES, SECTIONS, SettingKey
 from mcpg.cli.reference import with_tables
@@ -23,7 +24,6 @@ from mcpg.gateway import Limits
 from mcpg.gateway.serve import ServingOptions
 from mcpg.gateway.serve.http import AccessRules, HttpOptions
 from mcpg.graph.sparql import Limits as QueryLimits
-from mcpg.llm import normalizer
 from mcpg.search.caches import ABSOLUTE, ENTRIES, KINDS, SLIDING
 
 WHOLE = """\
@@ -362,7 +362,7 @@ def test_the_reference_has_the_defaults_of_the_code() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for name, default in (
         ("embeddings.timeout", f"{http.BUDGET.total:g}"),
-        ("normalization.timeout", f"{normalizer.BUDGET.total:g}"),
+        ("normalization.timeout", f"{llm.BUDGET.total:g}"),
         ("cache.absolute", f"{ABSOLUTE:,.0f}"),
         ("cache.entries", f"{ENTRIES:,}"),
         ("serve.max_bytes", f"{ServingOptions().answer_bytes:,}"),

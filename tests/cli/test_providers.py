@@ -14,7 +14,7 @@ from mcpg.cli.settings import Settings
 from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.embeddings.provider import EmbeddingError, EmbeddingKey, StoreError, embed_query
 from mcpg.errors import UsageError
-from mcpg.llm.normalizer import ChatNormalizer
+from mcpg.llm import ChatNormalizer
 from mcpg.postgres.command import find_database
 from mcpg.search.caches import RESULT, MemoryCache
 

@@ -14,7 +14,7 @@ from vectorial import HashProvider
 from mcpg.catalog.model import HintRule
 from mcpg.engine import Engine, RankingMode
 from mcpg.errors import Code, UsageError
-from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.llm import FunctionNormalizer
 from mcpg.search.caches import MemoryCache
 from mcpg.search.guards import COUNT
 from mcpg.search.query import analyse

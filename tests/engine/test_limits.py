@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
-from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.llm import FunctionNormalizer
 from mcpg.search.results import MAX_LIMIT, EngineServices
 
 if TYPE_CHECKING:

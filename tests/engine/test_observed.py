@@ -21,7 +21,7 @@ from mcpg.catalog.model import HintRule
 from mcpg.embeddings import EmbeddingError, FunctionEmbeddings, count_tokens
 from mcpg.embeddings.http import HttpEmbeddings
 from mcpg.index import tables
-from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.llm import FunctionNormalizer
 from mcpg.search.caches import MemoryCache
 from mcpg.search.results import EngineServices
 from mcpg.sources import SourceBatch

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.index import Index, lookups
-from mcpg.route.route import route
+from mcpg.route import route
 from mcpg.search.retrieval import clause_impacts
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.errors import McpgError
-from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.llm import FunctionNormalizer
 from mcpg.search.caches import RESULT, MemoryCache, NoCache, make_key
 from mcpg.search.guards import RESET_SECONDS, GuardedCache
 from mcpg.search.result_cache import decode_result, encode_result, index_digest

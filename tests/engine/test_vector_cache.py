@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mcpg.embeddings.provider import EmbeddingError, FunctionEmbeddings, embed_query
-from mcpg.llm.normalizer import FunctionNormalizer
+from mcpg.llm import FunctionNormalizer
 from mcpg.search.caches import QUERY, VECTOR, MemoryCache, add_digest, make_key
 from mcpg.search.index_vectors import cached_query_vector, cached_rewrite
 

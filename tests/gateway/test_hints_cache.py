@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builders import make_engine, make_tool
 
-from mcpg.route.route import hints_cache, match_hints
+from mcpg.route import hints_cache, match_hints
 
 
 def test_a_tool_is_read_once() -> None:

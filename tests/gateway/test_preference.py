@@ -10,7 +10,7 @@ from builders import make_engine, make_tool
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpg.route.route import asked_preference, derived_preference, log_rate_ratio, surprise
+from mcpg.route import asked_preference, derived_preference, log_rate_ratio, surprise
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool

@@ -11,7 +11,7 @@ import pytest
 import mcpg.route
 from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights
-from mcpg.route.route import ADJUSTMENTS, read_weights, shipped_weights
+from mcpg.route import ADJUSTMENTS, read_weights, shipped_weights
 
 SHIPPED = Path(mcpg.route.__file__).parent / "data" / "route.json"
 

@@ -16,7 +16,7 @@ from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.errors import UsageError
 from mcpg.gateway import RouteWeights, route
-from mcpg.route.route import candidate_limit, list_adjustments, tool_categories
+from mcpg.route import candidate_limit, list_adjustments, tool_categories
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -349,7 +349,7 @@ def test_routing_needs_no_sdk() -> None:
     """Nothing of what only running servers need is imported, nor what makes terminals pretty."""
     code = (
         "import sys; from mcpg.show.json import result_json; "
-        "from mcpg.route.route import route; print(*sys.modules)"
+        "from mcpg.route import route; print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = {"anyio", "mcp", "httpx", "numpy", "rich", "typer", "rdflib", "yaml", "opentelemetry"}

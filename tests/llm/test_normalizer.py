@@ -5,14 +5,8 @@ from typing import Any
 import pytest
 from loopback import answer, chat, serving
 
-from mcpg.llm import normalizer
-from mcpg.llm.normalizer import (
-    LONGEST_SENT,
-    MOST_TOKENS,
-    ChatNormalizer,
-    FunctionNormalizer,
-    Normalizer,
-)
+from mcpg import llm
+from mcpg.llm import LONGEST_SENT, MOST_TOKENS, ChatNormalizer, FunctionNormalizer, Normalizer
 from mcpg.net.http import Budget, Endpoint, EndpointError
 
 KEY = "sk-Marker0123456789abcdef"
@@ -72,5 +66,5 @@ def test_normalisers_say_who_they_are_and_how_long_they_take() -> None:
 
 def test_the_budget_has_its_first_name_still() -> None:
     """Programs that import it from where it was first documented go on to work."""
-    assert normalizer.Budget is Budget
-    assert normalizer.Endpoint is Endpoint
+    assert llm.Budget is Budget
+    assert llm.Endpoint is Endpoint

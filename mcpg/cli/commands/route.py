@@ -14,7 +14,7 @@ from mcpg.cli.query import Question, make_search_arguments, nothing_found
 from mcpg.cli.render import write_listing
 from mcpg.cli.terminal import cut, one_line
 from mcpg.engine import Engine
-from mcpg.route.route import (
+from mcpg.route import (
     NONE,
     Preference,
     RoutedCategory,

@@ -14,7 +14,7 @@ from mcpg.cli.render import markdown
 from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine, SearchResult
 from mcpg.errors import Code, McpgError
-from mcpg.llm.normalizer import ChatNormalizer, FunctionNormalizer
+from mcpg.llm import ChatNormalizer, FunctionNormalizer
 from mcpg.net.http import Budget, Endpoint, EndpointError
 from mcpg.search.caches import MemoryCache
 from mcpg.search.guards import RESET_SECONDS, SLOW, GuardedNormalizer
