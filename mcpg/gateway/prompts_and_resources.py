@@ -359,8 +359,12 @@ class Primitives:
         """
         place = (await self._latest()).resource(uri)
         if place is None:
-            owner = self._owners.get(uri) or await self._find_only_server()
-            place = ServerItem(owner, uri) if owner is not None else None
+            owners = [self._owners[uri]] if uri in self._owners else []
+            for source in self.servers if not owners else ():
+                with suppress(CallError):
+                    if "resources" in await self.sessions.capabilities(source.server):
+                        owners.append(source)
+            place = ServerItem(owners[0], uri) if len(owners) == 1 else None
         if place is None:
             raise NotFoundError(
                 f"no server has the resource {uri[:_SHOWN]!r}",
@@ -424,17 +428,6 @@ class Primitives:
         ):
             return await self.list_directory(is_fresh=False)
         return self._directory
-
-    async def _find_only_server(self) -> ServerSource | None:
-        found = []
-        for source in self.servers:
-            try:
-                declared = await self.sessions.capabilities(source.server)
-            except CallError:
-                continue
-            if "resources" in declared:
-                found.append(source)
-        return found[0] if len(found) == 1 else None
 
     async def _list(self, source: ServerSource) -> None:
         known = self._find_known(source)
