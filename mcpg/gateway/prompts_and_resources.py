@@ -171,34 +171,30 @@ def build_directory(lists: Iterable[tuple[ServerSource, _Lists]]) -> Directory:
     found = Directory()
     listed = list(lists)
     for source, _ in listed:
-        name = number = normalize(source.id, SOURCE_FALLBACK)
-        count = 1
-        while number in found.sources:
-            count += 1
-            number = f"{name}-{count}"
-        found.sources[number] = source
+        name = unique = normalize(source.id, SOURCE_FALLBACK)
+        number = 1
+        while unique in found.sources:
+            number += 1
+            unique = f"{name}-{number}"
+        found.sources[unique] = source
     for (source, one), name in zip(listed, found.sources, strict=True):
-        for kind in _KINDS:
-            for item in one[kind]:
-                _add(found, kind, source, item, name)
+        pairs = [(kind, item) for kind in _KINDS for item in one[kind]]
+        for kind, item in pairs:
+            items, member = getattr(found, kind), _KINDS[kind].key
+            key = shown = str(item[member])
+            # An address that begins like ours could pass for one of another server.
+            is_ours = key.startswith(SCHEME) and kind != "prompts"
+            if key in items or is_ours:
+                shown = f"{name}_{key}" if kind == "prompts" else f"{SCHEME}{name}/{key}"
+            number = 1
+            while shown in items:
+                number += 1
+                shown = f"{name}_{key}_{number}"
+            given = item.get("_meta")
+            meta: JsonObject = {**(given if isinstance(given, dict) else {}), "sourceId": source.id}
+            items[shown] = {**item, member: shown, "_meta": meta}
+            found.located[kind, shown] = ServerItem(source, key)
     return found
-
-
-def _add(found: Directory, kind: str, source: ServerSource, item: JsonObject, name: str) -> None:
-    items, member = getattr(found, kind), _KINDS[kind].key
-    key = shown = str(item[member])
-    # An address that begins like ours could pass for one of another server.
-    is_ours = key.startswith(SCHEME) and kind != "prompts"
-    if key in items or is_ours:
-        shown = f"{name}_{key}" if kind == "prompts" else f"{SCHEME}{name}/{key}"
-    number = 1
-    while shown in items:
-        number += 1
-        shown = f"{name}_{key}_{number}"
-    given = item.get("_meta")
-    meta: JsonObject = {**(given if isinstance(given, dict) else {}), "sourceId": source.id}
-    items[shown] = {**item, member: shown, "_meta": meta}
-    found.located[kind, shown] = ServerItem(source, key)
 
 
 def _rewrite_item(item: Any, address: Callable[[str], str]) -> Any:

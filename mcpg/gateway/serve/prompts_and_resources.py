@@ -189,7 +189,14 @@ def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) ->
         return make_error_result(
             f"the text of the resource has {characters:,} characters: lower `offset`"
         )
-    rest = _skip_text(contents, offset) if offset else contents
+    rest, skipped = [], offset
+    for one in contents:
+        own = _text(one)
+        if own is not None and len(own) > skipped:
+            rest.append({**one, "text": own[skipped:]})
+        elif not offset:
+            rest.append(one)
+        skipped = max(0, skipped - len(own or ""))
     shown, count, refused = _fit_contents(rest, budget - _NOTE_BYTES)
     end = offset + count
     notes = [f"the text from character {end:,} to {characters:,} is omitted"]
@@ -201,17 +208,6 @@ def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) ->
     if count and end < characters:
         text = f"{text}. Call {READ} with `offset` {end} for the next part of the text"
     return {"content": [*shown, text_block(f"[mcpg: {text}]")], "isError": not shown}
-
-
-def _skip_text(contents: Iterable[JsonObject], offset: int) -> list[JsonObject]:
-    """Return the texts among *contents* without the first *offset* characters of them all."""
-    rest = []
-    for one in contents:
-        text = _text(one)
-        if text is not None and len(text) > offset:
-            rest.append({**one, "text": text[offset:]})
-        offset = max(0, offset - len(text or ""))
-    return rest
 
 
 def _fit_contents(contents: Iterable[JsonObject], room: int) -> tuple[list[JsonValue], int, int]:
