@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 import pytest
@@ -44,7 +43,7 @@ def test_the_graph_touches_no_services(query: str) -> None:
     """Searching, explaining and asking why not are done without any provider or store."""
     plain = make_engine(*TOOLS)
     served = mcpg.Engine(
-        plain.index, services=replace(untouchable(), cache=None, candidates=None, observer=None)
+        plain.index, services=untouchable()._replace(cache=None, candidates=None, observer=None)
     )
 
     assert served.search(query) == plain.search(query)
@@ -151,7 +150,7 @@ def test_a_loaded_engine_keeps_what_it_was_given(tmp_path: Path) -> None:
 
     for _ in ("made anew", "opened"):
         engine = mcpg.load(path, embeddings=given.embeddings, **arguments)
-        assert engine.services == replace(given, vectors=path, kept=None, observer=None)
+        assert engine.services == given._replace(vectors=path, kept=None, observer=None)
     assert mcpg.load(path).services == EngineServices("local", vectors=path)
 
 
@@ -162,7 +161,7 @@ def test_changed_hints_keep_the_provider_and_drop_the_vectors() -> None:
 
     changed = engine.with_hints("order_get", Hints(keywords=("parcel",)))
 
-    assert changed.services == replace(given, vectors=None)
+    assert changed.services == given._replace(vectors=None)
 
 
 @pytest.mark.parametrize(
