@@ -1,0 +1,137 @@
+"""Reviewing generated texts: which ones another tool wins, two tools share, or nonsense finds."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcpg.catalog.model import Hints
+from mcpg.engine import Engine
+from mcpg.enrich.answers import fold_text
+from mcpg.enrich.plan import EnrichPlan, Entry
+from mcpg.text import lexicon
+from mcpg.text.words import are_stop_words, share_of_texts, split_words
+from mcpg.values import to_json
+
+ORDINARY = 0.01
+"""The share of English texts of a hundred words from which on a text of a tool is ordinary, if its
+words stand in texts by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextReview:
+    """What is wrong with a generated text.
+
+    Attributes:
+        kind: `alias`, `keyword` or `example`.
+        won_by: The id of another tool that is first in a search for it; "" where the tool is first.
+        shared_with: Ids of other tools that have it.
+        is_ordinary: Whether its words are so frequent that nonsense has them as well.
+        path: The file that has it.
+    """
+
+    tool_id: str
+    kind: str
+    text: str
+    won_by: str
+    shared_with: tuple[str, ...]
+    is_ordinary: bool
+    path: str
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What is wrong, in words."""
+        found = [f"{self.won_by} is first"] if self.won_by else []
+        if self.shared_with:
+            found.append(f"shared with {', '.join(self.shared_with)}")
+        return (*found, "ordinary words") if self.is_ordinary else tuple(found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the review as a JSON object."""
+        return to_json(self)
+
+
+def list_entry_texts(hints: Hints) -> Iterator[tuple[str, str]]:
+    """Yield the texts of *hints*, each with its kind."""
+    yield from (("alias", text) for text in hints.aliases)
+    yield from (("keyword", text) for text in hints.keywords)
+    yield from (("example", one.input) for one in hints.examples)
+
+
+def review_texts(
+    plan: EnrichPlan, engine: Engine, tell: Callable[[int, int], None]
+) -> list[TextReview]:
+    """Return the texts of *plan* with something wrong, by tool, as searches of *engine* find them.
+
+    A keyword is no request, so that other tools may well be first. *tell* receives how many texts
+    are done, of how many.
+    """
+    texts = [
+        (entry, tool.id, kind, text)
+        for entry in plan.entries
+        for tool in entry.tools
+        for kind, text in list_entry_texts(entry.hints)
+    ]
+    owners: defaultdict[str, list[str]] = defaultdict(list)
+    for _, tool_id, _, text in texts:
+        owners[fold_text(text)].append(tool_id)
+    found: list[TextReview] = []
+    for number, (entry, tool_id, kind, text) in enumerate(texts):
+        tell(number, len(texts))
+        first = "" if kind == "keyword" else _find_first(engine, text)
+        others = dict.fromkeys(one for one in owners[fold_text(text)] if one != tool_id)
+        review = TextReview(
+            tool_id,
+            kind,
+            text,
+            first if first != tool_id else "",
+            tuple(others),
+            is_ordinary(text),
+            str(entry.file.path),
+        )
+        if review.reasons:
+            found.append(review)
+    return sorted(found, key=lambda one: one.tool_id)
+
+
+def _find_first(engine: Engine, text: str) -> str:
+    matches = engine.search(text, limit=1, include_disabled=True).matches
+    return matches[0].tool_id if matches else ""
+
+
+def is_ordinary(text: str) -> bool:
+    """Return whether running text is likely to have all words of *text*, stop words aside."""
+    words = [one for one in split_words(text) if not are_stop_words([one])]
+    return math.prod(share_of_texts(one, lexicon.ENGLISH) for one in words) >= ORDINARY
+
+
+def drop_texts(plan: EnrichPlan, texts: Sequence[str]) -> tuple[list[Entry], list[str]]:
+    """Remove *texts* from all entries, which are not written yet.
+
+    Returns:
+        The entries that had any of them, and those texts that none had.
+    """
+    wanted = {fold_text(text): text for text in texts}
+    seen: set[str] = set()
+    changed: list[Entry] = []
+    for entry in plan.entries:
+        members = entry.members
+        is_changed = False
+        for key, value in [*members.items()]:
+            if isinstance(value, list):
+                kept = [one for one in value if fold_text(_text_of(one)) not in wanted]
+                seen.update(fold_text(_text_of(one)) for one in value)
+                is_changed = is_changed or len(kept) < len(value)
+                members[key] = kept
+        if is_changed:
+            changed.append(entry)
+    return changed, [text for folded, text in wanted.items() if folded not in seen]
+
+
+def _text_of(item: object) -> str:
+    if isinstance(item, dict):
+        item = item.get("input")
+    return item if isinstance(item, str) else ""
