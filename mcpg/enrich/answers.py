@@ -99,11 +99,16 @@ class TextCheck:
     """Checks texts beside all tools of a catalogue."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
-        """Note the names, titles and aliases of *tools*, which are theirs alone."""
-        self._owners: defaultdict[str, set[str]] = defaultdict(set)
+        """Note what belongs to one of *tools* alone.
+
+        These are aliases that people wrote, and among the tools of its server names and titles.
+        """
+        self._owners: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         for tool in tools:
             for text in (tool.name, tool.title or "", *tool.hints.aliases):
-                self._owners[fold_text(text)].add(tool.id)
+                self._owners[tool.source_id, fold_text(text)].add(tool.id)
+            for text in tool.hints.aliases:
+                self._owners["", fold_text(text)].add(tool.id)
 
     def find_fault(self, text: str, kind: str, tool: Tool) -> str | None:
         """Return why *text* may be none of *tool*, `None` where it may."""
@@ -119,8 +124,9 @@ class TextCheck:
             return "has a link, an address or markup"
         if poison := next(find_poisoning(tool, read), None):
             return f"is found by the rule {poison.code}"
-        owners = self._owners.get(words, {tool.id})
-        return None if tool.id in owners else f"is a name or an alias of {min(owners)!r}"
+        owners = {one for key in (tool.source_id, "") for one in self._owners.get((key, words), ())}
+        is_foreign = owners and tool.id not in owners
+        return f"is a name or an alias of {min(owners)!r}" if is_foreign else None
 
 
 @dataclass(slots=True)
@@ -152,11 +158,11 @@ class CheckedTexts:
 
     def _add_entry(self, entry: JsonObject, tool: Tool, check: TextCheck) -> None:
         kept: dict[str, list[str]] = {}
-        seen: set[str] = set()
         for kind, (most, _) in _KINDS.items():
             stated = entry.get(kind)
             texts = [_read_text(one) for one in stated] if isinstance(stated, list) else []
             kept[kind] = []
+            seen: set[str] = set()
             for text in filter(None, texts[:_MOST_READ]):
                 fault = check.find_fault(text, kind, tool)
                 if fault is not None:

@@ -13,12 +13,14 @@ from mcpg.engine import Engine
 from mcpg.enrich.answers import fold_text
 from mcpg.enrich.plan import EnrichPlan, Entry
 from mcpg.text import lexicon
-from mcpg.text.words import are_stop_words, share_of_texts, split_words
+from mcpg.text.words import share_of_texts, split_words, stop_words_of
 from mcpg.values import to_json
 
-ORDINARY = 0.01
+ORDINARY = 0.1
 """The share of English texts of a hundred words from which on a text of a tool is ordinary, if its
-words stand in texts by chance."""
+words stand in texts by chance. A single word of such a share is one of a thousand."""
+
+KEYWORD = "keyword"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class TextReview:
 def list_entry_texts(hints: Hints) -> Iterator[tuple[str, str]]:
     """Yield the texts of *hints*, each with its kind."""
     yield from (("alias", text) for text in hints.aliases)
-    yield from (("keyword", text) for text in hints.keywords)
+    yield from ((KEYWORD, text) for text in hints.keywords)
     yield from (("example", one.input) for one in hints.examples)
 
 
@@ -66,8 +68,8 @@ def review_texts(
 ) -> list[TextReview]:
     """Return the texts of *plan* with something wrong, by tool, as searches of *engine* find them.
 
-    A keyword is no request, so that other tools may well be first. *tell* receives how many texts
-    are done, of how many.
+    A keyword is no request, so that other tools may well be first for it, or have it as well.
+    *tell* receives how many texts are done, of how many.
     """
     texts = [
         (entry, tool.id, kind, text)
@@ -76,13 +78,16 @@ def review_texts(
         for kind, text in list_entry_texts(entry.hints)
     ]
     owners: defaultdict[str, list[str]] = defaultdict(list)
-    for _, tool_id, _, text in texts:
-        owners[fold_text(text)].append(tool_id)
+    for _, tool_id, kind, text in texts:
+        if kind != KEYWORD:
+            owners[fold_text(text)].append(tool_id)
     found: list[TextReview] = []
     for number, (entry, tool_id, kind, text) in enumerate(texts):
         tell(number, len(texts))
-        first = "" if kind == "keyword" else _find_first(engine, text)
-        others = dict.fromkeys(one for one in owners[fold_text(text)] if one != tool_id)
+        first, others = "", list[str]()
+        if kind != KEYWORD:
+            first = _find_first(engine, text)
+            others = [one for one in dict.fromkeys(owners[fold_text(text)]) if one != tool_id]
         review = TextReview(
             tool_id,
             kind,
@@ -104,7 +109,7 @@ def _find_first(engine: Engine, text: str) -> str:
 
 def is_ordinary(text: str) -> bool:
     """Return whether running text is likely to have all words of *text*, stop words aside."""
-    words = [one for one in split_words(text) if not are_stop_words([one])]
+    words = set(split_words(text)) - stop_words_of(lexicon.ENGLISH)
     return math.prod(share_of_texts(one, lexicon.ENGLISH) for one in words) >= ORDINARY
 
 
