@@ -182,7 +182,8 @@ def describe_tool(tool: Tool) -> JsonObject:
         members["description"] = _clean(tool.description, _LONGEST_DESCRIPTION)
     arguments: JsonObject = {}
     for one in walk_parameters(tool.input_schema, max_parameters=_MOST_PARAMETERS):
-        values = f" ({', '.join(one.values[:_MOST_VALUES])})" if one.values else ""
+        stated = [value for value in one.values if "://" not in value][:_MOST_VALUES]
+        values = f" ({', '.join(stated)})" if stated else ""
         text = f"{one.type or 'any'}{values}: {one.description}".removesuffix(": ")
         arguments[_clean(one.path, _LONGEST_REMARK)] = _clean(text, _LONGEST_REMARK)
     if arguments:

@@ -66,7 +66,7 @@ class EnrichOptions:
         str | None,
         option("--model", "The chat model. [default: enrich.model or normalization.model]", "NAME"),
     ] = None
-    languages: Annotated[
+    language: Annotated[
         list[str] | None,
         option("--language", "A language of your users, in place of English. Repeatable.", "NAME"),
     ] = None
@@ -124,7 +124,7 @@ def run(output: Output, chosen: EnrichOptions) -> int:
     given = [name for name, value in modes.items() if value]
     if len(given) > 1:
         raise UsageError(f"excludes {given[0]}", place=given[1], remedy="omit one of them")
-    settings = read_settings(model=chosen.model, language=chosen.languages, exclude=chosen.exclude)
+    settings = read_settings(model=chosen.model, language=chosen.language, exclude=chosen.exclude)
     named = [one for one in chosen.sources or () if not is_generated_name(one)]
     if chosen.sources and not named:
         message = "only files of generated texts are named, and no tools"
