@@ -169,6 +169,23 @@ def test_texts_of_tools_that_are_gone_are_pruned(
     assert "shop::shipment_create" not in read_entries()
 
 
+def test_a_run_is_reported_as_json(
+    sources: Path, run: Callable[..., Run], model: Callable[..., Loopback]
+) -> None:
+    """States before the run, what was written, and the tokens of the endpoint."""
+    model(writes())
+    found = run("enrich", "tools", "--format", "json").json
+    assert set(found["missing"]) == set(found["written"]) == set(NAMES)
+    assert found["files"] == [str(FILE)]
+    assert found["usage"] == {"requests": 1, "inputTokens": 30, "outputTokens": 7}
+    manifest = json.loads((sources / "shop.json").read_text("utf-8"))
+    del manifest["tools"][1]
+    (sources / "shop.json").write_text(json.dumps(manifest), "utf-8")
+    later = run("enrich", "tools", "--check", "--format", "json").json
+    assert later["obsolete"] == [{"key": "shop::shipment_create", "path": str(FILE)}]
+    assert (len(later["current"]), later["usage"]) == (3, None)
+
+
 @pytest.mark.usefixtures("sources")
 def test_half_an_answer_keeps_its_whole_tools(
     run: Callable[..., Run], model: Callable[..., Loopback]
