@@ -74,12 +74,14 @@ class EnrichPlan:
         prompt: The version of the prompt.
         servers: The tools of each server, but for those that are excluded.
         states: The state of each tool by its id.
+        keys: The key of a new entry of each tool by its id.
         obsolete: Entries of servers in the catalogue that mean no tool any more.
     """
 
     prompt: int
     servers: Mapping[str, tuple[Tool, ...]]
     states: Mapping[str, TextState]
+    keys: Mapping[str, str]
     entries: Sequence[Entry]
     obsolete: Sequence[Entry]
     files: dict[Path, GeneratedFile]
@@ -100,7 +102,7 @@ class EnrichPlan:
         entry = next(own, None)
         if entry is None:
             file = self.files.setdefault(path.resolve(), GeneratedFile(path))
-            key = "::".join(tool.key)
+            key = self.keys[tool.id]
         else:
             file, key = entry.file, entry.key
         file.entries[key] = {
@@ -150,8 +152,13 @@ def make_plan(
         for one in found
         if not one.tools and one.key.rpartition("::")[0].strip().casefold() in present
     ]
+    keys: dict[str, str] = {}
+    for tool in catalog.tools:
+        key = "::".join(tool.key)
+        keys[tool.id] = key if catalog.matching(key) == (tool,) else tool.id
     fixed = {name: tuple(tools) for name, tools in sorted(servers.items())}
-    return EnrichPlan(prompt, fixed, states, [one for one in found if one.tools], gone, stores)
+    used = [one for one in found if one.tools]
+    return EnrichPlan(prompt, fixed, states, keys, used, gone, stores)
 
 
 def _find_state(tool: Tool, entries: Sequence[Entry], prompt: int) -> TextState:

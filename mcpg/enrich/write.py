@@ -17,6 +17,8 @@ from mcpg.net.http import EndpointError
 from mcpg.text.json_values import JsonObject
 
 _ATTEMPTS = 2
+_MOST_EMPTY = 3
+"""After so many prompts without any texts a run ends."""
 
 
 class Writer(Protocol):
@@ -63,12 +65,20 @@ class TextWriting:
             OutputError: A file cannot be written.
         """
         total, done = sum(len(one.tools) for one in prompts), 0
-        for prompt in prompts:
+        for number, prompt in enumerate(prompts, start=1):
             tell(done, total)
-            self._answer_prompt(prompt, writer)
+            fault = self._answer_prompt(prompt, writer)
             done += len(prompt.tools)
+            # The definitions of one server may keep a model from writing anything.
+            if not self.written and number >= min(_MOST_EMPTY, len(prompts)):
+                message = "the answers hold no texts that can be used"
+                remedy = "use a model that follows instructions better"
+                raise fault or EndpointError(
+                    message, kind="answer", place=writer.display, remedy=remedy
+                )
 
-    def _answer_prompt(self, prompt: Prompt, writer: Writer) -> None:
+    def _answer_prompt(self, prompt: Prompt, writer: Writer) -> EndpointError | None:
+        """Have one prompt answered, and return what was wrong with an answer as a whole."""
         checked, rest, fault = CheckedTexts(), prompt.tools, None
         for _ in range(_ATTEMPTS):
             try:
@@ -85,13 +95,8 @@ class TextWriting:
             if not rest:
                 break
         self._keep(checked, prompt.tools)
-        if not self.written:
-            message = "the answers hold no texts that can be used"
-            remedy = "use a model that follows instructions better"
-            raise fault or EndpointError(
-                message, kind="answer", place=writer.display, remedy=remedy
-            )
-        self._report_incomplete(rest, checked, str(fault or ""))
+        self._report_incomplete(rest, checked, fault.message if fault else "")
+        return fault
 
     def take(self, answers: Iterable[Answer], tools: Sequence[Tool]) -> None:
         """Take *answers* to prompts that were printed, for *tools*.
