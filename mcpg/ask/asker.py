@@ -354,7 +354,18 @@ class _Lookup:
         else:
             words = residue(self._question.tokens, self._question.mentions)
             terms = self._question.terms or " ".join(token.text for token in words)
-            found = tools.similar(self._named, self._numbers, terms) if self._named else []
+            found = (
+                tools.similar(
+                    self._named,
+                    lambda text, limit: [
+                        (tools.index.find_tool(one.tool_id), one.score)
+                        for one in self._search(text, min(limit, MOST_MATCHES)).matches
+                    ],
+                    terms,
+                )
+                if self._named
+                else []
+            )
         return [*found, *self._ask_answerers(intent).answers, *behind], decision
 
     def _ask_answerers(self, intent: str) -> SymbolAnswers:
@@ -407,10 +418,6 @@ class _Lookup:
             answer = self._tools.answer(number, "match", one.score, why)
             tools.append(replace(answer, related=tuple(around.get(one.tool_id, ()))))
         return sorted((*tools, *symbols), key=lambda one: -one.score)
-
-    def _numbers(self, text: str, limit: int) -> list[tuple[int, float]]:
-        found = self._search(text, min(limit, MOST_MATCHES))
-        return [(self._tools.index.find_tool(one.tool_id), one.score) for one in found.matches]
 
 
 def _check_request(

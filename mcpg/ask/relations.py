@@ -136,9 +136,19 @@ class ToolRelationsAnswers:
             return [*found, *(one for one in beside if one.symbol not in ordered)]
         kind, evidence = {
             Direction.FEEDS: ("feeds", self._feeding(tools, fields)),
-            Direction.CONSUMES: ("consumer", self._consuming(tools, fields)),
+            Direction.CONSUMES: ("consumer", self._taking(fields, tools)),
             Direction.USES_FIELD: ("consumer", self._taking(fields)),
-            Direction.GIVES_FIELD: ("producer", self._giving(fields)),
+            Direction.GIVES_FIELD: (
+                "producer",
+                (
+                    one
+                    for field in fields
+                    for one in (
+                        [(tool, 1.0, f"returns {field!r}") for tool in self._entry(field)[2]]
+                        or self._readers(field)
+                    )
+                ),
+            ),
         }[direction]
         return self._make_answers(kind, evidence, tools)
 
@@ -212,31 +222,21 @@ class ToolRelationsAnswers:
             if str(kind) == EdgeKind.NEXT_STEP:
                 yield other, weight, index.reason(link) or _UNEXPLAINED
 
-    def _consuming(self, tools: Sequence[int], fields: Sequence[str]) -> Iterator[Evidence]:
-        sources = {self._answers.source_key(tool) for tool in tools}
-        for other, strength, why in self._taking(fields):
-            is_near = self._answers.source_key(other) in sources
-            yield other, strength if is_near else strength * _OTHER_SOURCE, why
-
-    def _taking(self, fields: Sequence[str]) -> Iterator[Evidence]:
+    def _taking(
+        self, fields: Sequence[str], near: Sequence[int] | None = None
+    ) -> Iterator[Evidence]:
+        """Yield what takes *fields*, less surely where it is of other sources than tools *near*."""
+        sources = {self._answers.source_key(tool) for tool in near or ()}
         for field in fields:
             for tool in self._entry(field)[1]:
                 found = walk_parameters(self._index.record(tool).tool.input_schema)
                 held = [one for one in found if joined(name_field(one.path)) == joined(field)]
                 is_required = any(one.required for one in held)
                 why = f"takes {held[0].path if held else field!r}"
-                yield (
-                    tool,
-                    1.0 if is_required else _OPTIONAL,
-                    f"{why}{' (required)' if is_required else ''}",
-                )
-
-    def _giving(self, fields: Sequence[str]) -> Iterator[Evidence]:
-        for field in fields:
-            for tool in self._entry(field)[2]:
-                yield tool, 1.0, f"returns {field!r}"
-            if not self._entry(field)[2]:
-                yield from self._readers(field)
+                strength = 1.0 if is_required else _OPTIONAL
+                if near is not None and self._answers.source_key(tool) not in sources:
+                    strength *= _OTHER_SOURCE
+                yield tool, strength, f"{why}{' (required)' if is_required else ''}"
 
     def _entry(self, field: str) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
         return self._answers.names.fields.get(joined(field), (field, (), ()))
@@ -313,20 +313,18 @@ class ToolRelationsAnswers:
                 while way[-1] in before and len(way) <= _DEEPEST + 1:
                     way.append(before[way[-1]])
                 return way[::-1]
-            for other, weight in self._steps(tool) if depth < _DEEPEST else ():
+            steps = []
+            if depth < _DEEPEST:
+                edges = self._index.edges(tool)
+                steps = [(e[1], e[3]) for e in edges if str(e[2]) == EdgeKind.NEXT_STEP]
+                steps += [(other, weight) for _, other, weight in self._index.provides(tool)]
+            for other, weight in steps:
                 strength = -negative * weight
                 if strength > best.get(other, 0.0) and other not in self._answers.disabled:
                     best[other] = strength
                     before[other] = tool
                     heappush(queue, (-strength, depth + 1, other))
         return []
-
-    def _steps(self, tool: int) -> Iterator[tuple[int, float]]:
-        for _, other, kind, weight in self._index.edges(tool):
-            if str(kind) == EdgeKind.NEXT_STEP:
-                yield other, weight
-        for _, other, weight in self._index.provides(tool):
-            yield other, weight
 
     def _reason(self, one: int, other: int, kind: str) -> str:
         source, target = (one, other) if kind == "step" else (other, one)

@@ -376,20 +376,20 @@ def bundle_of(assembly: Assembly) -> codec.Bundle:
     if definitions := metadata.encode_definitions(assembly.definitions, assembly.documents, texts):
         extension[metadata.DEFINITIONS] = definitions
     has_authors = bool(assembly.documented or assembly.pages)
-    compact = metadata.hold_texts(_compact_texts(assembly))
+    tools = {document.path: document.tool for document in assembly.documents}
+    compact = metadata.hold_texts(
+        replace(
+            text,
+            content=with_compact_schemas(
+                text.content, tool, is_fresh=tool.id not in assembly.documented
+            ),
+        )
+        if (tool := tools.get(text.path))
+        else text
+        for text in assembly.texts
+    )
     parts = compact, assembly.documents, assembly.pages
     return codec.Bundle(portable_texts(*parts) if has_authors else compact, extension)
-
-
-def _compact_texts(assembly: Assembly) -> Iterator[SourceDocument]:
-    tools = {document.path: document.tool for document in assembly.documents}
-    for text in assembly.texts:
-        if tool := tools.get(text.path):
-            is_fresh = tool.id not in assembly.documented
-            content = with_compact_schemas(text.content, tool, is_fresh=is_fresh)
-            yield replace(text, content=content)
-        else:
-            yield text
 
 
 def _make_context(
@@ -431,20 +431,17 @@ def missing_documents(
     tools = assembly.catalog.tools
     present = {tool.key for tool in tools}
     answered = {tool.source_id for tool in tools}
-
-    def may_be_from(source: FailedSource, tool: Tool) -> bool:
-        is_possible = source.kind in (None, tool.source_kind) and not source.is_named
-        return tool.source_id in source.names or (is_possible and tool.source_id not in answered)
-
+    silent = {one.kind for one in failed if not one.is_named}
     read, _ = codec.read_documents(last, (), None, NO_BUILD_CACHE)
     return tuple(
         item
-        for item in read
-        if item.document.tool.key not in present
+        for item, tool in ((one, one.document.tool) for one in read)
+        if tool.key not in present
         and not names_no_tool(item)
         and (
             item.source.path in assembly.unread
-            or any(may_be_from(one, item.document.tool) for one in failed)
+            or any(tool.source_id in one.names for one in failed)
+            or (tool.source_id not in answered and silent & {None, tool.source_kind})
         )
     )
 

@@ -10,14 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 
 from mcpg import __version__
 from mcpg.caching.build_cache import BuildCache, ResultKind
 from mcpg.catalog.model import SourceDocument
 from mcpg.documents.addresses import is_absolute, normal_path, path_key
-from mcpg.documents.front_matter import split_front_matter
 from mcpg.documents.front_matter_edits import authored_text
-from mcpg.documents.model import LineNumbers, ToolDocument, decode_record, encode_record
+from mcpg.documents.model import ToolDocument, decode_record, encode_record
 from mcpg.documents.reader import check_document, parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import BundleError, Code, Diagnostic, DocumentError, error
@@ -392,14 +393,6 @@ class ReadDocument:
         """Where the text stands, for messages."""
         return self.source.place or self.source.path
 
-    def place_of_key(self, key: str) -> str:
-        """Return `file:line` of *key* in the front matter, the file if it is not there."""
-        try:
-            front = split_front_matter(self.source.content.removeprefix("\ufeff"), self.place)
-        except DocumentError:
-            return self.place
-        return LineNumbers(front.text, self.place, front.text_line).at(key)
-
     def find_place(self, *words: str) -> str:
         """Return `file:line` of the first line that holds one of *words*, the file if none does."""
         for one in words:
@@ -446,9 +439,12 @@ def read_documents(
     read: list[ReadDocument] = []
     diagnostics: list[Diagnostic] = []
     of_bundles = set(bundled)
-    distinct = [
-        (as_authored(source), source in of_bundles) for source in _each_once([*sources, *bundled])
-    ]
+    ordered = sorted(
+        [*sources, *bundled],
+        key=lambda one: (one.path, one.content, one.canonical_uri or "~", one.place),
+    )
+    firsts = [next(same) for _, same in groupby(ordered, attrgetter("path", "content"))]
+    distinct = [(as_authored(source), source in of_bundles) for source in firsts]
     given = (
         _encode_parser_input(source, source_id, not is_bundled) for source, is_bundled in distinct
     )
@@ -501,13 +497,3 @@ def as_authored(source: SourceDocument) -> SourceDocument:
 def _encode_parser_input(source: SourceDocument, source_id: str | None, is_checked: bool) -> bytes:
     members = source.path, source.content, source.canonical_uri, source_id, is_checked
     return json.dumps(members).encode()
-
-
-def _each_once(sources: Iterable[SourceDocument]) -> list[SourceDocument]:
-    def order(source: SourceDocument) -> tuple[str, str, str, str]:
-        return source.path, source.content, source.canonical_uri or "~", source.place
-
-    seen: dict[tuple[str, str], SourceDocument] = {}
-    for source in sorted(sources, key=order):
-        seen.setdefault((source.path, source.content), source)
-    return list(seen.values())

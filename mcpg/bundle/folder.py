@@ -115,7 +115,7 @@ def _make_plan(folder: Path, wanted: Mapping[str, str], sources: frozenset[str])
     known = {path: recorded[old] for old, path in renamed.items()} | recorded
     states = {path: _find_state(folder, path, text, known) for path, text in wanted.items()}
     others = [path for path in recorded if path not in wanted and path not in renamed]
-    states |= {path: _find_left_state(folder, path, recorded) for path in others}
+    states |= {path: _find_state(folder, path, None, recorded) for path in others}
     found: defaultdict[str, list[str]] = defaultdict(list)
     for path, state in sorted(states.items()):
         found[state].append(path)
@@ -200,7 +200,7 @@ def generated_documents(root: Path | str) -> tuple[SourceDocument, ...]:
     folder = Path(root)
     recorded = _read_lock(folder)
     ours = sorted(
-        path for path in recorded if _find_left_state(folder, path, recorded) == "obsolete"
+        path for path in recorded if _find_state(folder, path, None, recorded) == "obsolete"
     )
     texts = ((path, read_bytes(folder / path, MAX_BYTES).decode()) for path in ours)
     return tuple(SourceDocument(path, text, place=str(folder / path)) for path, text in texts)
@@ -234,20 +234,18 @@ def _is_one(first: Path, second: Path) -> bool:
         return False
 
 
-def _find_state(root: Path, path: str, text: str, recorded: Mapping[str, str]) -> str:
+def _find_state(root: Path, path: str, text: str | None, recorded: Mapping[str, str]) -> str:
+    """Return what is to be done about a file that shall hold *text*, or shall no longer be."""
     found = _digest_file(root / path)
     if found is None:
-        return "create"
+        return "gone" if text is None else "create"
+    # Nothing is lost with an empty file, which a power cut may leave of one of ours.
+    is_ours = found in (recorded.get(path), _EMPTY)
+    if text is None:
+        return "obsolete" if is_ours and _is_inside(root, path) else "kept"
     if found == _digest(text.encode()):
         return "unchanged"
-    # Nothing is lost with an empty file, which a power cut may leave of one of ours.
-    return "update" if found in (recorded.get(path), _EMPTY) else "conflict"
-
-
-def _find_left_state(root: Path, path: str, recorded: Mapping[str, str]) -> str:
-    found = _digest_file(root / path)
-    is_ours = found in (recorded[path], _EMPTY) and _is_inside(root, path)
-    return "gone" if found is None else "obsolete" if is_ours else "kept"
+    return "update" if is_ours else "conflict"
 
 
 def _digest_file(path: Path) -> str | None:

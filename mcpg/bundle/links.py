@@ -336,7 +336,13 @@ def stated_edges(
             if reference.is_wiki and named is None:
                 named = set(_things((*by_tool.values(), *pages)))
             if not reference.is_wiki or path_key(reference.target) not in (named or ()):
-                stated.diagnostics.append(_report_broken(reference, item, suggest))
+                written = unquote(reference.target.removesuffix(reference.suffix))
+                if not reference.is_wiki and is_file(Path(item.place).parent / written):
+                    fault, report = "leads to a file that is not among the sources", info
+                else:
+                    name = reference.target[:_LONGEST_SHOWN].removeprefix(_TOOL_SCHEME)
+                    fault, report = f"does not match any document{suggest(name)}", warning
+                stated.diagnostics.append(_report_link(reference, item, fault, report))
     return stated
 
 
@@ -421,27 +427,20 @@ def _take_references(
         is_name = reference.is_wiki and any(name in words for words in targets.by_words)
         fault = headings.fault(reference, uri) if uri and not is_name else ""
         if fault:
-            stated.diagnostics.append(_make_link_warning(reference, item, fault))
+            stated.diagnostics.append(_report_link(reference, item, fault, warning))
         elif uri is None and _is_broken(reference, meant, document, names):
             yield reference
 
 
-def _report_broken(reference: Reference, item: ReadDocument, suggest: Suggest) -> Diagnostic:
-    written = unquote(reference.target.removesuffix(reference.suffix))
-    if not reference.is_wiki and is_file(Path(item.place).parent / written):
-        found = _make_link_warning(reference, item, "leads to a file that is not among the sources")
-        return info(Code.RELATION_UNRESOLVED, found.message, found.place)
-    name = reference.target[:_LONGEST_SHOWN].removeprefix(_TOOL_SCHEME)
-    return _make_link_warning(reference, item, f"does not match any document{suggest(name)}")
-
-
-def _make_link_warning(reference: Reference, item: ReadDocument, fault: str) -> Diagnostic:
+def _report_link(
+    reference: Reference, item: ReadDocument, fault: str, report: Callable[..., Diagnostic]
+) -> Diagnostic:
     target = reference.target[:_LONGEST_SHOWN]
     # A link that was led to another place is found by the name of the file.
     plain = unquote(target)
     words = (f"[[{target}", f"]({target}", target, plain, _file_name(target), _file_name(plain))
     message = f"the link to {target!r} {fault}"
-    return warning(Code.RELATION_UNRESOLVED, message, item.find_place(*words))
+    return report(Code.RELATION_UNRESOLVED, message, item.find_place(*words))
 
 
 def _things(items: Iterable[ReadDocument]) -> Iterator[str]:
@@ -550,7 +549,14 @@ def with_observed(
     for link in document.links:
         if link.origin is EdgeOrigin.AUTHORED:
             authored.append(link)
-        elif (other := _not_observed(link)) is not None:
+        elif link.origin is not EdgeOrigin.OBSERVED:
+            others[link.kind, link.target] = link
+        elif reason := link.reason.partition(_BOTH)[2]:
+            # Documents hold one weight for both, so what was inferred is known by its upper bound.
+            origin = EdgeOrigin.SCHEMA if link.fields else EdgeOrigin.INFERRED
+            part = COVERAGE_FACTORS[link.coverage] if link.coverage else 1.0
+            weight = min(link.weight, compute_weight(link.kind, origin, part))
+            other = replace(link, weight=weight, reason=reason, origin=origin)
             others[link.kind, link.target] = other
     observed: list[Link] = []
     for edge in edges:
@@ -561,19 +567,3 @@ def with_observed(
         observed.append(replace(inferred, weight=weight, reason=reason, origin=EdgeOrigin.OBSERVED))
     links = joined_links([*authored, *observed], others.values())
     return document if links == document.links else replace(document, links=links)
-
-
-def _not_observed(link: Link) -> Link | None:
-    """Return what of *link* was not observed, `None` where all of it was.
-
-    Documents hold one weight for both, so the other is known by its upper bound.
-    """
-    if link.origin is not EdgeOrigin.OBSERVED:
-        return link
-    reason = link.reason.partition(_BOTH)[2]
-    if not reason:
-        return None
-    origin = EdgeOrigin.SCHEMA if link.fields else EdgeOrigin.INFERRED
-    part = COVERAGE_FACTORS[link.coverage] if link.coverage else 1.0
-    weight = min(link.weight, compute_weight(link.kind, origin, part))
-    return replace(link, weight=weight, reason=reason, origin=origin)

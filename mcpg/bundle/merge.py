@@ -12,6 +12,7 @@ import json
 import posixpath
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from mcpg.bundle.codec import ReadDocument, path_fault
@@ -31,7 +32,7 @@ from mcpg.documents.addresses import normal_path, path_key, tool_uri, uris_for
 from mcpg.documents.facts import TARGET_KEYS, pick_text
 from mcpg.documents.front_matter import one_line, split_front_matter
 from mcpg.documents.front_matter_edits import write_authored_lines, written_lines
-from mcpg.documents.model import ToolDocument
+from mcpg.documents.model import LineNumbers, ToolDocument
 from mcpg.documents.reader import NAMING_KEYS, TOOL_KEY, parse_document
 from mcpg.errors import Code, Diagnostic, DocumentError, info, warning
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -111,10 +112,17 @@ def sort_documents(
         message = f"the document {source.path!r} replaces the manifest's tool {tool.name!r}"
         place = tool.place or source.place or None
         noticed.append(info(Code.DOCUMENT_SUPERSEDES, message, place))
+    paired = ((item, first[id(item.document.tool)]) for item in documents)
+    # A document that repeats a tool which has pages is left out.
+    joined = (
+        _with_pages_about(item, about[id(tool)]) if id(tool) in about else item
+        for item, tool in paired
+        if id(tool) not in about or tool is item.document.tool
+    )
     made = (_make_document(tool, about[id(tool)]) for tool in others if id(tool) in about)
     return DocumentGroups(
         tuple(tool for tool in others if id(first[id(tool)]) not in about),
-        (*_attach_pages(documents, first, about), *made),
+        (*joined, *made),
         tuple(item for item in _without(read, claiming) if id(item) not in owners),
         tuple(superseded),
         tuple(noticed),
@@ -221,19 +229,6 @@ class _ToolNames:
         return f"; did you mean {near!r}?" if near else ""
 
 
-def _attach_pages(
-    documents: Iterable[ReadDocument],
-    first: Mapping[int, Tool],
-    about: Mapping[int, Sequence[ReadDocument]],
-) -> Iterator[ReadDocument]:
-    """Return each of *documents* with those about its tool, but none that repeats such a tool."""
-    for item in documents:
-        tool = item.document.tool
-        pages = about.get(id(first[id(tool)]), ())
-        if not pages or first[id(tool)] is tool:
-            yield _with_pages_about(item, pages) if pages else item
-
-
 def _with_pages_about(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
     """Return the document of a tool with those that are about it; their hints become the tool's."""
     tool = item.document.tool
@@ -259,19 +254,22 @@ def _make_document(tool: Tool, pages: Sequence[ReadDocument]) -> ReadDocument:
 
 
 def _report_use(item: ReadDocument, owner: Tool | None, names: _ToolNames) -> Iterator[Diagnostic]:
-    place = item.document.tool.place or None
     claim = _claim(item)
     if owner is not None:
         message = (
             f"this document is about the tool {owner.name!r} of {owner.source_id!r}, and joins it"
         )
-        yield info(Code.DOCUMENT_ATTACHED, message, place)
+        yield info(Code.DOCUMENT_ATTACHED, message, item.document.tool.place or None)
     elif claim:
         message = (
             f"{claim[:_LONGEST_SHOWN]!r} does not match exactly one tool; this document is ignored"
             f" in searches{names.advice(claim)}"
         )
-        yield warning(Code.DOCUMENT_UNMAPPED, message, item.place_of_key(TOOL_KEY))
+        place = item.place
+        with suppress(DocumentError):
+            front = split_front_matter(item.source.content.removeprefix("\ufeff"), place)
+            place = LineNumbers(front.text, place, front.text_line).at(TOOL_KEY)
+        yield warning(Code.DOCUMENT_UNMAPPED, message, place)
 
 
 def _report_misnamed(

@@ -12,18 +12,19 @@ import os
 import signal
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from multiprocessing import get_context, parent_process
 from pathlib import Path
 from tempfile import gettempdir
 from threading import Lock, Thread
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.files import new_file
+
+if TYPE_CHECKING:  # slow to import, and a build with nothing to do starts no process
+    from concurrent.futures import Future, ProcessPoolExecutor
 
 _PRIVATE = 0o600
 _LENGTH = struct.Struct("=Q")
@@ -185,6 +186,9 @@ class Workers:
 
     def _submit(self, makes: Sequence[Make], place: ChunkRange) -> Future[Rows]:
         if self._pool is None:
+            from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - as above
+            from multiprocessing import get_context  # noqa: PLC0415 - as above
+
             # A process that is forked beside the thread that shows progress may never go on.
             spawn = get_context("spawn")
             self._pool = ProcessPoolExecutor(self._size, mp_context=spawn, initializer=_begin)
@@ -220,6 +224,8 @@ def _hold_interrupts() -> Iterator[None]:
 
 def _begin() -> None:
     """Leave interrupts to the process that started this one, and end with it."""
+    from multiprocessing import parent_process  # noqa: PLC0415 - as above
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(COLLECTED_AFTER, *gc.get_threshold()[1:])
     parent = parent_process()

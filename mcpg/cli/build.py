@@ -333,17 +333,14 @@ class BuildCacheSession:
             # A file that was cut short meanwhile is a ValueError.
             with suppress(OutputError, OSError, ValueError):
                 save_build_cache(self._path, self.memo)
-                self._drop_oldest(self._path.parent)
-
-    @staticmethod
-    def _drop_oldest(folder: Path) -> None:
-        times: dict[str, int] = {}
-        for file in folder.glob(f"*{SUFFIX}"):
-            name = file.name.removesuffix(WORDS_SUFFIX).removesuffix(SUFFIX)
-            times[name] = max(file.stat().st_mtime_ns, times.get(name, 0))
-        for name in sorted(times, key=times.__getitem__)[:-MOST_FILES]:
-            for suffix in (SUFFIX, WORDS_SUFFIX):
-                (folder / f"{name}{suffix}").unlink(missing_ok=True)
+                folder = self._path.parent
+                times: dict[str, int] = {}
+                for file in folder.glob(f"*{SUFFIX}"):
+                    name = file.name.removesuffix(WORDS_SUFFIX).removesuffix(SUFFIX)
+                    times[name] = max(file.stat().st_mtime_ns, times.get(name, 0))
+                for name in sorted(times, key=times.__getitem__)[:-MOST_FILES]:
+                    for suffix in (SUFFIX, WORDS_SUFFIX):
+                        (folder / f"{name}{suffix}").unlink(missing_ok=True)
 
 
 # The number of the form in which bundles are written: one of another form is made anew.

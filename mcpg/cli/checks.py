@@ -74,14 +74,17 @@ def failure(name: str, fault: McpgError) -> Check:
     return Check(name, Status.FAILED, f"{where}{fault.message}", fault.remedy)
 
 
-def run_check(name: str, trial: Callable[[], Check]) -> Check:
-    """Return the result of *trial*; whatever it raises becomes a failure."""
+def run_check(name: str, trial: Callable[[], Any]) -> Check:
+    """Return the result of *trial*; what it raises, or returns in place of one, is a failure."""
     try:
-        return trial()
+        found = trial()
     except McpgError as fault:
         return failure(name, fault)
     except Exception as fault:  # noqa: BLE001 - the text of an unknown error may hold a secret
         return Check(name, Status.FAILED, f"it failed with {type(fault).__name__}")
+    if isinstance(found, Check):
+        return found
+    return Check(name, Status.FAILED, f"it failed with {TypeError.__name__}")
 
 
 def time_call(work: Callable[[], Any]) -> tuple[Any, float]:

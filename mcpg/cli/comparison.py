@@ -141,15 +141,18 @@ def _describe_word(word: Json | None, *, is_whole: bool) -> Inline:
 
 
 def _draw_ranks(tools: Iterable[Json], *, is_whole: bool) -> Table:
-    rows = tuple(
-        (
-            _name_rank(change["now"]),
-            _name_rank(change["then"]),
-            Styled(CodeSpan(change["toolId"]), "cyan"),
-            *_list_scores(change, is_whole=is_whole),
-        )
-        for change in tools
-    )
+    rows: list[tuple[Inline, ...]] = []
+    for change in tools:
+        now, then, delta = change["now"], change["then"], change["fusedDelta"]
+        keys = ("score", "fusedScore") if is_whole else ("score",)
+        scores: list[Inline] = [
+            "" if score is None else Figure(score, ".6f") if is_whole else Score(score)
+            for score in (side[key] for key in keys for side in (now, then))
+        ]
+        if is_whole:
+            scores.append("" if delta is None else Figure(delta, "+.6f"))
+        name = Styled(CodeSpan(change["toolId"]), "cyan")
+        rows.append((_name_rank(now), _name_rank(then), name, *scores))
     heads = ("score now", "score then", *(_WITH_SUMS if is_whole else ()))
     columns = (
         Column("now", is_number=True),
@@ -157,17 +160,7 @@ def _draw_ranks(tools: Iterable[Json], *, is_whole: bool) -> Table:
         Column("tool", is_whole=True),
         *(Column(head, is_number=is_whole) for head in heads),
     )
-    return Table("Ranks", columns, rows, has_heads=True)
-
-
-def _list_scores(change: Json, *, is_whole: bool) -> Iterator[Inline]:
-    for key in ("score", "fusedScore") if is_whole else ("score",):
-        for side in ("now", "then"):
-            score = change[side][key]
-            yield "" if score is None else Figure(score, ".6f") if is_whole else Score(score)
-    if is_whole:
-        delta = change["fusedDelta"]
-        yield "" if delta is None else Figure(delta, "+.6f")
+    return Table("Ranks", columns, tuple(rows), has_heads=True)
 
 
 def _name_rank(place: Json) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,8 +119,7 @@ def embed(
     with output.counting("embedding") as tell, closing(embedding):
 
         def build() -> BuiltVectors:
-            store = embedding.store
-            given = documents()
+            store, given = embedding.store, documents()
             return vectors_for(
                 given, embedding.provider, store=store, known=known, on_progress=tell
             )
@@ -131,7 +130,13 @@ def embed(
     is_written = False
     if not built.vectors.missing == len(built.vectors) > 0:
         data = pack_vectors(built.vectors, built.hashes, target.key, embedding.kind)
-        is_written = _write_vector_file(target.places, data)
+        first, *others = target.places
+        try:
+            is_written = write_vectors(first, data)
+        except OutputError:
+            if not others:
+                raise
+            is_written = write_vectors(others[0], data)
     _make_clusters(target, built.vectors, output)
     return _result(embedding, built.embedded, built.reused, is_written, built)
 
@@ -179,11 +184,3 @@ def _result(
     if built is None:
         return EmbeddingOutcome(facts)
     return EmbeddingOutcome(facts, built.vectors.missing, built.diagnostics)
-
-
-def _write_vector_file(places: list[str], data: bytes) -> bool:
-    """Write the file of vectors, to the first place where that can be done."""
-    for path in places[:-1]:
-        with suppress(OutputError):
-            return write_vectors(path, data)
-    return write_vectors(places[-1], data)

@@ -82,12 +82,6 @@ class IndexedBundle:
         place = f"{self.path}: documents[{self.index.place(number)}]"
         return replace(document, tool=replace(document.tool, place=place))
 
-    def target_ids(self, number: int) -> list[str | None]:
-        """Return the ids of the tools that the links of a tool reach, `None` for other targets."""
-        index = self.index
-        targets = index.targets(number)
-        return [index.tool_id(target) if target < len(index) else None for target in targets]
-
     def server(self, number: int) -> list[Tool]:
         """Return the tools of the server of a tool, in the order of their ids."""
         sources = self.index.find_source_numbers(range(len(self.index)))

@@ -235,17 +235,14 @@ def _wrong_value(fault: Any, see_help: str) -> tuple[str, str]:
         near = suggest(value, known)
         advice = f"did you mean {LIST_FORMAT.resolve_synonym(near[0])}?" if near else see_help
         named = [one for one in known if LIST_FORMAT.resolve_synonym(one) not in {*known} - {one}]
-        return f"{name} cannot be {_quote_text(value)}: use {either(named)}", advice
+        return f"{name} cannot be {cut(one_line(value), _SHOWN)!r}: use {either(named)}", advice
     cause = fault.__cause__
     wrong = cause.errors()[0] if hasattr(cause, "errors") else {"type": ""}
     expected = pydantic_expected(wrong)
     if expected:
-        return f"{name} needs {expected}, found {_quote_text(str(wrong['input']))}", see_help
+        found = cut(one_line(str(wrong["input"])), _SHOWN)
+        return f"{name} needs {expected}, found {found!r}", see_help
     return f"{name}: {_sentence(message)}", see_help
-
-
-def _quote_text(text: str) -> str:
-    return repr(cut(one_line(text), _SHOWN))
 
 
 def _sentence(text: str) -> str:

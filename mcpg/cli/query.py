@@ -100,11 +100,6 @@ class DisplayOptions:
         """Return whether everything is shown: Markdown folds it, text takes `--verbose`."""
         return self.form == "markdown" or (output.verbose and self.form == "text")
 
-    def check_report(self) -> None:
-        if self.form in LIST_FORMS:
-            message = f"{self.form} is for the matches of a search alone"
-            raise UsageError(message, place="--format", remedy="use text, json or markdown")
-
 
 def answer_search(
     question: Question, form: str, output: Output, *, related: bool = True, schemas: bool = False

@@ -458,7 +458,20 @@ def listing_text(listing: RecordListing, form: str, output: Screen) -> str:
         case "jsonl":
             return "\n".join(json_safe(write_json(record)) for record in listing.records)
         case "csv":
-            return _csv(listing)
+            import csv  # noqa: PLC0415 - only for this format
+
+            written = io.StringIO()
+            writer = csv.writer(written, lineterminator="\n")
+            writer.writerow(listing.members)
+            for record in listing.records:
+                members = [_member(record, name) for name in listing.members]
+                cells = [(lines_kept(_cell(one)), isinstance(one, int | float)) for one in members]
+                # A spreadsheet reads a quoted cell as text. Source: OWASP, "CSV Injection".
+                writer.writerow(
+                    cell if is_number or not cell.startswith(_FORMULA_SIGNS) else f"'{cell}"
+                    for cell, is_number in cells
+                )
+            return written.getvalue().rstrip("\n")
         case "ids":
             found = (_cell(_member(record, listing.identity)) for record in listing.records)
             return "\n".join(map(one_line, found))
@@ -508,27 +521,6 @@ def table_text(table: Table, output: Screen) -> str:
     with console.capture() as captured:
         console.print(drawn)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
-
-
-def _csv(listing: RecordListing) -> str:
-    import csv  # noqa: PLC0415 - only for this format
-
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(listing.members)
-    for record in listing.records:
-        writer.writerow(_no_formula(_member(record, name)) for name in listing.members)
-    return written.getvalue().rstrip("\n")
-
-
-def _no_formula(member: Any) -> str:
-    """Return *member* as a cell that a spreadsheet reads as text, unless it is a number.
-
-    Source: OWASP, "CSV Injection".
-    """
-    cell = lines_kept(_cell(member))
-    is_number = isinstance(member, int | float)
-    return cell if is_number or not cell.startswith(_FORMULA_SIGNS) else f"'{cell}"
 
 
 def _member(record: Mapping[str, Any], name: str) -> Any:

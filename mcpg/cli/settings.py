@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import getitem
@@ -287,8 +288,11 @@ def find_line(text: str, path: Sequence[str | int]) -> int | None:
     table: Any
     while low < high:
         middle = (low + high) // 2
-        end, table = _read_from(lines, middle)
-        if table is None:
+        for end in range(middle, min(middle + _LONGEST_STATEMENT, len(lines)) + 1):
+            with suppress(ValueError):
+                table = tomllib.loads("\n".join(lines[:end]) + "\n")
+                break
+        else:
             return None
         try:
             reduce(getitem, path, table)
@@ -298,13 +302,3 @@ def find_line(text: str, path: Sequence[str | int]) -> int | None:
     # What precedes the statement may be blank, or a comment.
     filled = (n for n in range(begin, len(lines)) if lines[n].strip()[:1] not in ("", "#"))
     return next(filled, begin) + 1
-
-
-def _read_from(lines: list[str], end: int) -> tuple[int, dict[str, Any] | None]:
-    """Read the first *end* lines, or as many more as it takes to end with a statement."""
-    for longer in range(end, min(end + _LONGEST_STATEMENT, len(lines)) + 1):
-        try:
-            return longer, tomllib.loads("\n".join(lines[:longer]) + "\n")
-        except ValueError:
-            continue
-    return end, None

@@ -98,13 +98,9 @@ def _check_characters(value: str | float) -> str | float:
 
 def _check_secrets(headers: dict[str, Any]) -> dict[str, Any]:
     for name, value in headers.items():
-        if name.casefold() in _SECRET_HEADERS and not _has_variable(str(value)):
+        if name.casefold() in _SECRET_HEADERS and without_variables(str(value)) == str(value):
             raise _invalid("contains a secret", _VARIABLE, name)
     return headers
-
-
-def _has_variable(text: str) -> bool:
-    return without_variables(text) != text
 
 
 def _is_url(text: str) -> bool:
@@ -115,11 +111,6 @@ def _is_url(text: str) -> bool:
     except McpgError:
         return False
     return text.casefold().startswith(("http://", "https://"))
-
-
-def _join_scopes(scope: Any) -> Any:
-    is_list = isinstance(scope, list) and all(isinstance(word, str) for word in scope)
-    return " ".join(scope) if is_list else scope
 
 
 _ADDRESS = _unless(_is_url, "is not the address of a server", "write https://HOST/PATH")
@@ -156,7 +147,9 @@ _ONE_LINE = _unless(
 )
 Text = Annotated[str, AfterValidator(_check_characters)]
 Filled = Annotated[Text, _unless(str.strip, "is empty", "use a string with visible characters")]
-Secret = Annotated[Text, _unless(_has_variable, "contains a secret", _VARIABLE)]
+Secret = Annotated[
+    Text, _unless(lambda text: without_variables(text) != text, "contains a secret", _VARIABLE)
+]
 Scalar = Annotated[Any, _SCALAR, AfterValidator(_check_characters)]
 Header = Annotated[str, _unless(is_header_name, "is not the name of a header", "correct it")]
 Headers = Annotated[dict[Header, Annotated[Scalar, _ONE_LINE]], AfterValidator(_check_secrets)]
@@ -173,7 +166,13 @@ class OAuthTable(SettingsTable):
     ] = "authorization_code"
     scope: Annotated[
         Text,
-        BeforeValidator(_join_scopes),
+        BeforeValidator(
+            lambda scope: (
+                " ".join(scope)
+                if isinstance(scope, list) and all(isinstance(word, str) for word in scope)
+                else scope
+            )
+        ),
         WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
     ] = ""
     issuer: Text = ""

@@ -237,9 +237,15 @@ class Modules:
             roots = [] if is_lone else [top, *(root for root in _ROOTS if path.startswith(root))]
             if top or "/" not in path:
                 roots.append("")
-            names = [self._dotted_name(path, root) for root in roots]
-            for name in names if is_lone else filter(None, names):
-                found.setdefault(name, path)
+            for root in roots:
+                parts = path.removeprefix(root).rpartition(".")[0].split("/")
+                if parts[-1] == _PACKAGE:
+                    parts.pop()
+                if not root and self._root_name and f"{_PACKAGE}.py" in self._paths:
+                    parts.insert(0, self._root_name)
+                name = ".".join(parts)
+                if name or is_lone:
+                    found.setdefault(name, path)
         return found
 
     def _package_root(self, path: str) -> str:
@@ -248,14 +254,6 @@ class Modules:
         while folder and f"{folder}/{_PACKAGE}.py" in self._paths:
             folder = posixpath.dirname(folder)
         return f"{folder}/" if folder else ""
-
-    def _dotted_name(self, path: str, root: str) -> str:
-        parts = path.removeprefix(root).rpartition(".")[0].split("/")
-        if parts[-1] == _PACKAGE:
-            parts.pop()
-        if not root and self._root_name and f"{_PACKAGE}.py" in self._paths:
-            parts.insert(0, self._root_name)
-        return ".".join(parts)
 
     def resolve_import(self, module: str, importer: str) -> list[str]:
         """Return the paths that the *module* of an import statement in *importer* means.

@@ -486,8 +486,15 @@ class _Linker:
                 symbols = (one.name for one in around(node) if one.definition.kind != IMPL)
                 lines[kind, next(symbols, ""), node_id(target), weight, False].add(use.line)
         for one in module.facts.imports:
-            target, name = self._import_target(one.module, one.name, module)
-            lines[CodeEdgeKind.IMPORTS, "", name, 1.0, target is None].add(one.line)
+            is_whole = one.name == EVERYTHING
+            meant = self._resolve_import(module, one.module, "" if is_whole else one.name, 0)
+            if meant is None:
+                meant = next(iter(self._find_modules(one.module, module)), None)
+            is_joined = one.name and not is_whole and module.family != "javascript"
+            outside = f"{one.module}.{one.name}" if is_joined else one.module
+            unknown = outside.strip(".") or one.module or one.name
+            name = unknown if meant is None else node_id(meant)
+            lines[CodeEdgeKind.IMPORTS, "", name, 1.0, meant is None].add(one.line)
         strong = {key[1:3] for key in lines if key[0] is not CodeEdgeKind.REFERENCES}
         for key in sorted(lines):
             kind, source, name, weight, is_external = key
@@ -551,12 +558,3 @@ class _Linker:
             or self._look_up(one, node, module, 0) is not None
             for one in heads
         )
-
-    def _import_target(self, source: str, name: str, module: CodeModule) -> tuple[_Meaning, str]:
-        wanted = "" if name == EVERYTHING else name
-        found = self._resolve_import(module, source, wanted, 0)
-        if found is None:
-            found = next(iter(self._find_modules(source, module)), None)
-        joint = "." if name and name != EVERYTHING and module.family != "javascript" else ""
-        outside = f"{source}{joint}{name if joint else ''}".strip(".") or source or name
-        return found, outside if found is None else node_id(found)

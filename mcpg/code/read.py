@@ -272,8 +272,12 @@ def find_repository(folder: Path) -> Repository:
     """Find the repository that *folder* lies in."""
     here = folder.resolve()
     for root in (here, *here.parents):
-        git = _git_folder(root)
-        if git is not None:
+        git = root / ".git"
+        if git.is_file():
+            # A worktree or submodule names its folder in a file.
+            kind, _, place = _read(git).strip().partition(": ")
+            git = root / place if kind == "gitdir" else git
+        if (git / "HEAD").is_file():
             place = _read(git / "commondir").strip()
             common = git / place if place else git
             origin = _ORIGIN.search(_read(common / "config"))
@@ -286,17 +290,6 @@ def find_repository(folder: Path) -> Repository:
             branch = head[:_SHORT_HASH] if is_commit else reference.removeprefix("refs/heads/")
             return Repository(root, name or text_of_path(root.name), branch)
     return Repository(here, text_of_path(here.name), "")
-
-
-def _git_folder(root: Path) -> Path | None:
-    git = root / ".git"
-    if (git / "HEAD").is_file():
-        return git
-    # A worktree or submodule names its folder in a file.
-    text = _read(git) if git.is_file() else ""
-    kind, _, place = text.strip().partition(": ")
-    folder = root / place
-    return folder if kind == "gitdir" and (folder / "HEAD").is_file() else None
 
 
 def _read(path: Path) -> str:

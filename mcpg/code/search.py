@@ -442,7 +442,7 @@ class CodeSearch:
         words = list(dict.fromkeys(split_words(text[:_LONGEST_TEXT])))[:_MOST_WORDS]
         stops = stop_words_in(words, "english")
         holders = {
-            word: self._find_holders(word)
+            word: self._holders(word)
             for word in words
             if len(stops) == len(words) or word not in stops
         }
@@ -465,16 +465,12 @@ class CodeSearch:
         # Equal scores keep the order of the graph.
         return tuple(nsmallest(limit, matches, key=lambda match: -match.score))
 
-    def _find_holders(self, word: str) -> dict[int, float]:
-        """Return the symbols that hold *word*, else those that hold a word spelt alike."""
-        held = self._holders(word, {stem(word): 1.0})
-        if held:
-            return held
-        near = {stem(other): _EDIT_CREDIT for _, other in _find_close(word, self._vocabulary)}
-        return self._holders(word, near) if near else held
+    def _holders(self, word: str, near: Mapping[str, float] | None = None) -> dict[int, float]:
+        """Return the symbols that hold *word*, each with the number of times weighted by field.
 
-    def _holders(self, word: str, stems: Mapping[str, float]) -> dict[int, float]:
-        """Return the symbols that hold a word, each with the number of times weighted by field."""
+        Where none does, those that hold a word spelt alike, of stems with their credit in *near*.
+        """
+        stems = near or {stem(word): 1.0}
         found: dict[int, float] = {}
         # Only symbols whose texts hold the first letters of one of the words.
         words = {word, *stems}
@@ -496,7 +492,10 @@ class CodeSearch:
                 if known[text]:
                     weight = occurrence_weight(len(text), length, parameters)
                     found[number] = found.get(number, 0.0) + weight * known[text]
-        return found
+        if found or near is not None:
+            return found
+        near = {stem(other): _EDIT_CREDIT for _, other in _find_close(word, self._vocabulary)}
+        return self._holders(word, near) if near else found
 
     @cached_property
     def _fields(self) -> dict[str, list[str]]:

@@ -128,7 +128,6 @@ def check_front_matter(front: JsonObject, lines: LineNumbers) -> Iterator[Diagno
         _misspelt(front),
         _cut_values(front, lines.text),
         _of_wrong_kind(front),
-        _tags(front),
         _members(front),
         _names(front, prefixes.keys()),
         _literals(front),
@@ -182,7 +181,7 @@ def _cut_values(front: JsonObject, text: str) -> Found:
 
 
 def _of_wrong_kind(front: JsonObject) -> Found:
-    """Report values that their key cannot take, which the reader passes over."""
+    """Report values that their key, or the prefix of a tag, cannot take; the reader skips these."""
     for key, value in front.items():
         if fault := _fault_of_kind(key, value) if key in _SET_OF_KNOWN else "":
             yield Code.VALUE_INVALID, f"`{key}` {fault}", (key,)
@@ -191,6 +190,12 @@ def _of_wrong_kind(front: JsonObject) -> Found:
         if text and not facts.is_date(text):
             message = f"`{key}` is no date: {quote_cut(text)}; write it as 2026-01-31"
             yield Code.VALUE_INVALID, message, (key,)
+    for path, item in facts.iter_items(front, TAG_KEYS):
+        for tag in text_items(item):
+            if known := possible_values(tag):
+                advice = suggestion(tag.partition(":")[2], known) or f"; write {', '.join(known)}"
+                message = f"the tag {quote_cut(tag)} has an unknown value{advice}"
+                yield Code.VALUE_INVALID, message, path
 
 
 def _fault_of_kind(key: str, value: JsonValue) -> str:
@@ -210,17 +215,6 @@ def _fault_of_kind(key: str, value: JsonValue) -> str:
         return "" if is_right else "is not a mapping and is ignored"
     is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
     return "" if is_scalar or key not in _SCALAR_KEYS else "is not a text and is ignored"
-
-
-def _tags(front: JsonObject) -> Found:
-    """Report tags whose prefix does not take their value, which the reader passes over."""
-    for path, item in facts.iter_items(front, TAG_KEYS):
-        for tag in text_items(item):
-            known = possible_values(tag)
-            if known:
-                advice = suggestion(tag.partition(":")[2], known) or f"; write {', '.join(known)}"
-                message = f"the tag {quote_cut(tag)} has an unknown value{advice}"
-                yield Code.VALUE_INVALID, message, path
 
 
 def _members(front: JsonObject) -> Found:
@@ -363,21 +357,17 @@ def _literals(front: JsonObject) -> Found:
         value = next(map(held.get, _VALUE_KEYS), None) if isinstance(held, dict) else held
         turtle = _TURTLE.match(value.strip()) if isinstance(value, str) else None
         if turtle is not None:
-            message = f"{quote_cut(value)} is one text, marks and all: write {_as_mapping(turtle)}"
+            text = turtle["iri"] or turtle["value"] or turtle["plain"] or ""
+            told = json.dumps(text[:_SHOWN], ensure_ascii=False)
+            kind = (turtle["type"] or turtle["bare"] or "").strip("<>")[:_SHOWN]
+            language = (turtle["lang"] or "").replace("_", "-")
+            about = f"lang: {language}" if language else f"datatype: {kind}"
+            mapping = f"id: {told}" if turtle["iri"] else f"value: {told}, {about}"
+            message = f"{quote_cut(value)} is one text, marks and all: write {{{mapping}}}"
             yield Code.VALUE_INVALID, f"{predicate}: {message}", path
         elif isinstance(held, dict) and "id" not in held:
             for message in _literal_faults(held, namespaces):
                 yield Code.VALUE_INVALID, f"{predicate}: {message}", path
-
-
-def _as_mapping(found: re.Match[str]) -> str:
-    """Return how front matter states what *found* states in Turtle."""
-    if found["iri"]:
-        return f"{{id: {json.dumps(found['iri'][:_SHOWN], ensure_ascii=False)}}}"
-    value = json.dumps((found["value"] or found["plain"] or "")[:_SHOWN], ensure_ascii=False)
-    if found["lang"]:
-        return f"{{value: {value}, lang: {found['lang'].replace('_', '-')}}}"
-    return f"{{value: {value}, datatype: {(found['type'] or found['bare']).strip('<>')[:_SHOWN]}}}"
 
 
 def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator[str]:

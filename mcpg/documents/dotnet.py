@@ -214,7 +214,15 @@ class _FrontMatterMender:
         self._declared = {**BUILT_IN, **given}
         for key in keys:
             if _kind(key) in _TYPES:
-                self._mend_types(key)
+                # Names that other readers resolve.
+                value, classes = self._values[key], list[JsonValue]()
+                for path, item in number_items((key,), value):
+                    is_blank = item is None or (isinstance(item, str) and not item.strip())
+                    name = item if is_blank else self._name(item, path, "class")
+                    if is_blank or name is not None:
+                        classes.append(name)
+                is_list = isinstance(value, list) or not classes
+                self._values[key] = classes if is_list else classes[0]
             elif _kind(key) in _PROPERTIES:
                 self._mend_properties(key)
         if self._needed:
@@ -249,17 +257,6 @@ class _FrontMatterMender:
                 kept[prefix] = uri
         self._values[key] = kept
 
-    def _mend_types(self, key: str) -> None:
-        """Have names under *key* that other readers resolve."""
-        value = self._values[key]
-        kept: list[JsonValue] = []
-        for path, item in number_items((key,), value):
-            is_blank = item is None or (isinstance(item, str) and not item.strip())
-            name = item if is_blank else self._name(item, path, "class")
-            if is_blank or name is not None:
-                kept.append(name)
-        self._values[key] = kept if isinstance(value, list) or not kept else kept[0]
-
     def _mend_properties(self, key: str) -> None:
         """Have a mapping under *key*, of predicates that other readers resolve to their values."""
         value = self._values[key]
@@ -269,7 +266,13 @@ class _FrontMatterMender:
             value = sound if isinstance(value, list) and sound else {}
         if not isinstance(value, dict) or "predicate" in value:
             self._write((key,), "a mapping", f"{key} is not a mapping of predicates")
-            value = _group_by_predicate({key: value})
+            found: defaultdict[str, list[JsonValue]] = defaultdict(list)
+            for one in parse_facts({key: value}).properties:
+                kind: JsonObject = {_DATATYPE: one.datatype} if one.datatype else {}
+                found[one.predicate].append(
+                    {_ID: one.value} if one.is_iri else {_VALUE: one.value, **kind}
+                )
+            value = dict(found)
         kept: JsonObject = {}
         for predicate, held in value.items():
             path = (key, predicate)
@@ -367,17 +370,6 @@ def number_items(path: Path, value: JsonValue) -> Iterator[tuple[Path, JsonValue
 
 def _wrap_list(value: JsonValue) -> list[JsonValue]:
     return value if isinstance(value, list) else [value]
-
-
-def _group_by_predicate(values: JsonObject) -> JsonObject:
-    """Return what *values*, one key of properties, states, by predicate."""
-    found: dict[str, list[JsonValue]] = {}
-    for one in parse_facts(values).properties:
-        literal: JsonObject = {_VALUE: one.value}
-        if one.datatype:
-            literal[_DATATYPE] = one.datatype
-        found.setdefault(one.predicate, []).append({_ID: one.value} if one.is_iri else literal)
-    return dict(found)
 
 
 _GROUPS = frozenset({"graph_groups", "graphgroups"})

@@ -183,8 +183,14 @@ def _split_values(
         goes_on = at < len(whole) and whole.startswith(part, at)
         if EXAMPLES_LABEL in taken:
             is_value = label is not None or (is_value and part != "")
+        elif label is None or goes_on:
+            is_value = goes_on
+        elif label[1] == EXAMPLES_LABEL:
+            is_value = not line[label.end() :].strip()
         else:
-            is_value = goes_on or (label is not None and _states_value(label, taken))
+            # Arguments whose names differ in their line breaks have the same label.
+            is_new = label[1] not in taken or label[1].startswith(PARAMETER_LABEL)
+            is_value = is_new and label[1] not in _OF_EXAMPLES
         if goes_on:
             values[-1].append(line)
         elif is_value:
@@ -199,17 +205,6 @@ def _split_values(
             whole = ""
         at = at + len(part) if whole.startswith(part, at) else len(whole)
     return ["\n".join(value) for value in values], prose
-
-
-def _states_value(label: re.Match[str], taken: Collection[str]) -> bool:
-    """Return whether the line that *label* begins states a value, beside the labels *taken*.
-
-    Arguments whose names differ in their line breaks have the same label.
-    """
-    if label[1] == EXAMPLES_LABEL:
-        return not label.string[label.end() :].strip()
-    is_new = label[1] not in taken or label[1].startswith(PARAMETER_LABEL)
-    return is_new and label[1] not in _OF_EXAMPLES
 
 
 def _whole_value(label: re.Match[str] | None, schema: JsonObject, description: str) -> str:

@@ -309,9 +309,16 @@ def parse_document(
     """
     place = source.place or source.path
     text = _cut(source, place)
-    found = [*text.page.diagnostics, *_unusable_hints(text)]
+    found = [*text.page.diagnostics]
+    for path in ((), ("hints",), ("annotations",)):
+        held = text.front if not path else _member(text.front, *path) or {}
+        for key in unusable_keys(held):
+            part = "an item" if isinstance(held[key], list) else "the value"
+            message = f"{part} of {key!r} has the wrong type for this hint and is ignored"
+            found.append(warning(Code.DOCUMENT_INVALID, message, text.lines.at(*path, key)))
     if is_checked:
-        found += _check_text(text, place)
+        found += check_front_matter(text.front, text.lines)
+        found += check_page(text.markdown, text.first_line, place, is_prose=text.is_prose)
     tool = _tool(text, source.path, source_id, place)
     extras = _extras(text, found)
     tool, faults = _with_extras(tool, extras, text)
@@ -344,12 +351,11 @@ def check_document(source: SourceDocument) -> list[Diagnostic]:
     place = source.place or source.path
     text = _cut(source, place)
     tool, _ = _with_extras(_tool(text, source.path, None, place), _extras(text, []), text)
-    return [*_check_text(text, place), *_contract_faults(text, tool, place)]
-
-
-def _check_text(text: _SplitDocument, place: str) -> Iterator[Diagnostic]:
-    yield from check_front_matter(text.front, text.lines)
-    yield from check_page(text.markdown, text.first_line, place, is_prose=text.is_prose)
+    return [
+        *check_front_matter(text.front, text.lines),
+        *check_page(text.markdown, text.first_line, place, is_prose=text.is_prose),
+        *_contract_faults(text, tool, place),
+    ]
 
 
 def _contract_faults(text: _SplitDocument, tool: Tool, place: str) -> Iterator[Diagnostic]:
@@ -455,11 +461,14 @@ def _tool(text: _SplitDocument, path: str, source_id: str | None, place: str) ->
     folder = unquote(folders[-1]).strip() if folders and folders != [_LAYOUT_FOLDER] else ""
     stated_source = _first(front, _SOURCE_KEYS) or identity.get("Source id") or tags.source_id
     kind = _first(front, _KIND_KEYS) or identity.get("Source kind") or tags.kind
+    display = text.contract.get(TITLE_LABEL)
+    title = _first(front, _TITLE_KEYS, exact=True) or display or page.heading
     return Tool(
         id=_first(front, _ID_KEYS) or identity.get("Tool id", ""),
         source_id=stated_source or source_id or folder or DEFAULT_SOURCE,
         name=name,
-        title=_title(text, name),
+        # A heading that only repeats the name is no title that somebody stated.
+        title=title if title and (display or one_line(title) != one_line(name)) else None,
         description=_description(text),
         output_schema=_member(front, *_OUTPUT_KEYS) or page.output_schema,
         annotations=_member(front, "annotations") or {},
@@ -538,15 +547,6 @@ def _uri(source: SourceDocument, text: _SplitDocument, found: list[Diagnostic]) 
     return uri
 
 
-def _title(text: _SplitDocument, name: str) -> str | None:
-    """Return the title, unless it only repeats *name* where no title was stated."""
-    display = text.contract.get(TITLE_LABEL)
-    title = _first(text.front, _TITLE_KEYS, exact=True) or display or text.page.heading
-    if not title or (not display and one_line(title) == one_line(name)):
-        return None
-    return title
-
-
 def _description(text: _SplitDocument) -> str:
     stated = _stated_description(text.front)
     if stated:
@@ -588,15 +588,6 @@ def _hints(text: _SplitDocument) -> Hints:
     if examples:
         parts.append(Hints(examples=examples))
     return Hints.merge(*parts) if len(parts) > 1 else parts[0]
-
-
-def _unusable_hints(text: _SplitDocument) -> Iterator[Diagnostic]:
-    for path in ((), ("hints",), ("annotations",)):
-        held = text.front if not path else _member(text.front, *path) or {}
-        for key in unusable_keys(held):
-            part = "an item" if isinstance(held[key], list) else "the value"
-            message = f"{part} of {key!r} has the wrong type for this hint and is ignored"
-            yield warning(Code.DOCUMENT_INVALID, message, text.lines.at(*path, key))
 
 
 def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> str | None:

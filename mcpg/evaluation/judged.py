@@ -204,7 +204,18 @@ def _lines(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, in
 def _yaml(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int]]:
     """Return the entries of a YAML list, or of a mapping from wishes to tools, with their lines."""
     # A JSON array may cut characters in halves, which YAML does not know.
-    whole = _ESCAPED.sub(_join_halves, text) if text.lstrip()[:1] == "[" else text
+    whole = text
+    if text.lstrip()[:1] == "[":
+        whole = _ESCAPED.sub(
+            lambda found: (
+                bytes.fromhex(found[1] + found[2]).decode("utf-16-be")
+                if found[1]
+                else found[0]
+                if found[0] == "\\\\"
+                else "\ufffd"
+            ),
+            text,
+        )
     value, lines = load_yaml_with_lines(whole, reading.place)
     if isinstance(value, dict) and not {"query", "relevant"} <= value.keys():
         for wish, tools in value.items():
@@ -214,12 +225,6 @@ def _yaml(text: str, reading: _JudgementReader) -> Iterator[tuple[JsonValue, int
             yield entry, lines[position,]
     elif value is not None:
         yield value, 1
-
-
-def _join_halves(found: re.Match[str]) -> str:
-    if found[1]:
-        return chr(0x10000 + ((int(found[1], 16) - 0xD800) << 10) + int(found[2], 16) - 0xDC00)
-    return found[0] if found[0] == "\\\\" else "\ufffd"
 
 
 def _parse_query(entry: JsonValue, line: int) -> JudgedQuery:

@@ -544,19 +544,18 @@ def _read_outcome(entry: JsonValue) -> QueryOutcome:
         tuple(_get({key: one}, key, str) for one in _get(entry, key, list))
         for key in ("judged", "relevant", "unknown")
     )
-    matches = tuple(map(_read_match, _get(entry, "matches", list)))
+    matches = []
+    for match in _get(entry, "matches", list):
+        score = _get(match, "score", object)
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            raise _DamagedReportError("a 'score' is missing or of the wrong kind")
+        if not 0 <= score <= 1:
+            raise _DamagedReportError("a 'score' is not between 0 and 1")
+        tool_id, is_relevant = _get(match, "toolId", str), _get(match, "isRelevant", bool)
+        matches.append(JudgedMatch(tool_id, float(score), is_relevant))
     if judged and not relevant and not unknown:
         raise _DamagedReportError("a judged query has neither 'relevant' nor 'unknown'")
-    return QueryOutcome(name, query, judged, relevant, unknown, matches)
-
-
-def _read_match(entry: JsonValue) -> JudgedMatch:
-    score = _get(entry, "score", object)
-    if isinstance(score, bool) or not isinstance(score, int | float):
-        raise _DamagedReportError("a 'score' is missing or of the wrong kind")
-    if not 0 <= score <= 1:
-        raise _DamagedReportError("a 'score' is not between 0 and 1")
-    return JudgedMatch(_get(entry, "toolId", str), float(score), _get(entry, "isRelevant", bool))
+    return QueryOutcome(name, query, judged, relevant, unknown, tuple(matches))
 
 
 def _get(entry: JsonValue, key: str, kind: type[Kind]) -> Kind:

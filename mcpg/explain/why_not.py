@@ -232,7 +232,11 @@ class HintSearch:
     def _search_edits(self, words: Sequence[HintWord], most: int) -> Iterator[HintTrial]:
         beam: list[tuple[HintWord, ...]] = [()]
         for size in range(1, most + 1):
-            sets = sorted(_grow_beam(beam, words, size), key=preference)
+            grown: Iterable[tuple[HintWord, ...]] = combinations(words, size)
+            if size > _ALL_PAIRS:
+                wider = dict.fromkeys(frozenset((*one, word)) for one in beam for word in words)
+                grown = (tuple(w for w in words if w in one) for one in wider if len(one) == size)
+            sets = sorted(grown, key=preference)
             unspent = takewhile(lambda _: not self.is_spent, sets)
             trials = [(self.trial(as_keywords(chosen)), chosen) for chosen in unspent]
             yield from (trial for trial, _ in trials if trial.rank == 1)
@@ -261,17 +265,6 @@ class HintSearch:
                 return
             if (trial := self.trial(added)).rank == 1:
                 yield trial
-
-
-def _grow_beam(
-    beam: Iterable[tuple[HintWord, ...]], words: Sequence[HintWord], size: int
-) -> Iterator[tuple[HintWord, ...]]:
-    if size <= _ALL_PAIRS:
-        yield from combinations(words, size)
-        return
-    for grown in dict.fromkeys(frozenset((*one, word)) for one in beam for word in words):
-        if len(grown) == size:
-            yield tuple(one for one in words if one in grown)
 
 
 _SHOWN = 3

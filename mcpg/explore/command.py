@@ -6,6 +6,7 @@ import threading
 import traceback
 import webbrowser
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,6 @@ from mcpg.cli.parameters import (
     switch,
 )
 from mcpg.cli.query import Question, make_search_arguments
-from mcpg.cli.settings import Settings
 from mcpg.explore.explorer import Explorer, LiveEngine, PageSettings, shown_path
 from mcpg.explore.files import DEFAULT_HINTS, DEFAULT_JUDGED, HintsFile, JudgedFile
 from mcpg.explore.server import ExploreServer
@@ -93,9 +93,8 @@ def run(
     hints_file = HintsFile(Path(hints) if hints else folder / DEFAULT_HINTS)
     judged_file = JudgedFile(Path(judged) if judged else folder / DEFAULT_JUDGED)
 
-    def settings() -> Settings:  # read anew, as configuration files may change
-        return read_settings(**question.settings.flags)
-
+    # Read anew, as configuration files may change.
+    settings = partial(read_settings, **question.settings.flags)
     live = LiveEngine(
         lambda: open_engine(settings(), output, is_cached=False), lambda: settings().watched_paths()
     )

@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
@@ -427,8 +428,12 @@ def _read_content(path: Path) -> bytes | None:
 
 def _edit_lines(text: str, place: str, query: str, change: _Change) -> str:
     lines = text.split("\n")
-    entries = {number: _parse_entry(line, place) for number, line in enumerate(lines)}
-    about = {number: entry for number, entry in entries.items() if _is_about(entry, query)}
+    about: dict[int, JsonObject] = {}
+    for number, line in enumerate(lines):
+        with suppress(InputError):
+            values = parse_json_documents(line, place) if line.strip() else []
+            if len(values) == 1 and _is_about(values[0], query):
+                about[number] = values[0]
     for number, entry in reversed(about.items()):
         known = _as_list(entry["relevant"])
         changed = change(known)
@@ -445,14 +450,6 @@ def _edit_lines(text: str, place: str, query: str, change: _Change) -> str:
     gap = "" if not text or text.endswith("\n") else "\n"
     entry = {"query": query, "relevant": tools}
     return f"{text}{gap}{json.dumps(entry, ensure_ascii=False)}\n"
-
-
-def _parse_entry(line: str, place: str) -> JsonValue:
-    try:
-        values = parse_json_documents(line, place) if line.strip() else []
-    except InputError:
-        return None
-    return values[0] if len(values) == 1 else None
 
 
 def _edit_yaml(text: str, place: str, query: str, change: _Change) -> str:

@@ -299,30 +299,25 @@ class CallRecorder:
     def _attempt(self, calls: Sequence[RecordedCall]) -> None:
         try:
             data = "".join(call.line() for call in calls).encode()
-            self._make_ready(len(data))
+            if self._handle >= 0:
+                # Another process may have renamed the file, or somebody removed it.
+                is_same = False
+                with suppress(FileNotFoundError):
+                    is_same = os.path.samestat(self._path.lstat(), os.fstat(self._handle))
+                if not is_same:
+                    self._close()
+            if self._handle < 0:
+                self._open_file()
+            present = os.fstat(self._handle).st_size
+            if present and present + len(data) > self._most_bytes:
+                self._close()
+                self._path.replace(f"{self._path}{OLDER}")
+                self._open_file()
             while data:
                 data = data[os.write(self._handle, data) :]
         except (OSError, ValueError, OverflowError) as fault:
             self._fault = os_reason(fault)
             self._close()
-
-    def _make_ready(self, size: int) -> None:
-        """Open the file, unless it is open and has room for *size* bytes more."""
-        if self._handle >= 0:
-            # Another process may have renamed the file, or somebody removed it.
-            try:
-                is_same = os.path.samestat(self._path.lstat(), os.fstat(self._handle))
-            except FileNotFoundError:
-                is_same = False
-            if not is_same:
-                self._close()
-        if self._handle < 0:
-            self._open_file()
-        present = os.fstat(self._handle).st_size
-        if present and present + size > self._most_bytes:
-            self._close()
-            self._path.replace(f"{self._path}{OLDER}")
-            self._open_file()
 
     def _open_file(self) -> None:
         self._handle = os.open(self._path, _FLAGS, stat.S_IRUSR | stat.S_IWUSR)

@@ -253,19 +253,15 @@ def open_existing(sources: Sequence[Source], plan: IndexSpec) -> BuiltIndex | No
         return None
     if {name.casefold() for name in plan.reserved} & engine.enabled_by_id.keys():
         return None
-    if not _keeps_ids(engine.index, plan.earlier):
+    # No tool may have another id than it, or another tool, had before.
+    keys = {tool.id: (tool.source_id, tool.name) for tool in plan.earlier}
+    named = {key: tool_id for tool_id, key in keys.items()}
+    if keys and any(
+        keys.get(tool_id, key) != key or named.get(key, tool_id) != tool_id
+        for tool_id, key in _list_ids(engine.index).items()
+    ):
         return None
     return BuiltIndex(engine, lambda: engine.catalog, engine.diagnostics, sole=only)
-
-
-def _keeps_ids(index: Index, earlier: Iterable[Tool]) -> bool:
-    """Return whether no tool of *index* has another id than it, or another tool, had before."""
-    keys = {tool.id: (tool.source_id, tool.name) for tool in earlier}
-    named = {key: tool_id for tool_id, key in keys.items()}
-    return not keys or all(
-        keys.get(tool_id, key) == key and named.get(key, tool_id) == tool_id
-        for tool_id, key in _list_ids(index).items()
-    )
 
 
 def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildCache) -> BuiltIndex:

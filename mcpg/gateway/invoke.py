@@ -7,7 +7,7 @@ import json
 import sys
 from asyncio import CancelledError, current_task
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -307,21 +307,16 @@ def with_context_arguments(
     }
     added = dict(arguments)
     for name, values in offered.items():
-        if name in properties and name not in arguments:
-            suitable = [one for one in values if one and _suits(one, properties[name])]
-            if suitable:
-                added[name] = suitable[0]
+        if name not in properties or name in arguments:
+            continue
+        member = properties[name]
+        types = member.get("type") if isinstance(member, dict) else None
+        names = types if isinstance(types, list) else [types]
+        known = tuple(_TYPES[one] for one in names if isinstance(one, str) and one in _TYPES)
+        suitable = [one for one in values if one and (types is None or isinstance(one, known))]
+        if suitable:
+            added[name] = suitable[0]
     return added
-
-
-def _suits(value: JsonValue, schema: JsonValue) -> bool:
-    types = schema.get("type") if isinstance(schema, dict) else None
-    names = types if isinstance(types, list) else [types]
-    return types is None or any(
-        isinstance(value, _TYPES[name])
-        for name in names
-        if isinstance(name, str) and name in _TYPES
-    )
 
 
 @dataclass(eq=False, slots=True)
@@ -430,7 +425,19 @@ class Invoker:
         with anyio.move_on_after(call.remaining_seconds):
             if operation is not None and self._operations and isinstance(owner, FileSource):
                 return await self._operations.call(operation, owner, given)
-            return await self._call_function(call.tool, owner, given)
+            try:
+                find = partial(find_function, owner, call.tool.name)
+                if isinstance(owner, FunctionSource):
+                    function = find()
+                else:  # the module may have to be imported
+                    function = await anyio.to_thread.run_sync(
+                        find, limiter=self._functions, abandon_on_cancel=True
+                    )
+                if function is None:
+                    raise _make_refusal(call.tool)
+                return await call_function(function, given, self._functions)
+            except McpgError as fault:
+                raise CallError(FaultCode.SOURCE_UNAVAILABLE, fault.message) from None
         raise call.timed_out()
 
     async def _call_server(
@@ -450,33 +457,28 @@ class Invoker:
         try:
             return await attempt()
         except CallError as fault:
-            if not fault.has_died or not call.remaining_seconds or not _is_idempotent(call.tool):
+            if not fault.has_died or not call.remaining_seconds:
+                raise
+            # Only a tool is called again of which it is declared that this does no more than once.
+            hints, stated = call.tool.hints, call.tool.annotations
+            declared = ("readOnlyHint", hints.read_only), ("idempotentHint", hints.idempotent)
+            if not any(stated.get(name) is True if one is None else one for name, one in declared):
                 raise
         return await attempt()
-
-    async def _call_function(
-        self, tool: Tool, owner: FunctionSource | FileSource, arguments: JsonObject
-    ) -> CallResult:
-        try:
-            find = partial(find_function, owner, tool.name)
-            if isinstance(owner, FunctionSource):
-                function = find()
-            else:  # the module may have to be imported
-                function = await anyio.to_thread.run_sync(
-                    find, limiter=self._functions, abandon_on_cancel=True
-                )
-            if function is None:
-                raise _make_refusal(tool)
-            return await call_function(function, arguments, self._functions)
-        except McpgError as fault:
-            raise CallError(FaultCode.SOURCE_UNAVAILABLE, fault.message) from None
 
     def _limit_result(self, tool: Tool, result: CallResult) -> Invoked:
         text = json.dumps([result.content, result.structured], ensure_ascii=False)
         if len(text.encode("utf-8", "surrogatepass")) > self.limits.result_bytes:
             message = f"its result is larger than {self.limits.result_bytes} bytes"
             return self._make_failure(tool, CallError(FaultCode.TOO_LARGE, message))
-        structured = _parse_first_text(result) if result.structured is None else result.structured
+        structured: JsonValue = result.structured
+        if structured is None:
+            texts = (block.get("text") for block in result.content if block.get("type") == "text")
+            first = next(texts, None)
+            with suppress(ValueError, RecursionError):  # `int` refuses NaN and infinities
+                structured = (
+                    json.loads(first, parse_constant=int) if isinstance(first, str) else None
+                )
         is_parsed = result.structured is None and structured is not None
         invoked = Invoked(tool.id, tool.source_id, tool.name, result.content, structured)
         faults: tuple[Fault, ...] = ()
@@ -499,14 +501,6 @@ def _make_refusal(tool: Tool) -> RefusedError:
     return RefusedError(Fault(FaultCode.NOT_INVOKABLE, message, remedy))
 
 
-def _is_idempotent(tool: Tool) -> bool:
-    """Return whether a tool declares that calling it twice does no more than once."""
-    hints = {"readOnlyHint": tool.hints.read_only, "idempotentHint": tool.hints.idempotent}
-    return any(
-        tool.annotations.get(name) is True if hint is None else hint for name, hint in hints.items()
-    )
-
-
 def _as_json(value: Any) -> JsonValue:
     """Return *value* as JSON that can be sent; what is not JSON counts as not given."""
     if value is None:
@@ -515,19 +509,3 @@ def _as_json(value: Any) -> JsonValue:
         return repair_surrogates(json.loads(json.dumps(value, allow_nan=False)), "", [])
     except (TypeError, ValueError, RecursionError):
         return None
-
-
-def _parse_first_text(result: CallResult) -> JsonValue:
-    texts = (block.get("text") for block in result.content if block.get("type") == "text")
-    first = next(texts, None)
-    if not isinstance(first, str):
-        return None
-    try:
-        parsed: JsonValue = json.loads(first, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError):
-        return None
-    return parsed
-
-
-def _refuse_constant(name: str) -> None:
-    raise ValueError(name)

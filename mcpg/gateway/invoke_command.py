@@ -135,24 +135,22 @@ def invoke_text(invoked: Invoked) -> str:
     """Return an answer for people: its texts, what else there is, or the structured result."""
     if not invoked.is_success:
         return ""  # what a tool says of its failure is an error, not data
-    shown = [_show_block(block) for block in invoked.content]
+    shown = []
+    for block in invoked.content:
+        resource = block.get("resource")
+        holder = resource if isinstance(resource, dict) else block
+        text = holder.get("text")
+        if isinstance(text, str):
+            shown.append(lines_kept(text))
+            continue
+        parts = [str(holder[key]) for key in ("mimeType", "uri", "name") if key in holder]
+        data = holder.get("data", holder.get("blob"))
+        if isinstance(data, str):
+            parts.append(f"{int(len(data) / _BASE64):,} bytes")
+        shown.append(one_line(f"[{', '.join((str(block.get('type')), *parts))}]"))
     if not shown and invoked.structured is not None:
         return json_safe(json.dumps(invoked.structured, ensure_ascii=False, indent=2))
     return "\n".join(shown)
-
-
-def _show_block(block: Mapping[str, Any]) -> str:
-    """Show a block: text as it is, of everything else what it is and how large."""
-    kind = str(block.get("type"))
-    resource = block.get("resource")
-    holder = resource if isinstance(resource, dict) else block
-    if isinstance(holder.get("text"), str):
-        return lines_kept(holder["text"])
-    parts = [kind, *(str(holder[key]) for key in ("mimeType", "uri", "name") if key in holder)]
-    data = holder.get("data", holder.get("blob"))
-    if isinstance(data, str):
-        parts.append(f"{int(len(data) / _BASE64):,} bytes")
-    return one_line(f"[{', '.join(parts)}]")
 
 
 _APPLICATORS = ("anyOf", "oneOf", "allOf")

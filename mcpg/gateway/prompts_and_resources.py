@@ -171,34 +171,30 @@ def build_directory(lists: Iterable[tuple[ServerSource, _Lists]]) -> Directory:
     found = Directory()
     listed = list(lists)
     for source, _ in listed:
-        name = number = normalize(source.id, SOURCE_FALLBACK)
-        count = 1
-        while number in found.sources:
-            count += 1
-            number = f"{name}-{count}"
-        found.sources[number] = source
+        name = unique = normalize(source.id, SOURCE_FALLBACK)
+        number = 1
+        while unique in found.sources:
+            number += 1
+            unique = f"{name}-{number}"
+        found.sources[unique] = source
     for (source, one), name in zip(listed, found.sources, strict=True):
-        for kind in _KINDS:
-            for item in one[kind]:
-                _add(found, kind, source, item, name)
+        pairs = [(kind, item) for kind in _KINDS for item in one[kind]]
+        for kind, item in pairs:
+            items, member = getattr(found, kind), _KINDS[kind].key
+            key = shown = str(item[member])
+            # An address that begins like ours could pass for one of another server.
+            is_ours = key.startswith(SCHEME) and kind != "prompts"
+            if key in items or is_ours:
+                shown = f"{name}_{key}" if kind == "prompts" else f"{SCHEME}{name}/{key}"
+            number = 1
+            while shown in items:
+                number += 1
+                shown = f"{name}_{key}_{number}"
+            given = item.get("_meta")
+            meta: JsonObject = {**(given if isinstance(given, dict) else {}), "sourceId": source.id}
+            items[shown] = {**item, member: shown, "_meta": meta}
+            found.located[kind, shown] = ServerItem(source, key)
     return found
-
-
-def _add(found: Directory, kind: str, source: ServerSource, item: JsonObject, name: str) -> None:
-    items, member = getattr(found, kind), _KINDS[kind].key
-    key = shown = str(item[member])
-    # An address that begins like ours could pass for one of another server.
-    is_ours = key.startswith(SCHEME) and kind != "prompts"
-    if key in items or is_ours:
-        shown = f"{name}_{key}" if kind == "prompts" else f"{SCHEME}{name}/{key}"
-    number = 1
-    while shown in items:
-        number += 1
-        shown = f"{name}_{key}_{number}"
-    given = item.get("_meta")
-    meta: JsonObject = {**(given if isinstance(given, dict) else {}), "sourceId": source.id}
-    items[shown] = {**item, member: shown, "_meta": meta}
-    found.located[kind, shown] = ServerItem(source, key)
 
 
 def _rewrite_item(item: Any, address: Callable[[str], str]) -> Any:
@@ -359,8 +355,12 @@ class Primitives:
         """
         place = (await self._latest()).resource(uri)
         if place is None:
-            owner = self._owners.get(uri) or await self._find_only_server()
-            place = ServerItem(owner, uri) if owner is not None else None
+            owners = [self._owners[uri]] if uri in self._owners else []
+            for source in self.servers if not owners else ():
+                with suppress(CallError):
+                    if "resources" in await self.sessions.capabilities(source.server):
+                        owners.append(source)
+            place = ServerItem(owners[0], uri) if len(owners) == 1 else None
         if place is None:
             raise NotFoundError(
                 f"no server has the resource {uri[:_SHOWN]!r}",
@@ -424,17 +424,6 @@ class Primitives:
         ):
             return await self.list_directory(is_fresh=False)
         return self._directory
-
-    async def _find_only_server(self) -> ServerSource | None:
-        found = []
-        for source in self.servers:
-            try:
-                declared = await self.sessions.capabilities(source.server)
-            except CallError:
-                continue
-            if "resources" in declared:
-                found.append(source)
-        return found[0] if len(found) == 1 else None
 
     async def _list(self, source: ServerSource) -> None:
         known = self._find_known(source)

@@ -12,6 +12,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import islice
@@ -87,8 +88,18 @@ def count_states(pattern: str) -> int | None:
     Those are not run that have no automaton of bounded size, as with lookaround or back references,
     and those that the library reads otherwise than ECMA-262.
     """
-    if len(pattern) > _MAX_PATTERN or any(map(_means_something_else, _TOKEN.findall(pattern))):
+    if len(pattern) > _MAX_PATTERN:
         return None
+    for part in _TOKEN.findall(pattern):
+        if part.startswith("(?"):
+            # Blanks and comments would be no part of the pattern; `.` does not match line breaks.
+            is_other = "x" in part or "s" in part
+        elif part.startswith("[") and part.endswith("]"):
+            is_other = _SET_OPERATOR.search(_ESCAPE.sub("", part[1:-1])) is not None
+        else:
+            is_other = part in _ANCHORS
+        if is_other:
+            return None
     for size in _PATTERN_BYTES:
         try:
             _make_validator(Draft202012Validator, {"pattern": pattern}, size)
@@ -96,16 +107,6 @@ def count_states(pattern: str) -> int | None:
             continue
         return size // _STATE_BYTES
     return None
-
-
-def _means_something_else(part: str) -> bool:
-    """Return whether the library reads *part* otherwise than ECMA-262, as JSON Schema requires."""
-    if part.startswith("(?"):
-        # Blanks and comments would be no part of the pattern; `.` does not match line breaks.
-        return "x" in part or "s" in part
-    if part.startswith("[") and part.endswith("]"):
-        return bool(_SET_OPERATOR.search(_ESCAPE.sub("", part[1:-1])))
-    return part in _ANCHORS
 
 
 def _make_validator(
@@ -338,9 +339,15 @@ class _SchemaLinks(NamedTuple):
 def _link(node: dict[str, Any], root: JsonObject) -> _SchemaLinks:
     patterns = [*_as_list(node.get("pattern")), *(node.get("patternProperties") or ())]
     states = sum(count_states(one) or 0 for one in patterns if isinstance(one, str))
-    links = _SchemaLinks([], [], [], _count_own(node), states)
+    steps = _STEPS_OF_ERROR * (1 + len(node))
+    links = _SchemaLinks([], [], [], steps, states)
     kinds = ((_OF_THE_SAME, links.same), (_OF_ONE_MEMBER, links.one), (_OF_MEMBERS, links.every))
     for keyword, part in node.items():
+        if isinstance(part, dict | list):
+            steps += len(part) * (_STEPS_OF_ERROR if keyword == "required" else 1)
+        if isinstance(part, dict):  # names that another name requires
+            lists = (one for one in part.values() if isinstance(one, list))
+            steps += _STEPS_OF_ERROR * sum(map(len, lists))
         if keyword in _REFERENCES:
             links.same.append(id(resolve(part, root)))
         for keywords, found in kinds:
@@ -348,19 +355,7 @@ def _link(node: dict[str, Any], root: JsonObject) -> _SchemaLinks:
                 is_map = keyword in _MAPS and isinstance(part, dict)
                 parts = part.values() if is_map else _as_list(part)
                 found.extend(id(one) for one in parts if isinstance(one, dict))
-    return links
-
-
-def _count_own(node: dict[str, Any]) -> int:
-    """Return the steps of the keywords of a schema, without those of its patterns."""
-    steps = _STEPS_OF_ERROR * (1 + len(node))
-    for keyword, part in node.items():
-        if isinstance(part, dict | list):
-            steps += len(part) * (_STEPS_OF_ERROR if keyword == "required" else 1)
-        if isinstance(part, dict):  # names that another name requires
-            lists = (one for one in part.values() if isinstance(one, list))
-            steps += _STEPS_OF_ERROR * sum(map(len, lists))
-    return steps
+    return links._replace(steps=steps)
 
 
 class _StepCounter:
@@ -563,12 +558,18 @@ class _FaultyPart:
         if isinstance(self._kind, ValidationErrorKind.Required):
             extra = Suggester(one for one in self._value if one not in self._properties)
             required = self._limit if isinstance(self._limit, list) else [self._kind.property]
-            for name in required:
-                if name not in self._value:
-                    close, path = extra.suggest(name), [*self._path, name]
-                    wanted = _describe_wanted(self._properties.get(name))
-                    remedy = f"is {_short(close[0])} meant to be it?" if close else wanted
-                    yield _fault(path, f"{_label(path)} is missing", remedy)
+            for name in (one for one in required if one not in self._value):
+                close, path = extra.suggest(name), [*self._path, name]
+                schema = self._properties.get(name)
+                stated = schema if isinstance(schema, dict) else {}
+                kind, about = (
+                    _types(stated["type"]) if "type" in stated else "",
+                    stated.get("description"),
+                )
+                text = " ".join(about.split())[:_MAX_TEXT] if isinstance(about, str) else ""
+                wanted = f"{kind}: {text}" if kind and text else kind or text or "it"
+                remedy = f"is {_short(close[0])} meant to be it?" if close else f"give {wanted}"
+                yield _fault(path, f"{_label(path)} is missing", remedy)
         elif self._unknown is not None:
             known = Suggester(self._properties)
             known_names = _list_values(self._properties)
@@ -585,7 +586,13 @@ class _FaultyPart:
     def _describe_invalid(self) -> tuple[str, str]:
         rule, limit = self._kind.name, self._limit
         if rule == "type":
-            remedy = _advise_unquoted(self._value, limit)
+            remedy = ""
+            if isinstance(self._value, str) and {"integer", "number", "boolean"} & {
+                *_as_list(limit)
+            }:
+                with suppress(ValueError):
+                    is_plain = isinstance(json.loads(self._value), bool | int | float)
+                    remedy = "give it without quotes" if is_plain else ""
             return f"must be {_types(limit)}, not {_type_name(self._value)}", remedy
         if rule in {"enum", "const"}:
             values = limit if rule == "enum" else [limit]
@@ -658,15 +665,6 @@ def _label(path: Sequence[str | int]) -> str:
     return f"{_short('/'.join(map(str, path[1:])))} in {argument}" if path[1:] else argument
 
 
-def _describe_wanted(schema: Any) -> str:
-    if not isinstance(schema, dict):
-        return "give it"
-    kind = _types(schema["type"]) if "type" in schema else ""
-    about = schema.get("description")
-    text = " ".join(about.split())[:_MAX_TEXT] if isinstance(about, str) else ""
-    return f"give {kind}: {text}" if kind and text else f"give {kind or text or 'it'}"
-
-
 def _types(types: Any) -> str:
     return " or ".join(_TYPES.get(name, str(name)) for name in dict.fromkeys(_as_list(types)))
 
@@ -674,17 +672,6 @@ def _types(types: Any) -> str:
 def _type_name(value: Any) -> str:
     kinds = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array"}
     return _TYPES["null" if value is None else kinds.get(type(value), "object")]
-
-
-def _advise_unquoted(value: Any, types: Any) -> str:
-    """Return advice on a number or truth value in quotes, "" for other values."""
-    if not isinstance(value, str) or not {"integer", "number", "boolean"} & {*_as_list(types)}:
-        return ""
-    try:
-        is_plain = isinstance(json.loads(value), bool | int | float)
-    except ValueError:
-        return ""
-    return "give it without quotes" if is_plain else ""
 
 
 def _list_values(values: Iterable[Any]) -> str:

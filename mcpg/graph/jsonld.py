@@ -274,12 +274,19 @@ class NodeReader:
         stated = list(self._texts(v.MCPG_STATED_GROUP))
         covered = set(map(node_iri, stated))
         others = (group for group in self._nodes(v.KB_MEMBER_OF) if group not in covered)
+        uri, groups = self._uri(standard), (*stated, *others)
+        described = (self._read_node(one)._link() for one in self._parts(v.MCPG_HAS_RELATION))  # noqa: SLF001
+        links = {(link.kind, node_iri(link.target)): link for link in described if link}
+        for predicate, kind in _KINDS.items():
+            for target in self._nodes(predicate):
+                if (predicate, target) not in self._stated:
+                    links.setdefault((kind, target), Link(kind, document_uri(target)))
         return ToolDocument(
             tool=tool,
             path=path,
-            uri=self._uri(standard),
-            groups=(*stated, *others),
-            links=self._links(),
+            uri=uri,
+            groups=groups,
+            links=tuple(sorted(links.values(), key=lambda link: _ORDER[link.kind])),
             body=self._text(v.SCHEMA_ARTICLE_BODY) or "",
             states_relations=self._flag(v.MCPG_STATES_RELATIONS) is not False,
             further=self._json(v.MCPG_FRONT_MATTER) or {},
@@ -298,24 +305,12 @@ class NodeReader:
             self._parts(v.MCPG_HAS_EXAMPLE),
             key=lambda one: int(found[1]) if (found := _NUMBERED.search(one)) else 0,
         )
-        examples = tuple(self._read_node(one)._example() for one in parts)  # noqa: SLF001
+        asked = v.MCPG_INPUT, v.MCPG_OUTPUT, v.SCHEMA_DESCRIPTION
+        texts = ([self._read_node(one)._text(key) for key in asked] for one in parts)  # noqa: SLF001
+        examples = tuple(ToolExample(first or "", *rest) for first, *rest in texts)
         flags = {name: self._flag(predicate) for name, predicate in FLAGS.items()}
         tiers = {name: self._choice(Tier, predicate) for name, predicate in TIERS.items()}
         return Hints(**lists, **flags, **tiers, examples=examples)  # type: ignore[arg-type]
-
-    def _example(self) -> ToolExample:
-        texts = (self._text(one) for one in (v.MCPG_INPUT, v.MCPG_OUTPUT, v.SCHEMA_DESCRIPTION))
-        asked, answered, description = texts
-        return ToolExample(asked or "", answered, description)
-
-    def _links(self) -> tuple[Link, ...]:
-        described = (self._read_node(one)._link() for one in self._parts(v.MCPG_HAS_RELATION))  # noqa: SLF001
-        links = {(link.kind, node_iri(link.target)): link for link in described if link}
-        for predicate, kind in _KINDS.items():
-            for target in self._nodes(predicate):
-                if (predicate, target) not in self._stated:
-                    links.setdefault((kind, target), Link(kind, document_uri(target)))
-        return tuple(sorted(links.values(), key=lambda link: _ORDER[link.kind]))
 
     def _link(self) -> Link | None:
         """Read a statement; `None` when it is about no edge between tools."""

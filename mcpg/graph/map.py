@@ -37,7 +37,23 @@ def graph_page(documents: Sequence[ToolDocument]) -> str:
         Section("map", "Map", (Chart("joined", (map_markup(network),)),), _lead(documents)),
         *_edges_section(network),
     ]
-    title, head = "The tools as a graph · mcpg graph", _head(network, documents)
+    kinds = Counter(node.kind for node in network.nodes)
+    numbers = {
+        "Tools": kinds[TOOL],
+        "Servers": len(_count_servers(network)),
+        "Edges": sum(len(document.links) for document in documents),
+        "Pages": kinds[PAGE],
+        "Groups": kinds[GROUP],
+        "Things": kinds[THING],
+    }
+    head = element(
+        "div",
+        element("p", "The graph", class_="kicker"),
+        element("h1", "Tools and what connects them"),
+        facts([(name, f"{number:,}") for name, number in numbers.items() if number]),
+        class_="head",
+    )
+    title = "The tools as a graph · mcpg graph"
     return page("graph", title, head, sections, data=map_data(network), scripts=_scripts(network))
 
 
@@ -57,25 +73,6 @@ def framed_map(documents: Sequence[ToolDocument]) -> str:
 
 def _scripts(network: Network) -> list[str]:
     return [drawing_library(has_forces=True), *map(asset, _SCRIPTS)] if network.nodes else []
-
-
-def _head(network: Network, documents: Sequence[ToolDocument]) -> Markup:
-    kinds = Counter(node.kind for node in network.nodes)
-    numbers = {
-        "Tools": kinds[TOOL],
-        "Servers": len(_count_servers(network)),
-        "Edges": sum(len(document.links) for document in documents),
-        "Pages": kinds[PAGE],
-        "Groups": kinds[GROUP],
-        "Things": kinds[THING],
-    }
-    return element(
-        "div",
-        element("p", "The graph", class_="kicker"),
-        element("h1", "Tools and what connects them"),
-        facts([(name, f"{number:,}") for name, number in numbers.items() if number]),
-        class_="head",
-    )
 
 
 def _lead(documents: Sequence[ToolDocument]) -> str:

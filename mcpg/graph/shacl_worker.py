@@ -9,7 +9,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from functools import cache, partial
+from functools import cache
 from typing import Any, TypeAlias
 
 import pyoxigraph
@@ -214,12 +214,12 @@ class ShaclPrefilter:
         if not parameters.keys().isdisjoint(_COUNTS) and not self._has_path(shape):
             raise _UnprovableError
         for predicate, values in parameters.items():
-            if len(values) > 1 and predicate in (*_SINGLE, SH["in"]):
+            if len(values) > 1 and predicate in (*_SINGLE, SH.nodeKind, SH.hasValue, SH["in"]):
                 raise _UnprovableError  # the validator refuses such a shape
             if predicate in _SINGLE:
                 yield _SINGLE[predicate](values[0])
             elif predicate in (SH.property, SH.node, SH["and"]):
-                yield from self._nested_checks(shape, predicate, values, above)
+                yield self._nested_check(shape, predicate, values, above)
             elif predicate == SH["not"]:
                 for one in values:
                     # Whatever is wrong with it shows here.
@@ -238,35 +238,34 @@ class ShaclPrefilter:
             return _disjoint_check(value)
         if predicate == SH.pattern and (shape, SH.flags, None) not in self._shapes:
             return _pattern_check(value)
+        if predicate == SH.nodeKind and value in _KINDS:
+            kinds = _KINDS[value]
+            return lambda _, values: all(isinstance(one, kinds) for one in values)
+        if predicate == SH.hasValue:
+            term = _prove_term(value)
+            return lambda _, values: term in values
         if predicate == SH["in"]:
             members = {_prove_term(one) for one in self._items(value)}
             return lambda _, values: members.issuperset(values)
         raise _UnprovableError
 
-    def _nested_checks(
+    def _nested_check(
         self, shape: Any, predicate: Any, nested: Sequence[Any], above: tuple[Any, ...]
-    ) -> Iterator[Check]:
+    ) -> Check:
         if predicate == SH["and"]:
             nested = [one for head in nested for one in self._items(head)]
+        proofs = []
         for one in nested:
             has_path = self._has_path(one)
             is_known = (one, None, None) in self._shapes
             if not is_known or (predicate != SH["and"] and has_path != (predicate == SH.property)):
                 raise _UnprovableError
-            conforms = self._compile_shape(one, above)
-            yield partial(self._conform, conforms, is_of_node=not self._has_path(shape))
-
-    def _conform(
-        self,
-        conforms: Callable[[Value, Facts], bool],
-        facts: Facts,
-        values: Sequence[Value],
-        *,
-        is_of_node: bool,
-    ) -> bool:
-        if is_of_node:
-            return conforms(values[0], facts)
-        return all(conforms(value, self._facts(value)) for value in values)
+            proofs.append(self._compile_shape(one, above))
+        if not self._has_path(shape):
+            return lambda facts, values: all(proves(values[0], facts) for proves in proofs)
+        return lambda _, values: all(
+            proves(value, self._facts(value)) for proves in proofs for value in values
+        )
 
     def _has_path(self, shape: Any) -> bool:
         return (shape, SH.path, None) in self._shapes
@@ -280,14 +279,10 @@ class ShaclPrefilter:
             raise _UnprovableError from fault
 
 
-def _least_count_check(number: Any) -> Check:
+def _count_check(number: Any, *, is_least: bool) -> Check:
     count = _whole(number)
-    # Two forms of one number are one value for the validator.
-    return lambda _, values: len(set(map(rdflib_term, values))) >= count
-
-
-def _most_count_check(number: Any) -> Check:
-    count = _whole(number)
+    if is_least:  # two forms of one number are one value for the validator
+        return lambda _, values: len(set(map(rdflib_term, values))) >= count
     return lambda _, values: len(values) <= count
 
 
@@ -300,18 +295,6 @@ def _length_check(number: Any, *, is_least: bool) -> Check:
     return lambda _, values: all(
         _is_named(value) and len(value.value) <= length for value in values
     )
-
-
-def _kind_check(kind: Any) -> Check:
-    if kind not in _KINDS:
-        raise _UnprovableError
-    kinds = _KINDS[kind]
-    return lambda _, values: all(isinstance(value, kinds) for value in values)
-
-
-def _presence_check(wanted: Any) -> Check:
-    term = _prove_term(wanted)
-    return lambda _, values: term in values
 
 
 def _datatype_check(datatype: Any) -> Check:
@@ -369,13 +352,11 @@ def _disjoint_check(predicate: Any) -> Check:
 
 
 _SINGLE: Mapping[Any, Callable[[Any], Check]] = {
-    SH.minCount: _least_count_check,
-    SH.maxCount: _most_count_check,
+    SH.minCount: lambda number: _count_check(number, is_least=True),
+    SH.maxCount: lambda number: _count_check(number, is_least=False),
     SH.minLength: lambda number: _length_check(number, is_least=True),
     SH.maxLength: lambda number: _length_check(number, is_least=False),
-    SH.nodeKind: _kind_check,
     SH.datatype: _datatype_check,
-    SH.hasValue: _presence_check,
     SH.minInclusive: lambda bound: _range_check(bound, lambda limit, number: limit <= number),
     SH.minExclusive: lambda bound: _range_check(bound, lambda limit, number: limit < number),
     SH.maxInclusive: lambda bound: _range_check(bound, lambda limit, number: limit >= number),

@@ -398,7 +398,14 @@ class SparqlEndpoint:
         proxy.failures()
         services = services_in(query)
         stated = [service.endpoint for service in services if service.endpoint is not None]
-        if sorted(stated) != sorted(self._parse_endpoints(query, until)):
+        found = self._ask_worker({"query": query, "is_parsed": True}, until)
+        if "error" in found:
+            raise InputError(
+                "a query that contains the word SERVICE must parse before it runs, and this one"
+                f" does not: {sparql_reason(found['error'], query)[0]}",
+                remedy="correct it, or remove that word",
+            )
+        if sorted(stated) != sorted(found["endpoints"]):
             raise InputError(
                 "the endpoints of the query cannot be determined reliably",
                 remedy="write SERVICE <address> with the full address",
@@ -416,17 +423,6 @@ class SparqlEndpoint:
 
     def _make_proxy(self) -> FederationProxy:
         return FederationProxy(self._services, self._limits.seconds, self._limits.size)
-
-    def _parse_endpoints(self, query: str, until: float) -> Sequence[str]:
-        found = self._ask_worker({"query": query, "is_parsed": True}, until)
-        if "error" in found:
-            raise InputError(
-                "a query that contains the word SERVICE must parse before it runs, and this one"
-                f" does not: {sparql_reason(found['error'], query)[0]}",
-                remedy="correct it, or remove that word",
-            )
-        endpoints: list[str] = found["endpoints"]
-        return endpoints
 
     def _ask_worker(self, request: dict[str, Any], until: float) -> dict[str, Any]:
         try:

@@ -506,7 +506,11 @@ def node_objects(triples: Iterable[Triple]) -> Iterator[Node]:
             # A boolean may be written as anything.
             is_in_json = kind != v.XSD_BOOLEAN or value in (_TRUE, _FALSE)
             if term is not None and term.kind == kind and is_in_json:
-                _add(node, term.name, _format_plain(value), is_set=term.is_set)
+                plain_value: Any = (
+                    value.text if isinstance(value, RdfLiteral) else compact_iri(value)
+                )
+                plain_value = plain_value == "true" if kind == v.XSD_BOOLEAN else plain_value
+                _add(node, term.name, plain_value, is_set=term.is_set)
             elif term is not None and term.kind == v.XSD_STRING and language:
                 _add(node, term.name, _format_explicit(value), is_set=term.is_set)
             else:
@@ -538,12 +542,6 @@ def framed_documents(triples: Iterable[Triple]) -> Iterator[Node]:
                 whole[key] = parts.get(value, value)
         yield whole
     yield from (node for name, node in parts.items() if name not in placed)
-
-
-def _format_plain(value: str | RdfLiteral) -> Any:
-    if not isinstance(value, RdfLiteral):
-        return compact_iri(value)
-    return value.text == "true" if value.datatype == v.XSD_BOOLEAN else value.text
 
 
 def _format_explicit(value: str | RdfLiteral) -> Any:

@@ -257,21 +257,19 @@ def _find_imported_files(place: str, texts: Mapping[str, str]) -> Iterator[Path]
             except (OSError, RuntimeError, ValueError) as fault:
                 message = f"imports {address}, which is no address of a file"
                 raise InputError(message, place=place, remedy="correct it") from fault
-        elif address not in _find_ontologies(texts):
+            continue
+        known = (
+            one.subject.value
+            for other, text in (("ontology.ttl", v.ontology_text()), *texts.items())
+            for one in _parse_turtle(text, other)
+            if one.predicate.value == RDF_TYPE and one.object.value == _ONTOLOGY
+        )
+        if address not in set(known):
             raise InputError(
                 f"imports {address}, and validation reads nothing from the network",
                 place=place,
                 remedy="download it and import the file, or add the file with --shapes",
             )
-
-
-def _find_ontologies(texts: Mapping[str, str]) -> set[str]:
-    return {
-        triple.subject.value
-        for place, text in (("ontology.ttl", v.ontology_text()), *texts.items())
-        for triple in _parse_turtle(text, place)
-        if triple.predicate.value == RDF_TYPE and triple.object.value == _ONTOLOGY
-    }
 
 
 def _parse_turtle(text: str, place: str) -> list[Any]:
@@ -350,24 +348,20 @@ class SourceLocations:
         front = self._front(owner.path) or self._front(owner.tool.place)
         if front is None:
             return owner.tool.place or owner.path
-        path = self._find_path(result, owner, front)
-        return front.locate(*path)
-
-    def _find_path(
-        self, result: ShaclResult, owner: ToolDocument, front: _FrontMatterLines
-    ) -> tuple[str | int, ...]:
-        if result.focus in self._things and result.focus not in self._by_node:
+        if focus in self._things and focus not in self._by_node:
             keys = tuple(key for keys in _THINGS.values() for key in keys)
-            return front.find_item(keys, result.focus)
+            return front.locate(*front.find_item(keys, focus))
         if owner.path not in self._links:
             node = node_iri(owner.uri)
             self._links[owner.path] = {
                 part_iri(node, link.kind.value, digest(link.target)): link for link in owner.links
             }
-        link = self._links[owner.path].get(result.focus)
+        sought: tuple[str, ...] = result.value, result.path
+        keys = (*_KEYS.get(result.path, ()), *_STATED)
+        link = self._links[owner.path].get(focus)
         if link is not None:
-            return front.find_item(_EDGES[PREDICATES[link.kind]], link.target)
-        return front.find_item((*_KEYS.get(result.path, ()), *_STATED), result.value, result.path)
+            keys, sought = _EDGES[PREDICATES[link.kind]], (link.target,)
+        return front.locate(*front.find_item(keys, *sought))
 
     @cached_property
     def _by_node(self) -> dict[str, ToolDocument]:

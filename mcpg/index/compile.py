@@ -146,11 +146,6 @@ def summary(description: str) -> str:
     return " ".join(description[: 4 * SUMMARY_LENGTH].split())[:SUMMARY_LENGTH]
 
 
-def _keys(tool: Tool) -> Iterable[str]:
-    names = (tool.id, tool.name, tool.display_name, *tool.hints.aliases)
-    return filter(None, dict.fromkeys(map(joined, names)))
-
-
 def index_sections(  # noqa: PLR0913 - each is one part of what is kept
     documents: Iterable[ToolDocument],
     *,
@@ -230,10 +225,12 @@ def _related_sections(
 ) -> Iterator[Section]:
     """Yield the sections of what *documents*, which are of *tools*, have in common by names."""
     # Tools are found by a joined id, name, title or alias, by a phrase, and by a category of hints.
+    names = ((tool.id, tool.name, tool.display_name, *tool.hints.aliases) for tool in tools)
+    keys = (filter(None, dict.fromkeys(map(joined, one))) for one in names)
     phrases = (extract_phrases(tool.hints.aliases) for tool in tools)
     categories = (tool.hints.categories for tool in tools)
     for name, texts_of, write in (
-        ("keys", map(_keys, tools), keys_sections),
+        ("keys", keys, keys_sections),
         ("phrases", phrases, keys_sections),
         ("categories", categories, texts_sections),
     ):

@@ -95,8 +95,16 @@ def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, Sequ
     known: set[tuple[str, str]] = set()
     for language, words, text in found:
         stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
-        unspaced = _segment_unspaced(text, language) if language in lexicon.UNSPACED else set()
-        for word in sorted(words.difference(stop_words).union(unspaced)):
+        content = words - stop_words
+        if language in lexicon.UNSPACED:
+            content = content.union(
+                word
+                for token in text.split()
+                for unspaced, letters in groupby(strip_accents(fold(token)), is_unspaced)
+                if unspaced
+                for word in lexicon.segment("".join(letters), language)
+            )
+        for word in sorted(content):
             if word in words:
                 held = [word]
             else:
@@ -107,17 +115,6 @@ def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, Sequ
             if held and (language, word) not in known:
                 known.add((language, word))
                 yield language, word, held
-
-
-def _segment_unspaced(text: str, language: str) -> set[str]:
-    """Return the words of *text* in a script that is written without spaces."""
-    runs = (
-        "".join(letters)
-        for token in text.split()
-        for unspaced, letters in groupby(strip_accents(fold(token)), is_unspaced)
-        if unspaced
-    )
-    return {word for run in runs for word in lexicon.segment(run, language)}
 
 
 # What a tool is stands at the beginning of its description.

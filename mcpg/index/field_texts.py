@@ -23,35 +23,35 @@ def field_texts(
     To walk the schemas takes longest: `with_parameters=False` leaves their fields out.
     """
     tool = document.tool
-    parameters = _parameter_texts(tool) if with_parameters else ()
-    for name, text in (*_tool_texts(tool), *parameters):
+    found = [*_tool_texts(tool)]
+    if with_parameters:
+        # The words of JSON Schema itself are no text.
+        found += _of_schema(tool.input_schema)
+        for field in walk_parameters(tool.output_schema) if tool.output_schema is not None else ():
+            found += (("parameter_texts", field.path), ("parameter_texts", field.description))
+    for name, text in found:
         if text:
             yield _NUMBERS[name], text
-    for name, text in (*_body_texts(document, with_parameters), *_stated_texts(document)):
+    for name, text in [*_document_texts(document, with_parameters)]:
         yield _NUMBERS[name], text
 
 
-def _body_texts(document: ToolDocument, with_parameters: bool) -> Iterator[tuple[str, str]]:
-    if not document.body:
-        return
-    from mcpg.documents.markdown import read_markdown  # noqa: PLC0415 - few tools have prose
+def _document_texts(document: ToolDocument, with_parameters: bool) -> Iterator[tuple[str, str]]:
+    """Yield the prose, and the topics, things and groups in words that the front matter states."""
+    if document.body:
+        from mcpg.documents.markdown import read_markdown  # noqa: PLC0415 - few tools have prose
 
-    prose = read_markdown(document.body)
-    yield from (("headings", text) for text in prose.headings)
-    yield from (("body", text) for text in prose.texts)
-    for schema in prose.schemas if with_parameters else ():
-        yield from _of_schema(schema)
-
-
-def _stated_texts(document: ToolDocument) -> Iterator[tuple[str, str]]:
-    """Return what the front matter states: topics, things, and groups that are named in words."""
+        prose = read_markdown(document.body)
+        yield from (("headings", text) for text in prose.headings)
+        yield from (("body", text) for text in prose.texts)
+        for schema in prose.schemas if with_parameters else ():
+            yield from _of_schema(schema)
     yield from (("topics", group) for group in document.groups if ":" not in group)
-    if not document.further:
-        return
-    from mcpg.documents.facts import parse_facts  # noqa: PLC0415 - few documents state any
+    if document.further:
+        from mcpg.documents.facts import parse_facts  # noqa: PLC0415 - few documents state any
 
-    facts = parse_facts(document.further)
-    yield from (("topics", entity.label) for entity in (*facts.about, *facts.mentions))
+        facts = parse_facts(document.further)
+        yield from (("topics", entity.label) for entity in (*facts.about, *facts.mentions))
 
 
 def _tool_texts(tool: Tool) -> Iterator[tuple[str, str]]:
@@ -74,16 +74,6 @@ def _tool_texts(tool: Tool) -> Iterator[tuple[str, str]]:
         from mcpg.catalog.hints import claimed_words, read_claims  # noqa: PLC0415 - few tools have
 
         yield "claims", claimed_words(read_claims(tool)).text
-
-
-def _parameter_texts(tool: Tool) -> Iterator[tuple[str, str]]:
-    """Yield argument and result fields; the words of JSON Schema itself are no text."""
-    yield from _of_schema(tool.input_schema)
-    if tool.output_schema is None:
-        return
-    for field in walk_parameters(tool.output_schema):
-        yield "parameter_texts", field.path
-        yield "parameter_texts", field.description
 
 
 def _of_schema(schema: JsonObject) -> Iterator[tuple[str, str]]:

@@ -100,21 +100,6 @@ class NameTable:
             self._names[tool] = known
         return known
 
-    def _read(self, tool: int) -> ToolName:
-        terms = self._index.name_terms(tool).tolist()
-        known = self._rarities.get
-        idfs = [known(term) or self._compute_rarity(term) for term in terms]
-        weight = 0.0
-        for idf in idfs:
-            weight += idf
-        return ToolName(frozenset(terms), tuple(zip(terms, idfs, strict=True)), weight)
-
-    def _compute_rarity(self, term: int) -> float:
-        idf = inverse_document_frequency(self._size, self._index.document_frequency(term))
-        if len(self._rarities) < _MOST_NAMES:
-            self._rarities[term] = idf
-        return idf
-
 
 class Index(PostingFile):
     """A compiled index.
@@ -176,9 +161,6 @@ class Index(PostingFile):
     def categories(self) -> TextTable:
         """The categories that hints name, in order."""
         return self.texts("categories")
-
-    def in_category(self, category: int) -> memoryview:
-        return self.rows("categories.tools")[category]
 
     def read_only_flags(self) -> bytes:
         """Return `READS`, `WRITES` or `UNSAID` for each tool, in order."""

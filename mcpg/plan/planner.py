@@ -282,7 +282,20 @@ class Planner:
                     if then == tool
                 ]
             ),
-            self._list_alternatives(choice, draft) if choice else (),
+            tuple(
+                [
+                    Alternative(
+                        index.tool_id(one.tool),
+                        one.source,
+                        confidence(one.chance, self._model) if one.chance else one.score,
+                    )
+                    for one in (
+                        alternatives(choice, draft.chosen.others, self._surroundings)
+                        if choice
+                        else ()
+                    )
+                ]
+            ),
             self._reason(tool, choice, draft),
             lambda: self._searcher.tool(tool_id),
         )
@@ -297,13 +310,6 @@ class Planner:
                 share = needed.score / goal.chance if goal.chance else 0.0
                 return confidence(goal.chance, self._model) * share
         return 0.0
-
-    def _list_alternatives(self, choice: Choice, draft: _PlanDraft) -> tuple[Alternative, ...]:
-        index, found = self._searcher.index, []
-        for one in alternatives(choice, draft.chosen.others, self._surroundings):
-            sure = confidence(one.chance, self._model) if one.chance else one.score
-            found.append(Alternative(index.tool_id(one.tool), one.source, sure))
-        return tuple(found)
 
     def _reason(self, tool: int, choice: Choice | None, draft: _PlanDraft) -> str:
         index = self._searcher.index

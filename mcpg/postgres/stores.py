@@ -200,8 +200,15 @@ class PostgresStore:
         }
 
     def put(self, entries: Mapping[EmbeddingKey, NDArray[np.float32]]) -> None:
-        made = (_make_row(place, *entry) for place, entry in enumerate(entries.items()))
-        rows = {row[0]: row for row in made}
+        rows = {}
+        for place, (key, vector) in enumerate(entries.items()):
+            parts, copy = written_parts(key), own_copy(key, vector)
+            if len(copy) > MOST_DIMENSIONS:
+                message = f"the vector of {parts[0]!r} has {len(copy)} dimensions"
+                remedy = f"PostgreSQL keeps vectors of up to {MOST_DIMENSIONS}"
+                raise StoreError(message, remedy=remedy)
+            digest, latest = _digest(parts), _digest((*parts[:2], None))
+            rows[digest] = (digest, latest, place, *parts, Vector(copy))
         # All writers go in one order, so that no two wait for each other.
         ordered = [rows[digest] for digest in sorted(rows)]
 
@@ -247,17 +254,6 @@ def _make_store_error(fault: PostgresError) -> StoreError:
 
 def _split_batches(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
     return (items[start : start + _BATCH] for start in range(0, len(items), _BATCH))
-
-
-def _make_row(
-    place: int, key: EmbeddingKey, vector: NDArray[np.float32]
-) -> tuple[bytes, bytes, int, str, str, str, Vector]:
-    parts = written_parts(key)
-    copy = own_copy(key, vector)
-    if len(copy) > MOST_DIMENSIONS:
-        message = f"the vector of {parts[0]!r} has {len(copy)} dimensions"
-        raise StoreError(message, remedy=f"PostgreSQL keeps vectors of up to {MOST_DIMENSIONS}")
-    return (_digest(parts), _digest((*parts[:2], None)), place, *parts, Vector(copy))
 
 
 def _digest(parts: Iterable[str | None]) -> bytes:

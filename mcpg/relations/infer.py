@@ -261,25 +261,6 @@ class NextStepIndex:
         )
 
 
-def _make_related_edges(
-    index: AffinityIndex, position: int, near: ToolAffinities, count: int
-) -> list[Edge]:
-    """Make edges from the tool at *position* to the *count* closest of those *near* it.
-
-    Between servers a shared word, verb or file is no job in common: both names must name the same.
-    """
-    close = {**near.home, **near.abroad}
-    edges: list[Edge] = []
-    for other in index.strongest(close, count):
-        reason = f"shares {quote_words(index.shared_words(position, other))}"
-        if index.sources[position] == index.sources[other]:
-            reason += ", from the same server"
-        strength = saturate_evidence(close[other])
-        weight = compute_weight(EdgeKind.RELATED, EdgeOrigin.INFERRED, strength)
-        edges.append(Edge(EdgeKind.RELATED, index.ids[position], index.ids[other], weight, reason))
-    return edges
-
-
 _DOMAINS_PER_TOOL = 4
 _MOST_SLUGS = 4096
 # A group id stands where a URI may stand, and a colon parts its members.
@@ -448,10 +429,18 @@ class _ServerRelations:
         for at, chance in chances.items():
             self._note(position, at, chance)
             self._note(at, position, chance)
+        kind, origin, close = EdgeKind.RELATED, EdgeOrigin.INFERRED, {**near.home, **near.abroad}
+        related: list[Edge] = []
+        for other in index.strongest(close, EDGES_PER_TOOL):
+            reason = f"shares {quote_words(index.shared_words(position, other))}"
+            if index.sources[position] == index.sources[other]:
+                reason += ", from the same server"
+            weight = compute_weight(kind, origin, saturate_evidence(close[other]))
+            related.append(Edge(kind, tool.id, index.ids[other], weight, reason))
         following = self._following.edges(position, near, chances, self._steps, EDGES_PER_TOOL)
         return ToolRelations(
             name_groups(tool, position, index.vocabulary),
-            tuple(_make_related_edges(index, position, near, EDGES_PER_TOOL)),
+            tuple(related),
             _with_stated(self._stated[tool.id, EdgeKind.NEXT_STEP], following),
         )
 

@@ -20,7 +20,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import chain
 from sys import maxsize
 from typing import IO, Any, NamedTuple, cast
 
@@ -315,7 +314,14 @@ class CallReader:
         if record is None:
             self.tally.broken += 1
         elif "resourceSpans" in record:
-            for span in _iter_spans(record):
+            # Exports from before 2022 call scopes instrumentation libraries.
+            scopes = (
+                scope
+                for resource in _list_objects(record.get("resourceSpans"))
+                for name in ("scopeSpans", "instrumentationLibrarySpans")
+                for scope in _list_objects(resource.get(name))
+            )
+            for span in (one for scope in scopes for one in _list_objects(scope.get("spans"))):
                 self._take_span(span)
         else:
             self._take_call(record, self._detect_layout(record))
@@ -477,15 +483,6 @@ def _is_true(value: object) -> bool:
     if isinstance(value, str):
         return value.strip().casefold() not in _WORDS_FOR_FALSE
     return bool(value)
-
-
-def _iter_spans(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the spans of an export, whatever of it is damaged left out."""
-    for resource in _list_objects(record.get("resourceSpans")):
-        # Exports from before 2022 call scopes instrumentation libraries.
-        scopes = (resource.get(name) for name in ("scopeSpans", "instrumentationLibrarySpans"))
-        for scope in chain.from_iterable(map(_list_objects, scopes)):
-            yield from _list_objects(scope.get("spans"))
 
 
 def _list_objects(value: object) -> list[dict[str, Any]]:

@@ -401,7 +401,14 @@ def learned_edges(observed: ObservedCalls) -> list[LearnedEdge]:
     succeeded = {
         name: total(days.values(), ToolCounts()).succeeded for name, days in observed.tools.items()
     }
-    by_tool = _gather_evidence(observed)
+    evidence: defaultdict[str, list[_PairEvidence]] = defaultdict(list)
+    for (first, second), days in sorted(observed.pairs.items()):
+        if first in observed.tools and second in observed.tools:
+            counts = total(days.values(), PairCounts())
+            last = max((day for day, one in days.items() if one.together), default=UNDATED)
+            evidence[first].append(_PairEvidence(second, counts, last))
+            evidence[second].append(_PairEvidence(first, turn(counts), last))
+    by_tool = dict(evidence)
     sessions = sum(observed.sessions.values())
     kinds = (
         (_Surprise(succeeded, by_tool, sessions, EdgeKind.NEXT_STEP), NEXT_STEPS_PER_TOOL),
@@ -420,18 +427,6 @@ def learned_edges(observed: ObservedCalls) -> list[LearnedEdge]:
 def least_sessions(number: int) -> int:
     """Return how many of a *number* of sessions must show an edge: one of less than 100."""
     return max(1, int(log10(max(number, 1) / _FEW)) + 1)
-
-
-def _gather_evidence(observed: ObservedCalls) -> dict[str, list[_PairEvidence]]:
-    found: defaultdict[str, list[_PairEvidence]] = defaultdict(list)
-    for (first, second), days in sorted(observed.pairs.items()):
-        if first not in observed.tools or second not in observed.tools:
-            continue
-        counts = total(days.values(), PairCounts())
-        last = max((day for day, one in days.items() if one.together), default=UNDATED)
-        found[first].append(_PairEvidence(second, counts, last))
-        found[second].append(_PairEvidence(first, turn(counts), last))
-    return dict(found)
 
 
 class _Surprise:

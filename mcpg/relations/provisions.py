@@ -202,7 +202,12 @@ class FieldIndex:
         if required:
             is_whole = len(required) == len(self.needs[target])
             coverage = Coverage.STRICT if is_whole else Coverage.PARTIAL
-        plausible = _weigh_order(self.works[giver], self.works[target])
+        # What was just made or changed is not deleted next, and what was read not created again.
+        plausible, one, other = 1.0, self.works[giver], self.works[target]
+        if one.kinds and other.kinds and not one.subjects.isdisjoint(other.subjects):
+            found, _, create, change, _ = one.kinds
+            *_, creates, _, deletes = other.kinds
+            plausible = 1 - (create + change) * deletes - (found + change) * creates
         strength = COVERAGE_FACTORS[coverage] * (1 - prod(1 - one for one in evidence)) * plausible
         if strength < (_LEAST_STRENGTH if required else _LEAST_STRENGTH_OF_OPTION):
             return None
@@ -260,18 +265,6 @@ class FieldIndex:
 
 _Fill = tuple[float, str, bool]
 """The evidence that a field fills an argument, its path, and whether the argument is required."""
-
-
-def _weigh_order(giver: _ToolSubjects, taker: _ToolSubjects) -> float:
-    """Return how plausible it is, by their kinds of work, that *taker* follows *giver*, in [0, 1].
-
-    What was just made or changed is not deleted next, and what was read is not created again.
-    """
-    if not giver.kinds or not taker.kinds or giver.subjects.isdisjoint(taker.subjects):
-        return 1.0
-    one, _, create, change, _ = giver.kinds
-    *_, creates, _, deletes = taker.kinds
-    return 1 - (create + change) * deletes - (one + change) * creates
 
 
 def _pair(

@@ -199,18 +199,19 @@ def _list_stems(text: str) -> Sequence[str]:
 _BEFORE_STEM, _BETWEEN_ROWS = "\0", "\n"
 
 
-def _encode_drafts(rows: list[list[str]]) -> bytes:
-    lines = ("".join(f"{_BEFORE_STEM}{one}" for one in row) for row in rows)
-    return _BETWEEN_ROWS.join(lines).encode("utf-8", "surrogatepass")
-
-
 def _decode_drafts(data: bytes) -> list[list[str]]:
     lines = data.decode("utf-8", "surrogatepass").split(_BETWEEN_ROWS)
     needs, takes, prose, told = ([*map(intern, line.split(_BEFORE_STEM)[1:])] for line in lines)
     return [needs, takes, prose, told]
 
 
-_DRAFTS = ResultKind("drafts of work", _encode_drafts, _decode_drafts)
+_DRAFTS: ResultKind[list[list[str]]] = ResultKind(
+    "drafts of work",
+    lambda rows: _BETWEEN_ROWS.join(
+        "".join(f"{_BEFORE_STEM}{one}" for one in row) for row in rows
+    ).encode("utf-8", "surrogatepass"),
+    _decode_drafts,
+)
 
 
 def _weigh_kinds(tool: Tool, draft: _WorkDraft, words: Sequence[str]) -> tuple[float, ...]:

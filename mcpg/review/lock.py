@@ -488,7 +488,8 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
     stated = members.get("schema")
     version = _SCHEMA.fullmatch(stated) if isinstance(stated, str) else None
     if version is None:
-        raise _no_lock(place)
+        remedy = "name a file that `mcpg lock` wrote"
+        raise InputError("is no lock file", place=place, remedy=remedy)
     if stated != SCHEMA:
         raise InputError(
             f"is a lock file of version {version[1]}; this mcpg reads version "
@@ -514,7 +515,7 @@ def parse_lock(text: str, place: str) -> ApprovedTools:
 
 
 def _read_object(text: str, place: str) -> JsonObject:
-    """Parse *text* as one JSON object without repeated keys."""
+    """Parse *text* as one JSON object without repeated keys; empty for another value."""
     if not text.strip():
         raise _damage_error("is empty", place)
     repeated: set[str] = set()
@@ -525,13 +526,8 @@ def _read_object(text: str, place: str) -> JsonObject:
     if repeated:
         keys = ", ".join(repr(key[:_SHOWN]) for key in sorted(repeated)[:3])
         raise _damage_error(f"a key stands twice in one object: {keys}", place)
-    if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise _no_lock(place)
-    return documents[0]
-
-
-def _no_lock(place: str) -> InputError:
-    return InputError("is no lock file", place=place, remedy="name a file that `mcpg lock` wrote")
+    found = documents[0] if len(documents) == 1 else None
+    return found if isinstance(found, dict) else {}
 
 
 def _read_statement(entry: JsonValue, place: str) -> ToolStatement:

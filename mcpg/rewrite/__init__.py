@@ -71,19 +71,17 @@ def select_literals(query: str) -> tuple[TextLiteral, ...]:
     end = 0
     for one in find_literals(query, with_names=True):
         text = one.text.strip()
-        if one.start >= end and _is_kept(one.kind, text):
+        if one.kind in {"number", "percentage"}:
+            is_long = sum(map(str.isdecimal, text)) >= _SHORTEST_NUMBER
+            is_kept = is_long or text[:1] == "#" or any(sign in text for sign in ".,:")
+        else:
+            is_phrase = one.kind == QUOTED or any(map(str.isspace, text))
+            is_name = not is_phrase or (one.kind not in _SPOKEN and len(text) <= LONGEST_PHRASE)
+            is_kept = is_name and any(map(str.isalnum, text))
+        if one.start >= end and is_kept:
             found.setdefault(text, one._replace(text=text))
             end = one.end
     return tuple(found.values())
-
-
-def _is_kept(kind: str, text: str) -> bool:
-    if kind in {"number", "percentage"}:
-        is_long = sum(map(str.isdecimal, text)) >= _SHORTEST_NUMBER
-        return is_long or text[0] == "#" or any(sign in text for sign in ".,:")
-    is_phrase = kind == QUOTED or any(map(str.isspace, text))
-    is_name = not is_phrase or (kind not in _SPOKEN and len(text) <= LONGEST_PHRASE)
-    return is_name and any(map(str.isalnum, text))
 
 
 def without(text: str, literals: Iterable[TextLiteral]) -> str:
@@ -265,20 +263,14 @@ def _find_faults(query: str, text: str, bare: str) -> Iterator[str]:
         yield "it begins with a label or a role"
     if len(_SENTENCE_END.findall(text)) > len(_SENTENCE_END.findall(query)):
         yield "it has more sentences than the query"
-    if _is_prose(query, text, bare):
+    words = set(split_words(bare)) - set(split_words(query))
+    is_short = len(words) < _SHORTEST_PROSE or _CLOSES.search(text) is None
+    if not is_short and len(words - stop_words_of("english")) <= (1 - PROSE) * len(words):
         yield "it reads as a reply, not as a query"
     read = read_language(bare)
     is_beaten = read.other > read.english and read.english < PROSE
     if not read.is_latin or (is_beaten and read.words > 1):
         yield "it is not in English"
-
-
-def _is_prose(query: str, text: str, bare: str) -> bool:
-    if _CLOSES.search(text) is None:
-        return False
-    words = set(split_words(bare)) - set(split_words(query))
-    named = words - stop_words_of("english")
-    return len(words) >= _SHORTEST_PROSE and len(named) <= (1 - PROSE) * len(words)
 
 
 MOST = 0.95

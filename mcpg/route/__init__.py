@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain
 from math import fsum, log
 from pathlib import Path
 from threading import Lock
@@ -22,7 +23,6 @@ from mcpg.index.reader import Index
 from mcpg.index.recipe import FIELDS
 from mcpg.search.observer import GuardedObserver, Observer, RouteFacts
 from mcpg.search.query import analyse
-from mcpg.search.query_terms import QueryTerm
 from mcpg.search.results import (
     MAX_LIMIT,
     Context,
@@ -151,7 +151,13 @@ def _word_evidence(
     """Yield the evidence of each word of *query*; words with the same tools count once."""
     counted: set[frozenset[int]] = set()
     for clause in analyse(query, index, uses_lexicon=uses_lexicon).clauses:
-        holders = _holders(clause, index) if clause.role == "term" else frozenset()
+        if clause.role != "term":
+            continue
+        terms = [term for term, _ in clause.variants]
+        if clause.kind == "translation":  # of several, only the likeliest says what is to be done
+            terms = [clause.repairs[0].term]
+        postings = chain.from_iterable(zip(*index.postings(one)[::2], strict=True) for one in terms)
+        holders = frozenset(tool for tool, mask in postings if mask & _ACTION_MASK)
         if holders and holders not in counted:
             counted.add(holders)
             held = bytes(kinds[tool] for tool in holders)
@@ -160,16 +166,6 @@ def _word_evidence(
             is_significant = surprise(*counts) > _SIGNIFICANT
             evidence = log_rate_ratio(*counts) if is_significant else 0.0
             yield WordLeaning(clause.text, reads, writes, evidence)
-
-
-def _holders(clause: QueryTerm, index: Index) -> frozenset[int]:
-    found: set[int] = set()
-    # Of several translations, only the likeliest says what is to be done.
-    terms = [term for term, _ in clause.variants]
-    for term in [clause.repairs[0].term] if clause.kind == "translation" else terms:
-        tools, _, fields = index.postings(term)
-        found.update(tool for tool, mask in zip(tools, fields, strict=True) if mask & _ACTION_MASK)
-    return frozenset(found)
 
 
 ADJUSTMENTS = (

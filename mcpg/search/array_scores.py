@@ -5,7 +5,7 @@ The lists of a query are laid end to end and added up at once, a few nanoseconds
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -101,7 +101,12 @@ def best_documents(
     np.add.at(scores, documents, units * np.concatenate([column.impacts for column in columns]))
     if hidden:
         scores[np.fromiter(hidden, np.intp, len(hidden))] = 0.0
-    found = np.flatnonzero(scores > _below_the_best(scores, columns, size))
+    # The best are above the least of as many documents of one word.
+    least, long = 0.0, next((one.documents for one in columns if len(one.documents) >= size), None)
+    if long is not None:
+        sample = np.partition(scores[long[: max(size, _SAMPLE)]], -size)
+        least = max(0.0, float(sample[-size]) - 2 / _STEPS)
+    found = np.flatnonzero(scores > least)
     ranks = np.rint(scores[found] * _STEPS)
     if len(found) > size:
         is_among = ranks >= np.partition(ranks, -size)[-size]
@@ -172,14 +177,3 @@ def _check_documents(documents: Numbers, index: Index) -> Numbers:
     if documents.size and documents.max() >= len(index):
         raise StaleIndexError("a posting leads to no tool")
     return documents
-
-
-def _below_the_best(
-    scores: NDArray[np.float64], columns: Iterable[WordImpacts], size: int
-) -> float:
-    """Return a score, at least 0, below that of each of the best *size*."""
-    for documents, _, _ in columns:
-        if len(documents) >= size:
-            sample = np.partition(scores[documents[: max(size, _SAMPLE)]], -size)
-            return max(0.0, float(sample[-size]) - 2 / _STEPS)
-    return 0.0

@@ -289,8 +289,8 @@ def filter_tools(
 
 
 def _find_in_categories(index: Index, names: Iterable[str]) -> frozenset[int]:
-    members = map(index.in_category, _numbers(names, index.categories))
-    found = frozenset[int]().union(*members)
+    numbers = _numbers(names, index.categories)
+    found = frozenset[int]().union(*(index.rows("categories.tools")[one] for one in numbers))
     if found and max(found) >= len(index):
         raise StaleIndexError("a category has a tool that is not there")
     return found

@@ -175,7 +175,12 @@ class Searcher:
             nothing = SearchResult(request.query, request.strategy, RankingMode.EMPTY)
             return nothing._replace(diagnostics=diagnostics), None
         if request.is_browsing:
-            return self._browse(request, diagnostics), None
+            index, left_out = self.index, self.excluded_tools(request)
+            shown = ((index.tool_name(n), n) for n in range(len(index)) if n not in left_out)
+            rows = sorted((name.casefold(), name, index.source_id(n), n) for name, n in shown)
+            listed = tuple(self._match(number, 0.0) for *_, number in rows[: request.limit])
+            nothing = SearchResult("", request.strategy, RankingMode.BROWSE)
+            return nothing._replace(matches=listed, diagnostics=diagnostics), None
         ranking, found = self.rank_request(request, trace)
         numbers = [number for number, _ in ranking.primaries]
         matches, faults = self.matches(ranking), (*diagnostics, *found)
@@ -380,15 +385,6 @@ class Searcher:
         if self.services is None or self.services.candidates is None:
             return None
         return self.guarded_source(request).select(self.index, self.excluded_tools(request))
-
-    def _browse(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
-        index, excluded = self.index, self.excluded_tools(request)
-        named = [(index.tool_name(one), one) for one in range(len(index)) if one not in excluded]
-        rows = sorted((name.casefold(), name, index.source_id(one), one) for name, one in named)
-        matches = tuple(self._match(number, 0.0) for *_, number in rows[: request.limit])
-        return SearchResult(
-            "", request.strategy, RankingMode.BROWSE, matches, diagnostics=diagnostics
-        )
 
     def _related_match(self, edge: Edge) -> Match:
         negative, is_related, target, source, number, weight = edge

@@ -289,25 +289,26 @@ def _list_changed(tools: Iterable[Json], most: int | None) -> tuple[int, tuple[B
 
 def _list_changes(tool: Json) -> Iterator[Inline]:
     for field in tool["fields"]:
-        if field["field"] != "id" or not tool["renamedFrom"]:
-            riskier = " (riskier)" if field["isRiskier"] else ""
-            yield (CodeSpan(field["field"]), ": ", _describe_field(field), riskier)
+        if field["field"] == "id" and tool["renamedFrom"]:
+            continue
+        told: Inline
+        if field["diff"] is None:
+            items: list[Inline] = [("+ ", CodeSpan(_cut(one))) for one in field["added"]]
+            items += [("- ", CodeSpan(_cut(one))) for one in field["removed"]]
+            told = join_inlines(items) if items else "in another order"
+        elif " " in f"{field['before']}{field['after']}":
+            told = CodeSpan(_cut(field["diff"]))
+        else:
+            before, after = (
+                CodeSpan(_cut(one)) if one else "nothing"
+                for one in (field["before"], field["after"])
+            )
+            told = (before, " is now ", after)
+        yield (CodeSpan(field["field"]), ": ", told, " (riskier)" if field["isRiskier"] else "")
     for part in ("input", "output"):
         for change in tool[part]:
             verdict = Styled(change["verdict"], _VERDICTS[change["verdict"]])
             yield (f"{part} ", _describe_schema_change(change), " (", verdict, ")")
-
-
-def _describe_field(field: Json) -> Inline:
-    if field["diff"] is None:
-        items: list[Inline] = [("+ ", CodeSpan(_cut(one))) for one in field["added"]]
-        items += [("- ", CodeSpan(_cut(one))) for one in field["removed"]]
-        return join_inlines(items) if items else "in another order"
-    sides = field["before"], field["after"]
-    if " " in f"{sides[0]}{sides[1]}":
-        return CodeSpan(_cut(field["diff"]))
-    before, after = (CodeSpan(_cut(one)) if one else "nothing" for one in sides)
-    return (before, " is now ", after)
 
 
 def _describe_schema_change(change: Json) -> Inline:

@@ -388,11 +388,15 @@ def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
         ]
         told = join_inlines(items, "  ") if items else "–"
         rows.append((name, time, told) if shows_times else (name, told))
-        tables += [
-            Details(f"{name}: {key}", (_unfold_rows(f"{key} of the stage {name}", value),))
-            for key, value in details.items()
-            if _is_table(value)
-        ]
+        for key, value in details.items():
+            if _is_table(value):
+                heads = tuple(
+                    Column(head, is_number=all(type(item[head]) in {int, float} for item in value))
+                    for head in value[0]
+                )
+                cells = tuple(tuple(map(_show_value, one.values())) for one in value)
+                shown = Table(f"{key} of the stage {name}", heads, cells)
+                tables.append(Details(f"{name}: {key}", (shown,)))
     columns = make_columns("Stage", *(["Time"] if shows_times else []), "What it did")
     table = Table("The stages of the search", columns, tuple(rows))
     lead = "The way of the query, in order."
@@ -405,14 +409,6 @@ def _is_table(value: Any) -> bool:
         and bool(value)
         and all(isinstance(one, dict) and one.keys() == value[0].keys() for one in value)
     )
-
-
-def _unfold_rows(title: str, items: Sequence[Json]) -> Table:
-    columns = tuple(
-        Column(key, is_number=all(type(item[key]) in {int, float} for item in items))
-        for key in items[0]
-    )
-    return Table(title, columns, tuple(tuple(map(_show_value, one.values())) for one in items))
 
 
 def _show_value(value: Any) -> Inline:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from enum import Enum, auto
+from itertools import takewhile
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -261,7 +262,12 @@ def likeness(name: str, text: str) -> tuple[str, int] | None:
         return "is empty, and is ignored", 1
     lines = text.split("\n")
     first = next((number for number, line in enumerate(lines) if line.strip()), 0)
-    keys = _keys_below(lines[first + 1 : first + _MOST_FRONT_LINES])
+    below = lines[first + 1 : first + _MOST_FRONT_LINES]
+    # The keys that stand below before anything else does.
+    front = takewhile(
+        lambda line: _KEY_LINE.match(line) or not line.strip() or line[:1] in " \t-#", below
+    )
+    keys = [key[1] for key in map(_KEY_LINE.match, front) if key]
     if _ODD_FENCE.match(lines[first]) and keys:
         reason = "its front matter must begin with a line of exactly three hyphens"
         return f"{_LIKE} {reason}", first + 1
@@ -274,18 +280,6 @@ def likeness(name: str, text: str) -> tuple[str, int] | None:
             reason = "it has neither front matter nor a line that reads `## Tool Identity`"
             return f"{_LIKE} {reason}", number
     return None
-
-
-def _keys_below(lines: Iterable[str]) -> list[str]:
-    """Return the keys that stand on *lines* before anything else does."""
-    found: list[str] = []
-    for line in lines:
-        key = _KEY_LINE.match(line)
-        if key:
-            found.append(key[1])
-        elif line.strip() and line[:1] not in " \t-#":
-            break
-    return found
 
 
 def _lines_outside_fences(text: str) -> Iterator[tuple[int, str]]:

@@ -414,7 +414,12 @@ def walk_folder(folder: str) -> tuple[tuple[FolderFile, ...], tuple[Diagnostic, 
         else:
             shown = ascii(place)[1:-1] if fault == _NO_UNICODE else place
             noticed.append(warning(Code.SOURCE_SKIPPED, f"{fault}; it is ignored", shown))
-    noticed.extend(_unreadable(fault, folder) for fault in failed)
+    for cause in failed:
+        message = f"this folder cannot be read: {os_reason(cause)}"
+        path = Path(str(cause.filename)).relative_to(folder).as_posix()
+        if path == ".":
+            raise SourceError(message, place=folder, remedy="check its permissions") from cause
+        noticed.append(error(Code.SOURCE_LOAD_FAILED, message, f"{_prefix(folder)}{path}"))
     return tuple(files), tuple(noticed)
 
 
@@ -429,15 +434,6 @@ def _fault(location: Path, root: str) -> str | None:
     if exists(location) and not is_file(location):
         return "this is a pipe or a device, not a regular file"
     return None
-
-
-def _unreadable(fault: OSError, folder: str) -> Diagnostic:
-    message = f"this folder cannot be read: {os_reason(fault)}"
-    path = Path(str(fault.filename)).relative_to(folder).as_posix()
-    if path == ".":
-        remedy = "check its permissions"
-        raise SourceError(message, place=folder, remedy=remedy) from fault
-    return error(Code.SOURCE_LOAD_FAILED, message, f"{_prefix(folder)}{path}")
 
 
 def _prefix(folder: str) -> str:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from itertools import chain, compress, groupby, islice, repeat, takewhile
+from itertools import compress, groupby, islice, repeat, takewhile
 from string import ascii_uppercase
 from typing import NamedTuple
 
@@ -83,11 +83,6 @@ def _is_url(token: str) -> bool:
     return token[:4].lower() == "www." and "." in token[4:]
 
 
-def _is_email(token: str) -> bool:
-    name, sign, host = token.partition("@")
-    return bool(name and sign) and "." in host.strip(".") and "@" not in host and "/" not in name
-
-
 def _is_hexadecimal(token: str) -> bool:
     return bool(token) and _HEXADECIMAL.issuperset(token.lower())
 
@@ -139,12 +134,6 @@ def _is_clock(token: str) -> bool:
     return is_whole and all(_is_decimal(part, _PART) for part in parts)
 
 
-def _is_moment(token: str) -> bool:
-    date, sign, time = token.partition("T")
-    clock = time.removesuffix("Z").split("+")[0].split(".")[0]
-    return bool(sign) and _is_date(date) and _is_clock(clock)
-
-
 def _is_phone(texts: Sequence[str]) -> bool:
     whole = " ".join(texts)
     for sign in _PHONE_SIGNS:
@@ -160,19 +149,6 @@ def _is_phone(texts: Sequence[str]) -> bool:
         return True
     is_grouped = len(groups) > 1 and min(lengths[:2]) > 1 and not any(map(_is_date, texts))
     return digits[0] == "0" and is_grouped and len(digits) in _NATIONAL
-
-
-def _is_hyphenated(token: str) -> bool:
-    groups = token.split("-")
-    is_whole = len(groups) >= _FEWEST_GROUPS and all(map(str.isdecimal, groups))
-    return is_whole and len(token) - len(groups) + 1 >= _FEWEST_HYPHENATED
-
-
-def _is_numbered(token: str) -> bool:
-    """Return whether *token* is an id with slashes in capitals: `INV/2024/0042`."""
-    parts = token.split("/")
-    is_mixed = any(map(str.isalpha, token)) and any(map(str.isdecimal, token))
-    return is_mixed and token == token.upper() and len(parts) > 1 and all(map(str.isalnum, parts))
 
 
 def _is_version(token: str) -> bool:
@@ -203,22 +179,12 @@ def _labels(token: str) -> list[str]:
     return labels if len(labels) > 1 and _is_name and max(map(len, labels)) > 1 else []
 
 
-def _is_domain(token: str) -> bool:
-    labels = _labels(token.lower().split("/")[0])
-    return not _DOMAINS.isdisjoint(labels[1:]) and labels[-1].isalpha()
-
-
 def _is_file(token: str) -> bool:
     if token[0] == "." and token[1:2].isalpha() and token[2:]:
         return token[1:].replace(".", "").replace("-", "").replace("_", "").isalnum()
     extension = (_labels(token) or [""])[-1]
     is_extension = extension.isalnum() and len(extension) <= _LONGEST_EXTENSION
     return is_extension and not extension.istitle() and not extension.isdecimal()
-
-
-def _is_handle(token: str) -> bool:
-    name, _, server = token[1:].partition("@")
-    return token[0] == "@" and _is_tag(name) and (not server or _is_tag(server))
 
 
 def _is_tag(text: str) -> bool:
@@ -264,8 +230,17 @@ _token_kinds = CachedFunction(_kind)
 # The first kind that fits counts.
 _KINDS = (
     ("url", _is_url),
-    ("e-mail address", _is_email),
-    ("date and time", _is_moment),
+    ("e-mail address", re.compile(r"[^@/]+@\.*[^.@]+\.[^@]*[^.@]\.*").fullmatch),
+    (
+        "date and time",
+        lambda token: (
+            "T" in token
+            and _is_date(token.partition("T")[0])
+            and _is_clock(
+                re.split("[+.]", token.partition("T")[2].removesuffix("Z"), maxsplit=1)[0]
+            )
+        ),
+    ),
     ("date", _is_date),
     ("time", _is_clock),
     ("IP address", _is_address),
@@ -279,7 +254,14 @@ _KINDS = (
     ("amount", _is_amount),
     ("percentage", lambda token: token[-1] == "%" and _is_number(token[:-1])),
     ("phone number", lambda token: _is_phone([token])),
-    ("code", _is_hyphenated),
+    (
+        "code",
+        lambda token: (
+            token.count("-") >= _FEWEST_GROUPS - 1
+            and all(map(str.isdecimal, token.split("-")))
+            and len(token.replace("-", "")) >= _FEWEST_HYPHENATED
+        ),
+    ),
     ("version", _is_version),
     ("number", _is_number),
     (
@@ -288,12 +270,27 @@ _KINDS = (
             token[0] + token[-1] != "**" and "*" in token and ("." in token or "/" in token)
         ),
     ),
-    ("domain", _is_domain),
-    ("code", _is_numbered),
+    (
+        "domain",
+        lambda token: (
+            not _DOMAINS.isdisjoint((labels := _labels(token.lower().split("/")[0]))[1:])
+            and labels[-1].isalpha()
+        ),
+    ),
+    (
+        "code",  # an id with slashes in capitals: INV/2024/0042
+        lambda token: (
+            "/" in token
+            and token == token.upper()
+            and any(map(str.isalpha, token))
+            and any(map(str.isdecimal, token))
+            and all(map(str.isalnum, token.split("/")))
+        ),
+    ),
     ("path", _is_path),
     ("file name", _is_file),
     ("hash", lambda token: len(token) >= _SHORTEST_HASH and _is_hexadecimal(token)),
-    ("handle", _is_handle),
+    ("handle", re.compile(r"@[^\W_][\w./-]*(@([^\W_][\w./-]*)?)?").fullmatch),
     ("channel", lambda token: token[0] == "#" and _is_tag(token[1:]) and not token[1:].isdecimal()),
     ("code", _is_mixed),
 )
@@ -504,7 +501,17 @@ class _Tokens:
         self._starts: list[int] = []
         self.texts: list[str] = []
         tokens = text.split()
-        runs = tokens if text.isascii() else [*chain.from_iterable(map(_spaced_runs, tokens))]
+        runs = tokens
+        if not text.isascii():  # the parts between the letters of scripts without spaces
+            runs = [
+                "".join(letters)
+                for token in tokens
+                for is_apart, letters in groupby(
+                    token,
+                    lambda one: is_unspaced(one) or "\u2fff" < one < "\u3040" or one > "\uff00",
+                )
+                if not is_apart
+            ]
         self.special = self._places_in(runs)
         if self.special:
             bare = map(str.lstrip, map(str.rstrip, runs, repeat(_AFTER)), repeat(_BEFORE))
@@ -549,18 +556,6 @@ class _Tokens:
         if is_open and self._text[start - 1 : start] == "(":
             start -= 1
         return TextLiteral(kind, " ".join(self._text[start:end].split()), start, end)
-
-
-def _spaced_runs(run: str) -> Iterator[str]:
-    """Yield the parts of *run* between the letters of scripts without spaces."""
-    if run.isascii():
-        yield run
-        return
-    for is_apart, letters in groupby(
-        run, lambda one: is_unspaced(one) or "\u2fff" < one < "\u3040" or one > "\uff00"
-    ):
-        if not is_apart:
-            yield "".join(letters)
 
 
 def _find_token_literals(tokens: _Tokens) -> Iterator[TextLiteral]:
@@ -627,10 +622,14 @@ def _length_of_amount(texts: Sequence[str]) -> int:
 
 def _length_of_code(texts: Sequence[str]) -> int:
     """Return how many of *texts*, from the first on, are the groups of one code."""
-    places = enumerate(texts)
-    count = next(
-        (place for place, text in places if not _is_group(text, texts[:place])), len(texts)
-    )
+    count = 0
+    for text in texts:
+        # The letters of a bank stand behind those of a country and two digits.
+        is_bank = count == 1 and not texts[0].isdecimal() and len(text) == _LONGEST_BANK
+        has_form = text.isascii() and text.isalnum() and text == text.upper()
+        if not (has_form and (is_bank or any(map(str.isdecimal, text)))):
+            break
+        count += 1
     groups = texts[:count]
     whole = "".join(groups)
     if count < _FEWEST_GROUPS or len(whole) < _SHORTEST_SPACED:
@@ -648,22 +647,14 @@ def _is_end(text: str) -> bool:
     return len(text) == _END and text.isalpha() and text.isupper()
 
 
-def _is_group(text: str, before: Sequence[str]) -> bool:
-    if not (text.isascii() and text.isalnum() and text == text.upper()):
-        return False
-    # The letters of a bank stand behind those of a country and two digits.
-    is_bank = len(before) == 1 and not before[0].isdecimal() and len(text) == _LONGEST_BANK
-    return any(map(str.isdecimal, text)) or is_bank
-
-
-def _is_special(run: str) -> bool:
-    token = run.rstrip(_AFTER).lstrip(_BEFORE)
-    if token.isalpha() or token.replace("'", "").isalpha():
-        return token.lower() in _MONTH_NAMES or _is_end(token)
-    return bool(token)
-
-
-_special_runs = CachedFunction(_is_special)
+_special_runs = CachedFunction[bool](
+    lambda run: (
+        bool(token := run.rstrip(_AFTER).lstrip(_BEFORE))
+        and (
+            not token.replace("'", "").isalpha() or token.lower() in _MONTH_NAMES or _is_end(token)
+        )
+    )
+)
 
 
 def _split_token_literals(tokens: _Tokens, place: int) -> Iterator[TextLiteral]:

@@ -40,7 +40,14 @@ def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
         attributes: By name, where `_` stands for `-` and one at the end is dropped (`class_`);
             `None` and `False` are left out, `True` is an attribute without a value.
     """
-    given = "".join(_attribute(key, value) for key, value in attributes.items())
+    given = ""
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        given += f" {key.rstrip('_').replace('_', '-')}"
+        if value is not True:
+            text = value if isinstance(value, str) else f"{value:g}"
+            given += f'="{html.escape(escape_unsafe(text))}"'
     if name in _VOID:
         return Markup(f"<{name}{given}>")
     return Markup(f"<{name}{given}>{join_markup(*children)}</{name}>")
@@ -84,16 +91,6 @@ def _child(child: Child) -> str:
     if isinstance(child, str):
         return html.escape(escape_unsafe(child))
     return "".join(map(_child, child))
-
-
-def _attribute(name: str, value: Attribute) -> str:
-    if value is None or value is False:
-        return ""
-    name = name.rstrip("_").replace("_", "-")
-    if value is True:
-        return f" {name}"
-    text = value if isinstance(value, str) else f"{value:g}"
-    return f' {name}="{html.escape(escape_unsafe(text))}"'
 
 
 # Not unsafe on a screen, yet no characters of XML, which Graphviz writes as well.

@@ -246,10 +246,12 @@ def _classify_character(character: str) -> int:
 
 # Runs that a single sign joins are one chunk: an identifier, a version, a date, an address.
 _JOINTS = "-_.@:"
-_AS_ONE_JOINT = str.maketrans(dict.fromkeys(_JOINTS, _JOINTS[0]))
 # Apostrophes hold a word together only where a letter follows, so that "don't" is one run and a
 # closing quote is none.
 _APOSTROPHES = "'\u2019"
+_AS_ONE_SIGN = str.maketrans(
+    {_APOSTROPHES[1]: _APOSTROPHES[0], **dict.fromkeys(_JOINTS, _JOINTS[0])}
+)
 # Scripts that are written without spaces between words; Hangul is written with them but
 # glues its particles to the word, which pairs of syllables see through as well.
 _UNSPACED = (
@@ -385,11 +387,14 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         return (Word(chunk[:LONGEST_WORD].lower(), False),)
     chunk = chunk[:_LONGEST_CHUNK]
     chunk = chunk if chunk.isascii() else _bare(chunk)
-    runs = chunk.translate(_AS_ONE_JOINT).split(_JOINTS[0])
+    runs = chunk.translate(_AS_ONE_SIGN).split(_JOINTS[0])
     pieces = [
         fold(piece)[:LONGEST_WORD]
         for run in runs
-        for part in _without_clitics(run)
+        for place, part in enumerate(
+            run.replace(_APOSTROPHES[1], _APOSTROPHES[0]).split(_APOSTROPHES[0])
+        )
+        if not place or len(part) > _LONGEST_CLITIC
         for piece in _pieces(part)
     ]
     if len(runs) > 1:
@@ -409,13 +414,6 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
 def _bare(text: str) -> str:
     # The plain form of a ligature may hold spaces.
     return strip_accents("".join(normalize_unicode("NFKC", text).split()))
-
-
-def _without_clitics(run: str) -> list[str]:
-    if run.isalnum():
-        return [run]
-    first, *rest = run.replace(_APOSTROPHES[1], _APOSTROPHES[0]).split(_APOSTROPHES[0])
-    return [first, *(part for part in rest if len(part) > _LONGEST_CLITIC)]
 
 
 def _pieces(run: str) -> Iterator[str]:

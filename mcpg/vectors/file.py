@@ -224,7 +224,11 @@ def find_vectors(
         except UnusableVectorsError as fault:
             diagnostics.append(warning(Code.VECTORS_IGNORED, f"the file of vectors: {fault}", path))
             continue
-        reason = _explain_misfit(file, provider)
+        reason = "" if file.recipe == RECIPE else "it was made by another version of mcpg"
+        if file.fingerprint != fingerprint:
+            reason = f"it was made by {file.fingerprint}, not by {fingerprint}"
+        elif provider.dimensions not in {None, file.vectors.dimensions}:
+            reason = f"its vectors have {file.vectors.dimensions} dimensions"
         if not reason and file.is_fresh(key, tools, fingerprint):
             return VectorFiles(file, path, is_fresh=True)
         if reason:
@@ -276,11 +280,3 @@ def find_or_build_vectors(
         message = f"the file of vectors is out of date: {built.embedded:,} texts were embedded now"
         told.append(info(Code.VECTORS_STALE, message, found.path))
     return replace(built, diagnostics=(*told, *built.diagnostics))
-
-
-def _explain_misfit(file: VectorFile, provider: EmbeddingProvider) -> str:
-    if file.fingerprint != provider.fingerprint:
-        return f"it was made by {file.fingerprint}, not by {provider.fingerprint}"
-    if provider.dimensions not in {None, file.vectors.dimensions}:
-        return f"its vectors have {file.vectors.dimensions} dimensions"
-    return "" if file.recipe == RECIPE else "it was made by another version of mcpg"

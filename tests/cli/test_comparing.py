@@ -146,7 +146,7 @@ def test_another_model_and_language_are_told() -> None:
     same = compare(engine, engine, "get the order", limit=5)
     assert same.then.model is not None
     tuned = replace(same.then.model, name="tuned on our queries", weights={"bm25f": 2.0})
-    then = replace(same.then, model=tuned, language="german")
+    then = same.then._replace(model=tuned, language="german")
     match = same.tools[0]
     weighed = tuple(replace(one, delta=0.5, by_weight=0.25) for one in match.features)
     changed = replace(match, features=weighed, then=replace(match.then, fused_score=0.0))

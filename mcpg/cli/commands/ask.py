@@ -9,7 +9,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from mcpg.ask import AskResult, Intent, IntentPattern, Suggestion
+from mcpg.ask import AskResult, Intent, IntentPattern
 from mcpg.ask.model import CodeScope, IntentName, fit_budget
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
@@ -86,22 +86,23 @@ def run(
     paths = [argument for path in bundle or () for argument in ("-b", path)]
 
     def members(shown: AskResult) -> JsonObject:
-        def command(suggestion: Suggestion) -> str:
-            return shlex.join(["mcpg", *suggestion.command, *paths])
-
-        return ask_json(shown, command, engine.diagnostics, milliseconds)
-
-    def format_result(shown: AskResult) -> str:
-        return _format_answer(members(shown), form, output)
+        return ask_json(
+            shown,
+            lambda one: shlex.join(["mcpg", *one.command, *paths]),
+            engine.diagnostics,
+            milliseconds,
+        )
 
     if max_bytes is not None:
-        result = _fit_bytes(result, format_result, max_bytes)
+        result = _fit_bytes(
+            result, lambda one: _format_answer(members(one), form, output), max_bytes
+        )
     if form == "json":
         output.json(members(result))
     else:
         output.note_opening(engine.diagnostics)
         output.diagnostics(result.diagnostics)
-        output.text(format_result(result))
+        output.text(_format_answer(members(result), form, output))
     if code == ExitCode.FINDINGS:
         advice = "name a tool, a field or a symbol, or try other words with `mcpg search`"
         if total:

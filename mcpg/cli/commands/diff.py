@@ -200,7 +200,14 @@ def _write(data: dict[str, Any], chosen: DiffOptions, output: Output) -> None:
         case "json":
             output.json(data)
         case "markdown":
-            output.text(_render_comment(data, most))
+            title = f"{_TITLE}: {headline(data)}"
+            # With fewer items where it is too long for a comment.
+            tried = (most, *(one for one in _FEWER if most is None or one < most))
+            drawn = (markdown(change_blocks(data, one, folds=True), title) for one in tried)
+            too_long = f"{title}\n\nThe report is too long for a comment; `mcpg diff` shows all.\n"
+            fitting = (one for one in drawn if len(one) <= LONGEST)
+            nothing = f"{_TITLE}: no change"
+            output.text(nothing if is_empty(data) else next(fitting, too_long))
         case "text":
             if is_empty(data):
                 output.note("no change")
@@ -210,18 +217,6 @@ def _write(data: dict[str, Any], chosen: DiffOptions, output: Output) -> None:
             members = ("toolId", "change", "sourceId", "toolName", "isRiskier", "description")
             changes = RecordListing(data["tools"], members, "toolId", Table("Tools", (), ()))
             write_listing(changes, chosen.form, output)
-
-
-def _render_comment(data: dict[str, Any], most: int | None) -> str:
-    """Return *data* as Markdown that fits a comment: with fewer items where it is too long."""
-    title = f"{_TITLE}: {headline(data)}"
-    if is_empty(data):
-        return f"{_TITLE}: no change"
-    for shown in (most, *(one for one in _FEWER if most is None or one < most)):
-        comment = markdown(change_blocks(data, shown, folds=True), title)
-        if len(comment) <= LONGEST:
-            return comment
-    return f"{title}\n\nThe report is too long for a comment; `mcpg diff` shows all.\n"
 
 
 # In a hook, git sets these to its own repository, or relative to another folder.
@@ -267,7 +262,14 @@ def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_B
         if hasattr(tarfile, "data_filter"):
             files.extractall(root, filter=_keep_within)  # noqa: S202 - what leads out is left out
         else:
-            _extract_without_filter(files, root)
+            # Python before 3.11.4 has no filters. No path in an archive of git leads out; a link is
+            # made once all files are there, only to one of them, so that no later one leads out.
+            members = files.getmembers()
+            files.extractall(root, [one for one in members if one.isfile() or one.isdir()])  # noqa: S202
+            for member in members:
+                target = (root / member.name).parent.joinpath(member.linkname).resolve()
+                if member.issym() and target.exists() and target.is_relative_to(root.resolve()):
+                    files.extract(member, root)
     for entry in _git(folder, "ls-tree", "-r", "-z", commit, "--", name).split(b"\0"):
         stated, _, path = entry.partition(b"\t")
         if stated.startswith(_SUBMODULE):
@@ -276,21 +278,6 @@ def _extract(folder: Path, commit: str, name: str, root: Path, left: int = MAX_B
                 pinned = stated.split()[-1].decode()
                 left = _extract(folder / inner, pinned, ".", root / inner, left)
     return left
-
-
-def _extract_without_filter(files: tarfile.TarFile, root: Path) -> None:
-    """Extract as `_keep_within` does, on Python before 3.11.4, which has no filters.
-
-    A link is made once all files are there, and only to one of them, so that no later link can
-    lead it out.
-    """
-    members = files.getmembers()
-    # No path in an archive of git leads out.
-    files.extractall(root, [one for one in members if one.isfile() or one.isdir()])  # noqa: S202
-    for member in members:
-        target = (root / member.name).parent.joinpath(member.linkname).resolve()
-        if member.issym() and target.exists() and target.is_relative_to(root.resolve()):
-            files.extract(member, root)
 
 
 def _keep_within(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:

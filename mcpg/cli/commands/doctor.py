@@ -140,29 +140,30 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
     for fault in plugins.diagnostics:
         yield Check("plugins", Status.FAILED, fault.message, find_remedy(fault.code))
     for one in plugins.items(DoctorCheck):
-        yield run_check(one.item.name, partial(_run_foreign, one.item, settings, factory))
+        yield run_check(
+            one.item.name,
+            lambda: load_reference(one.item.run)(settings, factory),  # noqa: B023 - called at once
+        )
     yield from _check_sources(settings, starts=starts_sources)
-
-
-def _run_foreign(check: DoctorCheck, settings: Settings, factory: ServiceFactory) -> Check:
-    made = load_reference(check.run)(settings, factory)
-    if not isinstance(made, Check):
-        raise TypeError(type(made).__name__)
-    return made
 
 
 def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
     """Open every source and list its tools, servers side by side, if it *starts* them at all."""
     entries = settings.sources() or ()
-    if not entries:
-        yield Check(SOURCES, Status.OFF, "no configuration file names any")
-        return
-    if not starts:
-        yield Check(SOURCES, Status.OFF, f"{format_count(len(entries), 'source')}: {_SKIPPED}")
+    if not (entries and starts):
+        skipped = f"{format_count(len(entries), 'source')}: {_SKIPPED}"
+        yield Check(SOURCES, Status.OFF, skipped if entries else "no configuration file names any")
         return
     live = ServerOptions(()).live()
     opened = _open_all(entries, live)
-    replies = _query_servers(opened, live)
+    servers = [one for entry in opened for one in entry.sources if isinstance(one, ServerSource)]
+    addresses, timeouts = [one.server for one in servers], [one.timeout for one in servers]
+    replies: Mapping[str, ServerListing] | McpgError
+    try:
+        found = query_each(addresses, live, timeouts=timeouts)
+        replies = {one.id: reply for one, reply in zip(servers, found, strict=True)}
+    except McpgError as fault:
+        replies = fault
     batches: list[SourceBatch] = []
     for opening in opened:
         if opening.fault is not None:
@@ -180,19 +181,6 @@ def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:
         yield run_check(SOURCES, partial(_check_together, batches))
     yield from check_review(settings, [tool for batch in batches for tool in batch.tools])
     yield from check_lock(settings, batches)
-
-
-def _query_servers(
-    opened: Iterable[_OpenedEntry], live: Live
-) -> Mapping[str, ServerListing] | McpgError:
-    """Query all servers at once; return their replies by source, or why none can be queried."""
-    servers = [one for entry in opened for one in entry.sources if isinstance(one, ServerSource)]
-    timeouts = [one.timeout for one in servers]
-    try:
-        replies = query_each([one.server for one in servers], live, timeouts=timeouts)
-    except McpgError as fault:
-        return fault
-    return {one.id: reply for one, reply in zip(servers, replies, strict=True)}
 
 
 @dataclass(slots=True)

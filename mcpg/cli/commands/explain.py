@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mcpg.cli.open_bundle import load_judgements, open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.query import (
+    LIST_FORMS,
     DisplayOptions,
     Question,
     answer_explain,
@@ -60,8 +61,9 @@ def run(
     what would help.
     """
     question, shown = Question.of(asked), DisplayOptions(form, html, shows_times=shows_times)
-    if routes or compare or tool is not None:
-        shown.check_report()
+    if (routes or compare or tool is not None) and form in LIST_FORMS:
+        message = f"{form} is for the matches of a search alone"
+        raise UsageError(message, place="--format", remedy="use text, json or markdown")
     if routes or prefer is not None:
         from mcpg.cli.commands.route import add_routing  # noqa: PLC0415 - few are of categories
 

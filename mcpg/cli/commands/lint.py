@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -141,9 +142,7 @@ def run(output: Output, chosen: LintOptions) -> int:
         members = dict(found.value).items()
         suppressed = [Suppression(pattern, tuple(codes), file) for pattern, codes in members]
 
-    def check() -> Report:
-        return _check(chosen, settings, selection, suppressed, output)
-
+    check = partial(_check, chosen, settings, selection, suppressed, output)
     if not chosen.watch:
         return _answer(check, chosen, output)
     if chosen.fix or "-" in (chosen.sources or ()):

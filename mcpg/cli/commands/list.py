@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from mcpg.catalog.model import Tool
@@ -63,9 +64,9 @@ def run(
         check_schemas(form, is_asked=True)
     settings, filters = read_settings(bundle=bundle), dict(select_filters(given))
 
-    def answer(opened: OpenedBundle | IndexedBundle) -> _ListAnswer:
-        return _answer(opened, filters, limit, form, output, with_schema=input_schema)
-
+    answer = partial(
+        _answer, filters=filters, limit=limit, form=form, output=output, with_schema=input_schema
+    )
     found = from_index(find_bundle_paths(settings, output), answer)
     found = found or answer(open_catalog(settings))
     code = ExitCode.FINDINGS if filters and not found.listed else ExitCode.DONE

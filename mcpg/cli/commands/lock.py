@@ -239,25 +239,20 @@ def _select_approved(
     found: dict[int, LockChange] = {}
     for named, _, meant in approvals:
         if not meant:
-            raise NotFoundError(
-                f"no tool called {named[:_SHOWN]!r} differs from the lock",
-                place="--approve",
-                remedy=_advise_name(named, [one.name for one in changes]),
-            )
+            names = [one.name for one in changes]
+            bare = {name.rpartition("::")[2]: name for name in reversed(names)}
+            same = "every tool is as approved"
+            remedy = f"use one of {name_some(names, _NAMED)}" if names else same
+            if near := suggest(named, [*names, *bare]):
+                remedy = f"did you mean {bare.get(near[0], near[0])!r}?"
+            message = f"no tool called {named[:_SHOWN]!r} differs from the lock"
+            raise NotFoundError(message, place="--approve", remedy=remedy)
         if len({one.key for one in meant}) > 1:
             message = f"{named[:_SHOWN]!r} is the name of {format_count(len(meant), 'tool')}"
             remedy = f"use one of {name_some([one.label for one in meant], _NAMED)}"
             raise InputError(message, place="--approve", remedy=remedy)
         found |= {id(one): one for one in meant}
     return [*found.values()]
-
-
-def _advise_name(named: str, names: Sequence[str]) -> str:
-    bare = {name.rpartition("::")[2]: name for name in reversed(names)}
-    near = suggest(named, [*names, *bare])
-    if near:
-        return f"did you mean {bare.get(near[0], near[0])!r}?"
-    return f"use one of {name_some(names, _NAMED)}" if names else "every tool is as approved"
 
 
 def _show(changes: Iterable[LockChange], output: Output) -> None:

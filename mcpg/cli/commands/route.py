@@ -17,7 +17,6 @@ from mcpg.engine import Engine
 from mcpg.route import (
     NONE,
     Preference,
-    RoutedCategory,
     RoutedMatch,
     RouteResult,
     WordLeaning,
@@ -112,13 +111,15 @@ def route_text(result: RouteResult, output: Output) -> str:
     browsing = result.ranking_mode == RankingMode.BROWSE
     found = [one.match for one in result.suggested]
     rows = MatchRows(found, output, shows_score=not browsing)
-    blocks = [
-        [
-            _draw_heading(category, output, shows_score=not browsing),
-            *rows.draw_ranked((one.match, one.score) for one in category.matches),
-        ]
-        for category in result.categories
-    ]
+    blocks = []
+    for category in result.categories:
+        name = output.paint(cut(one_line(category.name), _NAME_LIMIT), "bold")
+        score = "" if browsing else f"  {score_text(category.score)}"
+        shown = len(category.matches)
+        more = f"  ({shown} of {category.found})" if category.found > shown else ""
+        heading = f"{name}{score}{output.paint(more, 'dim') if more else ''}"
+        drawn = rows.draw_ranked((one.match, one.score) for one in category.matches)
+        blocks.append([heading, *drawn])
     if blocks:
         blocks[0].insert(0, rows.head())
     if blocks and result.preference.name != NONE:
@@ -207,14 +208,6 @@ def _add_up(one: RoutedMatch) -> Inline:
     if abs(total - one.score) > _ROUNDING:
         parts.append(("= ", Figure(total), ", which is cut"))
     return join_inlines(parts, " ")
-
-
-def _draw_heading(category: RoutedCategory, output: Output, *, shows_score: bool) -> str:
-    name = output.paint(cut(one_line(category.name), _NAME_LIMIT), "bold")
-    score = f"  {score_text(category.score)}" if shows_score else ""
-    shown = len(category.matches)
-    more = f"  ({shown} of {category.found})" if category.found > shown else ""
-    return f"{name}{score}{output.paint(more, 'dim') if more else ''}"
 
 
 def _explain_preference(preference: Preference) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from mcpg.catalog.hints import claimed_texts, claimed_words, read_claims
 from mcpg.catalog.model import Hints, Tool, walk_parameters
@@ -66,13 +67,9 @@ class ToolDetails:
 
 def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
     """Show one tool: arguments, hints, edges, origin."""
-
-    def answer(indexed: IndexedBundle) -> tuple[ToolDetails, tuple[Diagnostic, ...]]:
-        return _read_indexed_card(indexed, tool), indexed.diagnostics
-
     settings = read_settings(bundle=bundle)
     paths = find_bundle_paths(settings, output)
-    found = None if document else from_index(paths, answer)
+    found = None if document else from_index(paths, partial(_read_indexed_card, name=tool))
     if found is None:
         opened = open_catalog(settings, texts=document)
         found = _make_card(opened, tool), opened.diagnostics
@@ -90,17 +87,21 @@ def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, 
     return ExitCode.DONE
 
 
-def _read_indexed_card(bundle: IndexedBundle, name: str) -> ToolDetails:
+def _read_indexed_card(
+    bundle: IndexedBundle, name: str
+) -> tuple[ToolDetails, tuple[Diagnostic, ...]]:
     number = bundle.find_number(name)
     document = bundle.document(number)
-    targets = bundle.target_ids(number)
-    is_alone = not (targets or bundle.index.edges_to(number))
-    return ToolDetails(
+    index = bundle.index
+    targets = [index.tool_id(one) if one < len(index) else None for one in index.targets(number)]
+    is_alone = not (targets or index.edges_to(number))
+    card = ToolDetails(
         document.tool,
         document,
         neighbours=tuple(zip(document.links, targets, strict=False)),
         alone=_reason_alone(bundle.server(number), document.tool.id) if is_alone else "",
     )
+    return card, bundle.diagnostics
 
 
 def _make_card(opened: OpenedBundle, name: str) -> ToolDetails:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -123,7 +124,13 @@ def export_tool(tool: Tool) -> ListedTool:
 
 def _export_whole(tool: Tool) -> ListedTool:
     schema: JsonObject = {**_strict(tool.input_schema), "type": "object"}
-    wire: JsonObject = {**_unread_members(tool), "name": tool.id, "inputSchema": schema}
+    wire: JsonObject = {}
+    for key, one in tool.listed.items():  # members that mcpg does not read
+        # One that clients would refuse, and the whole list with it, is left out.
+        with suppress(ValidationError):
+            McpTool.model_validate({"name": tool.id, "inputSchema": {}, key: one})
+            wire[key] = one
+    wire |= {"name": tool.id, "inputSchema": schema}
     if tool.title:
         wire["title"] = tool.title
     if tool.description:
@@ -144,21 +151,6 @@ def _export_whole(tool: Tool) -> ListedTool:
     if output is None or "outputSchema" not in wire:
         return ListedTool(wire)
     return ListedTool(wire, is_wrapped, bounded_validator(output))
-
-
-def _unread_members(tool: Tool) -> JsonObject:
-    """Return the members that mcpg does not read, as the server gave them.
-
-    One that clients would refuse, and the whole list with it, is left out.
-    """
-    kept: JsonObject = {}
-    for key, one in tool.listed.items():
-        try:
-            McpTool.model_validate({"name": tool.id, "inputSchema": {}, key: one})
-        except ValidationError:
-            continue
-        kept[key] = one
-    return kept
 
 
 def output_schema(schema: JsonObject | None) -> tuple[JsonObject | None, bool]:

@@ -380,7 +380,7 @@ class Clients:
         client = self._clients.get(id(connection))
         if client is None:
             client = self._clients[id(connection)] = Client(connection)
-            connection.exit_stack.callback(self._leave, id(connection))
+            connection.exit_stack.callback(lambda: self.left(self._clients.pop(id(connection))))
         return client
 
     def view(self, context: Context) -> ClientView:
@@ -423,11 +423,6 @@ class Clients:
                 self.tell(client, _UPDATED, {"uri": uri})
         for uri in sorted(uris):
             await self._bus.publish(subscriptions.ResourceUpdated(uri))
-
-    def _leave(self, key: int) -> None:
-        client = self._clients.pop(key, None)
-        if client is not None:
-            self.left(client)
 
 
 class RequestCaller:

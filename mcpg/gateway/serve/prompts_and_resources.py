@@ -145,27 +145,23 @@ def primitive_answers(found: Sequence[ItemMatch], characters: int) -> JsonObject
     """
     answer: dict[str, list[JsonValue]] = {}
     for one in found:
-        kind = "prompts" if one.kind == "prompts" else "resources"
-        answer.setdefault(kind, []).append(_describe_item(one, characters))
+        item, meta, is_prompt = one.item, one.item.get("_meta"), one.kind == "prompts"
+        shown: JsonObject = {"name": line(str(item["name"]), _NAME)}
+        for member in ("uri", "uriTemplate"):
+            if member in item:
+                shown[member] = str(item[member])[:_ADDRESS]
+        if is_prompt:
+            shown["name"] = item["name"]  # as it is: it is what the prompt is got by
+        shown["sourceId"] = line(str(meta["sourceId"] if isinstance(meta, dict) else ""), _NAME)
+        text = item.get("description") or item.get("title")
+        if text and characters:
+            shown["description"] = line(str(text), characters)
+        given: Any = item.get("arguments") or []
+        if is_prompt and given:
+            shown["arguments"] = [line(str(each["name"]), _NAME) for each in given[:_ARGUMENTS]]
+        shown["score"] = round(one.score, SHOWN_DECIMALS)
+        answer.setdefault("prompts" if is_prompt else "resources", []).append(shown)
     return {**answer}
-
-
-def _describe_item(found: ItemMatch, characters: int) -> JsonObject:
-    item, meta = found.item, found.item.get("_meta")
-    shown: JsonObject = {"name": line(str(item["name"]), _NAME)}
-    for member in ("uri", "uriTemplate"):
-        if member in item:
-            shown[member] = str(item[member])[:_ADDRESS]
-    if found.kind == "prompts":
-        shown["name"] = item["name"]  # as it is: it is what the prompt is got by
-    shown["sourceId"] = line(str(meta["sourceId"] if isinstance(meta, dict) else ""), _NAME)
-    text = item.get("description") or item.get("title")
-    if text and characters:
-        shown["description"] = line(str(text), characters)
-    given: Any = item.get("arguments") or []
-    if found.kind == "prompts" and given:
-        shown["arguments"] = [line(str(one["name"]), _NAME) for one in given[:_ARGUMENTS]]
-    return {**shown, "score": round(found.score, SHOWN_DECIMALS)}
 
 
 def show_message(message: Any) -> JsonValue:
@@ -193,7 +189,14 @@ def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) ->
         return make_error_result(
             f"the text of the resource has {characters:,} characters: lower `offset`"
         )
-    rest = _skip_text(contents, offset) if offset else contents
+    rest, skipped = [], offset
+    for one in contents:
+        own = _text(one)
+        if own is not None and len(own) > skipped:
+            rest.append({**one, "text": own[skipped:]})
+        elif not offset:
+            rest.append(one)
+        skipped = max(0, skipped - len(own or ""))
     shown, count, refused = _fit_contents(rest, budget - _NOTE_BYTES)
     end = offset + count
     notes = [f"the text from character {end:,} to {characters:,} is omitted"]
@@ -205,17 +208,6 @@ def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) ->
     if count and end < characters:
         text = f"{text}. Call {READ} with `offset` {end} for the next part of the text"
     return {"content": [*shown, text_block(f"[mcpg: {text}]")], "isError": not shown}
-
-
-def _skip_text(contents: Iterable[JsonObject], offset: int) -> list[JsonObject]:
-    """Return the texts among *contents* without the first *offset* characters of them all."""
-    rest = []
-    for one in contents:
-        text = _text(one)
-        if text is not None and len(text) > offset:
-            rest.append({**one, "text": text[offset:]})
-        offset = max(0, offset - len(text or ""))
-    return rest
 
 
 def _fit_contents(contents: Iterable[JsonObject], room: int) -> tuple[list[JsonValue], int, int]:

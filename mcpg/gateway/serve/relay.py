@@ -193,7 +193,14 @@ class Relay:
         server, uri = origin.server, params.get("uri")
         match method.split("/")[1:]:
             case ["message"]:
-                await self._pass_on_log(origin, params)
+                name = line(server.name or server.place, _NAME)
+                receiver = self._find_receiver(origin)
+                if receiver is not None:
+                    marked = {"logger": name, **_add_source_meta(params, name)}
+                    await receiver.tell(_MESSAGE, marked)
+                elif self.has_many and origin.client is None:
+                    message = f"log messages of {name!r} are dropped: clients share its process"
+                    self.report(info(Code.LOG_DROPPED, message, server.place))
             case ["prompts" | "resources", "list_changed"]:
                 self.changed(server)
             case ["resources", "updated"] if isinstance(uri, str):
@@ -205,15 +212,6 @@ class Relay:
                     return
                 for client in self.clients:  # others ignore what they did not begin
                     self.clients.tell(client, _ELICITED, params)
-
-    async def _pass_on_log(self, origin: MessageOrigin, params: JsonObject) -> None:
-        name = line(origin.server.name or origin.server.place, _NAME)
-        receiver = self._find_receiver(origin)
-        if receiver is not None:
-            await receiver.tell(_MESSAGE, {"logger": name, **_add_source_meta(params, name)})
-        elif self.has_many and origin.client is None:
-            message = f"log messages of {name!r} are dropped: clients share its process"
-            self.report(info(Code.LOG_DROPPED, message, origin.server.place))
 
     def _find_receiver(self, origin: MessageOrigin) -> Caller | Client | None:
         """Return the client that a message concerns, `None` if that is not certain.

@@ -399,22 +399,21 @@ async def serve_stdio(served: GatewayServer) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(on_signal, group.cancel_scope.cancel)
         try:
-            await _serve(served)
+            with (
+                claim_stream(_STDIN) as reading,
+                claim_stream(_STDOUT) as writing,
+                anyio.CancelScope() as scope,
+            ):
+                # The SDK only iterates over the lines of the one, and writes and flushes the other.
+                lines = cast("anyio.AsyncFile[str]", _DescriptorLines(reading))
+                output = cast("anyio.AsyncFile[str]", _DescriptorWriter(writing))
+                async with served.running(), stdio_server(lines, output) as (incoming, outgoing):
+                    options = served.sdk.create_initialization_options()
+                    await served.sdk.run(incoming, outgoing, options)
+                    scope.deadline = anyio.current_time() + _GRACE
         except* BrokenPipeError:
             pass  # the client has left without closing our standard input
         group.cancel_scope.cancel()
-
-
-async def _serve(served: GatewayServer) -> None:
-    with claim_stream(_STDIN) as reading, claim_stream(_STDOUT) as writing:
-        # The SDK only iterates over the lines of the one, and writes and flushes the other.
-        lines = cast("anyio.AsyncFile[str]", _DescriptorLines(reading))
-        output = cast("anyio.AsyncFile[str]", _DescriptorWriter(writing))
-        with anyio.CancelScope() as scope:
-            async with served.running(), stdio_server(lines, output) as (incoming, outgoing):
-                options = served.sdk.create_initialization_options()
-                await served.sdk.run(incoming, outgoing, options)
-                scope.deadline = anyio.current_time() + _GRACE
 
 
 @contextmanager

@@ -234,19 +234,18 @@ class GraphSearcher:
         if request.is_federated:
             return self._search_federated(request)
         if request.mode is Mode.TOKEN_DISTANCE:
-            return self._search_nearest(request)
+            if self._distances is None:
+                segments = self._local.segments()
+                facts = self._recall(
+                    DISTANCES, lambda: tabulate_texts([one.text for one in segments])
+                )
+                self._distances = Distances(segments, facts)
+            nodes = [
+                ScoredNode(one.node, near, (Evidence(one.predicate, one.text, "distance", near),))
+                for one, near in self._distances.nearest(request.query, request.limit)
+            ]
+            return self._answer(request, self._primaries(nodes, kind=ScoreKind.NEARNESS))
         return self._search_here(request)
-
-    def _search_nearest(self, request: GraphSearchRequest) -> GraphSearchResult:
-        if self._distances is None:
-            segments = self._local.segments()
-            facts = self._recall(DISTANCES, lambda: tabulate_texts([one.text for one in segments]))
-            self._distances = Distances(segments, facts)
-        nodes = [
-            ScoredNode(one.node, near, (Evidence(one.predicate, one.text, "distance", near),))
-            for one, near in self._distances.nearest(request.query, request.limit)
-        ]
-        return self._answer(request, self._primaries(nodes, kind=ScoreKind.NEARNESS))
 
     def _search_here(self, request: GraphSearchRequest) -> GraphSearchResult:
         """Search the graph at hand, and by the fallback where that finds no tool."""

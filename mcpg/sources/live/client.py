@@ -240,20 +240,18 @@ def query_all(
             anyio.run(every)
     finally:
         groups.kill()
-    return tuple(
-        _make_reply(server, *answers[index], source_id) for index, server in enumerate(servers)
-    )
-
-
-def _make_reply(
-    server: Server, answer: ServerTools | str, seconds: float, source_id: str | None
-) -> ServerListing:
-    batch = read_listing(server, answer, source_id)
-    if isinstance(answer, str):
-        return ServerListing(batch, seconds, has_answered=False)
-    named = (*server.named_secrets, *answer.secrets)
-    names, _ = redact([answer.name, answer.version, answer.protocol], server.secrets, named)
-    return ServerListing(batch, seconds, True, *names)
+    listings: list[ServerListing] = []
+    for index, server in enumerate(servers):
+        answer, seconds = answers[index]
+        batch = read_listing(server, answer, source_id)
+        if isinstance(answer, str):
+            listings.append(ServerListing(batch, seconds, has_answered=False))
+            continue
+        secrets = (*server.named_secrets, *answer.secrets)
+        stated = [answer.name, answer.version, answer.protocol]
+        names, _ = redact(stated, server.secrets, secrets)
+        listings.append(ServerListing(batch, seconds, True, *names))
+    return tuple(listings)
 
 
 def read_listing(

@@ -220,7 +220,15 @@ class _HttpTransport(httpx2.AsyncHTTPTransport):
         self._errors.has_session |= _SESSION_HEADER in response.headers
         errors.is_forgotten = status == _NOT_FOUND and _SESSION_HEADER in request.headers
         if _is_message(request) or (not is_of_oauth and status == _UNAUTHORISED):
-            errors.message = _describe_status(status, self._login)
+            message = f"server responded with HTTP status {status}"
+            if status == _UNAUTHORISED and self._login:
+                message = (
+                    f"authentication required (HTTP status {status}):"
+                    f" run {self._login}, or set a key in the headers"
+                )
+            elif status < _CLIENT_ERROR:
+                message = f"redirected to another address (HTTP status {status})"
+            errors.message = message if status >= _REDIRECTION else None
             errors.is_unauthorized = status in {_UNAUTHORISED, _FORBIDDEN}
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A few compressed bytes could expand to gigabytes.
@@ -260,19 +268,6 @@ class _SseTransport(_HttpTransport):
             if isinstance(response.stream, _Body):
                 response.stream.connection = self._errors
         return response
-
-
-def _describe_status(status: int, login: str) -> str | None:
-    if status < _REDIRECTION:
-        return None
-    if status == _UNAUTHORISED and login:
-        return (
-            f"authentication required (HTTP status {status}):"
-            f" run {login}, or set a key in the headers"
-        )
-    if status < _CLIENT_ERROR:
-        return f"redirected to another address (HTTP status {status})"
-    return f"server responded with HTTP status {status}"
 
 
 def _is_message(request: httpx2.Request) -> bool:

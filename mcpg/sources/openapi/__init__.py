@@ -179,7 +179,15 @@ class ApiDocument:
         info = self.content.get("info")
         self.title = stripped_text(info.get("title")) if isinstance(info, dict) else ""
         self._files_among: dict[int, frozenset[str]] = {}
-        self._hidden = _OF_THE_TRANSPORT | set(self._find_secrets())
+        components = self.content.get("components")
+        schemes = components.get("securitySchemes") if isinstance(components, dict) else None
+        groups = (schemes, self.content.get("securityDefinitions"))
+        named = (one for group in groups if isinstance(group, dict) for one in group.values())
+        secrets = [self.references.follow(one, "") or {} for one in named]
+        self._hidden = _OF_THE_TRANSPORT | {
+            (stripped_text(one.get("in")), stripped_text(one.get("name")).casefold())
+            for one in secrets
+        }
 
     def iterate_operations(self) -> Iterator[StatedOperation | Diagnostic]:
         """Iterate over the operations in their order, with a diagnostic for each invalid one."""
@@ -316,14 +324,6 @@ class ApiDocument:
                     found.add(name)
             known = self._files_among[id(properties)] = frozenset(found)
         return known
-
-    def _find_secrets(self) -> Iterator[tuple[str, str]]:
-        components = self.content.get("components")
-        schemes = components.get("securitySchemes") if isinstance(components, dict) else None
-        for group in (schemes, self.content.get("securityDefinitions")):
-            for one in group.values() if isinstance(group, dict) else ():
-                scheme = self.references.follow(one, "") or {}
-                yield stripped_text(scheme.get("in")), stripped_text(scheme.get("name")).casefold()
 
     def _address(self, stated: StatedOperation) -> str | None:
         """Return what the path of an operation is appended to, `None` for no address with a host.
