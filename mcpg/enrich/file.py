@@ -22,6 +22,7 @@ STAMP = "generated"
 
 BY = "mcpg enrich"
 _NAME = re.compile(r"(?:.*\.)?generated\.hints\.(?:ya?ml|json)", re.IGNORECASE)
+_MARK = re.compile(r"generated\.hints(?=\.\w+\Z)", re.IGNORECASE)
 _UNSAFE_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
 _PLAIN_KEY = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -58,6 +59,11 @@ def name_file(source_id: str, others: Iterable[str] = ()) -> str:
     if name != source_id or is_shared or _RESERVED.fullmatch(name):
         name += f"-{hashlib.sha256(source_id.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     return name + ENDING
+
+
+def own_file(path: Path) -> Path:
+    """Return the hints file of people that stands beside the generated one at *path*."""
+    return path.with_name(_MARK.sub("hints", path.name))
 
 
 @dataclass(frozen=True, slots=True)

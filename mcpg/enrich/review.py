@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,27 +113,28 @@ def is_ordinary(text: str) -> bool:
     return math.prod(share_of_texts(one, lexicon.ENGLISH) for one in words) >= ORDINARY
 
 
-def drop_texts(plan: EnrichPlan, texts: Sequence[str]) -> tuple[list[Entry], list[str]]:
-    """Remove *texts* from all entries, which are not written yet.
-
-    Returns:
-        The entries that had any of them, and those texts that none had.
-    """
-    wanted = {fold_text(text): text for text in texts}
-    seen: set[str] = set()
-    changed: list[Entry] = []
+def find_texts(plan: EnrichPlan, text: str) -> list[tuple[Entry, Hints]]:
+    """Return the entries that have *text*, each with it alone, as it is written there."""
+    wanted = fold_text(text)
+    found: list[tuple[Entry, Hints]] = []
     for entry in plan.entries:
-        members = entry.members
-        is_changed = False
-        for key, value in [*members.items()]:
-            if isinstance(value, list):
-                kept = [one for one in value if fold_text(_text_of(one)) not in wanted]
-                seen.update(fold_text(_text_of(one)) for one in value)
-                is_changed = is_changed or len(kept) < len(value)
-                members[key] = kept
-        if is_changed:
-            changed.append(entry)
-    return changed, [text for folded, text in wanted.items() if folded not in seen]
+        own = entry.hints
+        kept = Hints(
+            aliases=tuple(one for one in own.aliases if fold_text(one) == wanted),
+            keywords=tuple(one for one in own.keywords if fold_text(one) == wanted),
+            examples=tuple(one for one in own.examples if fold_text(one.input) == wanted),
+        )
+        if kept != Hints():
+            found.append((entry, kept))
+    return found
+
+
+def drop_text(entry: Entry, text: str) -> None:
+    """Remove *text* from *entry*, whose file is not written yet."""
+    wanted, members = fold_text(text), entry.members
+    for key, value in [*members.items()]:
+        if isinstance(value, list):
+            members[key] = [one for one in value if fold_text(_text_of(one)) != wanted]
 
 
 def _text_of(item: object) -> str:

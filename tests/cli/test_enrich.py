@@ -453,6 +453,27 @@ def test_a_review_shows_texts_to_look_at(
     assert run("enrich", "tools", "--drop", "Where is my parcel tracking").code == 0
     assert len(read_entries()["shop::invoice_refund"]["examples"]) == 3
     assert run("enrich", "tools", "--drop", "no such text").code == 2
+    assert run("enrich", "tools", "--promote", "grab invoicesearch").code == 2
+    assert run("enrich", "tools", "--check").code == 0
+
+
+def test_a_promoted_text_is_the_authors(
+    sources: Path, run: Callable[..., Run], model: Callable[..., Loopback]
+) -> None:
+    """It moves into the hints file of people, below the key and beside the comments it has."""
+    own = sources / "shop.hints.yaml"
+    own.write_text(f"# ours\n{own.read_text('utf-8')}", "utf-8")
+    model(writes(entry("shipment_status", keywords=["whereabouts"])))
+    run("enrich", "tools")
+    texts = ("--promote", "fetch shipmentstatus", "--promote", "Whereabouts")
+    done = run("enrich", "tools", *texts)
+    assert (done.code, f"wrote {own.relative_to(sources.parent)}" in done.err) == (0, True)
+    assert own.read_text("utf-8").startswith("# ours\ntools:\n  shipment_status:\n")
+    hints = read_entries(own)["shipment_status"]
+    assert hints["aliases"] == ["де моя посилка", "fetch shipmentstatus"]
+    assert hints["keywords"] == ["parcel", "tracking", "whereabouts"]
+    left = read_entries()["shop::shipment_status"]
+    assert (left["aliases"], left["keywords"]) == (["grab shipmentstatus"], [])
     assert run("enrich", "tools", "--check").code == 0
 
 

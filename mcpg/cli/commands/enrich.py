@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Annotated
 
 from mcpg.bundle import Assembly, assemble
+from mcpg.catalog.hints import read_hint_rules
+from mcpg.catalog.model import Hints
 from mcpg.cli import options
 from mcpg.cli.build import BuildSources, note_failures, reduced_gc
 from mcpg.cli.exit_codes import ExitCode
@@ -24,15 +26,16 @@ from mcpg.engine import Engine
 from mcpg.engine.loading import with_graphs_read
 from mcpg.enrich.answers import TextCheck, find_answers
 from mcpg.enrich.chat import ChatWriter
-from mcpg.enrich.file import GeneratedFile, find_generated_files, is_generated_name
-from mcpg.enrich.plan import EnrichPlan, TextState, choose_file, is_below, make_plan
+from mcpg.enrich.file import GeneratedFile, find_generated_files, is_generated_name, own_file
+from mcpg.enrich.plan import EnrichPlan, Entry, TextState, choose_file, is_below, make_plan
 from mcpg.enrich.prompt import PROMPT, Prompt, make_prompts
-from mcpg.enrich.review import TextReview, drop_texts, review_texts
+from mcpg.enrich.review import TextReview, drop_text, find_texts, review_texts
 from mcpg.enrich.write import TextWriting
 from mcpg.errors import NotFoundError, Severity, SourceError, UsageError
-from mcpg.files import read_bytes
+from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.index import Index
 from mcpg.lint.context import compile_reach_index
+from mcpg.review.authored import HintsFile
 from mcpg.show.blocks import CodeSpan, Column, Table, make_columns
 from mcpg.show.json import diagnostics_json
 from mcpg.sources.model import decode
@@ -92,8 +95,18 @@ class EnrichOptions:
         bool, option("--check", "Send and write nothing; exit 1 when texts are missing or stale.")
     ] = False
     review: Annotated[
-        bool, option("--review", "Show texts that another tool wins, tools share, or noise finds.")
+        bool,
+        option(
+            "--review",
+            "Show texts for which another tool is first, that tools share, or of ordinary words.",
+        ),
     ] = False
+    promote: Annotated[
+        list[str] | None,
+        option(
+            "--promote", "Move this text into the hints file of its server. Repeatable.", "TEXT"
+        ),
+    ] = None
     drop: Annotated[
         list[str] | None, option("--drop", "Remove this text from the files. Repeatable.", "TEXT")
     ] = None
@@ -108,7 +121,7 @@ class EnrichOptions:
 
 
 def run(output: Output, chosen: EnrichOptions) -> int:
-    """Have a language model write texts that people find the tools by.
+    """Write search texts for tools with a language model.
 
     Example requests, aliases and keywords go to one file for each server. Only new and changed
     tools are sent: their names, descriptions and schemas.
@@ -119,6 +132,7 @@ def run(output: Output, chosen: EnrichOptions) -> int:
         "--dry-run": chosen.is_dry,
         "--check": chosen.check,
         "--review": chosen.review,
+        "--promote": chosen.promote,
         "--drop": chosen.drop,
     }
     given = [name for name, value in modes.items() if value]
@@ -137,8 +151,8 @@ def run(output: Output, chosen: EnrichOptions) -> int:
         return session.check()
     if chosen.review:
         return session.review()
-    if chosen.drop:
-        return session.drop(chosen.drop)
+    if chosen.promote or chosen.drop:
+        return session.edit(chosen.promote or chosen.drop or (), promotes=bool(chosen.promote))
     return session.write()
 
 
@@ -211,22 +225,44 @@ class _Session:
             self.report(reviews=[one.to_dict() for one in found])
         elif found:
             self.output.text(text_of([_draw_reviews(found)], self.output))
-        self.output.note(
-            f"{format_count(len(found), 'text')} to look at: move a good one into a hints file of"
-            " your own, edit it, or remove it with --drop; most of them help"
-            if found
-            else "no text to look at"
-        )
+        count = format_count(len(found), "text")
+        advice = ": --promote a good one, edit it, or --drop it; most of them help" if found else ""
+        self.output.note(f"{count} to look at{advice}")
         return ExitCode.DONE
 
-    def drop(self, texts: Sequence[str]) -> int:
-        """Remove *texts* from the files."""
-        changed, unknown = drop_texts(self.plan, texts)
-        if unknown:
-            message = f"no generated text is {unknown[0][:80]!r}"
-            raise NotFoundError(message, place="--drop", remedy="see --review, and the files")
-        self.write_files([one.file for one in changed])
-        return self.finish(TextWriting(self.plan, TextCheck(()), self.choose))
+    def edit(self, texts: Sequence[str], *, promotes: bool) -> int:
+        """Remove *texts* from the files; those that are promoted go to the hints of their tools."""
+        place = "--promote" if promotes else "--drop"
+        found = {text: find_texts(self.plan, text) for text in texts}
+        for text, entries in found.items():
+            if not entries:
+                message = f"no generated text is {text[:80]!r}"
+                raise NotFoundError(message, place=place, remedy="see --review, and the files")
+            if promotes and len(entries) > 1:
+                keys = ", ".join(entry.key for entry, _ in entries[:4])
+                remedy = "move it by hand, and remove it from the others"
+                raise UsageError(f"{keys} have {text[:80]!r}", place=place, remedy=remedy)
+        for text, entries in found.items():
+            for entry, hints in entries:
+                if promotes:
+                    self.promote(entry, hints)
+                drop_text(entry, text)
+        self.write_files([entry.file for entries in found.values() for entry, _ in entries])
+        if self.chosen.form is OutputFormat.JSON:
+            self.report()
+        return ExitCode.DONE
+
+    def promote(self, entry: Entry, hints: Hints) -> None:
+        """Add *hints* to the hints file beside that of *entry*."""
+        path = own_file(entry.file.path)
+        file, key = HintsFile(path), entry.key
+        if path.is_file():
+            text = decode(read_bytes(path, MAX_BYTES), str(path))
+            patterns = [one.pattern for one in read_hint_rules(text, str(path))[0]]
+            matching = self.assembly.catalog.matching
+            key = next((one for one in patterns if matching(one) == entry.tools), key)
+        file.save(key, hints, file.edit(key, hints).version)
+        self.output.note(f"wrote {path}")
 
     def write(self) -> int:
         """Write the texts that are missing or stale, or show what that would take."""
