@@ -193,6 +193,8 @@ class Code:
     TRACE_KNOWN = "trace_known"
     TRACE_BOUNDED = "trace_bounded"
     CALLS_NOT_RECORDED = "calls_not_recorded"
+    ANSWER_DROPPED = "answer_dropped"
+    ANSWER_INCOMPLETE = "answer_incomplete"
     ASK_FALLBACK = "ask_fallback"
     ASK_NAME_UNKNOWN = "ask_name_unknown"
     JUDGED_INVALID = "judged_invalid"
@@ -333,6 +335,8 @@ REMEDIES = {
     Code.TRACE_KNOWN: "No action needed; `--fresh` counts everything anew.",
     Code.TRACE_BOUNDED: "Split the traces by time, and learn from one after the other.",
     Code.CALLS_NOT_RECORDED: "Check the path and the space there; calls are not affected.",
+    Code.ANSWER_DROPPED: "No action needed; review what the tool's definition says.",
+    Code.ANSWER_INCOMPLETE: "Run `mcpg enrich` again, or use a better model.",
     Code.ASK_FALLBACK: "Give the intent with `--intent`, or state the relation in a document.",
     Code.ASK_NAME_UNKNOWN: "Correct the name; `mcpg list` lists the tools.",
     Code.JUDGED_INVALID: "Fix the issue that the message names; see the layouts.",

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import mcpg
 from mcpg.explore.explorer import Explorer, LiveEngine, PageSettings
-from mcpg.explore.files import HintsFile, JudgedFile
 from mcpg.explore.server import ExploreServer
+from mcpg.review.authored import HintsFile, JudgedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -27,7 +27,7 @@ FLOORS = [
     {"rewrite"},
     {"engine"},
     {"evaluation", "lint", "route"},
-    {"review"},
+    {"enrich", "review"},
     {"show"},
     {"cli"},
     {"code", "postgres", "telemetry"},

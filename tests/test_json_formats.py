@@ -57,6 +57,9 @@ COMMANDS = [
     ["cache"],
     ["diff", "shop", "later", "--queries", "later.yaml", "--fail-on", "rank"],
     ["doctor", "--no-sources"],
+    ["enrich", "tools", "--check"],
+    ["enrich", "tools", "--dry-run"],
+    ["enrich", "tools", "--print-prompt"],
     ["eval", "queries.yaml", "--timings", "--min", "ndcg@5=0.5", *VECTORS],
     ["eval", "queries.yaml", "--baseline", "baseline.json", "-b", "shop"],
     EXPLAIN,
@@ -132,6 +135,13 @@ ASKING_A_MODEL = [
 SEEN_ELSEWHERE = {
     "publish#": "tests/cli/test_publish.py, which needs a database",
     "init#/search": "tests/cli/test_init.py, which starts servers",
+    **dict.fromkeys(
+        (
+            *("enrich#/reviews", "enrich#/usage", "#/$defs/textReview", "#/$defs/obsoleteEntry"),
+            *("#/$defs/endpointUsage", "#/$defs/promptEstimate/cost"),
+        ),
+        "tests/cli/test_enrich.py, which starts models",
+    ),
     "#/$defs/node/evidence/*/endpoint": "tests/cli/test_graph_search.py, at an endpoint",
 }
 """Members that occur where more is needed than a folder, by the test that has them."""

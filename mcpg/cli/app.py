@@ -27,6 +27,7 @@ mcpg explain shipment status"""
 COMMANDS = {
     "init": "Bundle the servers of the MCP clients on this machine, and search.",
     "generate": "Write a Markdown-LD document for each tool, to read and to edit.",
+    "enrich": "Write search texts for tools with a language model.",
     "bundle": "Build a bundle from files, folders, servers and code.",
     "lock": "Approve the definitions of tools, and find what has changed since.",
     "lint": "Check tools by rules: descriptions, schemas, names, reach, poisoning.",

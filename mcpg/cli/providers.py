@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     # What no setting asks for is not imported.
     from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingStore
+    from mcpg.enrich.chat import ChatWriter
     from mcpg.llm import Normalizer
     from mcpg.net.http import Budget
     from mcpg.search.caches import SearchCache
@@ -201,6 +202,17 @@ class ServiceFactory:
         url, key = self._address("normalization.url")
         budget = self._budget("normalization.timeout", BUDGET)
         return ChatNormalizer(url, model, key=key, budget=budget)
+
+    def text_writer(self) -> ChatWriter | None:
+        """Return the model that writes texts for tools, `None` where none is set."""
+        model = self._value("enrich.model") or self._value("normalization.model")
+        if model is None:
+            return None
+        from mcpg.enrich.chat import BUDGET, ChatWriter  # noqa: PLC0415 - as above
+
+        is_own = self._settings.find("enrich.url") is not None
+        url, key = self._address("enrich.url" if is_own else "normalization.url")
+        return ChatWriter(url, model, key=key, budget=self._budget("enrich.timeout", BUDGET))
 
     def observer(self) -> Observer | None:
         """Return the OpenTelemetry observer, `None` where that is not wanted or not installed."""

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 80
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 UNSET = "unset"
@@ -79,6 +80,25 @@ class Normalization(SettingsTable):
     """the address above `/chat/completions`"""
     timeout: Seconds = 5
     """the timeout of one rewrite in seconds, retries included"""
+
+
+class Enrich(SettingsTable):
+    """The section `[enrich]`."""
+
+    model: str = unset("as `normalization.model`")
+    """the chat model that writes texts for `mcpg enrich`"""
+    url: str = unset("as `normalization.url`")
+    """the address above `/chat/completions`"""
+    timeout: Seconds = 120
+    """the timeout of one prompt in seconds, retries included"""
+    languages: list[str] = unset("English")
+    """the languages of the users, which share the texts"""
+    exclude: list[str] = unset("none")
+    """the tools that are left out, by id, `source::name`, name or glob"""
+    input_price: Price = unset("none")
+    """the price of a million tokens of prompts, for `--dry-run`"""
+    output_price: Price = unset("none")
+    """the price of a million tokens of answers, for `--dry-run`"""
 
 
 class Store(SettingsTable):
@@ -242,6 +262,7 @@ class Configuration(SettingsTable):
     `1`, `yes`, `on` and `0`, `no`, `off`, and there is `--no-lexicon`"""
     embeddings: Embeddings = Embeddings()
     normalization: Normalization = Normalization()
+    enrich: Enrich = Enrich()
     store: Store = Store()
     cache: Cache = Cache()
     learn: Learn = Learn()

@@ -24,8 +24,8 @@ from mcpg.cli.parameters import (
 )
 from mcpg.cli.query import Question, make_search_arguments
 from mcpg.explore.explorer import Explorer, LiveEngine, PageSettings, shown_path
-from mcpg.explore.files import DEFAULT_HINTS, DEFAULT_JUDGED, HintsFile, JudgedFile
 from mcpg.explore.server import ExploreServer
+from mcpg.review.authored import DEFAULT_HINTS, DEFAULT_JUDGED, HintsFile, JudgedFile
 from mcpg.values import format_count
 
 if TYPE_CHECKING:

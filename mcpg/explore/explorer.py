@@ -24,11 +24,11 @@ from mcpg.errors import InputError, McpgError, UsageError
 from mcpg.evaluation.judged import resolve
 from mcpg.evaluation.report import compare as compare_runs
 from mcpg.evaluation.report import evaluate, report_json
-from mcpg.explore.files import HintsFile, JudgedFile, QueryVerdict
 from mcpg.graph.map import framed_map, graph_page
 from mcpg.graph.triples import distinct_documents
 from mcpg.index import Index
 from mcpg.index.hint_overlay import HintOverlay
+from mcpg.review.authored import HintsFile, JudgedFile, QueryVerdict
 from mcpg.review.compare import RankingComparison, compare
 from mcpg.search.features import LOW_CONFIDENCE
 from mcpg.search.results import Strategy

@@ -27,8 +27,8 @@ from typing import Any
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.errors import McpgError, NotFoundError, UsageError
 from mcpg.explore.explorer import Explorer
-from mcpg.explore.files import ChangedFileError
 from mcpg.net.addresses import split_address
+from mcpg.review.authored import ChangedFileError
 
 HOST = "127.0.0.1"
 

@@ -242,9 +242,11 @@ class EndpointError(McpgError):
         kind: `missing` (httpx is not installed), `timeout` (the time budget is spent), `refused`
             (the server turns the request down), `failed` (it cannot be reached, breaks off, or is
             at fault itself), or `answer` (its answer cannot be understood).
+        status: The status that the server turned the request down with, if any.
     """
 
     wait: float | None = None
+    status: int | None = None
 
     def __init__(
         self, message: str, *, kind: str, place: str | None = None, remedy: str | None = None
@@ -561,6 +563,7 @@ class Endpoint:
         is_retried = status in _RETRIED
         kind = "failed" if is_retried or status >= 500 else "refused"  # noqa: PLR2004 - the server's own faults
         fault = _error(message, kind, address, _REMEDIES.get(status))
+        fault.status = status
         fault.wait = parse_retry_after(answer.headers.get("retry-after")) if is_retried else None
         return fault
 

@@ -46,6 +46,15 @@ url = "https://models.example.com/v1"
 model = "chat"
 timeout = 2.5
 
+[enrich]
+model = "writer"
+url = "https://models.example.com/v1"
+timeout = 90
+languages = ["English", "German"]
+exclude = ["*_delete"]
+input_price = 0.4
+output_price = 1.6
+
 [cache]
 kind = "memory"
 entries = 100
@@ -349,7 +358,7 @@ def test_every_option_of_a_setting_exists() -> None:
     """What a setting calls its option is one of a command, under the parameter it names."""
     commands = get_command(app).commands  # type: ignore[attr-defined]
     commands = {**commands, **commands["graph"].commands}
-    params = [one for name in ("serve", "sparql") for one in commands[name].params]
+    params = [one for name in ("serve", "sparql", "enrich") for one in commands[name].params]
     params += get_command(app).commands["search"].params  # type: ignore[attr-defined]
     options = {option: one.name for one in params for option in one.opts}
     for key in KEYS.values():

@@ -13,7 +13,7 @@ import mcpg
 from mcpg.catalog.hints import read_hint_rules
 from mcpg.catalog.model import Hints, ToolExample
 from mcpg.errors import McpgError, UsageError
-from mcpg.explore.files import ChangedFileError, HintsFile
+from mcpg.review.authored import ChangedFileError, HintsFile
 
 if TYPE_CHECKING:
     from pathlib import Path

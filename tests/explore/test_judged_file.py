@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcpg.errors import InputError, McpgError, UsageError
-from mcpg.explore.files import JudgedFile, QueryVerdict
+from mcpg.review.authored import JudgedFile, QueryVerdict
 
 if TYPE_CHECKING:
     from pathlib import Path

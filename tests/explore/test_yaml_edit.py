@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.errors import InputError, OutputError
-from mcpg.explore.files import YamlText
+from mcpg.review.authored import YamlText
 
 TEXT = """\
 # What the manifest cannot say.

@@ -1,4 +1,4 @@
-"""The files that the page writes: hints, and judged queries as `mcpg eval` reads them."""
+"""Files of authors, edited in place: hints, and judged queries as `mcpg eval` reads them."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Texts that a language model writes once for each tool, so that people's own words find it."""
