@@ -23,7 +23,15 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from mcpg.catalog.definitions import definition_digest, definition_text
 from mcpg.catalog.hints import overlong_claims
-from mcpg.catalog.model import GENERATED_LISTS, NO_HINTS, HintRule, Hints, Tool, ToolExample
+from mcpg.catalog.model import (
+    GENERATED_LISTS,
+    MOST_GENERATED,
+    NO_HINTS,
+    HintRule,
+    Hints,
+    Tool,
+    ToolExample,
+)
 from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
 from mcpg.text.spelling import Suggester
 from mcpg.values import format_count, join_choices
@@ -434,10 +442,10 @@ def with_generated(tool: Tool, added: Iterable[Hints] = ()) -> Tool:
         "aliases": {*map(str.casefold, tool.hints.aliases)},
         "keywords": {*map(str.casefold, tool.hints.keywords)},
     }
-    kept: dict[str, Any] = {
-        name: tuple(one for one in getattr(generated, name) if _fold(one) not in own[name])
-        for name in GENERATED_LISTS
-    }
+    kept: dict[str, Any] = {}
+    for name in GENERATED_LISTS:
+        texts = (one for one in getattr(generated, name) if _fold(one) not in own[name])
+        kept[name] = tuple(islice(texts, MOST_GENERATED))
     found = Hints(**kept)
     return tool if found == tool.generated else replace(tool, generated=found)
 

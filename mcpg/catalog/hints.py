@@ -15,6 +15,7 @@ from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.model import (
     GENERATED_LISTS,
     HINT_LISTS,
+    MOST_GENERATED,
     NO_HINTS,
     HintRule,
     Hints,
@@ -250,7 +251,7 @@ def generated_hints(hints: Hints) -> Hints:
     """Return the texts of *hints* that a language model may write, each on one line."""
 
     def lines(texts: Iterable[str]) -> tuple[str, ...]:
-        return unique(" ".join(_CONTROLS.sub(" ", text).split()) for text in texts)
+        return unique(" ".join(_CONTROLS.sub(" ", text).split()) for text in texts)[:MOST_GENERATED]
 
     examples = lines(one.input for one in hints.examples)
     found = Hints(
@@ -359,9 +360,9 @@ MOST_WORDS = 64
 
 
 def generated_text(generated: Hints) -> str:
-    """Return the first words of texts that a language model wrote, `MOST_GENERATED` at most."""
+    """Return the first words of texts that a language model wrote, `MOST_GENERATED_WORDS`."""
     tokens: list[str] = []
-    room = MOST_GENERATED
+    room = MOST_GENERATED_WORDS
     for token in (token for text in _claim_texts(generated) for token in text.split()):
         room -= len(split_words(token))
         if room < 0:
@@ -370,7 +371,7 @@ def generated_text(generated: Hints) -> str:
     return " ".join(tokens)
 
 
-MOST_GENERATED = 128
+MOST_GENERATED_WORDS = 128
 """How many words of the generated texts of one tool are searched."""
 
 _KEYS = frozenset(key for name in HINT_LISTS for key in HINT_FIELDS[name].keys)

@@ -92,6 +92,9 @@ HINT_LISTS = tuple(one.name for one in fields(Hints) if one.default == ())
 GENERATED_LISTS = ("aliases", "keywords", "examples")
 """The members of `Hints` that a language model may write; of examples, what is asked alone."""
 
+MOST_GENERATED = 64
+"""How many texts each of these lists has at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from mcpg.catalog.model import (
     GENERATED_LISTS,
     HINT_LISTS,
+    MOST_GENERATED,
     NO_HINTS,
     Hints,
     Tier,
@@ -455,13 +456,14 @@ def state_generated(generated: Hints) -> JsonObject:
     return {name: [*texts] for name, texts in lists.items() if texts}
 
 
-def read_generated(stated: JsonValue) -> Hints:
+def read_generated(listed: JsonValue) -> Hints:
     """Read what `state_generated` lists; what is of another type is passed over."""
-    members = stated if isinstance(stated, dict) else {}
+    members = listed if isinstance(listed, dict) else {}
     lists: dict[str, Any] = {}
     for name in GENERATED_LISTS:
         items = members.get(name)
-        texts = [one for one in items if isinstance(one, str)] if isinstance(items, list) else []
+        stated = items[:MOST_GENERATED] if isinstance(items, list) else []
+        texts = [one for one in stated if isinstance(one, str)]
         lists[name] = tuple(map(ToolExample, texts) if name == "examples" else texts)
     return Hints(**lists) if any(lists.values()) else NO_HINTS
 

@@ -340,7 +340,9 @@ def descriptor_text(tool: Tool) -> str:
     A line break or control character inside a value becomes a space, so one label is one line.
     Nothing is cut off. Generated texts stand behind the author's.
     """
-    hints = Hints.merge(tool.hints, tool.generated)
+    hints = tool.hints
+    if tool.generated != NO_HINTS:
+        hints = Hints.merge(hints, tool.generated)
     titled = tool.title or tool.display_name != tool.name
     lines = [
         *_line(NAME_LABEL, tool.name),

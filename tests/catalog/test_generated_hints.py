@@ -9,8 +9,13 @@ from builders import make_tool
 
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.definitions import definition_digest
-from mcpg.catalog.hints import is_generated_name, read_hint_rules
-from mcpg.catalog.model import NO_HINTS, Hints, Tool, ToolExample
+from mcpg.catalog.hints import (
+    MOST_GENERATED_WORDS,
+    generated_text,
+    is_generated_name,
+    read_hint_rules,
+)
+from mcpg.catalog.model import MOST_GENERATED, NO_HINTS, Hints, Tool, ToolExample
 from mcpg.errors import Code, Diagnostic
 
 FILE = """\
@@ -107,3 +112,12 @@ def test_a_digest_follows_what_a_model_is_shown() -> None:
     hidden = replace(tool, meta={"a": 1}, annotations={"readOnlyHint": True}, place="x")
     assert definition_digest(hidden) == definition_digest(tool)
     assert definition_digest(replace(tool, description="Track.")) != definition_digest(tool)
+
+
+def test_lists_are_bounded() -> None:
+    """A file of many texts is no way to fill an index."""
+    many = ", ".join(f"w{number}" for number in range(200))
+    (found,), _ = read(f"tools: {{shipment_track: {{keywords: [{many}]}}}}", make_tool())
+    assert len(found.generated.keywords) == MOST_GENERATED
+    (found,), _ = read(f"tools: {{'*': {{examples: [{'word ' * 500}]}}}}", make_tool())
+    assert len(generated_text(found.generated).split()) == MOST_GENERATED_WORDS
