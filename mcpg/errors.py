@@ -128,6 +128,8 @@ class Code:
     HINT_UNMATCHED = "hint_unmatched"
     HINT_INVALID = "hint_invalid"
     HINT_UNTRUSTED = "hint_untrusted"
+    GENERATED_STALE = "generated_stale"
+    GENERATED_PARTLY = "generated_partly"
     RELATION_INVALID = "relation_invalid"
     RELATION_UNRESOLVED = "relation_unresolved"
     DOCUMENT_INVALID = "document_invalid"
@@ -271,6 +273,8 @@ REMEDIES = {
     Code.HINT_UNMATCHED: "Correct the name; near ones are suggested.",
     Code.HINT_INVALID: "See the keys of hints files.",
     Code.HINT_UNTRUSTED: "Set `trust_hints` for a source that is yours, or use a hints file.",
+    Code.GENERATED_STALE: "Run `mcpg enrich`.",
+    Code.GENERATED_PARTLY: "Run `mcpg enrich` for the whole server, or remove its file.",
     Code.RELATION_UNRESOLVED: "Correct the name; near ones are suggested.",
     Code.RELATION_INVALID: "See the front matter.",
     Code.DOCUMENT_IGNORED: "Begin it with front matter; with `tool: false` it is a page.",

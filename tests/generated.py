@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from mcpg.catalog.model import Hints, SourceKind, Tier, Tool, ToolExample
+from mcpg.catalog.model import NO_HINTS, Hints, SourceKind, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.documents.addresses import tool_uri
 from mcpg.documents.model import Link, ToolDocument
@@ -58,6 +58,12 @@ json_values: st.SearchStrategy[Any] = st.recursive(
 )
 objects = st.dictionaries(texts, json_values, max_size=3)
 lists = st.lists(texts, max_size=3).map(tuple)
+generated = st.builds(
+    Hints,
+    aliases=lists,
+    keywords=lists,
+    examples=st.lists(st.builds(ToolExample, shown), max_size=3).map(tuple),
+)
 flags = st.none() | st.booleans()
 tiers = st.none() | st.sampled_from(list(Tier))
 hints = st.builds(
@@ -100,6 +106,7 @@ tools = st.builds(
     meta=objects,
     hints=hints,
     source_kind=st.sampled_from(list(SourceKind)),
+    generated=st.just(NO_HINTS) | generated,
 )
 targets = shown.map(str.strip)
 TOPICS = [

@@ -18,7 +18,7 @@ from mcpg.bundle.merge import LocatedDocuments, locate_documents, names_no_tool,
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache
 from mcpg.catalog.catalog import Catalog, build_catalog
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
-from mcpg.catalog.model import HintRule, SourceDocument, Tool
+from mcpg.catalog.model import NO_HINTS, HintRule, SourceDocument, Tool
 from mcpg.documents.markdown import LinkTargets
 from mcpg.documents.model import ToolDocument, document_for, encode_content
 from mcpg.documents.writer import (
@@ -207,6 +207,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     ahead: LookAhead | None = None,
     hosted: bool = False,
     infers: bool = True,
+    generated: bool = True,
 ) -> Assembly:
     """Put manifests, hints, documents and bundles together.
 
@@ -226,6 +227,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         hosted: Whether the documents were made for the tools, see `sort_documents`.
         infers: Whether relations that nobody states are inferred, which takes longer than much of
             the rest; without, tools of manifests have none but those of hints files.
+        generated: Whether texts that a language model wrote are kept.
 
     Raises:
         BundleError: A bundle among the sources is damaged; no part of it is used.
@@ -234,6 +236,8 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
     ranking, dropped = metadata.read_ranking(bundles)
     bundled = [document for bundle in bundles for document in bundle.documents]
     read, found = codec.read_documents(batch.documents, bundled, source_id, memo)
+    if not generated:
+        read, batch = [*map(_without_generated, read)], _without_generated_rules(batch)
     tools, too_deep = _leave_out_deep(batch.tools)
     sorted_ = sort_documents(tools, read, reserved, hosted=hosted)
     known = (*too_deep, *found, *sorted_.diagnostics)
@@ -272,6 +276,21 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
         read=sorted_.read,
         rewritten=tuple(one for one in rewritten if one.place not in mistakes),
     )
+
+
+def _without_generated(item: codec.ReadDocument) -> codec.ReadDocument:
+    """Return the document of a tool without generated texts, to be written anew if it had any."""
+    tool = item.document.tool
+    if tool.generated == NO_HINTS:
+        return item
+    document = replace(item.document, tool=replace(tool, generated=NO_HINTS))
+    return replace(item, document=document, keeps_text=False)
+
+
+def _without_generated_rules(batch: SourceBatch) -> SourceBatch:
+    rules = tuple(rule for rule in batch.rules if rule.written_for is None)
+    tools = tuple(replace(tool, generated=NO_HINTS) for tool in batch.tools)
+    return replace(batch, rules=rules, tools=tools)
 
 
 _MISTAKES = (Code.DOCUMENT_INVALID, Code.PREFIX_UNKNOWN, Code.VALUE_INVALID)

@@ -26,7 +26,7 @@ from mcpg.bundle.links import (
 )
 from mcpg.bundle.metadata import is_generated
 from mcpg.catalog.catalog import Catalog, assign_ids, content_key
-from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.catalog.model import NO_HINTS, Hints, SourceDocument, Tool
 from mcpg.documents import markdown
 from mcpg.documents.addresses import normal_path, path_key, tool_uri, uris_for
 from mcpg.documents.facts import TARGET_KEYS, pick_text
@@ -232,14 +232,18 @@ class _ToolNames:
 def _with_pages_about(item: ReadDocument, pages: Sequence[ReadDocument]) -> ReadDocument:
     """Return the document of a tool with those that are about it; their hints become the tool's."""
     tool = item.document.tool
-    hints = Hints.merge(*(page.document.tool.hints for page in reversed(pages)), tool.hints)
+    tools = [*(page.document.tool for page in reversed(pages)), tool]
+    hints = Hints.merge(*(one.hints for one in tools))
+    generated = Hints.merge(*(one.generated for one in tools))
     # A page may say, by empty lists alone, that its tool has no relations.
     states_relations = item.document.states_relations or any(
         about.states_relations and not (about.links or about.groups)
         for about in (page.document for page in pages)
     )
     document = replace(
-        item.document, tool=replace(tool, hints=hints), states_relations=states_relations
+        item.document,
+        tool=replace(tool, hints=hints, generated=generated),
+        states_relations=states_relations,
     )
     return replace(item, document=document, about=tuple(pages), keeps_text=False)
 
@@ -552,7 +556,9 @@ def _find_documents(
     def key(tool: Tool) -> tuple[str, str, str]:
         """Return what a tool and its document have in common, whatever hints others add."""
         is_one = counts[tool.key] <= 1
-        return *tool.key, "" if is_one else content_key(replace(tool, hints=Hints()))
+        return *tool.key, "" if is_one else content_key(
+            replace(tool, hints=Hints(), generated=NO_HINTS)
+        )
 
     described = {key(tool): tool.id for tool in tools}
     places = {(*key(tool), tool.place): tool.id for tool in tools}

@@ -19,14 +19,22 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from operator import attrgetter
-from typing import Generic, Literal, Protocol, TypeVar
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
-from mcpg.catalog.definitions import definition_text
+from mcpg.catalog.definitions import definition_digest, definition_text
 from mcpg.catalog.hints import overlong_claims
-from mcpg.catalog.model import HintRule, Hints, Tool
+from mcpg.catalog.model import (
+    GENERATED_LISTS,
+    MOST_GENERATED,
+    NO_HINTS,
+    HintRule,
+    Hints,
+    Tool,
+    ToolExample,
+)
 from mcpg.errors import Code, Diagnostic, NotFoundError, info, warning
 from mcpg.text.spelling import Suggester
-from mcpg.values import join_choices
+from mcpg.values import format_count, join_choices
 
 
 def keep_ids(
@@ -307,6 +315,7 @@ def content_key(tool: Tool) -> str:
         tool.meta,
         asdict(tool.hints),
         tool.source_kind,
+        *([asdict(tool.generated)] if tool.generated != NO_HINTS else []),
     ]
     return json.dumps(content, sort_keys=True)
 
@@ -404,7 +413,8 @@ def apply_rules(
 
     A rule that names a tool comes before one that means it by a glob; among such, the earlier
     comes first; what a tool says itself comes last. Lists are joined, of single values the first
-    counts.
+    counts. Texts that a language model wrote stay apart, and those that people wrote as well are
+    left out.
 
     Returns:
         The tools in their order, the assertions without repeats, and what was noticed.
@@ -417,8 +427,31 @@ def apply_rules(
     hinted: list[Tool] = []
     for tool in tools:
         hints = (*stated.named.get(tool.id, ()), *stated.globbed.get(tool.id, ()))
-        hinted.append(replace(tool, hints=Hints.merge(*hints, tool.hints)) if hints else tool)
+        own = replace(tool, hints=Hints.merge(*hints, tool.hints)) if hints else tool
+        hinted.append(with_generated(own, stated.generated.get(tool.id, ())))
     return tuple(hinted), tuple(stated.assertions.values()), tuple(stated.noticed)
+
+
+def with_generated(tool: Tool, added: Iterable[Hints] = ()) -> Tool:
+    """Return *tool* with *added* texts of a language model, but none that is among its hints."""
+    generated = Hints.merge(*added, tool.generated) if added else tool.generated
+    if generated == NO_HINTS:
+        return tool if tool.generated is generated else replace(tool, generated=NO_HINTS)
+    own = {
+        "examples": {one.input.casefold() for one in tool.hints.examples},
+        "aliases": {*map(str.casefold, tool.hints.aliases)},
+        "keywords": {*map(str.casefold, tool.hints.keywords)},
+    }
+    kept: dict[str, Any] = {}
+    for name in GENERATED_LISTS:
+        texts = (one for one in getattr(generated, name) if _fold(one) not in own[name])
+        kept[name] = tuple(islice(texts, MOST_GENERATED))
+    found = Hints(**kept)
+    return tool if found == tool.generated else replace(tool, generated=found)
+
+
+def _fold(text: str | ToolExample) -> str:
+    return (text if isinstance(text, str) else text.input).casefold()
 
 
 @dataclass(slots=True)
@@ -427,6 +460,7 @@ class _StatedHints:
     suggested: int = 0
     named: dict[str, list[Hints]] = field(default_factory=lambda: defaultdict(list))
     globbed: dict[str, list[Hints]] = field(default_factory=lambda: defaultdict(list))
+    generated: dict[str, list[Hints]] = field(default_factory=lambda: defaultdict(list))
     assertions: dict[tuple[str, str, str], Assertion] = field(default_factory=dict)
     noticed: list[Diagnostic] = field(default_factory=list)
 
@@ -438,6 +472,8 @@ class _StatedHints:
             )
             return
         gathered = self.named if self.lookup.is_name(rule.pattern) else self.globbed
+        if rule.written_for is not None:
+            gathered = self.generated
         for tool in tools:
             gathered[tool.id].append(rule.hints)
         self._relate(rule, tools, "related", rule.related)
@@ -512,6 +548,51 @@ def build_catalog(
     """
     distinct, repeats = drop_repeats(tools)
     named, clashes = assign_ids(distinct, reserved, earlier)
-    hinted, assertions, unmatched = apply_rules(named, tuple(rules))
+    rules = tuple(rules)
+    hinted, assertions, unmatched = apply_rules(named, rules)
     overlong = overlong_claims(hinted)
-    return Catalog(hinted, assertions, (*repeats, *clashes, *unmatched, *overlong))
+    doubtful = _doubt_generated(hinted, rules)
+    return Catalog(hinted, assertions, (*repeats, *clashes, *unmatched, *overlong, *doubtful))
+
+
+def _doubt_generated(tools: Sequence[Tool], rules: Sequence[HintRule]) -> Iterator[Diagnostic]:
+    """Report generated texts that are stale or may be, and servers that have them in part."""
+    written = [rule for rule in rules if rule.written_for is not None]
+    if not written:
+        return
+    lookup = ToolLookup(tools)
+    enriched: set[str] = set()
+    stale: defaultdict[str, list[str]] = defaultdict(list)
+    unstamped: Counter[str] = Counter()
+    for rule in written:
+        matched = lookup.matching(rule.pattern)
+        enriched.update(tool.id for tool in matched)
+        file = rule.place.rpartition(":")[0]
+        if not rule.written_for:
+            unstamped[file] += 1
+        else:
+            digests = ((tool.id, definition_digest(tool)) for tool in matched)
+            stale[file] += [one for one, now in digests if not now.startswith(rule.written_for)]
+    for file, count in unstamped.items():
+        entries = f"{format_count(count, 'entry', 'entries')} of generated texts"
+        message = f"{entries} without a digest of the definition may be stale"
+        yield warning(Code.GENERATED_STALE, message, file)
+    for file, names in stale.items():
+        if names:
+            shown = _list_some(names)
+            message = f"generated texts are of an earlier definition of {shown}"
+            yield warning(Code.GENERATED_STALE, message, file)
+    servers: defaultdict[str, list[Tool]] = defaultdict(list)
+    for tool in tools:
+        servers[tool.source_id].append(tool)
+    for source_id, members in sorted(servers.items()):
+        bare = [one.id for one in members if one.id not in enriched and one.generated == NO_HINTS]
+        if bare and len(bare) < len(members):
+            some = f"{len(bare):,} of {len(members):,} tools of {source_id!r}"
+            message = f"{some} have no generated texts and rank below the others: "
+            yield warning(Code.GENERATED_PARTLY, message + _list_some(bare), source_id)
+
+
+def _list_some(names: Sequence[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")

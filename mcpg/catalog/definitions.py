@@ -98,6 +98,27 @@ def definition_text(tool: Tool) -> str | None:
     )
 
 
+_SHOWN_TO_MODELS = (
+    DefinitionPart.TITLE,
+    DefinitionPart.DESCRIPTION,
+    DefinitionPart.INPUT_SCHEMA,
+    DefinitionPart.OUTPUT_SCHEMA,
+)
+
+
+def definition_digest(tool: Tool) -> str:
+    """Return the SHA-256 of what a language model is shown of *tool*, in hexadecimal.
+
+    That is its source, name, title, description and schemas. It is "" for a definition that nests
+    deeper than `MAX_DEPTH`.
+    """
+    if is_deeper(_parts(tool), MAX_DEPTH):
+        return ""
+    parts = part_digests(tool)
+    shown = canonical_text([tool.source_id, tool.name, *(parts[one] for one in _SHOWN_TO_MODELS)])
+    return hashlib.sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def part_digests(tool: Tool) -> dict[DefinitionPart, str]:
     """Return the SHA-256 of the normal form of each part of *tool*, in hexadecimal.
 

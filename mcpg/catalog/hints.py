@@ -6,12 +6,23 @@ A hints file adds to tools whose manifests its author does not own.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from mcpg.catalog.json_text import parse_json_documents
-from mcpg.catalog.model import HINT_LISTS, NO_HINTS, HintRule, Hints, Tier, Tool, ToolExample
+from mcpg.catalog.model import (
+    GENERATED_LISTS,
+    HINT_LISTS,
+    MOST_GENERATED,
+    NO_HINTS,
+    HintRule,
+    Hints,
+    Tier,
+    Tool,
+    ToolExample,
+)
 from mcpg.catalog.view import unique
 from mcpg.errors import Code, Diagnostic, SourceError, warning
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -217,12 +228,47 @@ _NEXT_STEPS = ("nextSteps", "next_steps")
 LINT_IGNORE = ("lintIgnore", "lint_ignore")
 """The keys of what `mcpg lint` does not report."""
 
+GENERATED_KEY = "generated"
+"""The key of what is noted of a generated hints file, or of an entry of it."""
+
 _KNOWN = (*HINT_KEYS, *_RELATED, *_NEXT_STEPS, *LINT_IGNORE)
+_KNOWN_GENERATED = (
+    *(key for name in GENERATED_LISTS for key in HINT_FIELDS[name].keys),
+    GENERATED_KEY,
+)
+_GENERATED_NAME = re.compile(
+    r"(?:.*\.)?generated\.hints\.(?:ya?ml|json)", re.DOTALL | re.IGNORECASE
+)
 _LAYOUT = "write `tools:`, then tool ids below it, then hints below each"
 
 
-def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[Diagnostic, ...]]:
+def is_generated_name(name: str) -> bool:
+    """Return whether a file of this name is a hints file that a language model wrote."""
+    return _GENERATED_NAME.fullmatch(name) is not None
+
+
+def generated_hints(hints: Hints) -> Hints:
+    """Return the texts of *hints* that a language model may write, each on one line."""
+
+    def lines(texts: Iterable[str]) -> tuple[str, ...]:
+        return unique(" ".join(_CONTROLS.sub(" ", text).split()) for text in texts)[:MOST_GENERATED]
+
+    examples = lines(one.input for one in hints.examples)
+    found = Hints(
+        lines(hints.aliases), lines(hints.keywords), examples=tuple(map(ToolExample, examples))
+    )
+    return NO_HINTS if found == NO_HINTS else found
+
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def read_hint_rules(
+    text: str, place: str, *, is_generated: bool = False
+) -> tuple[tuple[HintRule, ...], tuple[Diagnostic, ...]]:
     """Read the rules of a hints file, YAML or JSON, and report each member that says nothing.
+
+    Of one that a language model wrote, the lists of `GENERATED_LISTS` count alone.
 
     Raises:
         SourceError: The file is broken, uses YAML that is refused, or has no mapping `tools`.
@@ -236,11 +282,16 @@ def read_hint_rules(text: str, place: str) -> tuple[tuple[HintRule, ...], tuple[
         near = () if "tools" in keys else suggest("tools", keys)
         remedy = f"rename {near[0][:80]!r} to 'tools'" if near else _LAYOUT
         raise SourceError("this hints file has no mapping `tools`", place=place, remedy=remedy)
-    diagnostics = list(_unknown(value, ("tools", "$schema"), place))
+    head = ("tools", "$schema", *((GENERATED_KEY,) if is_generated else ()))
+    diagnostics = list(_unknown(value, head, place))
     rules: list[HintRule] = []
     for pattern, entry in (tools or {}).items():
         at = line_of(pattern)
-        if isinstance(entry, dict) and pattern.strip():
+        if is_generated and isinstance(entry, dict) and pattern.strip():
+            written = generated_hints(hints_from(entry))
+            rules.append(HintRule(pattern.strip(), written, (), (), at, (), _written_for(entry)))
+            diagnostics.extend(_problems(entry, at, _KNOWN_GENERATED))
+        elif isinstance(entry, dict) and pattern.strip():
             related, next_steps = _texts(entry, _RELATED), _texts(entry, _NEXT_STEPS)
             ignored = _texts(entry, LINT_IGNORE)
             stated = (related, next_steps, at, ignored)
@@ -277,7 +328,13 @@ def _texts(entry: JsonObject, keys: tuple[str, ...]) -> tuple[str, ...]:
     return next((patterns for patterns in found if patterns), ())
 
 
-def _problems(entry: JsonObject, place: str) -> Iterator[Diagnostic]:
+def _written_for(entry: JsonObject) -> str:
+    stamp = entry.get(GENERATED_KEY)
+    digest = stamp.get("definition") if isinstance(stamp, dict) else None
+    return digest.strip() if isinstance(digest, str) else ""
+
+
+def _problems(entry: JsonObject, place: str, known: Iterable[str] = _KNOWN) -> Iterator[Diagnostic]:
     relations = [
         key for key in (*_RELATED, *_NEXT_STEPS, *LINT_IGNORE) if entry.get(key) is not None
     ]
@@ -286,7 +343,7 @@ def _problems(entry: JsonObject, place: str) -> Iterator[Diagnostic]:
         part = "an item" if isinstance(entry[key], list) else "the value"
         message = f"{part} of {key!r} has the wrong type for this hint and is ignored"
         yield warning(Code.HINT_INVALID, message, place)
-    yield from _unknown(entry, _KNOWN, place)
+    yield from _unknown(entry, known, place)
 
 
 def _unknown(mapping: JsonObject, known: Iterable[str], place: str) -> Iterator[Diagnostic]:
@@ -301,6 +358,21 @@ def _unknown(mapping: JsonObject, known: Iterable[str], place: str) -> Iterator[
 MOST_WORDS = 64
 """How many distinct words of the claims of one tool are searched."""
 
+
+def generated_text(generated: Hints) -> str:
+    """Return the first words of texts that a language model wrote, `MOST_GENERATED_WORDS`."""
+    tokens: list[str] = []
+    room = MOST_GENERATED_WORDS
+    for token in (token for text in _claim_texts(generated) for token in text.split()):
+        room -= len(split_words(token))
+        if room < 0:
+            break
+        tokens.append(token)
+    return " ".join(tokens)
+
+
+MOST_GENERATED_WORDS = 128
+"""How many words of the generated texts of one tool are searched."""
 
 _KEYS = frozenset(key for name in HINT_LISTS for key in HINT_FIELDS[name].keys)
 

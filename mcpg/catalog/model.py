@@ -89,6 +89,12 @@ NO_HINTS = Hints()
 HINT_LISTS = tuple(one.name for one in fields(Hints) if one.default == ())
 """The members of `Hints` that are lists."""
 
+GENERATED_LISTS = ("aliases", "keywords", "examples")
+"""The members of `Hints` that a language model may write; of examples, what is asked alone."""
+
+MOST_GENERATED = 64
+"""How many texts each of these lists has at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -104,6 +110,8 @@ class Tool:
         listed: Other members of its entry in the list of a running server, such as `icons`, as
             given, and the `icons` of a manifest; neither kept in documents nor part of its
             identity.
+        generated: Texts that a language model wrote, lists of `GENERATED_LISTS` alone. They rank in
+            a field of their own, and are nobody's hints.
     """
 
     id: str
@@ -119,6 +127,7 @@ class Tool:
     source_kind: SourceKind = SourceKind.LOCAL
     place: str = field(default="", compare=False)
     listed: JsonObject = field(default_factory=dict, compare=False)
+    generated: Hints = NO_HINTS
 
     @property
     def key(self) -> tuple[str, str]:
@@ -170,7 +179,8 @@ class HintRule:
 
     The pattern is a tool id, `source::name`, a raw name, or a glob over any of these; so are those
     of related tools and next steps. The place is `file:line`; `mcpg lint` does not report the codes
-    that it is to ignore.
+    that it is to ignore. Hints that a language model wrote have the digest of the definition that
+    it was shown, "" where the file does not say; those of people have `None`.
     """
 
     pattern: str
@@ -179,6 +189,7 @@ class HintRule:
     next_steps: tuple[str, ...] = ()
     place: str = ""
     lint_ignore: tuple[str, ...] = ()
+    written_for: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

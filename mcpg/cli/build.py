@@ -105,6 +105,7 @@ def assemble_sources(
         put_together = partial(
             assemble,
             source_id=intake.source_id,
+            generated=intake.keeps_generated,
             memo=memory.open(batch),
             ahead=memory.words_ahead if memory.makes_index else None,
         )
@@ -403,6 +404,7 @@ class BuildSources:
 
     Attributes:
         paths: The files and folders among the sources, and whatever else is named.
+        keeps_generated: Whether texts that a language model wrote are kept.
     """
 
     def __init__(
@@ -425,6 +427,8 @@ class BuildSources:
             message = "every source is disabled"
             remedy = "take out 'enabled = false', or name a source on the command line"
             raise UsageError(message, place=f"{self._entries[0].file}: {SOURCES}", remedy=remedy)
+        kept = settings.find("generated_hints")
+        self.keeps_generated = kept is None or bool(kept.value)
         self.options = ServerOptions(sources or (), header, seconds)
         self.paths = tuple(sources or (one.argument for one in self._used if not one.is_server))
 
@@ -448,6 +452,8 @@ class BuildSources:
             entries = ((one.name, one.entry) for one in self._entries)
             kept = [(name, one.id, one.enabled, one.trust_hints) for name, one in entries]
             given = repr((given, kept))
+        if not self.keeps_generated:
+            given = repr((given, "without generated hints"))
         signature = source_signature(self.paths, source_id=given, exclude=[target])
         return f"{signature} {_LAYOUT}" if signature else ""
 

@@ -55,6 +55,7 @@ KEYS = {
         SettingKey("fusion", "MCPG_FUSION", "--fusion", str, choices=("learned", "rrf")),
         SettingKey("candidates", "MCPG_CANDIDATES", "--candidates"),
         SettingKey("lexicon", "MCPG_LEXICON", "--lexicon", bool),
+        SettingKey("generated_hints", "MCPG_GENERATED_HINTS", "--generated-hints", bool),
         SettingKey("embeddings.with", "MCPG_EMBED_WITH", "--embed-with", str),
         SettingKey("embeddings.url", "MCPG_EMBED_URL", plain=str),
         SettingKey("embeddings.dimensions", "MCPG_EMBED_DIMENSIONS", plain=int, most=_ANY),

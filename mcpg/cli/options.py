@@ -414,6 +414,13 @@ Locked = Annotated[
     bool | None,
     option("--locked/--no-locked", "Hold the tools to the lock file, which `mcpg lock` writes."),
 ]
+GeneratedHints = Annotated[
+    bool | None,
+    option(
+        "--generated-hints/--no-generated-hints",
+        "Keep the texts that a language model wrote, or leave them out. [default: keep]",
+    ),
+]
 Check = Annotated[bool, option("--check", "Write nothing; exit 1 when the output is out of date.")]
 Diff = Annotated[
     bool, option("--diff", "Write nothing; print the changes, and exit 1 when there are any.")

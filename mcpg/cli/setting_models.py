@@ -260,6 +260,10 @@ class Configuration(SettingsTable):
     lexicon: bool = True
     """whether words of queries also match related words and translations; the variable also accepts
     `1`, `yes`, `on` and `0`, `no`, `off`, and there is `--no-lexicon`"""
+    generated_hints: bool = True
+    """whether `mcpg bundle` keeps texts of [generated hints
+    files](../how-to/hints.md#texts-that-a-model-writes) and of documents that mark them; there is
+    `--no-generated-hints`"""
     embeddings: Embeddings = Embeddings()
     normalization: Normalization = Normalization()
     enrich: Enrich = Enrich()

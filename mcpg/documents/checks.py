@@ -93,6 +93,7 @@ _EXAMPLE_MEMBERS = (
     *("Input", "Request", "Output", "Response", "Description", "Label"),
 )
 _EXTRAS = (
+    facts.GENERATED_KEY,
     *("id", "source", "name", "title", "description", "annotations", "meta", "relations"),
     *Hints.__match_args__,
 )

@@ -14,7 +14,16 @@ from datetime import date
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from mcpg.catalog.model import HINT_LISTS, Hints, Tier, Tool, ToolExample
+from mcpg.catalog.model import (
+    GENERATED_LISTS,
+    HINT_LISTS,
+    MOST_GENERATED,
+    NO_HINTS,
+    Hints,
+    Tier,
+    Tool,
+    ToolExample,
+)
 from mcpg.documents.addresses import is_absolute
 from mcpg.documents.front_matter import EXTRAS_KEY
 from mcpg.documents.model import LineNumbers
@@ -433,9 +442,39 @@ def _names(front: JsonObject, *keys: str) -> tuple[str, ...]:
     return tuple(found.values())
 
 
+GENERATED_KEY = "generated"
+"""The member of the `mcpg` key that lists the texts which a language model wrote."""
+
+
+def state_generated(generated: Hints) -> JsonObject:
+    """List texts that a language model wrote, as the front matter has them."""
+    lists = {
+        "aliases": list(generated.aliases),
+        "keywords": list(generated.keywords),
+        "examples": [one.input for one in generated.examples],
+    }
+    return {name: [*texts] for name, texts in lists.items() if texts}
+
+
+def read_generated(listed: JsonValue) -> Hints:
+    """Read what `state_generated` lists; what is of another type is passed over."""
+    members = listed if isinstance(listed, dict) else {}
+    lists: dict[str, Any] = {}
+    for name in GENERATED_LISTS:
+        items = members.get(name)
+        stated = items[:MOST_GENERATED] if isinstance(items, list) else []
+        texts = [one for one in stated if isinstance(one, str)]
+        lists[name] = tuple(map(ToolExample, texts) if name == "examples" else texts)
+    return Hints(**lists) if any(lists.values()) else NO_HINTS
+
+
 def extras_for(tool: Tool, read: Tool) -> JsonObject:
-    """Return every member of *tool* in which *read*, its document read back, differs."""
-    extras: JsonObject = {}
+    """Return every member of *tool* in which *read*, its document read back, differs.
+
+    Generated texts are a member wherever there are any: *read* is read with them.
+    """
+    generated = state_generated(tool.generated)
+    extras: JsonObject = {GENERATED_KEY: generated} if generated else {}
     for key, (attribute, _) in _MEMBERS.items():
         value = getattr(tool, attribute)
         if value != getattr(read, attribute):

@@ -249,9 +249,10 @@ _ENUMS: dict[str, type[Enum]] = {
     "coverage": Coverage,
 }
 _SAID_BY_NONE = {"cost_tier", "latency_tier", "coverage"}
+_GENERATED = "generated"
 _SAID_IF_TRUE = {"further", "is_page", "written"}
 _LISTS_OF = {"examples": ToolExample, "links": Link, "fields": FieldMapping}
-_VALUES = {"tool": Tool, "hints": Hints}
+_VALUES = {"tool": Tool, "hints": Hints, "generated": Hints}
 _MEMBERS = {
     kind: tuple(one.name for one in fields(kind) if one.compare)
     for kind in (FieldMapping, Hints, Link, Tool, ToolDocument, ToolExample)
@@ -334,7 +335,8 @@ def _plain(value: Any) -> dict[str, Any]:
     return {
         name: _part(part)
         for name, part in said
-        if part or not (part is None or name in _SAID_IF_TRUE or isinstance(part, tuple))
+        if (part or not (part is None or name in _SAID_IF_TRUE or isinstance(part, tuple)))
+        and (name != _GENERATED or part != NO_HINTS)
     }
 
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcpg.catalog.json_text import has_surrogate_escapes, parse_json_documents, repair_surrogates
-from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
+from mcpg.catalog.model import GENERATED_LISTS, NO_HINTS, Hints, Tier, Tool, ToolExample
 from mcpg.catalog.view import unique
 from mcpg.documents.front_matter import one_line
 from mcpg.documents.model import read_flag, read_tier
@@ -333,9 +333,11 @@ def descriptor_text(tool: Tool) -> str:
     r"""Describe *tool* in labelled lines joined by `\n`, in the .NET gateway's order.
 
     A line break or control character inside a value becomes a space, so one label is one line.
-    Nothing is cut off.
+    Nothing is cut off. Generated texts stand behind the author's.
     """
     hints = tool.hints
+    if tool.generated != NO_HINTS:
+        hints = Hints.merge(hints, tool.generated)
     titled = tool.title or tool.display_name != tool.name
     lines = [
         *_line(NAME_LABEL, tool.name),
@@ -475,6 +477,52 @@ def read_examples(lines: list[str]) -> tuple[ToolExample, ...]:
         ToolExample(members[INPUT_LABEL], members.get(OUTPUT_LABEL), members.get(DESCRIPTION_LABEL))
         for members in texts
         if members.get(INPUT_LABEL)
+    )
+
+
+class ApartTexts(NamedTuple):
+    """The texts of a contract: the author's lists and examples, and those that are generated."""
+
+    lists: Hints
+    examples: tuple[ToolExample, ...]
+    generated: Hints
+
+
+def part_generated(
+    lines: list[str], labels: Mapping[str, str], listed: Hints, stated: Hints
+) -> ApartTexts:
+    """Part the texts of an execution contract by who wrote them.
+
+    Generated are those that the front matter has *listed* and the contract still has. All others
+    are the author's, who may have *stated* them elsewhere, too.
+    """
+    lists: dict[str, Any] = {}
+    kept: dict[str, Any] = {}
+    for name in GENERATED_LISTS[:2]:
+        texts, own = getattr(listed, name), getattr(stated, name)
+        value = labels.get(LIST_LABELS[name], "")
+        if value == one_line(", ".join(unique((*own, *texts)))):
+            lists[name], kept[name] = (), texts
+            continue
+        present, rest = [], f", {value}, "
+        for text in sorted({*own, *texts}, key=len, reverse=True):
+            before = rest
+            rest = rest.replace(f", {one_line(text)}, ", ", ")
+            present += [text] if rest != before else []
+        lists[name] = unique(rest.split(", "))
+        kept[name] = tuple(text for text in texts if text in present)
+    examples = read_examples(lines)
+    asked = {ToolExample(one_line(one.input)) for one in listed.examples}
+    kept["examples"] = tuple(
+        one
+        for one in listed.examples
+        if not one_line(one.input) or ToolExample(one_line(one.input)) in examples
+    )
+    generated = Hints(**kept)
+    return ApartTexts(
+        Hints(**lists),
+        tuple(one for one in examples if one not in asked),
+        NO_HINTS if generated == NO_HINTS else generated,
     )
 
 

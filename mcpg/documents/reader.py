@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from urllib.parse import unquote
 
 from mcpg.catalog.hints import HINT_KEYS, hints_of_tool, unusable_keys
-from mcpg.catalog.model import Hints, SourceDocument, SourceKind, Tool
+from mcpg.catalog.model import NO_HINTS, Hints, SourceDocument, SourceKind, Tool
 from mcpg.documents.addresses import is_absolute, tool_uri
 from mcpg.documents.checks import check_front_matter, suggestion
-from mcpg.documents.facts import TARGET_KEYS, pick_text, read_facts, with_extras
+from mcpg.documents.facts import (
+    GENERATED_KEY,
+    TARGET_KEYS,
+    pick_text,
+    read_facts,
+    read_generated,
+    with_extras,
+)
 from mcpg.documents.front_matter import EXTRAS_KEY, one_line, split_front_matter, without_breaks
 from mcpg.documents.front_matter_edits import authored_text, written_lines
 from mcpg.documents.markdown import check_page
@@ -35,6 +42,7 @@ from mcpg.documents.page import (
     descriptor_text,
     differing_labels,
     impossible_values,
+    part_generated,
     read_description,
     read_examples,
     read_hints,
@@ -383,7 +391,10 @@ def _contract_faults(text: _SplitDocument, tool: Tool, place: str) -> Iterator[D
 
 
 def tool_without_extras(source: SourceDocument) -> Tool:
-    """Read the tool of a document from everything but the `mcpg` key, as `parse_document` does."""
+    """Read the tool of a document as `parse_document` does, but without most of the `mcpg` key.
+
+    Of its members, the list of generated texts alone is read.
+    """
     place = source.place or source.path
     return _tool(_cut(source, place), source.path, None, place)
 
@@ -463,6 +474,7 @@ def _tool(text: _SplitDocument, path: str, source_id: str | None, place: str) ->
     kind = _first(front, _KIND_KEYS) or identity.get("Source kind") or tags.kind
     display = text.contract.get(TITLE_LABEL)
     title = _first(front, _TITLE_KEYS, exact=True) or display or page.heading
+    hints, generated = _hints(text)
     return Tool(
         id=_first(front, _ID_KEYS) or identity.get("Tool id", ""),
         source_id=stated_source or source_id or folder or DEFAULT_SOURCE,
@@ -473,7 +485,8 @@ def _tool(text: _SplitDocument, path: str, source_id: str | None, place: str) ->
         output_schema=_member(front, *_OUTPUT_KEYS) or page.output_schema,
         annotations=_member(front, "annotations") or {},
         meta=_member(front, "_meta", "meta") or {},
-        hints=_hints(text),
+        hints=hints,
+        generated=generated,
         source_kind=_KINDS.get(kind.lower(), SourceKind.LOCAL),
         place=place,
         **members,  # type: ignore[arg-type]
@@ -575,19 +588,29 @@ def _body(text: _SplitDocument, tool: Tool) -> str:
     return "\n\n".join(filter(None, (f"# {page.title}", page.body)))
 
 
-def _hints(text: _SplitDocument) -> Hints:
-    parts = [text.tag_facts.hints]
+def _hints(text: _SplitDocument) -> tuple[Hints, Hints]:
+    """Return the hints of the author, and the texts that a language model wrote."""
+    facts, contract, generated = text.tag_facts, read_hints(text.contract), NO_HINTS
+    examples = read_examples(text.page.contract)
+    listed = read_generated((_member(text.front, EXTRAS_KEY) or {}).get(GENERATED_KEY))
+    if listed is not NO_HINTS:
+        lines, labels = text.page.contract, text.contract
+        apart = part_generated(lines, labels, listed, facts.hints)
+        examples, generated = apart.examples, apart.generated
+        contract = replace(contract, aliases=apart.lists.aliases, keywords=apart.lists.keywords)
+    parts = [facts.hints]
     stated = {key: value for key, value in text.front.items() if key in _HINTED}
     if stated:
         annotations = _member(stated, "annotations") or {}
         meta = _member(stated, "_meta", "meta") or {}
         parts.insert(0, hints_of_tool(stated, annotations, meta))
-    if not text.tag_facts.generated:
-        parts.append(read_hints(text.contract))
-    examples = read_examples(text.page.contract)
+    if not facts.generated:
+        parts.append(contract)
+    elif listed is not NO_HINTS:
+        parts.append(Hints(contract.aliases, contract.keywords))
     if examples:
         parts.append(Hints(examples=examples))
-    return Hints.merge(*parts) if len(parts) > 1 else parts[0]
+    return (Hints.merge(*parts) if len(parts) > 1 else parts[0]), generated
 
 
 def _first(front: JsonObject, keys: tuple[str, ...], *, exact: bool = False) -> str | None:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from mcpg.caching.build_cache import ResultKind
 from mcpg.catalog.json_text import MAX_DEPTH, is_deeper
-from mcpg.catalog.model import SourceDocument, Tool
+from mcpg.catalog.model import NO_HINTS, SourceDocument, Tool
 from mcpg.documents import front_matter, page, reader
 from mcpg.documents.addresses import is_absolute, tool_uri
-from mcpg.documents.facts import extras_for
+from mcpg.documents.facts import GENERATED_KEY, extras_for, state_generated
 from mcpg.documents.front_matter_edits import write_authored_lines
 from mcpg.documents.model import (
     GENERATED_TAG,
@@ -116,7 +116,12 @@ def draft_document(document: ToolDocument, cut: int | None = None) -> DocumentDr
     markdown = _markdown(document)
     if len(head) + len(tail) > front_matter.MAX_FRONT_MATTER:
         return DocumentDraft(head, tail, "", markdown)
-    extras = extras_for(tool, _read_back(document, head + tail, markdown, cut))
+    marked = state_generated(tool.generated)
+    front = head + tail
+    if marked:
+        listed = "".join(_member_lines(GENERATED_KEY, marked))
+        front += f"{front_matter.EXTRAS_KEY}:\n{listed}"
+    extras = extras_for(tool, _read_back(document, front, markdown, cut))
     if extras and is_deeper([{front_matter.EXTRAS_KEY: extras}], MAX_DEPTH):
         raise DocumentError(
             f"the tool {tool.name[:80]!r} has values that nest too deeply for front matter"
@@ -160,13 +165,14 @@ def can_be_written(document: ToolDocument) -> bool:
 def _read_back(document: ToolDocument, front: str, markdown: str, cut: int | None) -> Tool:
     """Return the tool that would be read from the text of *front* and *markdown*.
 
-    The text is not parsed, unless its front matter has keys of an author or needs a YAML parser,
-    or the description stands in the prose alone.
+    The text is not parsed, unless its front matter has keys of an author, marks generated texts or
+    needs a YAML parser, or the description stands in the prose alone.
     """
     tool = document.tool
     shown = _texts(tool, cut)
     is_told = front_matter.one_line(tool.description) and shown["description"].strip()
-    if document.further or front_matter.needs_yaml(front) or not is_told:
+    is_marked = tool.generated != NO_HINTS
+    if document.further or is_marked or front_matter.needs_yaml(front) or not is_told:
         text = f"---\n{front}---\n{markdown}"
         return reader.tool_without_extras(SourceDocument(reader.UNNAMED, text, document.uri))
     return reader.tool_as_shown(tool, shown["title"], shown["description"])

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mcpg.catalog.hints import GENERATED_KEY, is_generated_name
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.errors import SourceError
 from mcpg.files import MAX_BYTES, atomic_write, is_file, is_folder, read_bytes
@@ -17,11 +18,10 @@ from mcpg.text.json_values import JsonObject, JsonValue, write_json
 from mcpg.text.safeyaml import load_yaml
 
 ENDING = ".generated.hints.yaml"
-STAMP = "generated"
+STAMP = GENERATED_KEY
 """The member of a file, and of an entry, that tells how its texts came about."""
 
 BY = "mcpg enrich"
-_NAME = re.compile(r"(?:.*\.)?generated\.hints\.(?:ya?ml|json)", re.IGNORECASE)
 _MARK = re.compile(r"generated\.hints(?=\.\w+\Z)", re.IGNORECASE)
 _UNSAFE_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
@@ -31,11 +31,6 @@ _COMMENT = f"""\
 # Written by `{BY}`, which keeps the texts of a tool until its definition changes.
 # To make a text yours, move it into a hints file of your own.
 """
-
-
-def is_generated_name(name: str) -> bool:
-    """Return whether a file with this name holds generated texts."""
-    return _NAME.fullmatch(Path(name).name) is not None
 
 
 def find_generated_files(paths: Iterable[str]) -> list[Path]:

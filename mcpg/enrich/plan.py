@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,27 +9,18 @@ from enum import StrEnum
 from pathlib import Path
 
 from mcpg.catalog.catalog import Catalog
-from mcpg.catalog.definitions import DefinitionPart, part_digests
-from mcpg.catalog.flat_schema import canonical_text
+from mcpg.catalog.definitions import definition_digest
 from mcpg.catalog.hints import hints_from
 from mcpg.catalog.model import Hints, Tool
 from mcpg.enrich.file import STAMP, GeneratedFile, name_file
 from mcpg.text.json_values import JsonObject
 
-_PARTS = (
-    DefinitionPart.TITLE,
-    DefinitionPart.DESCRIPTION,
-    DefinitionPart.INPUT_SCHEMA,
-    DefinitionPart.OUTPUT_SCHEMA,
-)
 _DIGITS = 16
 
 
 def digest_definition(tool: Tool) -> str:
-    """Return a digest of what a prompt can have of *tool*: its names, description and schemas."""
-    parts = part_digests(tool)
-    text = canonical_text([tool.source_id, tool.name, *(parts[one] for one in _PARTS)])
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    """Return the first digits of the digest of what a prompt can have of *tool*."""
+    return definition_digest(tool)[:_DIGITS]
 
 
 class TextState(StrEnum):

@@ -17,7 +17,14 @@ from mcpg.errors import Diagnostic
 from mcpg.index import Index
 from mcpg.index.field_texts import field_texts
 from mcpg.index.layout import IMPACT_SCALE
-from mcpg.index.recipe import BY_NUMBER, FIELDS, OF_PARAMETERS, occurrence_weight
+from mcpg.index.recipe import (
+    BY_NUMBER,
+    FIELDS,
+    GENERATED,
+    HINTS,
+    OF_PARAMETERS,
+    occurrence_weight,
+)
 from mcpg.search.features import (
     LOW_CONFIDENCE,
     NameMatcher,
@@ -300,6 +307,7 @@ def describe_expansion(result: SearchResult, index: Index, disabled: frozenset[i
     }
 
 
+_APART = frozenset((*HINTS, FIELDS[GENERATED]))
 _MASK_OF_PARAMETERS = sum(1 << FIELDS.index(name) for name in OF_PARAMETERS)
 
 _STAGE_OF = {"bm25f": "retrieve", COSINE: "compare", VECTOR_RANK: "compare"}
@@ -552,6 +560,11 @@ def _count_terms(
             FIELDS[field]: count * occurrence_weight(lengths[field], means[field], BY_NUMBER[field])
             for field, count in sorted(found.items())
         }
+        # Of these two, the lesser adds nothing.
+        texts = [name for name in parts if name not in _APART]
+        generated = parts.get(FIELDS[GENERATED], 0.0)
+        lesser = texts if generated > fsum(map(parts.__getitem__, texts)) else [FIELDS[GENERATED]]
+        parts = {name: part for name, part in parts.items() if name not in lesser}
         total = fsum(parts.values())
         shares[term] = {name: part / total for name, part in parts.items()}
     return shares

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mcpg.catalog.model import Tool, walk_parameters
+from mcpg.catalog.model import NO_HINTS, Tool, walk_parameters
 from mcpg.index.recipe import FIELDS
 from mcpg.text.json_values import JsonObject
 
@@ -74,6 +74,10 @@ def _tool_texts(tool: Tool) -> Iterator[tuple[str, str]]:
         from mcpg.catalog.hints import claimed_words, read_claims  # noqa: PLC0415 - few tools have
 
         yield "claims", claimed_words(read_claims(tool)).text
+    if tool.generated is not NO_HINTS:
+        from mcpg.catalog.hints import generated_text  # noqa: PLC0415 - few tools have
+
+        yield "generated", generated_text(tool.generated)
 
 
 def _of_schema(schema: JsonObject) -> Iterator[tuple[str, str]]:

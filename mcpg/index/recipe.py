@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mcpg import __version__
 
-RULES = 3635914212
+RULES = 4126352507
 """Checksum of the modules and tables that decide what an index holds of given documents.
 
 To read them takes longer than a search, so the number stands here. `tests/index/test_rules.py`
@@ -48,6 +48,7 @@ PARAMETERS: dict[str, FieldParameters] = {
     "headings": FieldParameters(0.75, 0.5),
     "topics": FieldParameters(0.8, 0.3),
     "claims": FieldParameters(0.75, 0.5),
+    "generated": FieldParameters(0.45, 0.5),
 }
 
 FIELDS = tuple(PARAMETERS)
@@ -62,6 +63,13 @@ HINTS = ("aliases", "keywords", "examples")
 
 Each of their texts is one more way to find a tool, so none is discounted by the others: they have
 no length normalisation, and no part in the length of the tool's vector.
+"""
+
+GENERATED = FIELDS.index("generated")
+"""The field of texts that a language model wrote.
+
+A term counts there or in the fields of text, whichever weighs more, and not in both: these texts
+repeat what the tool says itself, and a tool without any must not fall behind by that.
 """
 
 HINTS_MASK = sum(1 << FIELDS.index(name) for name in HINTS)

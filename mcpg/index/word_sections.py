@@ -34,6 +34,7 @@ from mcpg.index.layout import HINTED, IDENTIFIER, IMPACT_SCALE, NONE, STEM
 from mcpg.index.recipe import (
     BY_NUMBER,
     FIELDS,
+    GENERATED,
     HINTS_MASK,
     SATURATION,
     inverse_document_frequency,
@@ -54,6 +55,7 @@ from mcpg.text.words import read_stop_words
 
 # Few tools have claims: their own mean would be that of the longest.
 _CLAIMS, _DESCRIPTION = FIELDS.index("claims"), FIELDS.index("description")
+_ANY_LANGUAGE = HINTS_MASK | 1 << GENERATED
 # The longest title of some 9,000 tools has 16 words.
 _TITLE, _LONGEST_TITLE = FIELDS.index("title"), 32
 
@@ -236,20 +238,23 @@ class _Occurrences:
         means = self.mean_lengths()
         texts: dict[int, float] = {}
         hints: dict[int, float] = {}
+        generated: dict[int, float] = {}
         masks: dict[int, int] = {}
         current = start = 0
         for document, field, words, end in zip(*self._fields, strict=True):
             if document != current:
+                _keep_greater(texts, generated)
                 self._post(rows, current, texts, hints, masks)
                 current = document
             weight = occurrence_weight(words, means[field], BY_NUMBER[field])
             bit = 1 << field
-            into = hints if bit & HINTS_MASK else texts
+            into = hints if bit & HINTS_MASK else generated if field == GENERATED else texts
             frequency_of, mask_of = into.get, masks.get
             for term, count in zip(self._terms[start:end], self._counts[start:end], strict=True):
                 into[term] = frequency_of(term, 0.0) + weight * count
                 masks[term] = mask_of(term, 0) | bit
             start = end
+        _keep_greater(texts, generated)
         self._post(rows, current, texts, hints, masks)
         self._terms, self._counts = array("I"), array("I")
         return rows
@@ -303,6 +308,14 @@ class _Occurrences:
         return [total / max(1, count) or 1.0 for total, count in zip(totals, filled, strict=True)]
 
 
+def _keep_greater(texts: dict[int, float], generated: dict[int, float]) -> None:
+    """Take into *texts* the frequencies of *generated* that are greater there; it is emptied."""
+    for term, frequency in generated.items():
+        if frequency > texts.get(term, 0.0):
+            texts[term] = frequency
+    generated.clear()
+
+
 def impact_step(frequency: float) -> int:
     """Return the impact of a term of that weighted *frequency*, above 0."""
     return int(saturate(frequency) * IMPACT_SCALE + 0.5) or 1
@@ -347,15 +360,17 @@ def weigh_frequency(
     term: str, counts: Counts, means: Sequence[float], *, with_hints: bool = True
 ) -> float:
     """Return the weighted frequency of *term*; *means* are the mean lengths of fields."""
-    texts = hints = 0.0
+    texts = hints = generated = 0.0
     # One by one, as an index is compiled: `sum` adds in other ways from one Python to the next.
     for field, (terms, length) in counts.items():
         added = terms[term] * occurrence_weight(length, means[field], BY_NUMBER[field])
-        if not HINTS_MASK >> field & 1:
+        if field == GENERATED:
+            generated = added
+        elif not HINTS_MASK >> field & 1:
             texts += added
         elif with_hints:
             hints += added
-    return texts + hints
+    return max(texts, generated) + hints
 
 
 class WordSections(NamedTuple):
@@ -380,7 +395,7 @@ def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
             operations.extend(one.operation)
             if one.language:
                 # Hints may be in any language.
-                fields = (held.words for held in one.fields if not HINTS_MASK >> held.field & 1)
+                fields = (held.words for held in one.fields if not _ANY_LANGUAGE >> held.field & 1)
                 words = frozenset[str]().union(*fields)
                 foreign.append(ForeignTool(one.language, words, one.told))
             yield one

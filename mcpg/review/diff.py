@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from mcpg.bundle.codec import Bundle
 from mcpg.catalog.definitions import definition_text
-from mcpg.catalog.model import Hints, SourceDocument, Tool, ToolExample
+from mcpg.catalog.model import GENERATED_LISTS, Hints, SourceDocument, Tool, ToolExample
 from mcpg.catalog.schema_changes import Compatibility, SchemaChange, input_changes, output_changes
 from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import parse_document
@@ -179,6 +179,8 @@ def field_values(document: ToolDocument) -> dict[str, FieldValue]:
         hint = getattr(hints, name)
         is_list = isinstance(hint, tuple)
         values[f"hints.{name}"] = tuple(map(field_text, hint)) if is_list else field_text(hint)
+    for name in GENERATED_LISTS:
+        values[f"generated.{name}"] = tuple(map(field_text, getattr(tool.generated, name)))
     values |= {
         key: json.dumps(value, ensure_ascii=False, sort_keys=True)
         for key, value in document.further.items()

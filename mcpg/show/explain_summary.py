@@ -48,6 +48,7 @@ _TELLING = 0.2
 
 _FIELD_NAMES = {
     "parameters": "arguments",
+    "generated": "generated texts",
     "parameter_texts": "arguments",
     "body": "document",
     "headings": "document",

@@ -12,7 +12,7 @@ from itertools import takewhile
 from pathlib import Path, PurePath
 from typing import Any
 
-from mcpg.catalog.hints import read_hint_rules
+from mcpg.catalog.hints import is_generated_name, read_hint_rules
 from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.manifest import read_manifest
 from mcpg.catalog.model import HintRule, SourceDocument, SourceKind, Tool
@@ -377,7 +377,8 @@ class SourceText:
                     found = read_manifest(text, place, trust_hints=self.trust_hints, **given)
                 return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
             case FileKind.HINTS:
-                rules, noticed = read_hint_rules(text, place)
+                written = is_generated_name(PurePath(self.path).name)
+                rules, noticed = read_hint_rules(text, place, is_generated=written)
                 return SourceBatch(rules=rules, diagnostics=noticed)
             case FileKind.BUNDLE:
                 return SourceBatch(bundles=(RawFile(text, place),))

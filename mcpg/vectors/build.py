@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import islice, zip_longest
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -37,6 +38,12 @@ Vector: TypeAlias = NDArray[np.float32]
 WEIGHTS = (1.0, 1.0, 0.5)
 """What the whole text of a tool, its names, and its description weigh in its vector."""
 
+GENERATED_WEIGHT = 2.5
+"""What the mean of the vectors of its generated texts weighs: as much as these together."""
+
+MOST_GENERATED = 8
+"""How many generated texts of a tool have a part in its vector."""
+
 _MOST_PARAMETERS = 24
 _MOST_EXAMPLES = 8
 
@@ -46,16 +53,27 @@ _NAMES, _DESCRIPTION, _LABELS = 160, 600, 200
 _PARAMETERS, _PARAMETER, _EXAMPLES, _EXAMPLE, _BODY = 360, 80, 240, 120, 200
 
 
-def embedding_texts(document: ToolDocument) -> tuple[str, str, str]:
-    """Return the texts whose vectors, by `WEIGHTS`, make that of the tool of *document*.
+def embedding_texts(document: ToolDocument) -> tuple[str, ...]:
+    """Return the texts whose vectors, by `text_weights`, make that of the tool of *document*.
 
     These are its whole text, its names, and its description; what it does not have is its names,
     or else its whole text. In the vector of one long text the few words that say what a tool is
     weigh little beside its parameters; the mean over texts of different breadth keeps both.
+    Generated texts follow, each by itself: aliases and examples in turn.
     """
     whole = embedding_text(document)
     names = _join_names(document.tool) or whole
-    return whole, names, _cut(document.tool.description, _DESCRIPTION) or names
+    own = whole, names, _cut(document.tool.description, _DESCRIPTION) or names
+    generated = document.tool.generated
+    pairs = zip_longest(generated.aliases, (one.input for one in generated.examples))
+    lines = (_cut(text, _EXAMPLE) for pair in pairs for text in pair if text)
+    return *own, *islice(filter(None, lines), MOST_GENERATED)
+
+
+def text_weights(count: int) -> tuple[float, ...]:
+    """Return what each of *count* texts of a tool weighs in its vector."""
+    generated = count - len(WEIGHTS)
+    return *WEIGHTS, *[GENERATED_WEIGHT / generated for _ in range(generated)]
 
 
 def hash_texts(texts: tuple[str, ...]) -> str:
@@ -358,7 +376,7 @@ class _EmbeddingRun:
         made: dict[str, Vector] = {}
         for key in batch:
             own = rows[[once[text] for text in self._texts[key].texts]]
-            mean = np.asarray(WEIGHTS, dtype=np.float32) @ own
+            mean = np.asarray(text_weights(len(own)), dtype=np.float32) @ own
             length = np.linalg.norm(mean)
             # Vectors that point against each other have no mean direction; then the whole text
             # decides.

@@ -33,6 +33,7 @@ strategy = "auto"
 fusion = "rrf"
 candidates = "local"
 lexicon = true
+generated_hints = true
 
 [embeddings]
 with = "openai:small"
@@ -358,7 +359,8 @@ def test_every_option_of_a_setting_exists() -> None:
     """What a setting calls its option is one of a command, under the parameter it names."""
     commands = get_command(app).commands  # type: ignore[attr-defined]
     commands = {**commands, **commands["graph"].commands}
-    params = [one for name in ("serve", "sparql", "enrich") for one in commands[name].params]
+    names = "bundle", "serve", "sparql", "enrich"
+    params = [one for name in names for one in commands[name].params]
     params += get_command(app).commands["search"].params  # type: ignore[attr-defined]
     options = {option: one.name for one in params for option in one.opts}
     for key in KEYS.values():

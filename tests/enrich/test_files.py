@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from mcpg.catalog.catalog import build_catalog
+from mcpg.catalog.hints import is_generated_name
 from mcpg.catalog.model import Hints, Tool, ToolExample
-from mcpg.enrich.file import GeneratedFile, find_generated_files, is_generated_name, name_file
+from mcpg.enrich.file import GeneratedFile, find_generated_files, name_file
 from mcpg.enrich.plan import TextState, choose_file, make_plan
 from mcpg.errors import SourceError
 
@@ -56,22 +57,6 @@ def test_names_of_files_are_safe() -> None:
         assert name.removesuffix(".generated.hints.yaml").partition(".")[0] not in ("con", "")
     assert name_file("Git", ["git", "Git"]) != name_file("Git")
     assert all(map(is_generated_name, names))
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("shop.generated.hints.yaml", True),
-        ("generated.hints.yml", True),
-        ("a/B.Generated.Hints.JSON", True),
-        ("shop.hints.yaml", False),
-        ("notgenerated.hints.yaml", False),
-        ("shop.generated.yaml", False),
-    ],
-)
-def test_generated_files_are_known_by_their_names(name: str, expected: bool) -> None:
-    """The word `generated` before `hints` marks them."""
-    assert is_generated_name(name) is expected
 
 
 def test_files_are_found_once(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from hashlib import sha256
 
 from builders import make_tool
@@ -7,9 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vectorial import document_of
 
-from mcpg.catalog.model import ToolExample
+from mcpg.catalog.model import Hints, ToolExample
 from mcpg.vectors import RECIPE
-from mcpg.vectors.build import embedding_text, embedding_texts, hash_texts
+from mcpg.vectors.build import (
+    WEIGHTS,
+    embedding_text,
+    embedding_texts,
+    hash_texts,
+    text_weights,
+)
 
 FULL = make_tool(
     "github.createPullRequest",
@@ -116,3 +123,20 @@ def test_hostile_texts_become_plain_lines(
     assert text.replace("\n", "").isprintable() or not text.isascii()
     assert all(line == line.strip() != "" for line in text.split("\n"))
     assert text.encode()
+
+
+def test_generated_texts_are_one_part() -> None:
+    """Aliases and examples in turn weigh as much as the rest, and add nothing to the whole text."""
+    aliases = tuple(f"alias {number}" for number in range(6))
+    examples = tuple(ToolExample(f"request {number}") for number in range(3))
+    tool = replace(FULL, generated=Hints(aliases, ("word",), examples=examples))
+    own, found = (embedding_texts(document_of(one)) for one in (FULL, tool))
+    assert found[:3] == own
+    assert found[3:] == (
+        *("alias 0", "request 0", "alias 1", "request 1", "alias 2", "request 2"),
+        *("alias 3", "alias 4"),
+    )
+    weights = text_weights(len(found))
+    assert weights[:3] == WEIGHTS
+    assert sum(weights[3:]) == sum(WEIGHTS)
+    assert text_weights(3) == WEIGHTS

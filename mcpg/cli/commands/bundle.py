@@ -120,6 +120,7 @@ class BundleOptions:
             "--untuned", help="Leave out the ranking that `mcpg tune` stored in the bundle."
         ),
     ] = False
+    generated_hints: options.GeneratedHints = None
     embed: Annotated[
         bool,
         typer.Option(
@@ -199,7 +200,7 @@ class _Run:
         self.target = target
         self.output = output
         self.embedding = _set_up_embedding(chosen, target)
-        self.settings = read_settings(locked=chosen.locked)
+        self.settings = read_settings(locked=chosen.locked, generated_hints=chosen.generated_hints)
         if chosen.on_change is not None and not is_locked(self.settings):
             message = "nothing is compared with a lock"
             raise UsageError(message, place="--on-change", remedy="add --locked, or leave it out")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from mcpg.bundle import Assembly, assemble
-from mcpg.catalog.hints import read_hint_rules
+from mcpg.catalog.hints import is_generated_name, read_hint_rules
 from mcpg.catalog.model import Hints
 from mcpg.cli import options
 from mcpg.cli.build import BuildSources, note_failures, reduced_gc
@@ -26,7 +26,7 @@ from mcpg.engine import Engine
 from mcpg.engine.loading import with_graphs_read
 from mcpg.enrich.answers import TextCheck, find_answers
 from mcpg.enrich.chat import ChatWriter
-from mcpg.enrich.file import GeneratedFile, find_generated_files, is_generated_name, own_file
+from mcpg.enrich.file import GeneratedFile, find_generated_files, own_file
 from mcpg.enrich.plan import EnrichPlan, Entry, TextState, choose_file, is_below, make_plan
 from mcpg.enrich.prompt import PROMPT, Prompt, make_prompts
 from mcpg.enrich.review import TextReview, drop_text, find_texts, review_texts
@@ -139,7 +139,7 @@ def run(output: Output, chosen: EnrichOptions) -> int:
     if len(given) > 1:
         raise UsageError(f"excludes {given[0]}", place=given[1], remedy="omit one of them")
     settings = read_settings(model=chosen.model, language=chosen.language, exclude=chosen.exclude)
-    named = [one for one in chosen.sources or () if not is_generated_name(one)]
+    named = [one for one in chosen.sources or () if not is_generated_name(Path(one).name)]
     if chosen.sources and not named:
         message = "only files of generated texts are named, and no tools"
         raise UsageError(message, place="SOURCE", remedy="name the sources of the tools as well")

@@ -166,7 +166,9 @@ def _check(
         batch = with_graphs_read(intake.read(tell, ()))
     with output.progress("putting the graph together"):
         infers = ORPHANS in selection
-        assembly = assemble(batch, source_id=chosen.source_id, texts=False, infers=infers)
+        assembly = assemble(
+            batch, source_id=chosen.source_id, texts=False, infers=infers, generated=False
+        )
     with output.counting("checking") as tell:
         return lint(
             assembly,

@@ -143,6 +143,7 @@ def _make_json(card: ToolDetails, diagnostics: Iterable[Diagnostic]) -> JsonObje
             "requiredArguments": list(tool.required_arguments),
             **tool.hints.to_dict(),
             "claims": list(claimed_texts(read_claims(tool))),
+            "generated": list(claimed_texts(tool.generated)),
             "inputSchema": tool.input_schema,
             "outputSchema": tool.output_schema,
             "annotations": tool.annotations,
@@ -231,6 +232,7 @@ def _make_blocks(card: ToolDetails) -> Iterator[Block]:
         "URI": card.document.uri if card.document else "",
         **{name: ", ".join(values) for name, values in hints.items()},
         "stated by the server": stated,
+        "written by a model": ", ".join(claimed_texts(tool.generated)),
         "groups": ", ".join(card.document.groups) if card.document else "",
         "relations": f"none: {card.alone}" if card.alone else "",
     }
