@@ -103,7 +103,7 @@ class RequestWords:
         self._clauses = analysis.clauses
         self._index = index
         self._language = language
-        self._stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+        self._stop_words = stop_words_of(language)
         self._unknown = {one.text for one in self._clauses if one.role in ("unknown", "literal")}
         self._tokens = self._mark_individuals(list(self._read()))
 

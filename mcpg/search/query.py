@@ -26,7 +26,7 @@ from mcpg.text import (
     strip_accents,
 )
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral, blank_literals, find_literals
-from mcpg.text.words import LANGUAGES, are_stop_words, is_unspaced
+from mcpg.text.words import are_stop_words, is_unspaced
 
 if TYPE_CHECKING:
     from mcpg.search.scope import ContextGraph
@@ -262,7 +262,7 @@ def analyse(
     # A word that is asked for as it stands counts once, however else it is written.
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
     found = (*asked, *identifiers)
-    stop_words = stop_words_of(language) if language in LANGUAGES else frozenset[str]()
+    stop_words = stop_words_of(language)
     arguments = words_of_literals(literals, found, reader, stop_words) if literals else ()
     added = _read_context(context, plain, asked, reader, index) if context else ()
     parts = split_segments(
@@ -376,5 +376,5 @@ def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
 
     A query of nothing but stop words keeps them: they are all there is to go by.
     """
-    stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+    stop_words = stop_words_of(language)
     return [word for word in words if word not in stop_words] or words

@@ -4,9 +4,9 @@ Texts are scanned by the methods of `str` alone: compiling regular expressions w
 search longer than the search itself. What was cut once is remembered, for words repeat.
 
 Stop words are neutral to language. Each supported language has the list kept by the Snowball
-project. A text is taken to be in the language whose list it uses most, counted in running words;
-only that language's list applies to it, so that *die* is a word in English and an article in
-German.
+project, or that of stopwords-iso. A text is taken to be in the language whose list of Snowball's it
+uses most, counted in running words; only that language's list applies to it, so that *die* is a
+word in English and an article in German.
 
 A catalogue cannot tell words that name what is wanted from words that people say in any request:
 "want" is as rare in it as "invoice". Background frequencies of the language can.
@@ -68,9 +68,7 @@ _NUMBERS = range(len(LANGUAGES))
 @cache
 def read_stop_words() -> tuple[dict[str, frozenset[str]], dict[str, bytes]]:
     """Return the folded stop words of each language, and the numbers of the languages of each."""
-    text = (_DATA / "function_words.txt").read_text("utf-8")
-    rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
-    lists = {name: frozenset(words) for name, *words in rows}
+    lists = _read_lists("function_words.txt")
     languages: dict[str, bytes] = {}
     for number, name in enumerate(LANGUAGES):
         mark = bytes((number,))
@@ -79,10 +77,18 @@ def read_stop_words() -> tuple[dict[str, frozenset[str]], dict[str, bytes]]:
     return lists, languages
 
 
+def _read_lists(name: str) -> dict[str, frozenset[str]]:
+    lines = (_DATA / name).read_text("utf-8").splitlines()
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    return {language: frozenset(words) for language, *words in rows}
+
+
 @cache
-def stop_words_of(language: str) -> frozenset[str]:
-    """Return the folded stop words of *language*, a member of `LANGUAGES`."""
-    return read_stop_words()[0][language]
+def stop_words_of(language: str | None) -> frozenset[str]:
+    """Return the folded stop words of *language*, none where it has no list."""
+    if language is None or language in LANGUAGES:
+        return read_stop_words()[0].get(language or "", frozenset())
+    return _read_lists("stop_words.txt").get(language, frozenset())
 
 
 def language_of(words: Iterable[str], expected: str | None = None) -> str | None:
