@@ -103,6 +103,8 @@ _FIRST_LETTERS = tuple(first for first, _, _ in _SCRIPTS)
 _UKRAINIAN_LETTERS = frozenset("\u0454\u0456\u0457\u0491")
 
 _SUPERLATIVE = "est"
+# A correction has this frequency at least, and misspells a word of so many letters.
+_LEAST_CORRECT, _SHORTEST_CORRECTED = 3.0, 5
 
 # What has been looked up before; words of queries are endless, so there are bounds.
 _segments: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -303,6 +305,18 @@ def zipf_frequency(word: str, language: str) -> float:
     It is the logarithm to base ten of occurrences in a thousand million words.
     """
     return _table(f"{language}.words").zipf(word)
+
+
+def correct_spelling(word: str) -> str | None:
+    """Return the most frequent English word that one edit makes of *word*, a folded one.
+
+    It is `None` where there is none, and for words too short to be sure.
+    """
+    if len(word) < _SHORTEST_CORRECTED:
+        return None
+    table = _table(f"{ENGLISH}.words")
+    near = sorted({*table.near(word)}, key=lambda one: (-table.read_zipf(one), one))
+    return table.word(near[0]) if near and table.read_zipf(near[0]) > _LEAST_CORRECT else None
 
 
 def frequent_words(language: str, count: int) -> list[str]:
