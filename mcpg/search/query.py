@@ -7,12 +7,13 @@ short. Each segment may be an intent of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, groupby, islice
+from itertools import chain, compress, groupby, islice
 from math import fsum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.reader import find_opening_phrase
+from mcpg.index.recipe import FIELDS
 from mcpg.search.query_terms import QueryTerm, TermReader, WordCache, wanted_operation
 from mcpg.text import (
     Word,
@@ -44,6 +45,12 @@ KIND_WEIGHT = 0.6
 MOST_OF_KINDS = 0.3
 """All names of kinds together weigh at most this much of the query."""
 
+SERVER_WEIGHT = 2.0
+"""What the name of a server weighs beside the other words of a short request."""
+
+# A request that names a server has so many words at most, stop words left out.
+_MOST_BESIDE_SERVER = 3
+_SOURCE = 1 << FIELDS.index("source")
 _MOST_WORDS = 64
 
 
@@ -258,7 +265,7 @@ def analyse(
     if unspaced:
         plain = _segment_words(text, unspaced, index)
     reader = TermReader(index, language, memo or WordCache(), uses_lexicon=uses_lexicon)
-    asked = reader.read(_content_words(plain, language))
+    asked = _stress_server(reader.read(_content_words(plain, language)), index)
     # A word that is asked for as it stands counts once, however else it is written.
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
     found = (*asked, *identifiers)
@@ -282,6 +289,39 @@ def analyse(
         uses_lexicon and lexicon.is_question(plain, language),
         fsum(clause.weight for clause in found) or 1.0,
         literals,
+    )
+
+
+def _stress_server(asked: list[QueryTerm], index: Index) -> list[QueryTerm]:
+    """Return the words of a request in which those weigh most that are the name of a server.
+
+    That holds for requests of few words, such as "tools of gmail": others ask for more than to see
+    what a server has.
+    """
+    if not 1 < len(asked) <= _MOST_BESIDE_SERVER:
+        return asked
+    for length in range(len(asked) - 1, 0, -1):
+        for start in range(len(asked) - length + 1):
+            named = asked[start : start + length]
+            if _is_server(named, index):
+                others = fsum([one.weight for one in (*asked[:start], *asked[start + length :])])
+                own = fsum([one.weight for one in named])
+                factor = max(1.0, SERVER_WEIGHT * others / own)
+                stressed = [one._replace(weight=factor * one.weight) for one in named]
+                return [*asked[:start], *stressed, *asked[start + length :]]
+    return asked
+
+
+def _is_server(words: Sequence[QueryTerm], index: Index) -> bool:
+    """Return whether *words* run together are the whole name of a server, and no usual word."""
+    is_usual = lexicon.zipf_frequency(words[0].text, lexicon.ENGLISH) >= lexicon.COMMON
+    if any(one.kind != "exact" for one in words) or (is_usual and len(words) == 1):
+        return False
+    tools, _, fields = index.postings(words[0].repairs[0].term)
+    held = compress(tools, (field & _SOURCE for field in fields))
+    name = "".join([one.text for one in words])
+    return any(
+        joined(index.source_ids[number]) == name for number in {*index.find_source_numbers(held)}
     )
 
 
