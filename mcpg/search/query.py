@@ -1,13 +1,13 @@
 """Query analysis: from the text of a query to weighted clauses over the terms of the index.
 
 A query is cut into segments: sentences, and within them what stands between commas, unless that is
-short. Each segment may be an intent of its own.
+short, and what a verb begins after "and" or "then". Each segment may be an intent of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, compress, groupby, islice
+from itertools import chain, compress, groupby, islice, pairwise
 from math import fsum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -23,6 +23,7 @@ from mcpg.text import (
     language_of,
     lexicon,
     split_words,
+    stem,
     stop_words_of,
     strip_accents,
 )
@@ -137,6 +138,9 @@ MOST_INTENTS = 8
 # What stands between two commas and has fewer words than this, stop words left out, is an item
 # of a list or an aside, no wish of its own.
 FEWEST_WORDS = 4
+# With a verb after a conjunction, it may be as short as this.
+FEWEST_WORDS_OF_VERB = 2
+_CONJUNCTIONS = ("and", "then")
 _SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
 _CLAUSE_ENDS = (", ", "\uff0c")
 
@@ -146,31 +150,50 @@ def _list_words(text: str) -> list[str]:
 
 
 def split_segments(
-    query: str, texts: Sequence[str], words_of: Callable[[str], Sequence[str]] = _list_words
+    query: str,
+    texts: Sequence[str],
+    words_of: Callable[[str], Sequence[str]] = _list_words,
+    *,
+    cuts_at_verbs: bool = False,
 ) -> list[list[Part]]:
     """Return the parts of each sentence of *query*, as the places of their words in *texts*.
 
     *words_of* cuts a text into words.
 
     A part reaches from comma to comma; one with too few words belongs to the part before it, or,
-    at the beginning of a sentence, to the one after it.
+    at the beginning of a sentence, to the one after it. With *cuts_at_verbs*, a part begins with an
+    English verb after a conjunction as well, as in "and send", and may be shorter.
     """
     sentences = _cut(query, _SENTENCE_ENDS)
-    if len(sentences) == 1 and len(_cut(query, _CLAUSE_ENDS)) == 1:
+    if len(sentences) == 1 and len(_cut_clauses(query, cuts_at_verbs)) == 1:
         return []
     places = {text: place for place, text in enumerate(texts)}
     segments = []
     for sentence in sentences:
         parts: list[Part] = []
-        for text in _cut(sentence, _CLAUSE_ENDS):
+        for text, least in _cut_clauses(sentence, cuts_at_verbs):
             found = dict.fromkeys(map(places.get, words_of(text)))
             part = tuple([place for place in found if place is not None])
-            if parts and min(len(part), len(parts[-1])) < FEWEST_WORDS:
+            if parts and min(len(part), len(parts[-1])) < least:
                 parts[-1] = tuple(dict.fromkeys((*parts[-1], *part)))
             elif part:
                 parts.append(part)
         segments.append(parts)
     return segments
+
+
+def _cut_clauses(text: str, cuts_at_verbs: bool) -> list[tuple[str, int]]:
+    """Return the clauses of a sentence, each with the fewest words that make it a part."""
+    clauses: list[tuple[str, int]] = []
+    for clause in _cut(text, _CLAUSE_ENDS):
+        start, least = 0, FEWEST_WORDS
+        words = clause.split() if cuts_at_verbs else []
+        for place, (before, word) in enumerate(pairwise(words), 1):
+            if before.lower() in _CONJUNCTIONS and lexicon.is_operation(stem(fold(word))):
+                clauses.append((" ".join(words[start:place]), least))
+                start, least = place, FEWEST_WORDS_OF_VERB
+        clauses.append((" ".join(words[start:]) or clause, least))
+    return clauses
 
 
 def _cut(text: str, ends: Iterable[str]) -> list[str]:
@@ -276,6 +299,7 @@ def analyse(
         text,
         [clause.text for clause in found],
         (lambda text: _segment_words(text, unspaced, index)) if unspaced else _list_words,
+        cuts_at_verbs=uses_lexicon and language in (None, lexicon.ENGLISH),
     )
     return Analysis(
         (*found, *arguments, *added),

@@ -601,6 +601,7 @@ _RELIABLE = 0.9
 _OPENING = 2
 _ANYWHERE = frozenset(("chinese", "hindi", "japanese", "korean", "turkish"))
 _NAME = "question_words.txt"
+_RULED_OUT = -1.0
 
 _MOST_STEMS = 4096
 # A catalogue has some hundred ways to share out the kinds, and its requests some hundred verbs.
@@ -612,6 +613,14 @@ def find_ratios(stem: str) -> Ratios:
     """Return what an English *stem* says of each kind; nothing where it says nothing."""
     pairs = zip(_read_shares(stem), _read_shares(_ALL), strict=False)
     return tuple([log(share / any_) for share, any_ in pairs]) if stem else ()
+
+
+def is_operation(stem: str) -> bool:
+    """Return whether an English *stem* is a verb that asks for an operation: it rules out a kind.
+
+    Nouns that open the names of operations go with every kind.
+    """
+    return min(find_ratios(stem), default=0.0) < _RULED_OUT
 
 
 def ratios_of_hint(read_only: bool) -> Ratios:
