@@ -303,7 +303,7 @@ REMEDIES = {
     Code.GRAPH_STATEMENTS_LEFT_OUT: "Nothing, if the tools are complete; else say it of a tool.",
     Code.CANDIDATES_FAILED: "Fix what the message names; `mcpg publish` publishes a bundle.",
     Code.LEXICON_UNAVAILABLE: "Reinstall mcpg, or turn the lexicon off with `--no-lexicon`.",
-    Code.LOW_CONFIDENCE: "Add detail to the query.",
+    Code.LOW_CONFIDENCE: "Use other words, or add detail to the query.",
     Code.INDEX_IN_MEMORY: "Make the bundle's folder writable, or copy the bundle elsewhere.",
     Code.RANKING_IGNORED: "Refit it with `mcpg tune`, or drop it with `mcpg bundle --untuned`.",
     Code.LIMIT_CAPPED: "Lower the limit.",

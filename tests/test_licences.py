@@ -15,6 +15,7 @@ NAMES = {
     "CC BY-SA 4.0": "CC-BY-SA-4.0",
     "ISC": "ISC",
     "MIT": "MIT",
+    "VarCon": "LicenseRef-VarCon",
     "Unicode License": "Unicode-3.0",
     "WordNet Release": "LicenseRef-WordNet",
 }

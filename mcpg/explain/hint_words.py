@@ -1,7 +1,10 @@
 """Which words of a request an author would write down as hints of a tool.
 
-What a tool is called with is left out: numbers, codes, addresses, file names, quotations, and the
-names of individual places, persons and days. What remains of a short request is an alias.
+What a tool is called with is left out: numbers, codes, addresses, file names, quotations, names
+that stand for any, such as "foo", and those of individual places, persons and days. What remains of
+a short request is an alias. No misspelling is a hint, but the word that it misspells.
+
+Source of the names that stand for any: Eastlake et al., "Etymology of 'Foo'", RFC 3092, 2001.
 """
 
 from __future__ import annotations
@@ -23,13 +26,17 @@ from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 MOST_WORDS = 24
 """The most words of a query that are tried, the weightiest."""
 
-FEWEST_ALIAS_WORDS, LONGEST_ALIAS_WORDS, LONGEST_ALIAS = 2, 8, 80
-"""What is longer, in words or characters, is no name of anything; one word is a keyword."""
+FEWEST_ALIAS_WORDS, LONGEST_ALIAS_WORDS, LONGEST_ALIAS = 2, 6, 80
+"""What is longer, in words or characters, is a sentence, no name; one word is a keyword."""
 
 _SHORTEST = 3
 # The share of texts of a hundred words that hold such a word.
 _SMALL_TALK, _COMMON = 1 / 30, 1 / 100
 _REPAIRS_TRIED = 2
+_PLACEHOLDERS = (
+    *("foo", "bar", "foobar", "baz", "qux", "quux", "corge", "grault", "garply", "waldo", "fred"),
+    *("plugh", "xyzzy", "thud"),
+)
 _RESPELT = ("typo", "prefix", "compound")
 _LONGEST_NAME = 3
 # Nouns have a capital in these languages, names of individuals or not.
@@ -103,7 +110,7 @@ class RequestWords:
         self._clauses = analysis.clauses
         self._index = index
         self._language = language
-        self._stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+        self._stop_words = stop_words_of(language)
         self._unknown = {one.text for one in self._clauses if one.role in ("unknown", "literal")}
         self._tokens = self._mark_individuals(list(self._read()))
 
@@ -158,6 +165,8 @@ class RequestWords:
             texts: Iterable[str] = (clause.text,)
             if self._is_respelt(clause):
                 texts = dict.fromkeys(one.word for one in clause.repairs[:_REPAIRS_TRIED])
+            elif self.is_strange(clause.text):
+                texts = (lexicon.correct_spelling(clause.text) or clause.text,)
             for text in texts:
                 if text.casefold() not in has:
                     is_doubtful = self.is_strange(text) or not self.is_telling(text)
@@ -247,7 +256,8 @@ class RequestWords:
                 is_code = any(one in self._unknown and any(map(str.isdigit, one)) for one in words)
                 is_attached = start == last_end and is_unspaced(run[0])
                 is_capitalised = text[:1].isupper() and not begins
-                kind = LITERAL if is_literal or is_code else None
+                is_placeholder = bool(words) and all(map(_is_placeholder, words))
+                kind = LITERAL if is_literal or is_code or is_placeholder else None
                 yield RequestToken(text, words, is_attached, is_capitalised, kind)
             begins = run.endswith(_SENTENCE_END)
             last_end = start + len(run)
@@ -301,6 +311,12 @@ class RequestWords:
     def _is_in_a_name(self, word: str) -> bool:
         term = self._index.find_stem(stem(word))
         return term >= 0 and any(mask & _OF_NAMES for mask in self._index.postings(term)[2])
+
+
+def _is_placeholder(word: str) -> bool:
+    """Return whether *word* stands for any name, and is no frequent English word such as "bar"."""
+    is_frequent = lexicon.zipf_frequency(word, lexicon.ENGLISH) >= lexicon.COMMON
+    return word in _PLACEHOLDERS and not is_frequent
 
 
 def as_keywords(chosen: Iterable[HintWord]) -> Hints:

@@ -472,7 +472,7 @@ _WIDEST = 5.0
 # What the others reach of the best one's values where there are enough of them: medians over the
 # sets of judged queries that the model was fitted on.
 _USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
-_KNOWN = ("exact", "stem", "translation")
+_KNOWN = ("exact", "stem", "spelling", "translation")
 # What a tool adds for an intent depends on the matches above it, what kind of operation it does
 # says nothing of what it does that to, and the tools in use say nothing of what is asked.
 _without_lead = itemgetter(

@@ -1,18 +1,19 @@
 """Query analysis: from the text of a query to weighted clauses over the terms of the index.
 
 A query is cut into segments: sentences, and within them what stands between commas, unless that is
-short. Each segment may be an intent of its own.
+short, and what a verb begins after "and" or "then". Each segment may be an intent of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, groupby, islice
+from itertools import chain, compress, groupby, islice, pairwise
 from math import fsum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.reader import find_opening_phrase
+from mcpg.index.recipe import FIELDS
 from mcpg.search.query_terms import QueryTerm, TermReader, WordCache, wanted_operation
 from mcpg.text import (
     Word,
@@ -22,11 +23,12 @@ from mcpg.text import (
     language_of,
     lexicon,
     split_words,
+    stem,
     stop_words_of,
     strip_accents,
 )
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral, blank_literals, find_literals
-from mcpg.text.words import LANGUAGES, are_stop_words, is_unspaced
+from mcpg.text.words import are_stop_words, is_unspaced
 
 if TYPE_CHECKING:
     from mcpg.search.scope import ContextGraph
@@ -44,6 +46,12 @@ KIND_WEIGHT = 0.6
 MOST_OF_KINDS = 0.3
 """All names of kinds together weigh at most this much of the query."""
 
+SERVER_WEIGHT = 2.0
+"""What the name of a server weighs beside the other words of a short request."""
+
+# A request that names a server has so many words at most, stop words left out.
+_MOST_BESIDE_SERVER = 3
+_SOURCE = 1 << FIELDS.index("source")
 _MOST_WORDS = 64
 
 
@@ -130,6 +138,9 @@ MOST_INTENTS = 8
 # What stands between two commas and has fewer words than this, stop words left out, is an item
 # of a list or an aside, no wish of its own.
 FEWEST_WORDS = 4
+# With a verb after a conjunction, it may be as short as this.
+FEWEST_WORDS_OF_VERB = 2
+_CONJUNCTIONS = ("and", "then")
 _SENTENCE_ENDS = (". ", "? ", "! ", "; ", "\u3002", "\uff01", "\uff1f")
 _CLAUSE_ENDS = (", ", "\uff0c")
 
@@ -139,31 +150,50 @@ def _list_words(text: str) -> list[str]:
 
 
 def split_segments(
-    query: str, texts: Sequence[str], words_of: Callable[[str], Sequence[str]] = _list_words
+    query: str,
+    texts: Sequence[str],
+    words_of: Callable[[str], Sequence[str]] = _list_words,
+    *,
+    cuts_at_verbs: bool = False,
 ) -> list[list[Part]]:
     """Return the parts of each sentence of *query*, as the places of their words in *texts*.
 
     *words_of* cuts a text into words.
 
     A part reaches from comma to comma; one with too few words belongs to the part before it, or,
-    at the beginning of a sentence, to the one after it.
+    at the beginning of a sentence, to the one after it. With *cuts_at_verbs*, a part begins with an
+    English verb after a conjunction as well, as in "and send", and may be shorter.
     """
     sentences = _cut(query, _SENTENCE_ENDS)
-    if len(sentences) == 1 and len(_cut(query, _CLAUSE_ENDS)) == 1:
+    if len(sentences) == 1 and len(_cut_clauses(query, cuts_at_verbs)) == 1:
         return []
     places = {text: place for place, text in enumerate(texts)}
     segments = []
     for sentence in sentences:
         parts: list[Part] = []
-        for text in _cut(sentence, _CLAUSE_ENDS):
+        for text, least in _cut_clauses(sentence, cuts_at_verbs):
             found = dict.fromkeys(map(places.get, words_of(text)))
             part = tuple([place for place in found if place is not None])
-            if parts and min(len(part), len(parts[-1])) < FEWEST_WORDS:
+            if parts and min(len(part), len(parts[-1])) < least:
                 parts[-1] = tuple(dict.fromkeys((*parts[-1], *part)))
             elif part:
                 parts.append(part)
         segments.append(parts)
     return segments
+
+
+def _cut_clauses(text: str, cuts_at_verbs: bool) -> list[tuple[str, int]]:
+    """Return the clauses of a sentence, each with the fewest words that make it a part."""
+    clauses: list[tuple[str, int]] = []
+    for clause in _cut(text, _CLAUSE_ENDS):
+        start, least = 0, FEWEST_WORDS
+        words = clause.split() if cuts_at_verbs else []
+        for place, (before, word) in enumerate(pairwise(words), 1):
+            if before.lower() in _CONJUNCTIONS and lexicon.is_operation(stem(fold(word))):
+                clauses.append((" ".join(words[start:place]), least))
+                start, least = place, FEWEST_WORDS_OF_VERB
+        clauses.append((" ".join(words[start:]) or clause, least))
+    return clauses
 
 
 def _cut(text: str, ends: Iterable[str]) -> list[str]:
@@ -258,17 +288,18 @@ def analyse(
     if unspaced:
         plain = _segment_words(text, unspaced, index)
     reader = TermReader(index, language, memo or WordCache(), uses_lexicon=uses_lexicon)
-    asked = reader.read(_content_words(plain, language))
+    asked = _stress_server(reader.read(_content_words(plain, language)), index)
     # A word that is asked for as it stands counts once, however else it is written.
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
     found = (*asked, *identifiers)
-    stop_words = stop_words_of(language) if language in LANGUAGES else frozenset[str]()
+    stop_words = stop_words_of(language)
     arguments = words_of_literals(literals, found, reader, stop_words) if literals else ()
     added = _read_context(context, plain, asked, reader, index) if context else ()
     parts = split_segments(
         text,
         [clause.text for clause in found],
         (lambda text: _segment_words(text, unspaced, index)) if unspaced else _list_words,
+        cuts_at_verbs=uses_lexicon and language in (None, lexicon.ENGLISH),
     )
     return Analysis(
         (*found, *arguments, *added),
@@ -282,6 +313,39 @@ def analyse(
         uses_lexicon and lexicon.is_question(plain, language),
         fsum(clause.weight for clause in found) or 1.0,
         literals,
+    )
+
+
+def _stress_server(asked: list[QueryTerm], index: Index) -> list[QueryTerm]:
+    """Return the words of a request in which those weigh most that are the name of a server.
+
+    That holds for requests of few words, such as "tools of gmail": others ask for more than to see
+    what a server has.
+    """
+    if not 1 < len(asked) <= _MOST_BESIDE_SERVER:
+        return asked
+    for length in range(len(asked) - 1, 0, -1):
+        for start in range(len(asked) - length + 1):
+            named = asked[start : start + length]
+            if _is_server(named, index):
+                others = fsum([one.weight for one in (*asked[:start], *asked[start + length :])])
+                own = fsum([one.weight for one in named])
+                factor = max(1.0, SERVER_WEIGHT * others / own)
+                stressed = [one._replace(weight=factor * one.weight) for one in named]
+                return [*asked[:start], *stressed, *asked[start + length :]]
+    return asked
+
+
+def _is_server(words: Sequence[QueryTerm], index: Index) -> bool:
+    """Return whether *words* run together are the whole name of a server, and no usual word."""
+    is_usual = lexicon.zipf_frequency(words[0].text, lexicon.ENGLISH) >= lexicon.COMMON
+    if any(one.kind != "exact" for one in words) or (is_usual and len(words) == 1):
+        return False
+    tools, _, fields = index.postings(words[0].repairs[0].term)
+    held = compress(tools, (field & _SOURCE for field in fields))
+    name = "".join([one.text for one in words])
+    return any(
+        joined(index.source_ids[number]) == name for number in {*index.find_source_numbers(held)}
     )
 
 
@@ -376,5 +440,5 @@ def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
 
     A query of nothing but stop words keeps them: they are all there is to go by.
     """
-    stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+    stop_words = stop_words_of(language)
     return [word for word in words if word not in stop_words] or words

@@ -2,24 +2,28 @@
 
 What a word stands for is tried in this order: the word itself, another form of its stem, its
 translations where the query is in another language, two words written together, what it begins,
-what it misspells. A frequent word of the language is no misspelling. Beside that, a word has
-related words, which bring tools into the pool and have features of their own.
+what it misspells. Other spellings of an English word, such as "color" of "colour", are the word
+itself. A frequent word of the language is no misspelling, and one that English has is not cut into
+two, unless a name has them side by side. Beside that, a word has related words, which bring tools
+into the pool and have features of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import compress, islice
+from itertools import compress, islice, pairwise
 from math import fsum, log
 from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
-from mcpg.index.recipe import inverse_document_frequency, smoothed_idf
+from mcpg.index.recipe import FIELDS, inverse_document_frequency, smoothed_idf
 from mcpg.text import lexicon, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
 
+OFF = os.environ.get("P4_OFF", "").split(",")
 _Pairs: TypeAlias = tuple[tuple[int, float], ...]
 # The meanings of a word; the terms that are related to them; those to retrieve by.
 _Related: TypeAlias = tuple[tuple[tuple[str, float], ...], _Pairs, _Pairs]
@@ -33,6 +37,7 @@ BACKGROUND_TEXTS = 3.0
 _TEXTS = 10_000
 _TYPO_CREDIT = 0.9
 _SHORTEST_COMPOUND_PART = 3
+_NAME = 1 << FIELDS.index("name")
 _MOST_COMPLETIONS = 8
 # A related word that more documents hold finds none of them, and would take longest.
 _MOST_HOLDERS = 40
@@ -54,8 +59,8 @@ class TermExpansion(NamedTuple):
     """A word of the catalogue that a word of the query may have meant.
 
     Attributes:
-        kind: `exact`, `stem`, `translation`, `compound`, `prefix` or `typo`; of related words
-            `related`.
+        kind: `exact`, `stem`, `spelling`, `translation`, `compound`, `prefix` or `typo`; of related
+            words `related`.
         distance: Edits between the two (insertion, deletion, substitution, transposition).
         similarity: Credit for a match of it, in (0, 1]: of a translation its probability, of a
             related word the similarity of meaning.
@@ -134,11 +139,11 @@ class TermReader:
         self._translated_words: dict[str, tuple[int, list[tuple[str, float]]]] = {}
         self._language = language
         self._lists_stop_words = language in LANGUAGES
-        self._stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+        self._stop_words = stop_words_of(language)
         self._uses_lexicon = uses_lexicon
         self._is_foreign = uses_lexicon and language in lexicon.FOREIGN
-        is_english = language in (None, lexicon.ENGLISH)
-        self._has_related = self._is_foreign or (uses_lexicon and is_english)
+        self._is_english = uses_lexicon and language in (None, lexicon.ENGLISH)
+        self._has_related = self._is_foreign or self._is_english
         foreign = index.foreign_languages if self._has_related else ()
         # Words of the language of the tools need no way by English.
         self._has_meanings = bool(foreign) and language not in foreign
@@ -178,7 +183,7 @@ class TermReader:
         ]
 
     def _read(self, word: str, origin: str) -> QueryTerm | None:
-        known = self._find_known(word)
+        known = (*self._find_known(word), *self._find_spellings(word))
         if origin != "query":
             return self._weigh(word, known, "term", origin) if known else None
         # One tool with an alias in a language takes no translation from the others.
@@ -193,7 +198,7 @@ class TermReader:
         repairs = known or self._translate(word) or self._compound(word)
         if not repairs and is_literal:
             return self._weigh(word, (), "literal")
-        if not repairs and not self._is_common(word):
+        if not repairs and not self._is_common(word) and not self._is_known_command(word):
             repairs = self._repair(word)
         if self._is_misspelt_stop_word(word, repairs):
             return None
@@ -206,6 +211,16 @@ class TermReader:
             return True
         own = str(self._language)
         return self._is_foreign and lexicon.zipf_frequency(word, own) >= lexicon.COMMON
+
+    def _describe_command(self, word: str) -> list[tuple[str, float]]:
+        if not self._is_english:
+            return []
+        return lexicon.describe_command(word)
+
+    def _is_known_command(self, word: str) -> bool:
+        """Return whether *word* is a command that English texts speak of, so no misspelling."""
+        is_spoken = lexicon.zipf_frequency(word, lexicon.ENGLISH) > 0
+        return bool(is_spoken and self._describe_command(word))
 
     def _is_misspelt_stop_word(self, word: str, repairs: Sequence[TermExpansion]) -> bool:
         """Return whether *word* is as near to a stop word as to any word of the catalogue."""
@@ -252,7 +267,18 @@ class TermReader:
         if term >= 0:
             return (self._expansion(term, "stem"),)
         term = index.find_identifier(word)
-        return (TermExpansion(word, term, "exact"),) if term >= 0 else ()
+        if term >= 0:
+            return (TermExpansion(word, term, "exact"),)
+        bases = map(stem, lexicon.find_positives(word)) if self._is_english else ()
+        found = next((term for base in bases if (term := index.find_stem(base)) >= 0), -1)
+        return (self._expansion(found, "stem"),) if found >= 0 else ()
+
+    def _find_spellings(self, word: str) -> Iterator[TermExpansion]:
+        if self._is_english:
+            for other in lexicon.other_spellings(stem(word)):
+                term = self._index.find_stem(other)
+                if term >= 0:
+                    yield self._expansion(term, "spelling")
 
     def _expansion(
         self, term: int, kind: str, similarity: float = 1.0, distance: int = 0
@@ -292,17 +318,29 @@ class TermReader:
         return known
 
     def _compound(self, word: str) -> tuple[TermExpansion, ...]:
-        """Find *word* as two words of the catalogue, and no stop words, written together."""
+        """Find *word* as two words of the catalogue, and no stop words, written together.
+
+        A word that English has is so where they stand side by side in the name of a tool.
+        """
+        is_english = self._is_english and lexicon.is_english(word, stem(word))
         shortest = _SHORTEST_COMPOUND_PART
         for cut in range(len(word) - shortest, shortest - 1, -1):
-            first = self._index.find_word(word[:cut])
-            second = self._index.find_word(word[cut:]) if first >= 0 else -1
-            if second >= 0 and self._stop_words.isdisjoint((word[:cut], word[cut:])):
-                return (
-                    TermExpansion(word[:cut], self._index.term_of_word(first), "compound"),
-                    TermExpansion(word[cut:], self._index.term_of_word(second), "compound"),
-                )
+            parts = word[:cut], word[cut:]
+            first = self._index.find_word(parts[0])
+            second = self._index.find_word(parts[1]) if first >= 0 else -1
+            if second >= 0 and self._stop_words.isdisjoint(parts):
+                terms = self._index.term_of_word(first), self._index.term_of_word(second)
+                if not is_english or self._is_in_a_name(terms):
+                    pairs = zip(parts, terms, strict=True)
+                    return tuple([TermExpansion(part, term, "compound") for part, term in pairs])
         return ()
+
+    def _is_in_a_name(self, pair: tuple[int, int]) -> bool:
+        """Return whether the name of a tool has a *pair* of terms, one after the other."""
+        tools, _, fields = self._index.postings(pair[0])
+        named = compress(tools, (field & _NAME for field in fields))
+        rows = (self._index.names.of_tool(tool).idfs for tool in named)
+        return any(pair in pairwise([term for term, _ in row]) for row in rows)
 
     def _repair(self, word: str) -> tuple[TermExpansion, ...]:
         """Find the words that begin with *word*, the shortest first, or else are spelt like it."""
@@ -383,7 +421,14 @@ class TermReader:
         respelt = [one for one in repairs if one.kind in ("compound", "typo")]
         if respelt:
             return [(stem(one.word), one.similarity) for one in respelt]
-        return [(stem(word), 1.0)]
+        described = () if repairs else self._describe_command(word)
+        if described:
+            return described
+        own = stem(word)
+        if self._is_english and not lexicon.related_numbers(own):
+            others = filter(lexicon.related_numbers, lexicon.other_spellings(own))
+            return [(other, 1.0) for other in others] or [(own, 1.0)]
+        return [(own, 1.0)]
 
 
 def _credit(word: str, distance: int) -> float:

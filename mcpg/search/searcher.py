@@ -74,6 +74,9 @@ _MOST_CARDS = 4_096
 _MOST_EDGES = 4_096
 _FIELD_BITS = [(1 << number, name) for number, name in enumerate(FIELDS)]
 _NO_EVIDENCE = Evidence()
+# Words of a query that a warning names, and what each says at least: "please" is none.
+_MOST_WORDS_NAMED = 3
+_LEAST_CONTENT = 0.8
 # Filters of which what they leave is kept.
 _MOST_FILTERS = 8
 
@@ -259,7 +262,7 @@ class Searcher:
         details = [one.semantic for one in rankings if one.semantic]
         counts = len(related), len(next_steps), len(needed)
         merges = dict.fromkeys(one.describe_merge(*counts) for one in details)
-        doubts = _describe_doubts(request, best, matches)
+        doubts = _describe_doubts(request, best, matches, rankings)
         diagnostics = (*diagnostics, *filter(None, merges), *doubts)
         reached = [target for _, _, target, *_ in (*related, *next_steps)]
         shown = (*numbers, *reached, *[one.tool for one in needed])
@@ -454,7 +457,10 @@ class Searcher:
 
 
 def _describe_doubts(
-    request: SearchRequest, best: float | None, matches: Sequence[Match]
+    request: SearchRequest,
+    best: float | None,
+    matches: Sequence[Match],
+    rankings: Sequence[RankedList],
 ) -> tuple[Diagnostic, ...]:
     """Return a warning where the *best* score is low or nothing matches."""
     if best is not None and best >= LOW_CONFIDENCE:
@@ -462,7 +468,21 @@ def _describe_doubts(
     if best is None:
         which = "no tool that passes the filter" if request.is_filtered else "no tool"
         return (warning(Code.LOW_CONFIDENCE, f"{which} matches any word of the query"),)
-    advice = "add detail to the query" if matches else "it is not offered"
+    advice = _explain_low_score(matches, rankings) if matches else "it is not offered"
     score = format_below(best, LOW_CONFIDENCE)
     message = f"the best match has a score of {score}: {advice}"
     return (warning(Code.LOW_CONFIDENCE, message),)
+
+
+def _explain_low_score(matches: Sequence[Match], rankings: Sequence[RankedList]) -> str:
+    """Return which of the weightiest words of the query no tool has, or the best match lacks."""
+    clauses = (one for ranking in rankings[:1] for one in ranking.analysis.clauses)
+    telling = [one for one in clauses if one.content > _LEAST_CONTENT]
+    heaviest = sorted(telling, key=lambda one: -one.weight)
+    unknown = [one.text for one in heaviest if one.role == "unknown"]
+    lacking = [one.text for one in heaviest if one.text in matches[0].evidence.missing]
+    if not (unknown or lacking):
+        return "use other words, or add detail to the query"
+    words = (unknown or lacking)[:_MOST_WORDS_NAMED]
+    listed = " or ".join(map(repr, words))
+    return f"no tool mentions {listed}" if unknown else f"it does not mention {listed}"

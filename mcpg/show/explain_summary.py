@@ -83,7 +83,7 @@ _EXPANSIONS = {
     "next steps": "nextStepMatches",
 }
 _LINKED = "linked tools (strength of the link)"
-_INEXACT = ("typo", "prefix", "compound", "alias")
+_INEXACT = ("typo", "prefix", "compound", "spelling", "alias")
 
 
 def summary_blocks(data: Json, *, shows_times: bool = False) -> list[Block]:

@@ -102,6 +102,10 @@ _SCRIPTS = (
 _FIRST_LETTERS = tuple(first for first, _, _ in _SCRIPTS)
 _UKRAINIAN_LETTERS = frozenset("\u0454\u0456\u0457\u0491")
 
+_SUPERLATIVE = "est"
+# A correction has this frequency at least, and misspells a word of so many letters.
+_LEAST_CORRECT, _SHORTEST_CORRECTED = 3.0, 5
+
 # What has been looked up before; words of queries are endless, so there are bounds.
 _segments: dict[tuple[str, str], tuple[str, ...]] = {}
 _MOST_REMEMBERED = 65_536
@@ -290,7 +294,7 @@ def _table(name: str) -> WordTable:
 
 def read_ahead() -> None:
     """Read by what words are found sooner in the tables that most searches seek some in."""
-    for name in ("operations", "related", "words"):
+    for name in ("commands", "operations", "related", "spellings", "words"):
         _table(f"{ENGLISH}.{name}").read_ahead()
 
 
@@ -301,6 +305,18 @@ def zipf_frequency(word: str, language: str) -> float:
     It is the logarithm to base ten of occurrences in a thousand million words.
     """
     return _table(f"{language}.words").zipf(word)
+
+
+def correct_spelling(word: str) -> str | None:
+    """Return the most frequent English word that one edit makes of *word*, a folded one.
+
+    It is `None` where there is none, and for words too short to be sure.
+    """
+    if len(word) < _SHORTEST_CORRECTED:
+        return None
+    table = _table(f"{ENGLISH}.words")
+    near = sorted({*table.near(word)}, key=lambda one: (-table.read_zipf(one), one))
+    return table.word(near[0]) if near and table.read_zipf(near[0]) > _LEAST_CORRECT else None
 
 
 def frequent_words(language: str, count: int) -> list[str]:
@@ -331,6 +347,15 @@ def is_modifier(word: str) -> bool:
     return _table(f"{ENGLISH}.modifiers").find(word) >= 0
 
 
+def find_positives(word: str) -> list[str]:
+    """Return the adjectives and adverbs that a folded English *word* is the superlative of."""
+    if not word.endswith(_SUPERLATIVE):
+        return []
+    base = word.removesuffix(_SUPERLATIVE)
+    forms = (base, f"{base}e", f"{base[:-1]}y" if base.endswith("i") else base[:-1])
+    return [one for one in forms if len(one) > len(_SUPERLATIVE) - 1 and is_modifier(one)]
+
+
 def related_stems(stem: str) -> list[tuple[str, float]]:
     """Return English stems of related meaning with the similarity of each, in (0, 1]."""
     return _resolve_stems(related_numbers(stem))
@@ -339,6 +364,25 @@ def related_stems(stem: str) -> list[tuple[str, float]]:
 def related_numbers(stem: str) -> list[tuple[int, float]]:
     """Return the same by the numbers of the stems, see `stem_of`."""
     return _table(f"{ENGLISH}.related").row(stem)
+
+
+def describe_command(name: str) -> list[tuple[str, float]]:
+    """Return the English stems that describe the command of a shell called *name*, a folded word.
+
+    There are none for a name that is an English word as well. Each has its similarity, in (0, 1].
+    """
+    return _resolve_stems(_table(f"{ENGLISH}.commands").row(name))
+
+
+def other_spellings(stem: str) -> list[str]:
+    """Return the English stems that are spellings of the same word, such as "color" of "colour"."""
+    table = _table(f"{ENGLISH}.spellings")
+    return [table.word(number) for number, _ in table.row(stem) if number < len(table)]
+
+
+def is_english(word: str, stem: str) -> bool:
+    """Return whether English has a folded *word*, or another form of its *stem*."""
+    return bool(zipf_frequency(word, ENGLISH) or _table(f"{ENGLISH}.related").find(stem) >= 0)
 
 
 def read_stem(number: int) -> str:
@@ -557,6 +601,7 @@ _RELIABLE = 0.9
 _OPENING = 2
 _ANYWHERE = frozenset(("chinese", "hindi", "japanese", "korean", "turkish"))
 _NAME = "question_words.txt"
+_RULED_OUT = -1.0
 
 _MOST_STEMS = 4096
 # A catalogue has some hundred ways to share out the kinds, and its requests some hundred verbs.
@@ -568,6 +613,14 @@ def find_ratios(stem: str) -> Ratios:
     """Return what an English *stem* says of each kind; nothing where it says nothing."""
     pairs = zip(_read_shares(stem), _read_shares(_ALL), strict=False)
     return tuple([log(share / any_) for share, any_ in pairs]) if stem else ()
+
+
+def is_operation(stem: str) -> bool:
+    """Return whether an English *stem* is a verb that asks for an operation: it rules out a kind.
+
+    Nouns that open the names of operations go with every kind.
+    """
+    return min(find_ratios(stem), default=0.0) < _RULED_OUT
 
 
 def ratios_of_hint(read_only: bool) -> Ratios:

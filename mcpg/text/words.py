@@ -4,9 +4,9 @@ Texts are scanned by the methods of `str` alone: compiling regular expressions w
 search longer than the search itself. What was cut once is remembered, for words repeat.
 
 Stop words are neutral to language. Each supported language has the list kept by the Snowball
-project. A text is taken to be in the language whose list it uses most, counted in running words;
-only that language's list applies to it, so that *die* is a word in English and an article in
-German.
+project, or that of stopwords-iso. A text is taken to be in the language whose list of Snowball's it
+uses most, counted in running words; only that language's list applies to it, so that *die* is a
+word in English and an article in German.
 
 A catalogue cannot tell words that name what is wanted from words that people say in any request:
 "want" is as rare in it as "invoice". Background frequencies of the language can.
@@ -68,9 +68,7 @@ _NUMBERS = range(len(LANGUAGES))
 @cache
 def read_stop_words() -> tuple[dict[str, frozenset[str]], dict[str, bytes]]:
     """Return the folded stop words of each language, and the numbers of the languages of each."""
-    text = (_DATA / "function_words.txt").read_text("utf-8")
-    rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
-    lists = {name: frozenset(words) for name, *words in rows}
+    lists = _read_lists("function_words.txt")
     languages: dict[str, bytes] = {}
     for number, name in enumerate(LANGUAGES):
         mark = bytes((number,))
@@ -79,10 +77,18 @@ def read_stop_words() -> tuple[dict[str, frozenset[str]], dict[str, bytes]]:
     return lists, languages
 
 
+def _read_lists(name: str) -> dict[str, frozenset[str]]:
+    lines = (_DATA / name).read_text("utf-8").splitlines()
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    return {language: frozenset(words) for language, *words in rows}
+
+
 @cache
-def stop_words_of(language: str) -> frozenset[str]:
-    """Return the folded stop words of *language*, a member of `LANGUAGES`."""
-    return read_stop_words()[0][language]
+def stop_words_of(language: str | None) -> frozenset[str]:
+    """Return the folded stop words of *language*, none where it has no list."""
+    if language is None or language in LANGUAGES:
+        return read_stop_words()[0].get(language or "", frozenset())
+    return _read_lists("stop_words.txt").get(language, frozenset())
 
 
 def language_of(words: Iterable[str], expected: str | None = None) -> str | None:
@@ -268,6 +274,8 @@ LONGEST_WORD = 64
 _LONGEST_CHUNK = 16_384
 _LONGEST_CLITIC = 2
 _SHORTEST_SPOKEN = 3
+# Of a short name with digits, before them and after.
+_MOST_LETTERS = 2
 
 
 class Word(NamedTuple):
@@ -292,8 +300,8 @@ def iter_words(text: str) -> Iterator[Word]:
     """Cut *text* into words, in order of place.
 
     Identifiers are cut where their case, a joining sign or a digit shows a seam, and appear whole
-    as well; versions, dates, numbers and codes stay as they are; scripts without spaces are cut
-    into overlapping pairs of characters.
+    as well; short names with digits, such as `k8s`, are words; versions, dates, numbers and codes
+    stay as they are; scripts without spaces are cut into overlapping pairs of characters.
     """
     return chain.from_iterable(map(_words.__getitem__, text.split()))
 
@@ -402,7 +410,10 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         if 2 * sum(piece in numeric for piece in pieces) >= len(pieces):
             # A version, a date or a numbered code stays as it is beside the words in it.
             kept = fold(chunk)[:LONGEST_WORD]
-            return tuple([Word(text, False) for text in (*sorted({*pieces} - numeric), kept)])
+            inside = {*pieces} - numeric
+            if not any(map(str.isdecimal, pieces)):
+                inside |= {one for one in numeric if _end_short_name(one) == len(one)}
+            return tuple([Word(text, False) for text in (*sorted(inside - {kept}), kept)])
     made = {piece: Word(piece, False) for piece in {*pieces}}
     words = tuple(map(made.__getitem__, pieces))
     # A chunk that was cut at seams of its own is a compound as well.
@@ -445,10 +456,15 @@ def _spaced_pieces(run: str) -> Iterable[str]:
 
 
 def _ascii_pieces(run: str) -> list[str]:
-    """Cut into words with or without a capital, abbreviations in capitals, and numbers."""
+    """Cut into words with or without a capital, abbreviations in capitals, names, and numbers."""
     pieces: list[str] = []
     start = 0
     while start < len(run):
+        stop = _end_short_name(run, start)
+        if stop > start:
+            pieces.append(run[start:stop])
+            start = stop
+            continue
         stop = _find_end(str.isupper, run, start)
         if stop - start > 1 and run[stop : stop + 1].islower():
             stop += 1 if _ends_abbreviation(run, stop) else -1
@@ -460,6 +476,21 @@ def _ascii_pieces(run: str) -> list[str]:
             pieces.append(run[start:stop])
         start = max(stop, start + 1)
     return pieces
+
+
+def _end_short_name(run: str, start: int = 0) -> int:
+    """Return where a name such as `k8s`, `Mp4` or `x509` ends that begins at *start*, else *start*.
+
+    It is one or two letters, digits, and at most two small letters that end a word.
+    """
+    digits = start
+    while digits < len(run) and digits < start + _MOST_LETTERS and run[digits].isalpha():
+        digits += 1
+    end = _find_end(str.isdecimal, run, digits)
+    if digits in (start, end):
+        return start
+    letters = _find_end(str.islower, run, end)
+    return letters if letters - end <= _MOST_LETTERS else end
 
 
 def _ends_abbreviation(run: str, place: int) -> bool:

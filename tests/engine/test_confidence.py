@@ -166,3 +166,20 @@ def test_the_limit_changes_no_score() -> None:
     few, many = (engine.search("search for orders", limit=limit).matches for limit in (1, 50))
 
     assert few[0].score == many[0].score
+
+
+def test_a_doubt_names_what_no_tool_mentions(engine: Engine) -> None:
+    """The warning of a low score names what would help: the weightiest words that are unknown."""
+    (doubt,) = engine.search("put a slide into the shop").diagnostics
+    (vague,) = engine.search("cancel").diagnostics
+
+    assert doubt.code == vague.code == Code.LOW_CONFIDENCE
+    assert doubt.message.endswith(": no tool mentions 'slide'")
+    assert vague.message.endswith(": use other words, or add detail to the query")
+
+
+def test_a_doubt_names_what_the_best_match_lacks(engine: Engine) -> None:
+    """A word that only other tools have is named where every word is known."""
+    (doubt,) = engine.search("create or cancel").diagnostics
+
+    assert doubt.message.endswith(": it does not mention 'create'")

@@ -306,11 +306,11 @@ def test_a_doubtful_answer_comes_with_advice() -> None:
         make_tool("order_get", description="Get an order."),
         make_tool("pizza_bake", description="Bake a pizza.", enabled_by_default=False),
     )
-    doubtful, sure = engine.explain("xyzzy bake quux pizza order"), engine.explain("order_get")
+    doubtful, sure = engine.explain("zzqx bake qwzt pizza order"), engine.explain("order_get")
 
     assert sure.advice == ()
     assert [line.split(":")[0] for line in doubtful.advice] == [
-        "no tool and no word list has 'xyzzy', 'quux'",
+        "no tool and no word list has 'zzqx', 'qwzt'",
         "the best match has no 'bake', 'pizza'",
         "'pizza_bake' has more of the query but is off by default",
     ]

@@ -80,6 +80,33 @@ def test_a_repaired_word_is_proposed_as_the_catalogue_has_it() -> None:
     assert words_of("follow my shipmnt").alias() == "follow my shipment"
 
 
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [("where is the laundy", ["laundry"]), ("send the invioce", ["invoice"])],
+)
+def test_a_misspelling_is_proposed_as_english_has_it(query: str, words: list[str]) -> None:
+    """A slip that is near no word of the catalogue is no keyword either."""
+    analysis = analyse(query, ENGINE.index)
+    found = words_of(query, uses_lexicon=True).hint_words([False] * len(analysis.clauses))
+
+    assert {one.text for one in found} >= {*words}
+    assert not {"laundy", "invioce"} & {one.text for one in found}
+
+
+@pytest.mark.parametrize("placeholder", ["foo", "foo baz", "qux", "foobar"])
+def test_names_that_stand_for_any_are_never_proposed(placeholder: str) -> None:
+    """Placeholders are arguments, but for those that are frequent words."""
+    assert proposed(f"courier {placeholder}") == ["courier"]
+    assert words_of(f"follow my courier {placeholder}").alias() == "follow my courier"
+    assert "bar" in proposed("courier of the bar")
+
+
+def test_a_sentence_is_no_alias() -> None:
+    """An alias names a tool: it has six words at most."""
+    assert words_of("please tell me where my parcel is now").alias() is None
+    assert words_of("tell me where my parcel is").alias() == "tell me where my parcel is"
+
+
 def test_a_word_of_the_language_is_proposed_as_typed() -> None:
     """A real word is no slip, though the catalogue has none but a near one."""
     assert ENGINE.index.nearest("border") == (1, ("order",))

@@ -236,3 +236,41 @@ def test_the_heaviest_of_many_wishes_are_kept() -> None:
     kept = choose_intents(split_segments(query, texts), weights)
 
     assert kept == tuple((number,) for number in range(MOST_INTENTS, 2 * MOST_INTENTS))
+
+
+SEVERAL = make_engine(
+    make_tool("create_issue", description="Create an issue in a repository."),
+    make_tool("update_issue", description="Update an issue of a repository."),
+    make_tool("close_issue", description="Close an issue of a repository."),
+    make_tool("send_email", description="Send an email to a person."),
+    make_tool("list_branches", description="List the branches of a repository."),
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "intents"),
+    [
+        ("create an issue and send an email", [["create", "issue"], ["send", "email"]]),
+        (
+            "list branches then create an issue and send an email",
+            [["list", "branches"], ["create", "issue"], ["send", "email"]],
+        ),
+        ("create an issue and branches", []),
+        ("create and send", []),
+    ],
+)
+def test_each_verb_after_a_conjunction_begins_a_wish(query: str, intents: list[list[str]]) -> None:
+    """Two things to do are two wishes, two nouns are not."""
+    assert SEVERAL.explain(query).stages[0].details["intents"] == intents
+
+
+def test_what_each_of_several_verbs_asks_for_is_among_the_first() -> None:
+    """The tool of the second verb comes before further tools of the first."""
+    found = ids(SEVERAL.search("create an issue and send an email", limit=2).matches)
+
+    assert set(found) == {"create_issue", "send_email"}
+    assert (
+        not SEVERAL.explain("create an issue and send an email", lexicon=False)
+        .stages[0]
+        .details["intents"]
+    )

@@ -293,3 +293,98 @@ def test_a_word_is_not_cut_at_a_stop_word() -> None:
     )
 
     assert "compound" not in kinds(engine, "please forget what I told you about it")["forget"]
+
+
+def test_another_spelling_is_the_word_itself() -> None:
+    """British and American spellings find each other, as sure as the word as it stands."""
+    engine = make_engine(
+        make_tool("set_color", description="Set the color of a label."),
+        make_tool("organize_files", description="Organize files into folders."),
+        make_tool("tint_image", description="Make an image grey."),
+    )
+
+    for british, american, tool in (
+        ("colour of a label", "color of a label", "set_color"),
+        ("organise all my files", "organize all my files", "organize_files"),
+        ("make it gray", "make it grey", "tint_image"),
+    ):
+        found, same = (engine.search(one).matches[0] for one in (british, american))
+        assert found.tool_name == same.tool_name == tool
+        assert found.score == pytest.approx(same.score, abs=0.05)
+    assert kinds(engine, "colour of a label")["colour"] == ["spelling"]
+    assert kinds(engine, "color of a label")["color"] == ["exact"]
+
+
+@pytest.mark.parametrize(
+    ("command", "tool"),
+    [
+        ("mkdir reports", "create_directory"),
+        ("rm notes", "delete_file"),
+        ("cp it", "duplicate_document"),
+        ("ls", "list_orders"),
+    ],
+)
+def test_commands_of_a_shell_stand_for_what_they_do(command: str, tool: str) -> None:
+    """A command that no tool mentions is answered by the words that describe it."""
+    engine = make_engine(*TOOLS, make_tool("duplicate_document", description="Copy a document."))
+
+    assert engine.search(command).matches[0].tool_name == tool
+    assert not engine.search(command.split(maxsplit=1)[0], lexicon=False).matches
+
+
+def test_what_a_catalogue_calls_like_a_command_is_found_by_its_name() -> None:
+    """A tool that mentions the command comes before those that do what it does."""
+    engine = make_engine(*TOOLS, make_tool("explain_mkdir", description="Explain mkdir."))
+
+    assert engine.search("mkdir").matches[0].tool_name == "explain_mkdir"
+
+
+@pytest.mark.parametrize("word", ["weekend", "newsletters", "username"])
+def test_english_words_are_not_cut_into_two(word: str) -> None:
+    """*weekend* is no week and end written together, although tools have both words."""
+    engine = make_engine(
+        make_tool("end_week", description="End the week: news letters of a user name."),
+        make_tool("list_orders", description="List orders."),
+    )
+
+    assert "compound" not in kinds(engine, word)[word]
+    assert kinds(engine, "newsuser")["newsuser"] == ["compound", "compound"]
+
+
+def test_english_words_are_cut_where_a_name_has_both_parts() -> None:
+    """What a name writes as two words is found by the one word that they are."""
+    engine = make_engine(
+        make_tool("convert_time_zone", description="Convert."),
+        make_tool("end_of_time", description="Zone."),
+    )
+
+    assert kinds(engine, "timezone")["timezone"] == ["compound", "compound"]
+    assert engine.search("timezone").matches[0].tool_name == "convert_time_zone"
+
+
+@pytest.mark.parametrize(
+    ("request_text", "dropped"),
+    [
+        ("ファイルを削除する", {"を", "する"}),
+        ("请删除这个文件", {"这个"}),
+        ("usuń ten plik i nie pytaj mnie", {"i", "nie", "mnie"}),
+        ("це треба видалити для мене", {"це", "для"}),
+    ],
+)
+def test_particles_are_stop_words_of_their_language(request_text: str, dropped: set[str]) -> None:
+    """Words that only hold a sentence together find nothing, whatever the language."""
+    words = ENGINE.explain(request_text).words
+
+    assert dropped < {word.text for word in words}
+    assert {word.role for word in words if word.text in dropped} == {"function word"}
+
+
+def test_a_superlative_is_a_form_of_its_adjective() -> None:
+    """*cheapest* finds what is cheap; a word that only ends like one does not."""
+    engine = make_engine(
+        make_tool("list_flights", description="Flights that are cheap."),
+        make_tool("crop_image", description="Crop for a better picture."),
+    )
+
+    assert kinds(engine, "cheapest flights")["cheapest"] == ["stem"]
+    assert "stem" not in kinds(engine, "forest")["forest"]

@@ -382,3 +382,29 @@ def test_a_tool_whose_name_has_no_words_is_found_by_its_text(query: str) -> None
     nameless = make_tool("..", source_id="", description="Look up where a parcel or shipment is.")
     engine = make_engine(nameless, ORDER, INVOICE)
     assert engine.search(query).matches[0].tool_name == ".."
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["search gmail", "tools of gmail", "list the gmail tools", "what can gmail do", "gmail"],
+)
+def test_a_request_that_names_a_server_lists_it(query: str) -> None:
+    """The tools of the server come first, whatever other tools have of the other words."""
+    gmail = ("send_message", "draft_reply", "label_thread")
+    engine = make_engine(
+        *[make_tool(name, source_id="gmail", description=f"{name} of mail.") for name in gmail],
+        make_tool("search_tools", source_id="files", description="Search and list tools."),
+        make_tool("list_files", source_id="files", description="List what tools can do."),
+    )
+
+    assert set(ids(engine.search(query, limit=3).matches)) == {*gmail}
+
+
+def test_an_ordinary_word_lists_no_server() -> None:
+    """A server that is called like a frequent word is listed by no request that has the word."""
+    engine = make_engine(
+        make_tool("add_numbers", source_id="everything", description="Add up."),
+        make_tool("board_show", source_id="trello", description="Show a board."),
+    )
+
+    assert ids(engine.search("show everything of a board").matches)[0] == "board_show"

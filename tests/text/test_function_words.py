@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mcpg.text import language_of, split_words, stop_words_in, stop_words_of
+from mcpg.text.lexicon import FOREIGN
 from mcpg.text.words import LANGUAGES
 
 
@@ -29,7 +30,7 @@ def test_another_languages_function_words_are_content() -> None:
     assert "die" not in stop_words_in(["the", "processes", "that", "die"])
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", sorted(FOREIGN.union(LANGUAGES)))
 def test_every_language_has_its_list(language: str) -> None:
     """Each supported language ships a list of folded words."""
     words = stop_words_of(language)
@@ -54,3 +55,8 @@ def test_one_function_word_counts_for_the_expected_language() -> None:
     assert language_of(["dog", "pictures"], "english") is None
     assert language_of(["dog", "pictures"], "danish") == "danish"
     assert language_of(["wo", "ist", "das", "paket"], "english") == "german"
+
+
+def test_no_list_has_no_words() -> None:
+    """A language without a list, or none at all, has no stop words."""
+    assert stop_words_of(None) == stop_words_of("klingon") == frozenset()

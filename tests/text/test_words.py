@@ -44,6 +44,28 @@ def test_codes_stay_whole(code: str) -> None:
     assert split_words(code) == [code]
 
 
+@pytest.mark.parametrize(
+    ("identifier", "expected"),
+    [
+        ("k8s_pods", ["k8s", "pods", "k8s_pods"]),
+        ("listK8sPods", ["list", "k8s", "pods"]),
+        ("S3CreateBucket", ["s3", "create", "bucket"]),
+        ("describeEC2Instances", ["describe", "ec2", "instances"]),
+        ("convertToMp4", ["convert", "to", "mp4"]),
+        ("x509Certificate", ["x509", "certificate"]),
+        ("getI18nKeys", ["get", "i18n", "keys"]),
+        ("d1-query", ["d1", "query", "d1-query"]),
+        ("2024-01-02", ["2024-01-02"]),
+        ("a3f2-b4c5", ["a3f2-b4c5"]),
+    ],
+)
+def test_short_names_with_digits_stay_whole_inside_identifiers(
+    identifier: str, expected: list[str]
+) -> None:
+    """One or two letters, digits and at most two small letters are a word, not three."""
+    assert sorted(split_words(identifier)) == sorted(expected)
+
+
 def test_identifiers_appear_whole_as_well() -> None:
     """A compound identifier is found by its parts and by itself."""
     found = list(iter_words("call gitCommit now"))
