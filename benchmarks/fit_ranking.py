@@ -31,7 +31,7 @@ import texts
 from samplings import VARIANTS, WHOLE, Catalogue, catalogues_of, read
 from scaling import standardised_logistic
 
-import mcpg.engine
+import mcpg.search
 import mcpg.text
 from mcpg.engine.loading import FITTED, WEIGHT_DECIMALS, Ranking, merge_fitted_weights, ranking_json
 from mcpg.evaluation.fit import (
@@ -178,7 +178,7 @@ def asked(
         asker = Asker(folder.name, catalogue, model)
         for variant in VARIANTS:
             yield from asker.judged(read(folder / variant, count), variant == VARIANTS[0])
-        yield from asker.named(samplings.list_source_tools(folder))
+        yield from asker.named(samplings.tools_of(folder))
         if catalogue.is_asked_noise:
             for text in (*unanswerable(root, folder.name), *running_text()):
                 yield from asker.seen(text, set(), NOISE, ASKED)
@@ -409,7 +409,7 @@ def main() -> None:
     text = document(weights, calibration, f"{told}{SURE}{sure}")
     print(text)
     if arguments.write:
-        file = Path(mcpg.engine.__file__).parent / "data" / "ranking.json"
+        file = Path(mcpg.search.__file__).parent / "data" / "ranking.json"
         file.write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -188,22 +188,23 @@ class Grams:
         """
         known = self._words.get(word)
         if known is None:
-            known = {}
-            for gram in grams_of_word(word):
-                if gram not in self._known:
-                    found, number = None, bisect_left(self._grams, gram)
-                    if number < len(self._grams) and self._grams[number] == gram:
-                        rarity = inverse_document_frequency(self._size, self._holders[number])
-                        found = number, rarity
-                    if len(self._known) < _MOST_WORDS:
-                        self._known[gram] = found
-                else:
-                    found = self._known[gram]
-                if found is not None:
-                    known[found[0]] = found[1]
+            looked_up = self._known
+            found = (
+                looked_up[gram] if gram in looked_up else self._find(gram)
+                for gram in grams_of_word(word)
+            )
+            known = dict(one for one in found if one is not None)
             if len(self._words) < _MOST_WORDS:
                 self._words[word] = known
         return known
+
+    def _find(self, gram: int) -> tuple[int, float] | None:
+        found, number = None, bisect_left(self._grams, gram)
+        if number < len(self._grams) and self._grams[number] == gram:
+            found = number, inverse_document_frequency(self._size, self._holders[number])
+        if len(self._known) < _MOST_WORDS:
+            self._known[gram] = found
+        return found
 
     def of_tool(self, tool: int) -> Sequence[int]:
         known = self._tools.get(tool)
