@@ -10,7 +10,6 @@ into the pool and have features of their own.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import compress, islice, pairwise
@@ -23,7 +22,6 @@ from mcpg.text import lexicon, stem, stop_words_of
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
 
-OFF = os.environ.get("P4_OFF", "").split(",")
 _Pairs: TypeAlias = tuple[tuple[int, float], ...]
 # The meanings of a word; the terms that are related to them; those to retrieve by.
 _Related: TypeAlias = tuple[tuple[tuple[str, float], ...], _Pairs, _Pairs]
