@@ -161,6 +161,9 @@ class Match(NamedTuple):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Match) and self._ranked() == other._ranked()
 
+    def __ne__(self, other: object) -> bool:
+        return not self == other  # a tuple would compare the functions, too
+
     def __hash__(self) -> int:
         return hash(self._ranked())
 
