@@ -155,6 +155,8 @@ _FIRST_MARK = "\u0300"
 _RIGHT_TO_LEFT = ("R", "AL")
 _ACCENTED_SCRIPTS = ("LATIN ", "GREEK ")
 _SEPARATOR = "COMBINING GRAPHEME JOINER"
+# Letters of Hangul that show nothing.
+_BLANK_LETTERS = dict.fromkeys((0x115F, 0x1160))
 
 # What a character is: a letter that keeps its marks or one that may do without, a vowel sign, a
 # mark that may go with a letter of the second kind, or a mark that shows nothing itself.
@@ -180,11 +182,11 @@ def strip_accents(text: str) -> str:
 
     These are the accents of Latin and Greek, and the points of scripts that are written from right
     to left, such as Hebrew and Arabic. In Cyrillic, marks make other letters, and in the scripts of
-    India and South-East Asia they are vowels.
+    India and South-East Asia they are vowels. Blank letters of Hangul are left out as well.
     """
     if text.isascii():
         return text
-    decomposed = normalize_unicode("NFD", text)
+    decomposed = normalize_unicode("NFD", text).translate(_BLANK_LETTERS)
     if decomposed.isalnum():  # there is no mark
         return unicodedata.normalize("NFC", decomposed)
     kept: list[str] = []
@@ -404,8 +406,9 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         )
         if not place or len(part) > _LONGEST_CLITIC
         for piece in _pieces(part)
+        if piece.isalnum() or any(map(str.isalnum, piece))  # a fraction has a slash of its own
     ]
-    if len(runs) > 1:
+    if pieces and len(runs) > 1:
         numeric = {one for one in pieces if not one.isalpha() and any(map(str.isdecimal, one))}
         if 2 * sum(piece in numeric for piece in pieces) >= len(pieces):
             # A version, a date or a numbered code stays as it is beside the words in it.

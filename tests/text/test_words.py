@@ -128,10 +128,23 @@ def test_a_ligature_is_the_word_it_stands_for() -> None:
     assert joined("\ufdfa") == joined("صلى الله عليه وسلم")
 
 
+@pytest.mark.parametrize("text", ["\u115f", "\u1160", "\u3164", "\u3164\u0301", "\u3164.\uffa0"])
+def test_blank_letters_are_no_words(text: str) -> None:
+    """Nothing that shows nothing is a word, alone or beside others."""
+    assert split_words(text) == []
+    assert split_words(f"parcel {text}") == ["parcel"]
+
+
+def test_the_slash_of_a_fraction_is_no_word() -> None:
+    """The plain form of a fraction is cut at its slash."""
+    assert split_words("size2\u00bdinch") == ["size", "21", "2", "inch"]
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_cut_without_failing(text: str) -> None:
     """Whatever the text, words are never blank and never longer than their bound."""
     found = [word.text for word in iter_words(text)]
+    assert all(any(map(str.isalnum, word)) for word in found)
 
     assert all(0 < len(word) <= 64 and word.split() == [word] for word in found)
 
