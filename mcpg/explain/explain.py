@@ -41,7 +41,7 @@ from mcpg.search.query import Analysis
 from mcpg.search.query_terms import QueryTerm, TermExpansion, related_words
 from mcpg.search.results import PREREQUISITE, SearchRequest, SearchResult
 from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts, widen_analysis
-from mcpg.search.searcher import Searcher
+from mcpg.search.searcher import Searcher, names_any
 from mcpg.search.trace import (
     CalibrationExplanation,
     CalibrationInput,
@@ -104,6 +104,7 @@ def _advise_on_unknown_words(
     words: Iterable[QueryWord], request_words: RequestWords
 ) -> Iterator[str]:
     lacked = [word.text for word in words if word.role == "unknown" and not word.related]
+    lacked = [text for text in lacked if not names_any(text)]
     unknown = [text for text in dict.fromkeys(lacked) if text not in request_words.arguments]
     listed = [text for text in unknown if not request_words.is_strange(text)]
     if listed:

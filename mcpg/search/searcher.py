@@ -39,7 +39,7 @@ from mcpg.search.results import (
 )
 from mcpg.search.retrieval import ARRAYS, NEXT_STEP, RELATED, Edge, expand, focused_graph
 from mcpg.search.scope import FilterResult, apply_filter
-from mcpg.text import lexicon
+from mcpg.text import lexicon, stem
 from mcpg.text.words import read_stop_words
 from mcpg.values import format_below
 
@@ -474,13 +474,19 @@ def _describe_doubts(
     return (warning(Code.LOW_CONFIDENCE, message),)
 
 
+def names_any(word: str) -> bool:
+    """Return whether *word* is what requests call any tool: none has to mention it."""
+    return stem(word) == "tool"
+
+
 def _explain_low_score(matches: Sequence[Match], rankings: Sequence[RankedList]) -> str:
     """Return which of the weightiest words of the query no tool has, or the best match lacks."""
     clauses = (one for ranking in rankings[:1] for one in ranking.analysis.clauses)
     telling = [one for one in clauses if one.content > _LEAST_CONTENT]
     heaviest = sorted(telling, key=lambda one: -one.weight)
-    unknown = [one.text for one in heaviest if one.role == "unknown"]
-    lacking = [one.text for one in heaviest if one.text in matches[0].evidence.missing]
+    unknown = [one.text for one in heaviest if one.role == "unknown" and not names_any(one.text)]
+    missing = matches[0].evidence.missing
+    lacking = [one.text for one in heaviest if one.text in missing and not names_any(one.text)]
     if not (unknown or lacking):
         return "use other words, or add detail to the query"
     words = (unknown or lacking)[:_MOST_WORDS_NAMED]

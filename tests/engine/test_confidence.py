@@ -183,3 +183,13 @@ def test_a_doubt_names_what_the_best_match_lacks(engine: Engine) -> None:
     (doubt,) = engine.search("create or cancel").diagnostics
 
     assert doubt.message.endswith(": it does not mention 'create'")
+
+
+@pytest.mark.parametrize("query", ["tools", "which tool can I use", "list all tools"])
+def test_a_doubt_names_no_word_for_any_tool(engine: Engine, query: str) -> None:
+    """No description has to say that a tool is one."""
+    explained = engine.explain(query)
+    said = [one.message for one in explained.result.diagnostics]
+
+    assert said
+    assert not [one for one in (*said, *explained.advice) if "'tool" in one]
