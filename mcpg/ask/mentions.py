@@ -146,6 +146,8 @@ def _parse_token(part: str) -> Token | None:
     before, behind = part[: part.find(text[:1])], part[part.rfind(text[-1:]) + 1 :]
     is_marked = before.endswith("`") or behind.startswith("()")
     folded = strip_accents(fold(text))
+    if not folded:  # it shows nothing
+        return None
     cues = find_cues(folded) or _NOTHING.union(*map(find_cues, folded.split("-")))
     return Token(text, folded, is_marked, has_seams(text), any(map(behind.count, ".,;:?!")), cues)
 

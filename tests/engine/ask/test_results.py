@@ -215,3 +215,11 @@ def test_no_step_before_is_suggested_where_there_is_none() -> None:
     commands = [one.command for one in alone.ask("docs of git_push").suggestions]
     assert ("ask", "similar:git_push") in commands
     assert ("ask", "what comes before git_push") not in commands
+
+
+@pytest.mark.parametrize("shown", ["\u3164", "\u1160", "\ufe0f"])
+def test_what_shows_nothing_asks_nothing(engine: Engine, shown: str) -> None:
+    """Invisible characters alone find nothing, and beside words they change nothing."""
+    assert not engine.ask(shown).results
+    asked = [engine.ask(question).results for question in ("run_query", f"run_query {shown}")]
+    assert asked[0] == asked[1]
