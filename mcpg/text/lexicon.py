@@ -58,16 +58,14 @@ _EMPTY = _HEADER.pack(_MAGIC, 0, 0, 0, 0) + bytes(8)
 _STEPS_OF_ZIPF = 25
 # What is assumed on the Zipf scale of a word that a table does not list, and of one that it lists
 # without a frequency.
-_UNLISTED = 2.5
-_RARE = 3.2
+_UNLISTED, _RARE = 2.5, 3.2
 # By how many orders of magnitude a query must be more probable in another language than in English.
 _LEAD = 1.0
 # The most words by which a language is detected.
 _MOST_TELLING = 256
 # What a name of a thing counts for English.
 _WEIGHT_OF_NAMES = 0.3
-_LONGEST_SEGMENT = 8
-_COST_OF_UNLISTED = 9.5
+_LONGEST_SEGMENT, _COST_OF_UNLISTED = 8, 9.5
 # Letters that are no accented ones, so that folding keeps them, and what people write for them; and
 # the plain form of the umlauts that German writes with an e. So many of them in a word are seen.
 _PLAIN_LETTERS = {
@@ -80,8 +78,7 @@ _MOST_PLAIN_LETTERS = 5
 # one after them; the fewest of what is left and of a part of a compound; and what the translations
 # of these count.
 _SHORT_AFFIXES, _LONG_AFFIXES = (1,), (2, 3)
-_SHORTEST_STEM = 4
-_SHORTEST_PART = 3
+_SHORTEST_STEM, _SHORTEST_PART = 4, 3
 _CREDIT_OF_FORM = 0.8
 _JOINTS_OF_COMPOUNDS = ("", "s", "es", "n", "en", "e")
 # Words that share so many letters at their beginning are compared one by one for a misspelling.
@@ -101,16 +98,13 @@ _SCRIPTS = (
 )
 _FIRST_LETTERS = tuple(first for first, _, _ in _SCRIPTS)
 _UKRAINIAN_LETTERS = frozenset("\u0454\u0456\u0457\u0491")
-
 _SUPERLATIVE = "est"
 # A correction has this frequency at least, and misspells a word of so many letters.
 _LEAST_CORRECT, _SHORTEST_CORRECTED = 3.0, 5
 
 # What has been looked up before; words of queries are endless, so there are bounds.
 _segments: dict[tuple[str, str], tuple[str, ...]] = {}
-_MOST_REMEMBERED = 65_536
-_MOST_SEGMENTS = 4_096
-_MOST_DECODED = 16_384
+_MOST_REMEMBERED, _MOST_SEGMENTS, _MOST_DECODED = 65_536, 4_096, 16_384
 # The first word of each block of so many words is kept when as many words have been sought as make
 # up this share of a table: by then, it has taken as long to seek them as to read these.
 _BLOCK = 16
