@@ -23,6 +23,8 @@ WHOLE = json.dumps({"prompt": "p1-0", "tools": [ENTRY, ENTRY]})
         (f"[{WHOLE}]", [("p1-0", 2)]),
         (WHOLE[:-2], [("p1-0", 2)]),
         (WHOLE[:-20], [("p1-0", 1)]),
+        (f'{{"prompt": "p1-1", "to\n\n{WHOLE}', [("p1-0", 2)]),
+        (f'In {{x}}: {{"tools": [{json.dumps(ENTRY)}], "prompt": "p1-0"}}', [("p1-0", 1)]),
         ('{"tools": [1, null, "x"]}', [("", 0)]),
         ('{"tools": {"a": 1}}', []),
         ("", []),
@@ -31,7 +33,7 @@ WHOLE = json.dumps({"prompt": "p1-0", "tools": [ENTRY, ENTRY]})
     ],
 )
 def test_answers_are_found_in_prose(text: str, found: list[tuple[str, int]]) -> None:
-    """JSON alone, within prose, several times, cut off, or none."""
+    """JSON alone, within prose, several times, cut off, or none; each has its own prompt."""
     assert [(one.prompt, len(one.entries)) for one in find_answers(text)] == found
 
 
