@@ -473,6 +473,15 @@ def test_a_review_shows_texts_to_look_at(
     assert run("enrich", "tools", "--check").code == 0
 
 
+def test_names_of_tools_cannot_steer_a_terminal(sources: Path, run: Callable[..., Run]) -> None:
+    """Each tool that is listed is one line, without control characters."""
+    tools = [{"name": "a\x1b[2J\u202e\nmissing: shop::b", "description": "Do it."}]
+    (sources / "odd.json").write_text(json.dumps({"server": "odd", "tools": tools}), "utf-8")
+    listed = run("enrich", "tools", "--check").out.splitlines()
+    assert "missing: odd::a\\x1b[2J\\u{202e} missing: shop::b" in listed
+    assert len(listed) == len(NAMES) + 1
+
+
 @pytest.mark.usefixtures("sources")
 def test_texts_are_dropped_however_they_are_written(run: Callable[..., Run]) -> None:
     """A text in place of a list, a number and an example by another name go; notes stay."""

@@ -21,7 +21,7 @@ from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import lines_kept, standard_input
+from mcpg.cli.terminal import lines_kept, one_line, standard_input
 from mcpg.engine import Engine
 from mcpg.engine.loading import with_graphs_read
 from mcpg.enrich.answers import TextCheck, find_answers
@@ -222,7 +222,9 @@ class _Session:
             self.report()
         else:
             self.output.text(
-                "\n".join(f"{self.plan.states[one.id]}: {'::'.join(one.key)}" for one in stale)
+                "\n".join(
+                    one_line(f"{self.plan.states[one.id]}: {'::'.join(one.key)}") for one in stale
+                )
             )
         self.note_states()
         self.note_obsolete()
