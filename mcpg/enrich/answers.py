@@ -33,7 +33,7 @@ _SHOWN = 80
 _TOOLS = re.compile(r'"tools"\s*:\s*\[')
 _GAP = re.compile(r"[\s,]*")
 _PROMPT = re.compile(r'"prompt"\s*:\s*"([^"]{1,80})"')
-_LINK = re.compile(r"https?://|www\.|[\w.+-]+@[\w-]+\.\w", re.IGNORECASE)
+_LINK = re.compile(r"\w://|www\.|[\w.+-]+@[\w-]+\.\w", re.IGNORECASE)
 _MARKUP = re.compile(r"[<>{}`|]")
 
 

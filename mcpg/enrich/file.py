@@ -89,8 +89,12 @@ class GeneratedFile:
         except UnicodeDecodeError as fault:
             raise SourceError("is not UTF-8", place=place) from fault
         value: JsonValue
-        if path.suffix.casefold() == ".json":
-            value = next(iter(parse_json_documents(text, place, set())), None)
+        if path.suffix.casefold() == ".json" and text.lstrip().startswith("{"):
+            repeated: set[str] = set()
+            value, *others = parse_json_documents(text, place, repeated)
+            if repeated or others:
+                message = "holds several values, or a key that is repeated in one object"
+                raise SourceError(message, place=place, remedy="keep one of them")
         else:
             value = load_yaml(text, place, error=SourceError)
         members = value if isinstance(value, dict) else {}

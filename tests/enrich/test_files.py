@@ -45,6 +45,17 @@ def test_a_broken_file_is_an_error(text: str, tmp_path: Path) -> None:
     assert str(caught.value.place).startswith(str(path))
 
 
+@pytest.mark.parametrize(
+    "text", ['{"tools": {"a": {"aliases": ["x"], "aliases": []}}}', '{"tools": {}} {"tools": {}}']
+)
+def test_json_of_which_a_part_would_be_lost_is_an_error(text: str, tmp_path: Path) -> None:
+    """Repeated keys and several values are refused, as a build refuses them."""
+    path = tmp_path / "x.generated.hints.json"
+    path.write_text(text, "utf-8")
+    with pytest.raises(SourceError, match="several values"):
+        GeneratedFile.read(path)
+
+
 def test_a_file_whose_entries_are_all_removed_has_none(tmp_path: Path) -> None:
     """A bundle is built of it as well."""
     path = tmp_path / "x.generated.hints.yaml"

@@ -113,6 +113,13 @@ def test_texts_of_others_are_dropped_and_equal_ones_join() -> None:
     assert (found.aliases, found.keywords) == (("read it", "view file"), ("reader",))
 
 
+@pytest.mark.parametrize("text", ["see ftp://a/b", "ask a@b.c", "www.a", "https://a"])
+def test_links_and_addresses_are_dropped(text: str) -> None:
+    """A link of any scheme is none of a tool's texts."""
+    tool = Tool("", "a", "open_file")
+    assert "a link" in (TextCheck([tool]).find_fault(text, "aliases", tool) or "")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [("now", True), ("make", True), ("parcel", False), ("send message", False), ("who is", True)],
