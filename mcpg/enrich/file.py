@@ -51,7 +51,8 @@ def name_file(source_id: str, others: Iterable[str] = ()) -> str:
     would make the hints file of people beside it a generated one.
     """
     name = _UNSAFE_IN_NAMES.sub("-", source_id).strip("-.")[:_LONGEST_NAME] or "server"
-    is_shared = any(one != source_id and one.casefold() == name.casefold() for one in others)
+    folded = name.casefold()
+    is_shared = any(one != source_id and one.casefold() == folded for one in others)
     is_mark = is_generated_name(f"{name}.hints.yaml")
     if name != source_id or is_shared or is_mark or _RESERVED.fullmatch(name):
         name += f"-{hashlib.sha256(source_id.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"

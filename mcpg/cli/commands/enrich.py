@@ -181,10 +181,12 @@ def _read(chosen: EnrichOptions, settings: Settings, output: Output) -> _Session
     if not chosen.review:
         # Where tools are named by a file, or by a server, their texts stand beside the sources.
         known = set(plan.files)
+        every = (tool for tools in plan.servers.values() for tool in tools)
+        one_each = {
+            (one.source_id, one.place.rpartition(": ")[0] or one.place): one for one in every
+        }
         places = {
-            choose_file(tool, plan, intake.paths, chosen.target)
-            for tools in plan.servers.values()
-            for tool in tools
+            choose_file(tool, plan, intake.paths, chosen.target) for tool in one_each.values()
         }
         beside = [one for one in sorted(places) if one.resolve() not in known and is_file(one)]
         if beside:
