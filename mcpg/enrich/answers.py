@@ -33,7 +33,7 @@ _SHOWN = 80
 _TOOLS = re.compile(r'"tools"\s*:\s*\[')
 _GAP = re.compile(r"[\s,]*")
 _PROMPT = re.compile(r'"prompt"\s*:\s*"([^"]{1,80})"')
-_LINK = re.compile(r"https?://|www\.|[\w.+-]+@[\w-]+\.\w", re.IGNORECASE)
+_LINK = re.compile(r"\w://|www\.|[\w.+-]+@[\w-]+\.\w", re.IGNORECASE)
 _MARKUP = re.compile(r"[<>{}`|]")
 
 
@@ -62,6 +62,11 @@ def find_answers(text: str) -> Iterator[Answer]:
             listed = _TOOLS.search(text, at)
             if listed is None:
                 return
+            # What begins before may be prose, or an answer that is cut off.
+            begin = text.rfind("{", at, listed.start())
+            if begin > at:
+                at = begin
+                continue
             entries, end = _read_entries(text, listed.end(), decoder)
             prompt = _PROMPT.search(text, at, listed.start())
             yield Answer(prompt[1] if prompt else "", entries)

@@ -47,11 +47,14 @@ def find_generated_files(paths: Iterable[str]) -> list[Path]:
 def name_file(source_id: str, others: Iterable[str] = ()) -> str:
     """Return the name of the file for a server, safe on every file system.
 
-    It has a digest where the id is no safe name, or differs in case alone from one of *others*.
+    It has a digest where the id is no safe name, differs in case alone from one of *others*, or
+    would make the hints file of people beside it a generated one.
     """
     name = _UNSAFE_IN_NAMES.sub("-", source_id).strip("-.")[:_LONGEST_NAME] or "server"
-    is_shared = any(one != source_id and one.casefold() == name.casefold() for one in others)
-    if name != source_id or is_shared or _RESERVED.fullmatch(name):
+    folded = name.casefold()
+    is_shared = any(one != source_id and one.casefold() == folded for one in others)
+    is_mark = is_generated_name(f"{name}.hints.yaml")
+    if name != source_id or is_shared or is_mark or _RESERVED.fullmatch(name):
         name += f"-{hashlib.sha256(source_id.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     return name + ENDING
 
@@ -87,12 +90,18 @@ class GeneratedFile:
         except UnicodeDecodeError as fault:
             raise SourceError("is not UTF-8", place=place) from fault
         value: JsonValue
-        if path.suffix.casefold() == ".json":
-            value = next(iter(parse_json_documents(text, place, set())), None)
+        if path.suffix.casefold() == ".json" and text.lstrip().startswith("{"):
+            repeated: set[str] = set()
+            value, *others = parse_json_documents(text, place, repeated)
+            if repeated or others:
+                message = "holds several values, or a key that is repeated in one object"
+                raise SourceError(message, place=place, remedy="keep one of them")
         else:
             value = load_yaml(text, place, error=SourceError)
         members = value if isinstance(value, dict) else {}
         tools = members.get("tools")
+        if "tools" in members and tools is None:  # a person has removed all of them
+            tools = {}
         if not isinstance(tools, dict):
             remedy = "write `tools:`, then tool ids below it, or remove the file"
             raise SourceError("this hints file has no mapping `tools`", place=place, remedy=remedy)

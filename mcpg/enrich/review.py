@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from mcpg.catalog.model import Hints
+from mcpg.catalog.hints import HINT_FIELDS, hints_from
+from mcpg.catalog.model import GENERATED_LISTS, Hints
 from mcpg.engine import Engine
 from mcpg.enrich.answers import fold_text
 from mcpg.enrich.plan import EnrichPlan, Entry
 from mcpg.text import lexicon
+from mcpg.text.json_values import JsonValue
 from mcpg.text.words import share_of_texts, split_words, stop_words_of
 from mcpg.values import to_json
 
@@ -132,12 +134,18 @@ def find_texts(plan: EnrichPlan, text: str) -> list[tuple[Entry, Hints]]:
 def drop_text(entry: Entry, text: str) -> None:
     """Remove *text* from *entry*, whose file is not written yet."""
     wanted, members = fold_text(text), entry.members
-    for key, value in [*members.items()]:
+    for key in _KEYS.intersection(members):
+        value = members[key]
         if isinstance(value, list):
-            members[key] = [one for one in value if fold_text(_text_of(one)) != wanted]
+            members[key] = [one for one in value if not _has_text(one, wanted)]
+        elif _has_text(value, wanted):
+            members[key] = []
 
 
-def _text_of(item: object) -> str:
-    if isinstance(item, dict):
-        item = item.get("input")
-    return item if isinstance(item, str) else ""
+_KEYS = frozenset(key for name in GENERATED_LISTS for key in HINT_FIELDS[name].keys)
+
+
+def _has_text(item: JsonValue, wanted: str) -> bool:
+    """Return whether *item* of a list of hints, or in place of one, is read as *wanted*."""
+    read = hints_from({"aliases": item, "examples": item})
+    return wanted in {fold_text(one) for _, one in list_entry_texts(read)}

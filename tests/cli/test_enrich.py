@@ -107,6 +107,22 @@ def test_each_tool_gets_an_entry_and_a_second_run_changes_no_byte(
     assert KEY not in done.err + FILE.read_text("utf-8")
 
 
+@pytest.mark.usefixtures("sources")
+def test_texts_beside_a_source_that_is_a_file_are_kept(
+    run: Callable[..., Run], model: Callable[..., Loopback]
+) -> None:
+    """A second run finds what the first has written, with what people have changed in it."""
+    server = model(writes())
+    assert run("enrich", "tools/shop.json").code == 0
+    FILE.write_text(FILE.read_text("utf-8").replace("fetch invoicesearch", "seek bills"), "utf-8")
+    edited = FILE.read_bytes()
+    assert run("enrich", "tools/shop.json", "--check").code == 0
+    assert run("enrich", "tools/shop.json").code == 0
+    assert (FILE.read_bytes(), len(server.asked)) == (edited, 1)
+    assert run("enrich", "tools/shop.json", "--drop", "seek bills").code == 0
+    assert read_entries()["shop::invoice_search"]["aliases"] == ["grab invoicesearch"]
+
+
 def test_definitions_alone_are_sent(
     sources: Path, run: Callable[..., Run], model: Callable[..., Loopback]
 ) -> None:
@@ -455,6 +471,29 @@ def test_a_review_shows_texts_to_look_at(
     assert run("enrich", "tools", "--drop", "no such text").code == 2
     assert run("enrich", "tools", "--promote", "grab invoicesearch").code == 2
     assert run("enrich", "tools", "--check").code == 0
+
+
+def test_names_of_tools_cannot_steer_a_terminal(sources: Path, run: Callable[..., Run]) -> None:
+    """Each tool that is listed is one line, without control characters."""
+    tools = [{"name": "a\x1b[2J\u202e\nmissing: shop::b", "description": "Do it."}]
+    (sources / "odd.json").write_text(json.dumps({"server": "odd", "tools": tools}), "utf-8")
+    listed = run("enrich", "tools", "--check").out.splitlines()
+    assert "missing: odd::a\\x1b[2J\\u{202e} missing: shop::b" in listed
+    assert len(listed) == len(NAMES) + 1
+
+
+@pytest.mark.usefixtures("sources")
+def test_texts_are_dropped_however_they_are_written(run: Callable[..., Run]) -> None:
+    """A text in place of a list, a number and an example by another name go; notes stay."""
+    FILE.write_text(
+        "tools:\n  shop::invoice_refund:\n    aliases: give it back\n    keywords: [404, x]\n"
+        "    examples: [{Input: undo it, Output: done}]\n    note: give it back\n",
+        "utf-8",
+    )
+    texts = ("--drop", "give it back", "--drop", "404", "--drop", "undo it")
+    assert run("enrich", "tools", *texts).code == 0
+    left = {"aliases": [], "keywords": ["x"], "examples": [], "note": "give it back"}
+    assert read_entries() == {"shop::invoice_refund": left}
 
 
 def test_a_promoted_text_is_the_authors(

@@ -7,7 +7,7 @@ import pytest
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.hints import is_generated_name
 from mcpg.catalog.model import Hints, Tool, ToolExample
-from mcpg.enrich.file import GeneratedFile, find_generated_files, name_file
+from mcpg.enrich.file import GeneratedFile, find_generated_files, name_file, own_file
 from mcpg.enrich.plan import TextState, choose_file, make_plan
 from mcpg.errors import SourceError
 
@@ -43,6 +43,30 @@ def test_a_broken_file_is_an_error(text: str, tmp_path: Path) -> None:
     with pytest.raises(SourceError) as caught:
         GeneratedFile.read(path)
     assert str(caught.value.place).startswith(str(path))
+
+
+@pytest.mark.parametrize(
+    "text", ['{"tools": {"a": {"aliases": ["x"], "aliases": []}}}', '{"tools": {}} {"tools": {}}']
+)
+def test_json_of_which_a_part_would_be_lost_is_an_error(text: str, tmp_path: Path) -> None:
+    """Repeated keys and several values are refused, as a build refuses them."""
+    path = tmp_path / "x.generated.hints.json"
+    path.write_text(text, "utf-8")
+    with pytest.raises(SourceError, match="several values"):
+        GeneratedFile.read(path)
+
+
+def test_a_file_whose_entries_are_all_removed_has_none(tmp_path: Path) -> None:
+    """A bundle is built of it as well."""
+    path = tmp_path / "x.generated.hints.yaml"
+    path.write_text("generated: {by: x}\ntools:\n", "utf-8")
+    assert GeneratedFile.read(path).entries == {}
+
+
+@pytest.mark.parametrize("server", ["generated", "Generated", "my.generated"])
+def test_the_file_of_people_beside_it_is_no_generated_one(server: str) -> None:
+    """Else promoted texts would stay generated."""
+    assert not is_generated_name(own_file(Path(name_file(server))).name)
 
 
 def test_names_of_files_are_safe() -> None:

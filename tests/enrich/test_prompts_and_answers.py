@@ -23,6 +23,8 @@ WHOLE = json.dumps({"prompt": "p1-0", "tools": [ENTRY, ENTRY]})
         (f"[{WHOLE}]", [("p1-0", 2)]),
         (WHOLE[:-2], [("p1-0", 2)]),
         (WHOLE[:-20], [("p1-0", 1)]),
+        (f'{{"prompt": "p1-1", "to\n\n{WHOLE}', [("p1-0", 2)]),
+        (f'In {{x}}: {{"tools": [{json.dumps(ENTRY)}], "prompt": "p1-0"}}', [("p1-0", 1)]),
         ('{"tools": [1, null, "x"]}', [("", 0)]),
         ('{"tools": {"a": 1}}', []),
         ("", []),
@@ -31,7 +33,7 @@ WHOLE = json.dumps({"prompt": "p1-0", "tools": [ENTRY, ENTRY]})
     ],
 )
 def test_answers_are_found_in_prose(text: str, found: list[tuple[str, int]]) -> None:
-    """JSON alone, within prose, several times, cut off, or none."""
+    """JSON alone, within prose, several times, cut off, or none; each has its own prompt."""
     assert [(one.prompt, len(one.entries)) for one in find_answers(text)] == found
 
 
@@ -109,6 +111,13 @@ def test_texts_of_others_are_dropped_and_equal_ones_join() -> None:
     assert len(found.examples) == 8
     assert [one.input for one in found.examples[:2]] == ["Read it", "look inside"]
     assert (found.aliases, found.keywords) == (("read it", "view file"), ("reader",))
+
+
+@pytest.mark.parametrize("text", ["see ftp://a/b", "ask a@b.c", "www.a", "https://a"])
+def test_links_and_addresses_are_dropped(text: str) -> None:
+    """A link of any scheme is none of a tool's texts."""
+    tool = Tool("", "a", "open_file")
+    assert "a link" in (TextCheck([tool]).find_fault(text, "aliases", tool) or "")
 
 
 @pytest.mark.parametrize(

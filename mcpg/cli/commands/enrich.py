@@ -21,7 +21,7 @@ from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import text as text_of
 from mcpg.cli.settings import Settings
-from mcpg.cli.terminal import lines_kept, standard_input
+from mcpg.cli.terminal import lines_kept, one_line, standard_input
 from mcpg.engine import Engine
 from mcpg.engine.loading import with_graphs_read
 from mcpg.enrich.answers import TextCheck, find_answers
@@ -32,7 +32,7 @@ from mcpg.enrich.prompt import PROMPT, Prompt, make_prompts
 from mcpg.enrich.review import TextReview, drop_text, find_texts, review_texts
 from mcpg.enrich.write import TextWriting
 from mcpg.errors import NotFoundError, Severity, SourceError, UsageError
-from mcpg.files import MAX_BYTES, read_bytes
+from mcpg.files import MAX_BYTES, is_file, read_bytes
 from mcpg.index import Index
 from mcpg.lint.context import compile_reach_index
 from mcpg.review.authored import HintsFile
@@ -178,6 +178,20 @@ def _read(chosen: EnrichOptions, settings: Settings, output: Output) -> _Session
         raise SourceError(message, remedy="fix the issues above")
     excluded = _list_setting(settings, "enrich.exclude")
     plan = make_plan(assembly.catalog, files, PROMPT, excluded)
+    if not chosen.review:
+        # Where tools are named by a file, or by a server, their texts stand beside the sources.
+        known = set(plan.files)
+        every = (tool for tools in plan.servers.values() for tool in tools)
+        one_each = {
+            (one.source_id, one.place.rpartition(": ")[0] or one.place): one for one in every
+        }
+        places = {
+            choose_file(tool, plan, intake.paths, chosen.target) for tool in one_each.values()
+        }
+        beside = [one for one in sorted(places) if one.resolve() not in known and is_file(one)]
+        if beside:
+            files += map(GeneratedFile.read, beside)
+            plan = make_plan(assembly.catalog, files, PROMPT, excluded)
     return _Session(chosen, settings, output, intake.paths, assembly, plan, has_failed)
 
 
@@ -210,7 +224,9 @@ class _Session:
             self.report()
         else:
             self.output.text(
-                "\n".join(f"{self.plan.states[one.id]}: {'::'.join(one.key)}" for one in stale)
+                "\n".join(
+                    one_line(f"{self.plan.states[one.id]}: {'::'.join(one.key)}") for one in stale
+                )
             )
         self.note_states()
         self.note_obsolete()
