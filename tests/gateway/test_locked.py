@@ -84,7 +84,7 @@ async def test_a_changed_tool_is_described_as_approved(shop: Shop) -> None:
         assert (described.title, described.description) == (None, "Refund an order")
         found = (await gateway.search("refund an order")).matches[0]
         assert (found.tool_id, found.summary) == ("refund_order", "Refund an order")
-        assert not (await gateway.search("ssh id_rsa")).matches
+        assert not (await gateway.search("id_rsa")).matches
         (noticed,) = [one for one in gateway.diagnostics if one.severity != "info"]
         assert (noticed.code, noticed.place) == (Code.TOOL_CHANGED, str(shop.lock))
         assert 'title ("Refund!" added); description (' in noticed.message
