@@ -505,30 +505,20 @@ class Gateway:
                 invoked, owner = Invoked("", faults=(found,)), None
             else:
                 owner = snapshot.owner(found)
-                token = current_session.set(session)
-                try:
-                    invoked = await self._invoker.invoke(
-                        found,
-                        owner,
-                        arguments or {},
-                        timeout=timeout,
-                        progress=progress,
-                        include_disabled=include_disabled,
-                        query=query,
-                        context=context,
-                        context_summary=context_summary,
-                        meta=meta,
-                        params=params,
-                        current_schema=snapshot.built.review.schemas.get(
-                            (found.source_id, found.name)
-                        ),
-                    )
-                finally:
-                    current_session.reset(token)
-                self._primitives.record_call(owner)
-                if invoked.wire is not None:
-                    wire = self._primitives.rewrite_addresses(invoked.wire, owner)
-                    invoked = replace(invoked, wire=wire)
+                invoked = await self._call_tool(
+                    found,
+                    snapshot,
+                    session,
+                    arguments or {},
+                    timeout=timeout,
+                    progress=progress,
+                    include_disabled=include_disabled,
+                    query=query,
+                    context=context,
+                    context_summary=context_summary,
+                    meta=meta,
+                    params=params,
+                )
             if report is not None:
                 outcome = str(invoked.faults[0].code) if invoked.faults else SUCCESS
                 kind = name_source_kind(owner) if owner else ""
@@ -539,6 +529,29 @@ class Gateway:
             seconds = time.perf_counter() - start
             self._recorder.record(RecordedCall(began, seconds, *ids, invoked.is_success))
         return invoked
+
+    async def _call_tool(
+        self,
+        tool: Tool,
+        snapshot: Snapshot,
+        session: str,
+        arguments: Mapping[str, JsonValue],
+        **options: Any,
+    ) -> Invoked:
+        """Call *tool* within *session*; addresses in its result are those of this gateway."""
+        owner = snapshot.owner(tool)
+        schema = snapshot.built.review.schemas.get((tool.source_id, tool.name))
+        token = current_session.set(session)
+        try:
+            invoked = await self._invoker.invoke(
+                tool, owner, arguments, current_schema=schema, **options
+            )
+        finally:
+            current_session.reset(token)
+        self._primitives.record_call(owner)
+        if invoked.wire is None:
+            return invoked
+        return replace(invoked, wire=self._primitives.rewrite_addresses(invoked.wire, owner))
 
     async def end_session(self, session: str) -> None:
         """Close the connections to servers that a *session* of calls has of its own."""

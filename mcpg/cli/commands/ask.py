@@ -81,8 +81,7 @@ def run(
         # As many as `search` has, and none that is hopeless.
         best = [one for one in result.results if one.score >= _HOPELESS]
         result = replace(result, results=tuple(best[:DEFAULT_LIMIT]))
-    code = ExitCode.DONE if result.results else ExitCode.FINDINGS
-
+    is_answered = bool(result.results)
     paths = [argument for path in bundle or () for argument in ("-b", path)]
 
     def members(shown: AskResult) -> JsonObject:
@@ -103,13 +102,19 @@ def run(
         output.note_opening(engine.diagnostics)
         output.diagnostics(result.diagnostics)
         output.text(_format_answer(members(result), form, output))
-    if code == ExitCode.FINDINGS:
-        advice = "name a tool, a field or a symbol, or try other words with `mcpg search`"
-        if total:
-            left = f"{format_count(total, 'result')} with a score below {_HOPELESS:g}"
-            advice = f"{left}: see them with --limit"
-        output.note(f"nothing answers the question{';' if total else ':'} {advice}")
-    return code
+    if not is_answered:
+        output.note(_describe_failure(total))
+        return ExitCode.FINDINGS
+    return ExitCode.DONE
+
+
+def _describe_failure(total: int) -> str:
+    """Return what to do where none of *total* results is likely enough to be shown."""
+    advice = "name a tool, a field or a symbol, or try other words with `mcpg search`"
+    if total:
+        left = f"{format_count(total, 'result')} with a score below {_HOPELESS:g}"
+        advice = f"{left}: see them with --limit"
+    return f"nothing answers the question{';' if total else ':'} {advice}"
 
 
 def _format_answer(data: JsonObject, form: str, output: Output) -> str:
