@@ -110,8 +110,8 @@ class Tool:
         listed: Other members of its entry in the list of a running server, such as `icons`, as
             given, and the `icons` of a manifest; neither kept in documents nor part of its
             identity.
-        generated: Texts that a language model wrote, lists of `GENERATED_LISTS` alone. They rank in
-            a field of their own, and are nobody's hints.
+        generated: Texts that a language model wrote: the lists of `GENERATED_LISTS`. They rank in a
+            field of their own.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Prompts: what a model is told, the definitions that it reads, and the form of its answer."""
+"""Prompts: instructions to a model, the definitions it reads, and the form of its answer."""
 
 from __future__ import annotations
 

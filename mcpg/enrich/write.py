@@ -39,7 +39,7 @@ class TextWriting:
     Attributes:
         check: Checks each text.
         choose: Returns the file for a tool that has no entry yet.
-        model: The name of the model; "" where nobody knows it.
+        model: The name of the model; "" if unknown.
         written: The ids of the tools whose texts are written.
         incomplete: Those for which no whole answer came.
     """
