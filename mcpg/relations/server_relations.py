@@ -275,6 +275,9 @@ class _ServerRelator:
         for at, chance in chances.items():
             self._note(place, at, chance)
             self._note(at, place, chance)
+        for at in self._steps.works[place].names:  # in whatever order, it belongs beside this one
+            self._note(place, at, _LEAST_CHANCE_BESIDE)
+            self._note(at, place, _LEAST_CHANCE_BESIDE)
         kind, origin = EdgeKind.RELATED, EdgeOrigin.INFERRED
         related: list[Edge] = []
         for other in affinity.find_strongest(near, EDGES_PER_TOOL):

@@ -11,6 +11,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcpg.catalog.model import Parameter, Tool, walk_parameters
+from mcpg.relations.mentions import MentionReader
 from mcpg.relations.vocabulary import (
     field_key,
     likely_kinds,
@@ -65,7 +67,8 @@ class Work:
         head: The last of these: what `get_board_cards` returns; "" where there is none.
         handles: What its required arguments name that other tools' names name as well.
         told: The words of the descriptions of its arguments.
-        names: The other tools whose names its descriptions mention, by position.
+        names: The other tools whose names its descriptions mention, by place.
+        follows: Those that come before it, as its or their descriptions state.
     """
 
     kinds: tuple[float, ...]
@@ -78,7 +81,8 @@ class Work:
     takes: Bag
     prose: Bag
     told: Bag
-    names: frozenset[int]
+    names: AbstractSet[int]
+    follows: AbstractSet[int]
 
 
 class _WorkDraft(NamedTuple):
@@ -108,9 +112,9 @@ def describe_works(tools: Sequence[Tool]) -> list[Work]:
         }
         for column in zip(*drafts, strict=True)
     ]
-    mentioned = _find_mentions(tools, walked)
+    mentions = _read_mentions(tools, walked, [draft.takes for draft in drafts])
     works: list[Work] = []
-    for tool, row, draft, names in zip(tools, words, drafts, mentioned, strict=True):
+    for tool, row, draft, mentioned in zip(tools, words, drafts, mentions, strict=True):
         nouns, needs, takes, prose, told = (
             Bag(zip(held, map(rare.__getitem__, held), strict=True))
             for held, rare in zip(draft, rarities, strict=True)
@@ -126,7 +130,7 @@ def describe_works(tools: Sequence[Tool]) -> list[Work]:
         one, many, create, change, delete = kinds
         stages, head = (one, many, create, change + delete), draft.nouns[-1] if draft.nouns else ""
         works.append(
-            Work(kinds, kind, stages, nouns, head, handles, needs, takes, prose, told, names)
+            Work(kinds, kind, stages, nouns, head, handles, needs, takes, prose, told, *mentioned)
         )
     return works
 
@@ -190,24 +194,39 @@ def _weigh_kinds(tool: Tool, draft: _WorkDraft, words: Sequence[str]) -> tuple[f
     return ((one + many) * share, (one + many) * (1 - share), *others)
 
 
-def _find_mentions(
-    tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]
-) -> list[frozenset[int]]:
-    places: defaultdict[str, set[int]] = defaultdict(set)
-    for place, tool in enumerate(tools):
-        if len(split_words(tool.name)) > 1:
-            places[tool.name.casefold()].add(place)
-    found: list[frozenset[int]] = []
+class _Mentions(NamedTuple):
+    """The tools that a tool names, and those that come before it."""
+
+    names: set[int]
+    follows: set[int]
+
+
+def _read_mentions(
+    tools: Sequence[Tool],
+    walked: Sequence[Sequence[Parameter]],
+    takes: Sequence[Sequence[str]],
+) -> list[_Mentions]:
+    places = {
+        tool.name.casefold(): place
+        for place, tool in enumerate(tools)
+        if len(split_words(tool.name)) > 1
+    }
+    reader = MentionReader(places)
+    found = [_Mentions(set(), set()) for _ in tools]
     for place, (tool, parameters) in enumerate(zip(tools, walked, strict=True)):
-        described = (tool.description, *(one.description for one in parameters))
-        texts = {text[:_MOST_PROSE] for text in described}
+        texts = {one.description: True for one in parameters} | {tool.description: False}
         if len(places) <= _FEW_NAMES:
             # To find a few names anywhere is quicker than to cut out all words.
             whole = "\n".join(texts).casefold()
-            texts = texts if any(name in whole for name in places) else set()
-        words = map(str.casefold, chain.from_iterable(map(_NAME.findall, texts)))
-        named = places.keys() & words
-        found.append(frozenset(at for name in named for at in places[name]) - {place})
+            texts = texts if any(name in whole for name in places) else {}
+        own = {word for key in takes[place] for word in key.split()}
+        for text, is_argument in texts.items():
+            words = map(str.casefold, _NAME.findall(text))
+            named = {places[name] for name in places.keys() & words} - {place}
+            if named:
+                found[place].names.update(named)
+                for first, then in reader.read(text, place, needs=own, is_argument=is_argument):
+                    found[then].follows.add(first)
     return found
 
 
@@ -318,10 +337,6 @@ class StepScorer:
             logit += a.opens * b.needed
         if first.handles or then.handles:
             logit += self._add_handles(a, then)
-        if to in first.names:
-            logit += self._weights["names it"]
-        if at in then.names:
-            logit += self._weights["is named by it"]
         return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
 
     def _add_subject(self, a: _ToolEvidence, then: Work) -> float:
@@ -387,8 +402,10 @@ def _dot(weights: _Stages, stages: _Stages) -> float:
 
 _SEQUENCES = {MANY: (ONE, CHANGE, DELETE), CREATE: (ONE, CHANGE), ONE: (CHANGE, DELETE)}
 _DONE = ("read", "find", "create", "change", "delete")
-# Of the judged pairs that are such a sequence, so many are sound.
+# Of judged pairs that are such a sequence, and of those whose order a description states, so many
+# are sound.
 _CHANCE_OF_SEQUENCE = 0.95
+_CHANCE_OF_STATED = 0.9
 
 
 def find_sequence(a: Work, b: Work) -> tuple[int, int] | None:
@@ -403,6 +420,15 @@ def find_sequence(a: Work, b: Work) -> tuple[int, int] | None:
     is_known = all(key in a.handles or key == a.head for key in b.handles)
     reads_same = (a.head in a.handles) == (first == ONE)
     return (first, then) if is_known and reads_same else None
+
+
+def find_certain(works: Sequence[Work], at: int, to: int) -> float | None:
+    """Return how likely one tool follows another where a description or a sequence decides it."""
+    if at in works[to].follows:
+        return 0.0 if to in works[at].follows else _CHANCE_OF_STATED
+    if to in works[at].follows:
+        return 0.0
+    return _CHANCE_OF_SEQUENCE if find_sequence(works[at], works[to]) else None
 
 
 LEAST_CHANCE = 0.8
@@ -435,24 +461,24 @@ class ServerSteps:
 
     def weigh(self, at: int, others: Iterable[int]) -> Mapping[int, float]:
         """Return how likely each of *others* follows the tool at *at*."""
-        works, score = self.works, self._scorer.probability
-        return {
-            to: _CHANCE_OF_SEQUENCE if find_sequence(works[at], works[to]) else score(at, to)
-            for to in others
-            if to != at
-        }
+        found: dict[int, float] = {}
+        for to in others:
+            if to != at:
+                certain = find_certain(self.works, at, to)
+                found[to] = self._scorer.probability(at, to) if certain is None else certain
+        return found
 
     def explain(self, at: int, to: int) -> str:
         """Return for people why one tool follows the other, or the other way round."""
         a, b, forms = self.works[at], self.works[to], self.forms
-        sequence = find_sequence(a, b)
-        if sequence:
+        if sequence := find_sequence(a, b):
             first, then = (_DONE[kind] for kind in sequence)
             return f"sequence on one {forms.get(a.head, a.head)!r}: {first}, then {then}"
-        if to in a.names:
-            return "its description names it"
-        if at in b.names:
-            return "the description there names this tool"
+        if to in a.names or at in b.names:
+            where = "its description" if to in a.names else "the description there"
+            if at in b.follows:
+                return f"{where} states this order"
+            return f"{where} names {'it' if to in a.names else 'this tool'}"
         if a.head in b.handles and a.head not in a.handles:
             return f"there an argument asks for the {forms.get(a.head, a.head)!r} of this one"
         shared = sorted((-a.nouns[noun], noun) for noun in a.nouns.keys() & b.nouns.keys())
