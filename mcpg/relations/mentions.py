@@ -33,7 +33,7 @@ _REACH = 6
 _CHINESE = "chinese"
 # A bound to the work: longer ones are cut.
 _LONGEST_SENTENCE = 120
-_MOST_TEXT = 20_000
+_MOST_TEXT = 8_000
 
 
 class _Token(NamedTuple):
