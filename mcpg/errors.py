@@ -309,7 +309,7 @@ REMEDIES = {
     Code.LIMIT_CAPPED: "Lower the limit.",
     Code.TOOL_EXPLAINED_BY_GRAPH: "No action needed, or use `--strategy graph`.",
     Code.CONTEXT_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
-    Code.FILTER_IGNORED: "Set `enabledByDefault: false` for those tools in a hints file.",
+    Code.FILTER_IGNORED: "Name those tools in `excludeTools` of their server.",
     Code.FILTER_UNKNOWN: "Correct the name; `mcpg list` shows the sources and categories.",
     Code.FILTER_EMPTY: "Drop a condition of the filter.",
     Code.QUERY_TRUNCATED: "Shorten the query.",
