@@ -44,8 +44,9 @@ from mcpg.text import split_words
 _WHOLE = 0.9
 _PART = 0.6
 _BARE = 0.5
-# In a handful of tools that all work on one thing its name is common, and yet no idle word.
-_TOO_FEW_TO_COUNT = 16
+# In a server whose tools all work on one thing its id is common, and yet no idle name; a field of
+# one word is sooner idle.
+_TOO_FEW_TO_COUNT, _TOO_FEW_WORDS = 64, 16
 _LEAST_STRENGTH = 0.15
 _LEAST_EVIDENCE_OF_OPTION = 0.3
 _LEAST_STRENGTH_OF_OPTION = 0.1
@@ -236,7 +237,8 @@ class FieldIndex:
     ) -> Iterator[tuple[_HeldField, _HeldField, float]]:
         givers, takers = self.given[key], self.taken[key]
         for source in sorted(takers.keys() & givers.keys()):
-            size = max(_TOO_FEW_TO_COUNT, round_size(self.sizes[source]))
+            least = _TOO_FEW_TO_COUNT if len(key) > 1 else _TOO_FEW_WORDS
+            size = max(least, round_size(self.sizes[source]))
             worth = rarity(self.holders[source][key], size)
             if worth < _LEAST_STRENGTH or key in self.generic[source]:
                 continue
