@@ -248,6 +248,8 @@ class _MentionReading:
     def _judge_clauses(self) -> int:
         """Judge by a clause of time or of a condition beside the name."""
         start, at = self._start, self._at
+        if self._has("pronoun", start, at):  # afterwards you can work on it with B
+            start = at
         if "before" in self._tokens[start].kinds:  # before it was worked on with B
             return 1
         if self._has("before") or self._has("after", start, at):
@@ -286,7 +288,8 @@ class _MentionReading:
 
     def _judge_purpose(self, at: int, before: _Sentence | None) -> int:
         """Judge by what the call is for: to find what an argument needs, or to go on."""
-        first, rest = self._tokens[0].kinds, self._tokens[self._at + 1 :]
+        first = self._tokens[0].kinds
+        rest = [one for one in self._tokens[self._at + 1 :] if one.text not in "()"]
         # Not for images: use B. For larger files, use B. Use B when it is so.
         is_ruled_out = before is not None and _join_kinds(before.tokens) >= _RULED_OUT
         is_ruled_out |= self._has("negation", 0, self._start)
@@ -295,8 +298,8 @@ class _MentionReading:
             return 0
         if self._is_argument:
             return -1
-        if "with" in self._tokens[at].kinds:
-            return 1
+        if "with" in self._tokens[at].kinds:  # with B, which returns it
+            return -1 if _join_kinds(rest[:5]) >= {"relative", "given"} else 1
         aim = [*takewhile(lambda one: not one.kinds & _ADDING, rest[1:])] if rest else []
         words = {word for one in aim if one.place < 0 for word in split_words(fold(one.text))}
         is_needed = not self._needs.isdisjoint(singular(stem(word)) for word in words)

@@ -27,7 +27,7 @@ from mcpg.relations.edges import (
     compute_weight,
 )
 from mcpg.relations.provisions import Provision, quote_words
-from mcpg.relations.server_sequences import LEAST_CHANCE, ServerSteps
+from mcpg.relations.server_sequences import LEAST_CHANCE, ServerSteps, measure_likeness
 from mcpg.relations.vocabulary import (
     FOLLOWED_BY,
     PROSE,
@@ -174,6 +174,8 @@ _LEAST_NOTED = 0.2
 # those of which a tool without any edge is taken to belong beside the likeliest.
 _LEAST_CHANCE_BESIDE = 0.6
 _LEAST_SERVER = 5
+# Of what the names of two tools that take nothing name, so much is the same where one follows.
+_LEAST_LIKENESS = 0.5
 # In a server of more tools than the first, a tool is weighed only against so many that are close.
 _LARGE_SERVER = 48
 _MOST_NEAREST = 24
@@ -321,13 +323,15 @@ class _ServerRelator:
 
     def _find_next_kind(self, place: int, near: Mapping[int, float]) -> Mapping[int, float]:
         """Return what does the next kind of work, where arguments do not tell what follows."""
-        kind = FOLLOWED_BY.get(self._operations[place])
-        if kind is None or self._steps.works[place].takes:
+        kind, works = FOLLOWED_BY.get(self._operations[place]), self._steps.works
+        if kind is None or works[place].takes:
             return {}
         return {
             at: one
             for at, one in near.items()
-            if self._operations[at] is kind and not self._steps.works[at].takes
+            if self._operations[at] is kind
+            and not works[at].takes
+            and measure_likeness(works[place].nouns, works[at].nouns) >= _LEAST_LIKENESS
         }
 
     def _note(self, place: int, other: int, chance: float) -> None:
