@@ -241,11 +241,13 @@ class _ServerRelator:
     def weigh_steps(self, place: int, near: Mapping[int, float]) -> Mapping[int, float]:
         """Return how likely each tool follows the one at *place*.
 
-        In a server of very many tools only those that are *near* it are weighed.
+        In a server of very many tools only those that are *near* it are weighed, or that
+        descriptions name with it.
         """
         others: Iterable[int] = range(len(self._tools))
         if len(self._tools) > _LARGE_SERVER:
-            others = self._affinity.find_strongest(near, _MOST_NEAREST)
+            nearest = self._affinity.find_strongest(near, _MOST_NEAREST)
+            others = self._steps.linked[place].union(nearest)
         return self._steps.weigh(place, others)
 
     def explain_alone(self, place: int) -> str:
@@ -277,9 +279,8 @@ class _ServerRelator:
         for at, chance in chances.items():
             self._note(place, at, chance)
             self._note(at, place, chance)
-        for at in self._steps.works[place].names:  # in whatever order, it belongs beside this one
+        for at in self._steps.linked[place]:  # in whatever order, it belongs beside this one
             self._note(place, at, _LEAST_CHANCE_BESIDE)
-            self._note(at, place, _LEAST_CHANCE_BESIDE)
         kind, origin = EdgeKind.RELATED, EdgeOrigin.INFERRED
         related: list[Edge] = []
         for other in affinity.find_strongest(near, EDGES_PER_TOOL):

@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import chain
@@ -81,8 +80,8 @@ class Work:
     takes: Bag
     prose: Bag
     told: Bag
-    names: AbstractSet[int]
-    follows: AbstractSet[int]
+    names: frozenset[int]
+    follows: frozenset[int]
 
 
 class _WorkDraft(NamedTuple):
@@ -130,7 +129,10 @@ def describe_works(tools: Sequence[Tool]) -> list[Work]:
         one, many, create, change, delete = kinds
         stages, head = (one, many, create, change + delete), draft.nouns[-1] if draft.nouns else ""
         works.append(
-            Work(kinds, kind, stages, nouns, head, handles, needs, takes, prose, told, *mentioned)
+            Work(
+                *(kinds, kind, stages, nouns, head, handles, needs, takes, prose, told),
+                *map(frozenset, mentioned),
+            )
         )
     return works
 
@@ -440,10 +442,16 @@ class ServerSteps:
 
     Attributes:
         works: What each tool does.
+        linked: For each tool, those that it names or that name it, or of which an order is stated.
     """
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self.works = describe_works(tools)
+        self.linked: list[set[int]] = [set() for _ in tools]
+        for at, work in enumerate(self.works):
+            for other in work.names | work.follows:
+                self.linked[at].add(other)
+                self.linked[other].add(at)
         self._scorer = StepScorer(self.works)
         self._names = [tool.name for tool in tools]
 

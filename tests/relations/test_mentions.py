@@ -149,3 +149,14 @@ def test_a_stated_order_is_an_edge() -> None:
     assert relations.of(ids["heat_oven"]).next_steps == ()
     assert relations.of(ids["boil_water"]).next_steps == ()
     assert ids["heat_oven"] in {edge.target for edge in relations.of(ids["boil_water"]).related}
+
+
+def test_a_stated_order_counts_in_a_large_server() -> None:
+    """However many tools a server has, an order that a description states is an edge."""
+    tools = [
+        make_tool("scan_disk"),
+        make_tool("heat_oven", description="Call after scan_disk."),
+        *(make_tool(f"paint_w{number}x") for number in range(80)),
+    ]
+    found = infer(build_catalog(tools)).relations.of("scan_disk")
+    assert [edge.target for edge in found.next_steps] == ["heat_oven"]
