@@ -150,9 +150,9 @@ def parse_ranking(found: JsonValue) -> Ranking:
         _text(members.get("provenance"), "provenance", LONGEST_PROVENANCE),
     )
     intercept = _number(calibration.get("intercept"), "intercept", bounds)
-    return Ranking(
-        Model(merge_fitted_weights(weights, in_use), intercept, tuple(coefficients)), origin
-    )
+    merged = merge_fitted_weights(weights, in_use)
+    answerable = default_model().answerable
+    return Ranking(Model(merged, intercept, tuple(coefficients), answerable), origin)
 
 
 def merge_fitted_weights(

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from itertools import compress, repeat
-from math import copysign, exp, fsum, log1p
+from math import copysign, exp, expm1, fsum, log, log1p
 from operator import itemgetter, mul
 from typing import NamedTuple, TypeAlias
 
@@ -467,12 +467,16 @@ MARGIN_DEPTH = 10
 # Beyond it, a probability differs from 0 or 1 by nothing that is shown.
 _STEEPEST = 40.0
 _NEAREST = 5
+# Copies of a tool have the same strength.
+_SAME = 1e-9
 # Names that are spelt out lead by more than any evidence does; so much lead is as clear as any.
 _WIDEST = 5.0
+# Of a request of so many words or more, several tools answer a part each: a lead over the next
+# proves nothing.
+_LONG = 9
 # What the others reach of the best one's values where there are enough of them: medians over the
 # sets of judged queries that the model was fitted on.
-_USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
-_KNOWN = ("exact", "stem", "spelling", "translation")
+_USUAL_GRAMS, _USUAL_STRENGTH = 0.7, 0.45
 # What a tool adds for an intent depends on the matches above it, what kind of operation it does
 # says nothing of what it does that to, and the tools in use say nothing of what is asked.
 _without_lead = itemgetter(
@@ -487,23 +491,13 @@ class Calibration(NamedTuple):
     """From evidence to a probability, for one match.
 
     Attributes:
-        inputs: In the order of `INPUTS`, the first three times the content of the most telling word
-            of the query that it holds, or of all where it holds none, for filler leads by nothing:
-            its cosine with the query less the mean of those looked at; its cosine of 3-grams less
-            the mean of the five greatest; the logarithm of one more than its fused score less that
-            of the tenth, both without what they add for intents and kinds of operations, at most 5;
-            that of one more than the number of the query's words that it holds, stop words
-            aside; what share of them that is; the share of the query, by weight, that it answers,
-            where a related word counts in part; the logarithm of one more than the number of the
-            query's words, stop words among them; the cube of the share, of what it holds of the
-            query, that it holds by repair alone, for a few slips are nothing and nothing but slips
-            is noise; what related words add to its lexical score, and to the coverage of its name;
-            the share of the query that its opening words take when they are the tool's whole name;
-            1 when the query spells its name, else the share that an alias which opens it is.
+        inputs: In the order of `INPUTS`.
+        answerable: In the order of `ANSWERABLE_INPUTS`; none where vectors rank.
         score: The probability that the match is wanted, in [0, 1].
     """
 
     inputs: tuple[float, ...]
+    answerable: tuple[float, ...]
     score: float
 
 
@@ -525,20 +519,34 @@ def calibrate(
     lowest = 1.0
     for fused in ranked[:limit]:
         inputs = evidence.compute(fused.candidate, evidence.strength(fused))
-        lowest = min(lowest, logistic(inputs, model.intercept, model.coefficients))
-        calibrations.append(Calibration(inputs, lowest))
+        answerable = evidence.compute_answerable(fused.candidate)
+        lowest = min(lowest, logistic(logit_of(inputs, answerable, model)))
+        calibrations.append(Calibration(inputs, answerable, lowest))
     return calibrations
 
 
-def logistic(inputs: Sequence[float], intercept: float, coefficients: Sequence[float]) -> float:
-    """Return 1 / (1 + exp(-logit)), in [0, 1], with `logit = intercept + inputs . coefficients`.
+def logit_of(inputs: Sequence[float], answerable: Sequence[float], model: Model) -> float:
+    """Return the logit of the product of two probabilities.
+
+    One is that the catalogue answers the request at all, the other that it is this tool then.
+    """
+    chosen = weigh_inputs(inputs, model.intercept, model.coefficients)
+    first, *others = model.answerable
+    return -log(expm1(log1p(exp(-chosen)) + log1p(exp(-weigh_inputs(answerable, first, others)))))
+
+
+def weigh_inputs(inputs: Sequence[float], intercept: float, coefficients: Sequence[float]) -> float:
+    """Return `intercept + inputs . coefficients`, within bounds that `exp` takes."""
+    logit = intercept + fsum(map(mul, inputs, coefficients))
+    return copysign(_STEEPEST, logit) if abs(logit) > _STEEPEST else logit
+
+
+def logistic(logit: float) -> float:
+    """Return 1 / (1 + exp(-logit)), in [0, 1].
 
     Source: Platt, "Probabilistic outputs for support vector machines and comparisons to regularized
     likelihood methods", Advances in Large Margin Classifiers, 1999.
     """
-    logit = intercept + fsum(map(mul, inputs, coefficients))
-    if abs(logit) > _STEEPEST:
-        logit = copysign(_STEEPEST, logit)
     return round_score(1 / (1 + exp(-logit)))
 
 
@@ -580,30 +588,27 @@ class CalibrationInputs:
     ) -> None:
         self._weights = _without_lead(model.weights)
         # Whatever the limit, a match is compared with the same others.
-        pool = candidates[:POOL]
-        cosines = _among([one.cosine for one in pool], POOL, _USUAL_COSINE, tools)
-        grams = _among([one.grams for one in pool], _NEAREST, _USUAL_GRAMS, tools)
-        self._mean = fsum(cosines) / POOL
+        grams = _among([one.grams for one in candidates[:POOL]], _NEAREST, _USUAL_GRAMS, tools)
         self._nearest = fsum(grams) / _NEAREST
         strengths = list(map(self.strength, ranked[:MARGIN_DEPTH]))
-        self._floor = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
+        self._strengths = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)
+        self._named = sum(one.exact == 1.0 for one in candidates)
         self._length = log1p(len(analysis.words))
         # For each word of the query, what it adds to a sum; the context's come after.
-        self._words: list[float] = []
-        self._contents: list[float] = []
-        self._known: list[float] = []
-        self._held: list[float] = []
-        self._related: list[float] = []
-        for clause in analysis.clauses:
-            if clause.origin == "query":
-                weight, repairs, near = clause.weight, clause.repairs, clause.related_variants
-                is_known = repairs and not repairs[0].distance and repairs[0].kind in _KNOWN
-                self._words.append(weight)
-                self._contents.append(clause.content)
-                self._known.append(weight if is_known else 0.0)
-                self._held.append(weight * repairs[0].similarity if repairs else 0.0)
-                self._related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
+        asked = [clause for clause in analysis.clauses if clause.origin == "query"]
+        self._words = [clause.weight for clause in asked]
+        self._contents = [clause.content for clause in asked]
+        self._answers = [
+            one.weight * one.repairs[0].similarity if one.repairs else 0.0 for one in asked
+        ]
+        self._related = [
+            RELATED_CREDIT * one.weight * one.related_variants[0][1]
+            if one.related_variants
+            else 0.0
+            for one in asked
+        ]
         self._weight = fsum(self._words) or 1.0
+        self._shortness = max(0.0, 1 - (len(asked) - 1) / (_LONG - 1))
 
     def strength(self, fused: RankedCandidate) -> float:
         """Return the fused score of the features that a lead may consist of."""
@@ -611,29 +616,45 @@ class CalibrationInputs:
 
     def compute(self, candidate: Candidate, strength: float) -> tuple[float, ...]:
         """Return the inputs of one match of that *strength*, in the order of `INPUTS`."""
-        impacts = candidate.impacts
-        held = list(compress(self._words, impacts))
-        if held:
-            content = max(compress(self._contents, impacts))
-            share = len(held) / len(self._words)
-            repaired = (1 - fsum(compress(self._known, impacts)) / fsum(held)) ** 3
-        else:
-            content, share, repaired = max(self._contents, default=1.0), 0.0, 0.0
-        answered = list(compress(self._held, impacts))
-        if candidate.gains:
-            # Where the tool lacks a word, one that is related to it answers it in part.
-            answered += [self._related[place] for place, _ in candidate.gains if not impacts[place]]
+        held = list(compress(self._contents, candidate.impacts))
+        content = max(held or self._contents, default=1.0)
+        others = [one for one in self._strengths if abs(one - strength) > _SAME] or [strength]
+        leads = (strength - self._strengths[-1], strength - others[min(3, len(others) - 1)])
         return (
-            content * (candidate.cosine - self._mean),
             content * (candidate.grams - self._nearest),
-            content * log1p(min(max(strength - self._floor, 0.0), _WIDEST)),
-            log1p(len(held)),
-            share,
-            fsum(answered) / self._weight,
+            content * _soften(leads[0]),
+            _soften(leads[1]),
+            self._shortness * _soften(strength - others[0]),
             self._length,
-            repaired,
-            candidate.related,
             candidate.related_name,
-            candidate.opening,
-            candidate.exact,
+            candidate.operation,
+            self._exact(candidate),
         )
+
+    def compute_answerable(self, candidate: Candidate) -> tuple[float, ...]:
+        """Return the same in the order of `ANSWERABLE_INPUTS`."""
+        impacts = candidate.impacts
+        answered = list(compress(self._answers, impacts))
+        related = {place for place, _ in candidate.gains if not impacts[place]}
+        # Where the tool lacks a word, one that is related to it answers it in part.
+        answered += [self._related[place] for place in related]
+        missing = [
+            weight
+            for place, weight in enumerate(self._words)
+            if not impacts[place] and place not in related
+        ]
+        return (
+            log1p(sum(map(bool, compress(self._words, impacts)))),
+            self._length,
+            fsum(answered) / self._weight,
+            max(missing, default=0.0) / self._weight,
+            self._exact(candidate),
+        )
+
+    def _exact(self, candidate: Candidate) -> float:
+        """Return how much of the query names the tool, shared by all that it names."""
+        return candidate.exact / max(1, self._named)
+
+
+def _soften(lead: float) -> float:
+    return log1p(min(max(lead, 0.0), _WIDEST))

@@ -28,7 +28,9 @@ from mcpg.search.features import (
     fuse,
     greatest_lexical,
     logistic,
+    logit_of,
     spread,
+    weigh_inputs,
     worth_offering,
 )
 from mcpg.search.hybrid_model import (
@@ -278,8 +280,9 @@ class VectorCalibration:
         lowest = 1.0
         for fused in ranked:
             inputs = self.inputs(fused.candidate)
-            lowest = min(lowest, logistic(inputs, scheme.intercept, scheme.coefficients))
-            calibrations.append(Calibration(inputs, lowest))
+            logit = weigh_inputs(inputs, scheme.intercept, scheme.coefficients)
+            lowest = min(lowest, logistic(logit))
+            calibrations.append(Calibration(inputs, (), lowest))
         return calibrations
 
     def inputs(self, candidate: Candidate) -> tuple[float, ...]:
@@ -290,9 +293,9 @@ class VectorCalibration:
         values = feature_values(candidate, self._lexical)
         alone = RankedCandidate(candidate, values, fsum(map(mul, values, model.weights)))
         inputs = self._graph.compute(candidate, self._graph.strength(alone))
-        products = map(mul, inputs, model.coefficients)
+        logit = logit_of(inputs, self._graph.compute_answerable(candidate), model)
         return (
-            round(fsum((model.intercept, *products)), DECIMALS),
+            round(logit, DECIMALS),
             log1p(max(standardised, 0.0)),
             standardised - self._usual,
             vector_scores.best - standardised,

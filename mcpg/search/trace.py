@@ -115,13 +115,30 @@ class CalibrationInput:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerableExplanation:
+    """The probability that the catalogue answers the request at all.
+
+    Attributes:
+        intercept: The logit where every input is 0.
+        logit: The intercept and all contributions together.
+        probability: The logistic function of it, in [0, 1].
+    """
+
+    intercept: float
+    inputs: tuple[CalibrationInput, ...]
+    logit: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class CalibrationExplanation:
     """How a score came out of what the query and the match show of each other.
 
     Attributes:
         intercept: The logit where every input is 0.
         logit: The intercept and all contributions together.
-        probability: What the model makes of the match by itself, in [0, 1].
+        answerable: The factor of the logistic function of the logit; `None` with vectors.
+        probability: What the model makes of the match by itself, in [0, 1]: their product.
         capped_by: Id of the better ranked match whose lower probability became the score,
             because scores never rise down the ranks; `None` where the score is the probability.
     """
@@ -129,6 +146,7 @@ class CalibrationExplanation:
     inputs: tuple[CalibrationInput, ...]
     intercept: float
     logit: float
+    answerable: AnswerableExplanation | None
     probability: float
     capped_by: str | None = None
 
