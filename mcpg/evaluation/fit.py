@@ -154,7 +154,7 @@ def build_ranking_pairs(
         0.0 if name in fitted or name in BY_ORDER else weight
         for name, weight in zip(FEATURES, given, strict=True)
     ]
-    ranked = fuse(sample.candidates, [0.0] * len(FEATURES), len(sample.candidates))
+    ranked = fuse(sample.candidates, given, len(sample.candidates))
     rows = [(one.candidate.document, one.values) for one in ranked]
     ideal = sum(DISCOUNTS[: sample.count])
     for document, values in rows:

@@ -287,6 +287,7 @@ _PHRASES = {
     "contextWalk": "it is nearer to the tools in use",
     "contextSource": "it is of the same server as a tool in use",
     "exactName": "the query contains its name or an alias",
+    "meaning": "its meaning is nearer to that of the query's words",
     "intent": "it answers a part of the query that the tools above it leave open",
 }
 

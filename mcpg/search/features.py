@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from itertools import compress, repeat
-from math import copysign, exp, fsum, log1p
+from math import copysign, exp, fsum, log, log1p
 from operator import itemgetter, mul
 from typing import NamedTuple, TypeAlias
 
@@ -21,6 +21,7 @@ from mcpg.search.query import Analysis
 from mcpg.search.results import SearchRequest
 from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts
 from mcpg.text import lexicon
+from mcpg.text.meaning import compare_vectors, compose_vector
 from mcpg.values import SHOWN_DECIMALS, round_score
 
 _Hits: TypeAlias = list[tuple[int, float]]
@@ -34,6 +35,10 @@ _ASKED = ("term", "unknown")
 _RELATED_POWER = 1.5
 # A related word in a name counts so much of its similarity.
 _RELATED_NAME_CREDIT = 0.7
+# Requests of more words say what they mean; a probability has so many steps.
+_MOST_WITH_MEANING = 12
+_STEPS_OF_MEANING = 64
+_ALL_HELD = 0.999
 
 
 class Candidate(NamedTuple):
@@ -60,6 +65,7 @@ class Candidate(NamedTuple):
         operation: How much more likely it does the kind of operation that is asked for than
             any tool does: the logarithm of a ratio, in [-1.5, 1.5].
         question: Where the query is a question, the same of reading.
+        nearness: Cosine of its meaning and the query's, in [-1, 1]; 0 where either is unknown.
         context: How near it is to the tools in use: by an edge, by a walk, by its source.
         exact: 1 when the query names the tool exactly, else the share of the query that an
             alias which opens it is.
@@ -81,6 +87,7 @@ class Candidate(NamedTuple):
     gains: tuple[tuple[int, float], ...]
     operation: float
     question: float
+    nearness: float
     context: tuple[float, float, float]
     exact: float
 
@@ -108,6 +115,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     root = max(1, sum(clause.role in _ASKED for clause in analysis.clauses)) ** 0.5
     sentences, intents = analysis.sentences, analysis.intents
     weighed = [list(map(mul, shares, row)) for row in rows] if sentences or intents else []
+    coverages = [fsum([held[place] for place, _ in row]) for row in hits]
     columns = (
         pool,
         lexical,
@@ -116,12 +124,13 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         _compare_grams(pool, analysis, index),
         _cosines(pool, hits, analysis, index),
         _best_of_source(pool, lexical, index),
-        [fsum([held[place] for place, _ in row]) for row in hits],
+        coverages,
         list(map(max, _score_parts(sentences, weighed))) if sentences else lexical,
         _score_parts(intents, weighed) if intents else [()] * len(pool),
         [fsum([gain for _, gain in row]) / root for row in gains],
         gains,
         *_compare_operations(pool, analysis, index),
+        _compare_meanings(pool, coverages, analysis, index),
         analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
         list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
     )
@@ -140,6 +149,26 @@ def _compare_operations(
     fits = {one: lexicon.operation_agreement(analysis.operation, one) for one in kinds}
     reads = {one: lexicon.reading_likelihood(one) for one in kinds} if analysis.is_question else {}
     return [fits[one] for one in done], [reads.get(one, 0.0) for one in done]
+
+
+def _compare_meanings(
+    pool: Sequence[int], coverages: Sequence[float], analysis: Analysis, index: Index
+) -> list[float]:
+    """Return, for each document, the cosine of its meaning and that of the words asked for.
+
+    Where a document holds all words, nothing is left open that it would count for.
+    """
+    asked = [one for one in analysis.clauses if one.origin == "query" and one.meanings]
+    query: Sequence[int] = ()
+    if len(asked) <= _MOST_WITH_MEANING and max(coverages, default=1.0) < _ALL_HELD:
+        query = compose_vector(
+            (stem, round(_STEPS_OF_MEANING * probability) or 1)
+            for clause in asked
+            for stem, probability in clause.meanings
+        )
+    if not query:
+        return [0.0] * len(pool)
+    return [compare_vectors(query, row) for row in index.read_meanings(pool)]
 
 
 def _related_gains(
@@ -395,26 +424,49 @@ def fuse(
     if not candidates:
         return []
     lexical = greatest_lexical(candidates[: ends[0]] if ends else candidates)
+    rows = [feature_values(candidate, lexical) for candidate in candidates]
+    scores = [fsum(map(mul, values, weights)) for values in rows]
+    if any(candidate.nearness for candidate in candidates):
+        openness = measure_openness(candidates, scores)
+        added = [openness * candidate.nearness for candidate in candidates]
+        rows = [
+            (*values[:_MEANING], one, *values[_MEANING + 1 :])
+            for values, one in zip(rows, added, strict=True)
+        ]
+        scores = [score + weights[_MEANING] * one for score, one in zip(scores, added, strict=True)]
     ranked = []
     for place, candidate in enumerate(candidates):
-        values = feature_values(candidate, lexical)
-        score = fsum(map(mul, values, weights))
         tier = bisect_right(ends, place)
-        ranked.append((tier, -round_score(score), candidate.document, values, candidate, score))
+        order = tier, -round_score(scores[place]), candidate.document
+        ranked.append((*order, rows[place], candidate, scores[place]))
     ranked.sort()
     chosen: list[RankedCandidate] = []
     within = [one for one in ranked if not one[0]] if candidates[0].intents else []
     if within:
         answered = [candidate.intents for _, _, _, _, candidate, _ in within]
-        scores = [score for *_, score in within]
-        for place, added, score in spread(scores, answered, weights[-1], limit):
+        alone = [score for *_, score in within]
+        for place, gained, score in spread(alone, answered, weights[-1], limit):
             _, _, _, values, candidate, _ = within[place]
-            chosen.append(RankedCandidate(candidate, (*values[:-1], added), score))
+            chosen.append(RankedCandidate(candidate, (*values[:-1], gained), score))
     beyond = ranked[len(within) : len(within) + limit - len(chosen)]
     return chosen + [
         RankedCandidate(candidate, values, -negative)
         for _, negative, _, values, candidate, _ in beyond
     ]
+
+
+def measure_openness(candidates: Sequence[Candidate], scores: Sequence[float]) -> float:
+    """Return how much of a request the other features leave open, in [0, 1].
+
+    It is what no candidate holds of the query. Many words leave less open than few, and the further
+    the best of the *scores* is ahead of the tenth, the less is open.
+    """
+    unheld = 1.0 - min(1.0, max(one.coverage for one in candidates))
+    greatest = sorted(scores, reverse=True)[:MARGIN_DEPTH]
+    lead = greatest[0] - greatest[-1] if len(greatest) == MARGIN_DEPTH else greatest[0]
+    words = len(candidates[0].impacts)
+    exponent = _OPEN - _OPEN_BY_WORD * log1p(words) - _OPEN_BY_LEAD * log(max(lead, 1.0))
+    return unheld * exp(min(exponent, 0.0))
 
 
 def greatest_lexical(candidates: Iterable[Candidate]) -> float:
@@ -433,7 +485,10 @@ _RELATED_NAME_UNIT = 1.5
 
 
 def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
-    """Return the features of *candidate*; its intents add nothing before it has a place."""
+    """Return the features of *candidate*, but for two that depend on what else was found.
+
+    Its nearness adds nothing before the others are scored, its intents before it has a place.
+    """
     own = candidate.lexical / lexical
     local = _CONTEXT_ALONE + (1 - _CONTEXT_ALONE) * own
     edge, walk, source = candidate.context
@@ -455,6 +510,7 @@ def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
         local * source,
         candidate.exact,
         0.0,
+        0.0,
     )
 
 
@@ -469,16 +525,24 @@ _STEEPEST = 40.0
 _NEAREST = 5
 # Names that are spelt out lead by more than any evidence does; so much lead is as clear as any.
 _WIDEST = 5.0
+_MEANING = FEATURES.index("meaning")
+_RELATED = FEATURES.index("related"), FEATURES.index("relatedName")
+# How the openness of a request falls with its words, and with the lead of the best tool.
+_OPEN, _OPEN_BY_WORD, _OPEN_BY_LEAD = 3.3, 1.4, 0.8
 # What the others reach of the best one's values where there are enough of them: medians over the
 # sets of judged queries that the model was fitted on.
 _USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
 _KNOWN = ("exact", "stem", "spelling", "translation")
 # What a tool adds for an intent depends on the matches above it, what kind of operation it does
-# says nothing of what it does that to, and the tools in use say nothing of what is asked.
+# says nothing of what it does that to, and the tools in use say nothing of what is asked. Of tools
+# whose words are not those of the request, one is always the nearest.
 _without_lead = itemgetter(
     *map(
         FEATURES.index,
-        ("operation", "question", "contextEdge", "contextWalk", "contextSource", "intent"),
+        (
+            *("operation", "question", "contextEdge", "contextWalk", "contextSource"),
+            *("meaning", "intent"),
+        ),
     )
 )
 
@@ -567,6 +631,19 @@ def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list
     return greatest + [usual * max(greatest, default=0.0)] * (count - len(greatest))
 
 
+class ScoreShares(NamedTuple):
+    """The shares of a fused score, which sum to 1, by how they were found.
+
+    They are found by the tool's own words as they stand, by words that were repaired, by related
+    words, and by nearness of meaning.
+    """
+
+    own: float
+    repaired: float
+    related: float
+    meaning: float
+
+
 class CalibrationInputs:
     """Computes the inputs of the calibration for the matches of one search."""
 
@@ -578,6 +655,7 @@ class CalibrationInputs:
         model: Model,
         tools: int,
     ) -> None:
+        self._model = model
         self._weights = _without_lead(model.weights)
         # Whatever the limit, a match is compared with the same others.
         pool = candidates[:POOL]
@@ -604,6 +682,19 @@ class CalibrationInputs:
                 self._held.append(weight * repairs[0].similarity if repairs else 0.0)
                 self._related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
         self._weight = fsum(self._words) or 1.0
+
+    def split_score(self, fused: RankedCandidate) -> ScoreShares:
+        """Return how much of the fused score of a match was found in each way."""
+        parts = list(map(mul, fused.values, self._model.weights))
+        related = fsum(map(parts.__getitem__, _RELATED))
+        meaning = max(0.0, parts[_MEANING])
+        by_words = max(0.0, fsum(parts) - related - parts[_MEANING])
+        held = fsum(compress(self._words, fused.candidate.impacts))
+        known = fsum(compress(self._known, fused.candidate.impacts))
+        repaired = by_words * (1 - known / held) if held else 0.0
+        found = by_words - repaired, repaired, related, meaning
+        total = fsum(found) or 1.0
+        return ScoreShares(*[one / total for one in found])
 
     def strength(self, fused: RankedCandidate) -> float:
         """Return the fused score of the features that a lead may consist of."""

@@ -107,7 +107,7 @@ that the catalogue does not know; 1 when the nearest tool is also the first of t
 # A name that is spelt out outweighs whatever the rest can add.
 _EXACT_ABOVE_COSINES, _EXACT_ABOVE_RANKS = 3.0, 1.0
 
-_INTENT = FEATURES.index("intent")
+_MEANING, _INTENT = map(FEATURES.index, ("meaning", "intent"))
 
 
 @lru_cache(maxsize=1)
@@ -154,9 +154,11 @@ def closeness_weight(
 
     The *fitted* numbers are those of `data/vectors.json` unless given.
     """
-    intent = model.weights[_INTENT]
+    aside = [(place, model.weights[place]) for place in (_MEANING, _INTENT)]
     found = pool.graph[: pool.found]
-    strengths = [one.score - one.values[_INTENT] * intent for one in found]
+    strengths = [
+        one.score - fsum([one.values[place] * weight for place, weight in aside]) for one in found
+    ]
     inputs = weight_inputs(strengths, analysis)
     fitted = fitted or _read_fitted()["closeness"]
     intercept = float(fitted["intercept"])

@@ -71,7 +71,7 @@ _GROUPS = {
         ),
         ("its exact name", "is in the query", ("exactName",)),
         ("its part of the query", "is still open", ("intent",)),
-        ("its meaning", "is closer", ("vectorCosine", "closeness", "vectorRank")),
+        ("its meaning", "is closer", ("meaning", "vectorCosine", "closeness", "vectorRank")),
     )
     for feature in features
 }
