@@ -55,10 +55,10 @@ if TYPE_CHECKING:
 SCHEMA = "mcpg/ranking/1"
 """The layout that is written and read."""
 
-GIVEN = ("bm25f", "openingName", "exactName", "intent")
+GIVEN = ("bm25f", "openingName", "exactName", "meaning", "intent")
 """Features whose weights are never fitted on queries, and never carried by a bundle: that of BM25F
-is the unit of all others, what names a tool is a rule, whose weight makes it hold, and what a tool
-adds for an intent depends on the order that the others give."""
+is the unit of all others, what names a tool is a rule, whose weight makes it hold, and what meaning
+and intents add depends on what the others give."""
 
 CONTEXTUAL = ("contextEdge", "contextWalk", "contextSource")
 """Features of tools in use, whose weights are fitted on queries that name such tools, and carried

@@ -35,14 +35,8 @@ from mcpg.engine.loading import (
 from mcpg.evaluation.judged import Judgements, ResolvedJudgements
 from mcpg.evaluation.metrics import ndcg_at, recall_at
 from mcpg.index import Index
-from mcpg.search.features import (
-    MARGIN_DEPTH,
-    Candidate,
-    calibrate,
-    extract_features,
-    fuse,
-    weigh_inputs,
-)
+from mcpg.search.calibration import calibrate, weigh_inputs
+from mcpg.search.features import MARGIN_DEPTH, Candidate, extract_features, fuse
 from mcpg.search.model import FEATURES, Model, read_model
 from mcpg.search.pipeline import Search, gather
 from mcpg.search.query import Analysis
@@ -165,7 +159,7 @@ def build_ranking_pairs(
         0.0 if name in fitted or name in BY_ORDER else weight
         for name, weight in zip(FEATURES, given, strict=True)
     ]
-    ranked = fuse(sample.candidates, [0.0] * len(FEATURES), len(sample.candidates))
+    ranked = fuse(sample.candidates, given, len(sample.candidates))
     rows = [(one.candidate.document, one.values) for one in ranked]
     ideal = sum(DISCOUNTS[: sample.count])
     for document, values in rows:

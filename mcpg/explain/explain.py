@@ -25,16 +25,8 @@ from mcpg.index.recipe import (
     OF_PARAMETERS,
     occurrence_weight,
 )
-from mcpg.search.features import (
-    LOW_CONFIDENCE,
-    NameMatcher,
-    RankedCandidate,
-    fuse,
-    logistic,
-    logit_of,
-    named_exactly,
-    weigh_inputs,
-)
+from mcpg.search.calibration import LOW_CONFIDENCE, logistic, logit_of, weigh_inputs
+from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
 from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, rank
 from mcpg.search.hybrid_model import HybridDetails, Scheme
 from mcpg.search.model import ANSWERABLE_INPUTS, FEATURES, INPUTS, Model, read_provenance

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from mcpg.index import Index
 from mcpg.relations.edges import ORIGIN_FACTORS, EdgeOrigin
 from mcpg.relations.vocabulary import names_operation, rarity, singular
-from mcpg.search.features import logistic, weigh_inputs
+from mcpg.search.calibration import logistic, weigh_inputs
 from mcpg.search.pipeline import RankedList
 from mcpg.search.prerequisites import NEXT_STEP
 from mcpg.search.query import Analysis

@@ -1,27 +1,23 @@
-"""Features of the documents of the pool, the fused score, and confidence.
-
-Confidence, how sure the engine is that a match is wanted, is a logistic model of what the query and
-the match show of each other. No word, tool or language has a coefficient of its own.
-"""
+"""Features of the documents of the pool, and the fused score."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
-from itertools import compress, repeat
-from math import copysign, exp, expm1, fsum, log, log1p
-from operator import itemgetter, mul
+from itertools import repeat
+from math import exp, fsum, log, log1p
+from operator import mul
 from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.recipe import inverse_document_frequency
-from mcpg.search.model import FEATURES, Model
+from mcpg.search.model import FEATURES
 from mcpg.search.query import Analysis
-from mcpg.search.results import SearchRequest
-from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts
+from mcpg.search.retrieval import POOL, clause_impacts
 from mcpg.text import lexicon
-from mcpg.values import SHOWN_DECIMALS, round_score
+from mcpg.text.meaning import compare_vectors, compose_vector
+from mcpg.values import round_score
 
 _Hits: TypeAlias = list[tuple[int, float]]
 """The clauses that a document holds, by place, with the impact of each there."""
@@ -34,6 +30,16 @@ _ASKED = ("term", "unknown")
 _RELATED_POWER = 1.5
 # A related word in a name counts so much of its similarity.
 _RELATED_NAME_CREDIT = 0.7
+# Requests of more words say what they mean; a probability has so many steps.
+_MOST_WITH_MEANING = 12
+_STEPS_OF_MEANING = 64
+_ALL_HELD = 0.999
+_MEANING = FEATURES.index("meaning")
+# How the openness of a request falls with its words, and with the lead of the best tool.
+_OPEN, _OPEN_BY_WORD, _OPEN_BY_LEAD = 3.3, 1.4, 0.8
+
+MARGIN_DEPTH = 10
+"""The rank whose fused score others are measured against."""
 
 
 class Candidate(NamedTuple):
@@ -60,6 +66,7 @@ class Candidate(NamedTuple):
         operation: How much more likely it does the kind of operation that is asked for than
             any tool does: the logarithm of a ratio, in [-1.5, 1.5].
         question: Where the query is a question, the same of reading.
+        nearness: Cosine of its meaning and the query's, in [-1, 1]; 0 where either is unknown.
         context: How near it is to the tools in use: by an edge, by a walk, by its source.
         exact: 1 when the query names the tool exactly, else the share of the query that an
             alias which opens it is.
@@ -81,6 +88,7 @@ class Candidate(NamedTuple):
     gains: tuple[tuple[int, float], ...]
     operation: float
     question: float
+    nearness: float
     context: tuple[float, float, float]
     exact: float
 
@@ -108,6 +116,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     root = max(1, sum(clause.role in _ASKED for clause in analysis.clauses)) ** 0.5
     sentences, intents = analysis.sentences, analysis.intents
     weighed = [list(map(mul, shares, row)) for row in rows] if sentences or intents else []
+    coverages = [fsum([held[place] for place, _ in row]) for row in hits]
     columns = (
         pool,
         lexical,
@@ -116,12 +125,13 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         _compare_grams(pool, analysis, index),
         _cosines(pool, hits, analysis, index),
         _best_of_source(pool, lexical, index),
-        [fsum([held[place] for place, _ in row]) for row in hits],
+        coverages,
         list(map(max, _score_parts(sentences, weighed))) if sentences else lexical,
         _score_parts(intents, weighed) if intents else [()] * len(pool),
         [fsum([gain for _, gain in row]) / root for row in gains],
         gains,
         *_compare_operations(pool, analysis, index),
+        _compare_meanings(pool, coverages, analysis, index),
         analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
         list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
     )
@@ -140,6 +150,26 @@ def _compare_operations(
     fits = {one: lexicon.operation_agreement(analysis.operation, one) for one in kinds}
     reads = {one: lexicon.reading_likelihood(one) for one in kinds} if analysis.is_question else {}
     return [fits[one] for one in done], [reads.get(one, 0.0) for one in done]
+
+
+def _compare_meanings(
+    pool: Sequence[int], coverages: Sequence[float], analysis: Analysis, index: Index
+) -> list[float]:
+    """Return, for each document, the cosine of its meaning and that of the words asked for.
+
+    Where a document holds all words, nothing is left open that it would count for.
+    """
+    asked = [one for one in analysis.clauses if one.origin == "query" and one.meanings]
+    query: Sequence[int] = ()
+    if len(asked) <= _MOST_WITH_MEANING and max(coverages, default=1.0) < _ALL_HELD:
+        query = compose_vector(
+            (stem, round(_STEPS_OF_MEANING * probability) or 1)
+            for clause in asked
+            for stem, probability in clause.meanings
+        )
+    if not query:
+        return [0.0] * len(pool)
+    return [compare_vectors(query, row) for row in index.read_meanings(pool)]
 
 
 def _related_gains(
@@ -395,26 +425,49 @@ def fuse(
     if not candidates:
         return []
     lexical = greatest_lexical(candidates[: ends[0]] if ends else candidates)
+    rows = [feature_values(candidate, lexical) for candidate in candidates]
+    scores = [fsum(map(mul, values, weights)) for values in rows]
+    if any(candidate.nearness for candidate in candidates):
+        openness = measure_openness(candidates, scores)
+        added = [openness * candidate.nearness for candidate in candidates]
+        rows = [
+            (*values[:_MEANING], one, *values[_MEANING + 1 :])
+            for values, one in zip(rows, added, strict=True)
+        ]
+        scores = [score + weights[_MEANING] * one for score, one in zip(scores, added, strict=True)]
     ranked = []
     for place, candidate in enumerate(candidates):
-        values = feature_values(candidate, lexical)
-        score = fsum(map(mul, values, weights))
         tier = bisect_right(ends, place)
-        ranked.append((tier, -round_score(score), candidate.document, values, candidate, score))
+        order = tier, -round_score(scores[place]), candidate.document
+        ranked.append((*order, rows[place], candidate, scores[place]))
     ranked.sort()
     chosen: list[RankedCandidate] = []
     within = [one for one in ranked if not one[0]] if candidates[0].intents else []
     if within:
         answered = [candidate.intents for _, _, _, _, candidate, _ in within]
-        scores = [score for *_, score in within]
-        for place, added, score in spread(scores, answered, weights[-1], limit):
+        alone = [score for *_, score in within]
+        for place, gained, score in spread(alone, answered, weights[-1], limit):
             _, _, _, values, candidate, _ = within[place]
-            chosen.append(RankedCandidate(candidate, (*values[:-1], added), score))
+            chosen.append(RankedCandidate(candidate, (*values[:-1], gained), score))
     beyond = ranked[len(within) : len(within) + limit - len(chosen)]
     return chosen + [
         RankedCandidate(candidate, values, -negative)
         for _, negative, _, values, candidate, _ in beyond
     ]
+
+
+def measure_openness(candidates: Sequence[Candidate], scores: Sequence[float]) -> float:
+    """Return how much of a request the other features leave open, in [0, 1].
+
+    It is what no candidate holds of the query. Many words leave less open than few, and the further
+    the best of the *scores* is ahead of the tenth, the less is open.
+    """
+    unheld = 1.0 - min(1.0, max(one.coverage for one in candidates))
+    greatest = sorted(scores, reverse=True)[:MARGIN_DEPTH]
+    lead = greatest[0] - greatest[-1] if len(greatest) == MARGIN_DEPTH else greatest[0]
+    words = len(candidates[0].impacts)
+    exponent = _OPEN - _OPEN_BY_WORD * log1p(words) - _OPEN_BY_LEAD * log(max(lead, 1.0))
+    return unheld * exp(min(exponent, 0.0))
 
 
 def greatest_lexical(candidates: Iterable[Candidate]) -> float:
@@ -433,7 +486,10 @@ _RELATED_NAME_UNIT = 1.5
 
 
 def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
-    """Return the features of *candidate*; its intents add nothing before it has a place."""
+    """Return the features of *candidate*, but for two that depend on what else was found.
+
+    Its nearness adds nothing before the others are scored, its intents before it has a place.
+    """
     own = candidate.lexical / lexical
     local = _CONTEXT_ALONE + (1 - _CONTEXT_ALONE) * own
     edge, walk, source = candidate.context
@@ -455,206 +511,5 @@ def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
         local * source,
         candidate.exact,
         0.0,
+        0.0,
     )
-
-
-LOW_CONFIDENCE = 0.35
-"""Below this score the best match is reported as doubtful."""
-
-MARGIN_DEPTH = 10
-"""The rank whose fused score others are measured against."""
-
-# Beyond it, a probability differs from 0 or 1 by nothing that is shown.
-_STEEPEST = 40.0
-_NEAREST = 5
-# Copies of a tool have the same strength.
-_SAME = 1e-9
-# Names that are spelt out lead by more than any evidence does; so much lead is as clear as any.
-_WIDEST = 5.0
-# Of a request of so many words or more, several tools answer a part each: a lead over the next
-# proves nothing.
-_LONG = 9
-# What the others reach of the best one's values where there are enough of them: medians over the
-# sets of judged queries that the model was fitted on.
-_USUAL_GRAMS, _USUAL_STRENGTH = 0.7, 0.45
-# What a tool adds for an intent depends on the matches above it, what kind of operation it does
-# says nothing of what it does that to, and the tools in use say nothing of what is asked.
-_without_lead = itemgetter(
-    *map(
-        FEATURES.index,
-        ("operation", "question", "contextEdge", "contextWalk", "contextSource", "intent"),
-    )
-)
-
-
-class Calibration(NamedTuple):
-    """From evidence to a probability, for one match.
-
-    Attributes:
-        inputs: In the order of `INPUTS`.
-        answerable: In the order of `ANSWERABLE_INPUTS`; none where vectors rank.
-        score: The probability that the match is wanted, in [0, 1].
-    """
-
-    inputs: tuple[float, ...]
-    answerable: tuple[float, ...]
-    score: float
-
-
-def calibrate(
-    ranked: Sequence[RankedCandidate],
-    candidates: Sequence[Candidate],
-    analysis: Analysis,
-    model: Model,
-    tools: int,
-    limit: int | None = None,
-) -> list[Calibration]:
-    """Return the probability of each of the *ranked* candidates; it never rises down the ranks.
-
-    *ranked* are the best of the pool's *candidates*, at least 10 where there are so many; of these
-    *limit* are calibrated, `None` for all. *tools* is the size of the catalogue.
-    """
-    evidence = CalibrationInputs(ranked, candidates, analysis, model, tools)
-    calibrations: list[Calibration] = []
-    lowest = 1.0
-    for fused in ranked[:limit]:
-        inputs = evidence.compute(fused.candidate, evidence.strength(fused))
-        answerable = evidence.compute_answerable(fused.candidate)
-        lowest = min(lowest, logistic(logit_of(inputs, answerable, model)))
-        calibrations.append(Calibration(inputs, answerable, lowest))
-    return calibrations
-
-
-def logit_of(inputs: Sequence[float], answerable: Sequence[float], model: Model) -> float:
-    """Return the logit of the product of two probabilities.
-
-    One is that the catalogue answers the request at all, the other that it is this tool then.
-    """
-    chosen = weigh_inputs(inputs, model.intercept, model.coefficients)
-    first, *others = model.answerable
-    return -log(expm1(log1p(exp(-chosen)) + log1p(exp(-weigh_inputs(answerable, first, others)))))
-
-
-def weigh_inputs(inputs: Sequence[float], intercept: float, coefficients: Sequence[float]) -> float:
-    """Return `intercept + inputs . coefficients`, within bounds that `exp` takes."""
-    logit = intercept + fsum(map(mul, inputs, coefficients))
-    return copysign(_STEEPEST, logit) if abs(logit) > _STEEPEST else logit
-
-
-def logistic(logit: float) -> float:
-    """Return 1 / (1 + exp(-logit)), in [0, 1].
-
-    Source: Platt, "Probabilistic outputs for support vector machines and comparisons to regularized
-    likelihood methods", Advances in Large Margin Classifiers, 1999.
-    """
-    return round_score(1 / (1 + exp(-logit)))
-
-
-def worth_offering(scores: Sequence[float], request: SearchRequest) -> int:
-    """Return how many of the *scores*, which never rise, are worth offering to *request*.
-
-    They are compared as they are shown, with six decimals.
-    """
-    if request.abstain and (not scores or scores[0] < LOW_CONFIDENCE):
-        return 0
-    if not request.min_score:
-        return len(scores)
-    return sum(round(score, SHOWN_DECIMALS) >= request.min_score for score in scores)
-
-
-def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list[float]:
-    """Return the *count* greatest of what was *found*, with others to make up the number.
-
-    A tool that was not found counts 0. One that a small catalogue does not have counts the *usual*
-    share of the greatest: to be better than nothing says nothing.
-    """
-    greatest = sorted(found, reverse=True)[:count]
-    if len(greatest) == count:
-        return greatest
-    greatest += [0.0] * (min(tools, count) - len(greatest))
-    return greatest + [usual * max(greatest, default=0.0)] * (count - len(greatest))
-
-
-class CalibrationInputs:
-    """Computes the inputs of the calibration for the matches of one search."""
-
-    def __init__(
-        self,
-        ranked: Sequence[RankedCandidate],
-        candidates: Sequence[Candidate],
-        analysis: Analysis,
-        model: Model,
-        tools: int,
-    ) -> None:
-        self._weights = _without_lead(model.weights)
-        # Whatever the limit, a match is compared with the same others.
-        grams = _among([one.grams for one in candidates[:POOL]], _NEAREST, _USUAL_GRAMS, tools)
-        self._nearest = fsum(grams) / _NEAREST
-        strengths = list(map(self.strength, ranked[:MARGIN_DEPTH]))
-        self._strengths = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)
-        self._named = sum(one.exact == 1.0 for one in candidates)
-        self._length = log1p(len(analysis.words))
-        # For each word of the query, what it adds to a sum; the context's come after.
-        asked = [clause for clause in analysis.clauses if clause.origin == "query"]
-        self._words = [clause.weight for clause in asked]
-        self._contents = [clause.content for clause in asked]
-        self._answers = [
-            one.weight * one.repairs[0].similarity if one.repairs else 0.0 for one in asked
-        ]
-        self._related = [
-            RELATED_CREDIT * one.weight * one.related_variants[0][1]
-            if one.related_variants
-            else 0.0
-            for one in asked
-        ]
-        self._weight = fsum(self._words) or 1.0
-        self._shortness = max(0.0, 1 - (len(asked) - 1) / (_LONG - 1))
-
-    def strength(self, fused: RankedCandidate) -> float:
-        """Return the fused score of the features that a lead may consist of."""
-        return fused.score - fsum(map(mul, _without_lead(fused.values), self._weights))
-
-    def compute(self, candidate: Candidate, strength: float) -> tuple[float, ...]:
-        """Return the inputs of one match of that *strength*, in the order of `INPUTS`."""
-        held = list(compress(self._contents, candidate.impacts))
-        content = max(held or self._contents, default=1.0)
-        others = [one for one in self._strengths if abs(one - strength) > _SAME] or [strength]
-        leads = (strength - self._strengths[-1], strength - others[min(3, len(others) - 1)])
-        return (
-            content * (candidate.grams - self._nearest),
-            content * _soften(leads[0]),
-            _soften(leads[1]),
-            self._shortness * _soften(strength - others[0]),
-            self._length,
-            candidate.related_name,
-            candidate.operation,
-            self._exact(candidate),
-        )
-
-    def compute_answerable(self, candidate: Candidate) -> tuple[float, ...]:
-        """Return the same in the order of `ANSWERABLE_INPUTS`."""
-        impacts = candidate.impacts
-        answered = list(compress(self._answers, impacts))
-        related = {place for place, _ in candidate.gains if not impacts[place]}
-        # Where the tool lacks a word, one that is related to it answers it in part.
-        answered += [self._related[place] for place in related]
-        missing = [
-            weight
-            for place, weight in enumerate(self._words)
-            if not impacts[place] and place not in related
-        ]
-        return (
-            log1p(sum(map(bool, compress(self._words, impacts)))),
-            self._length,
-            fsum(answered) / self._weight,
-            max(missing, default=0.0) / self._weight,
-            self._exact(candidate),
-        )
-
-    def _exact(self, candidate: Candidate) -> float:
-        """Return how much of the query names the tool, shared by all that it names."""
-        return candidate.exact / max(1, self._named)
-
-
-def _soften(lead: float) -> float:
-    return log1p(min(max(lead, 0.0), _WIDEST))

@@ -17,21 +17,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.index import Index
-from mcpg.search.features import (
-    MARGIN_DEPTH,
+from mcpg.search.calibration import (
     Calibration,
     CalibrationInputs,
+    logistic,
+    logit_of,
+    weigh_inputs,
+    worth_offering,
+)
+from mcpg.search.features import (
+    MARGIN_DEPTH,
     Candidate,
     RankedCandidate,
     extract_features,
     feature_values,
     fuse,
     greatest_lexical,
-    logistic,
-    logit_of,
     spread,
-    weigh_inputs,
-    worth_offering,
 )
 from mcpg.search.hybrid_model import (
     EMBEDDINGS,
@@ -109,7 +111,7 @@ that the catalogue does not know; 1 when the nearest tool is also the first of t
 # A name that is spelt out outweighs whatever the rest can add.
 _EXACT_ABOVE_COSINES, _EXACT_ABOVE_RANKS = 3.0, 1.0
 
-_INTENT = FEATURES.index("intent")
+_MEANING, _INTENT = map(FEATURES.index, ("meaning", "intent"))
 
 
 @lru_cache(maxsize=1)
@@ -156,9 +158,11 @@ def closeness_weight(
 
     The *fitted* numbers are those of `data/vectors.json` unless given.
     """
-    intent = model.weights[_INTENT]
+    aside = [(place, model.weights[place]) for place in (_MEANING, _INTENT)]
     found = pool.graph[: pool.found]
-    strengths = [one.score - one.values[_INTENT] * intent for one in found]
+    strengths = [
+        one.score - fsum([one.values[place] * weight for place, weight in aside]) for one in found
+    ]
     inputs = weight_inputs(strengths, analysis)
     fitted = fitted or _read_fitted()["closeness"]
     intercept = float(fitted["intercept"])

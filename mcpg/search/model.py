@@ -64,6 +64,7 @@ FEATURES = (
     "contextWalk",
     "contextSource",
     "exactName",
+    "meaning",
     "intent",
 )
 """The features of the fused score, in the order in which models list their weights."""

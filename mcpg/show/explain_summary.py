@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.show.blocks import (
     Bar,
     Block,
@@ -71,7 +71,7 @@ _GROUPS = {
         ),
         ("its exact name", "is in the query", ("exactName",)),
         ("its part of the query", "is still open", ("intent",)),
-        ("its meaning", "is closer", ("vectorCosine", "closeness", "vectorRank")),
+        ("its meaning", "is closer", ("meaning", "vectorCosine", "closeness", "vectorRank")),
     )
     for feature in features
 }

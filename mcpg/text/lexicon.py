@@ -274,13 +274,17 @@ def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def map_table(name: str) -> memoryview:
+    """Map the file called *name*, which raises `OSError` or `ValueError` where that is no file."""
+    with (_FOLDER / name).open("rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
 @cache
 def _table(name: str) -> WordTable:
     """Map the table in the file called *name*; one that is unusable counts as empty."""
     try:
-        with (_FOLDER / name).open("rb") as file:
-            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        return WordTable(data)
+        return WordTable(map_table(name))
     except (OSError, ValueError) as fault:
         faults[name] = os_reason(fault)
         return WordTable(memoryview(_EMPTY))
@@ -376,7 +380,12 @@ def other_spellings(stem: str) -> list[str]:
 
 def is_english(word: str, stem: str) -> bool:
     """Return whether English has a folded *word*, or another form of its *stem*."""
-    return bool(zipf_frequency(word, ENGLISH) or _table(f"{ENGLISH}.related").find(stem) >= 0)
+    return bool(zipf_frequency(word, ENGLISH) or find_stem_number(stem) >= 0)
+
+
+def find_stem_number(stem: str) -> int:
+    """Return the number of an English *stem*, -1 where it has none."""
+    return _table(f"{ENGLISH}.related").find(stem)
 
 
 def read_stem(number: int) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mcpg
 from mcpg.errors import Code, UsageError
-from mcpg.search.features import LOW_CONFIDENCE, worth_offering
+from mcpg.search.calibration import LOW_CONFIDENCE, worth_offering
 from mcpg.search.results import SearchRequest
 
 if TYPE_CHECKING:

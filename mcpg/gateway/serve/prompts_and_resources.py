@@ -42,7 +42,7 @@ from mcpg.gateway.serve.clients import (
     make_mcp_error,
 )
 from mcpg.index.reader import Index
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.sources.client_config import Server as McpServer
 from mcpg.sources.live.requests import Caller
 from mcpg.sources.model import SourceBatch
