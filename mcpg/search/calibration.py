@@ -35,15 +35,11 @@ _LONG = 9
 # sets of judged queries that the model was fitted on.
 _USUAL_GRAMS, _USUAL_STRENGTH = 0.7, 0.45
 # What a tool adds for an intent depends on the matches above it, what kind of operation it does
-# says nothing of what it does that to, and the tools in use say nothing of what is asked. Of tools
-# whose words are not those of the request, one is always the nearest.
+# says nothing of what it does that to, and the tools in use say nothing of what is asked.
 _without_lead = itemgetter(
     *map(
         FEATURES.index,
-        (
-            *("operation", "question", "contextEdge", "contextWalk", "contextSource"),
-            *("meaning", "intent"),
-        ),
+        ("operation", "question", "contextEdge", "contextWalk", "contextSource", "intent"),
     )
 )
 
@@ -151,6 +147,8 @@ class CalibrationInputs:
         # Whatever the limit, a match is compared with the same others.
         grams = _among([one.grams for one in candidates[:POOL]], _NEAREST, _USUAL_GRAMS, tools)
         self._nearest = fsum(grams) / _NEAREST
+        meanings = sorted([one.nearness for one in candidates[:POOL]], reverse=True)[:_NEAREST]
+        self._meaning = fsum(meanings) / _NEAREST
         strengths = list(map(self.strength, ranked[:MARGIN_DEPTH]))
         self._strengths = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)
         self._named = sum(one.exact == 1.0 for one in candidates)
@@ -180,15 +178,15 @@ class CalibrationInputs:
         held = list(compress(self._contents, candidate.impacts))
         content = max(held or self._contents, default=1.0)
         others = [one for one in self._strengths if abs(one - strength) > _SAME] or [strength]
-        leads = (strength - self._strengths[-1], strength - others[min(3, len(others) - 1)])
         return (
             content * (candidate.grams - self._nearest),
-            content * _soften(leads[0]),
-            _soften(leads[1]),
+            candidate.nearness - self._meaning,
+            content * _soften(strength - self._strengths[-1]),
             self._shortness * _soften(strength - others[0]),
             self._length,
             candidate.related_name,
             candidate.operation,
+            candidate.question,
             self._exact(candidate),
         )
 
@@ -205,7 +203,7 @@ class CalibrationInputs:
             if not impacts[place] and place not in related
         ]
         return (
-            log1p(sum(map(bool, compress(self._words, impacts)))),
+            log1p(fsum(compress(self._contents, impacts))),
             self._length,
             fsum(answered) / self._weight,
             max(missing, default=0.0) / self._weight,

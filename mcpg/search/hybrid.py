@@ -267,6 +267,7 @@ class VectorCalibration:
         """Prepare to calibrate the matches of *pool*, in a catalogue of so many *tools*."""
         own = pool.candidates[: pool.found]
         self._graph = CalibrationInputs(pool.graph[:MARGIN_DEPTH], own, analysis, model, tools)
+        self._ranked = {one.candidate.document: one for one in pool.graph}
         self._lexical = greatest_lexical(own)
         self._model = model
         self._nearness = vector_scores
@@ -294,9 +295,11 @@ class VectorCalibration:
         vector_scores = self._nearness
         standardised = vector_scores.standard_score(candidate.document)
         model = self._model
-        values = feature_values(candidate, self._lexical)
-        alone = RankedCandidate(candidate, values, fsum(map(mul, values, model.weights)))
-        inputs = self._graph.compute(candidate, self._graph.strength(alone))
+        fused = self._ranked.get(candidate.document)
+        if fused is None:
+            values = feature_values(candidate, self._lexical)
+            fused = RankedCandidate(candidate, values, fsum(map(mul, values, model.weights)))
+        inputs = self._graph.compute(candidate, self._graph.strength(fused))
         logit = logit_of(inputs, self._graph.compute_answerable(candidate), model)
         return (
             round(logit, DECIMALS),
