@@ -186,7 +186,6 @@ class CalibrationInputs:
             self._length,
             candidate.related_name,
             candidate.operation,
-            candidate.question,
             self._exact(candidate),
         )
 

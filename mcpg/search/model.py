@@ -77,7 +77,6 @@ INPUTS = (
     "queryWords",
     "relatedName",
     "operation",
-    "question",
     "exactName",
 )
 """The inputs of the calibration, in the order in which models list their coefficients.
@@ -88,7 +87,7 @@ score, without what it adds for intents and kinds of operations, less that of th
 next match, at most 5. `gramsLead` and `tenthLead` are multiplied by the content of the most telling
 word that the tool holds, `nextLead` by 1 for a request of one word and less for a longer one.
 `queryWords` is the logarithm of one more than the number of words, stop words among them;
-`relatedName`, `operation` and `question` are features; `exactName` is 1 where the query
+`relatedName` and `operation` are features; `exactName` is 1 where the query
 spells the tool's name, else the share that an alias which opens it is, shared by all tools that it
 names.
 """
@@ -97,9 +96,9 @@ ANSWERABLE_INPUTS = ("heldWords", "queryWords", "answeredShare", "missingWord", 
 """The inputs of the probability that the catalogue answers the request at all.
 
 `heldWords` is the logarithm of one more than the content of the query's words that the tool holds:
-about their number, stop words and filler aside; `answeredShare` the share of the query, by weight, that it answers, where a
-repaired or related word counts in part; `missingWord` the share of the heaviest word that neither
-the tool's words nor related ones answer.
+about their number, stop words and filler aside; `answeredShare` the share of the query, by weight,
+that it answers, where a repaired or related word counts in part; `missingWord` the share of the
+heaviest word that neither the tool's words nor related ones answer.
 """
 
 
