@@ -192,20 +192,21 @@ class CalibrationInputs:
     def compute_answerable(self, candidate: Candidate) -> tuple[float, ...]:
         """Return the same in the order of `ANSWERABLE_INPUTS`."""
         impacts = candidate.impacts
-        answered = list(compress(self._answers, impacts))
+        parts = list(compress(self._answers, impacts))
         related = {place for place, _ in candidate.gains if not impacts[place]}
         # Where the tool lacks a word, one that is related to it answers it in part.
-        answered += [self._related[place] for place in related]
+        answered = fsum([*parts, *(self._related[place] for place in related)])
         missing = [
             weight
             for place, weight in enumerate(self._words)
             if not impacts[place] and place not in related
         ]
+        heaviest = max(missing, default=0.0)
         return (
             log1p(fsum(compress(self._contents, impacts))),
             self._length,
-            fsum(answered) / self._weight,
-            max(missing, default=0.0) / self._weight,
+            answered / self._weight,
+            heaviest / (answered + heaviest or 1.0),
             self._exact(candidate),
         )
 

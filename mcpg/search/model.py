@@ -98,7 +98,8 @@ ANSWERABLE_INPUTS = ("heldWords", "queryWords", "answeredShare", "missingWord", 
 `heldWords` is the logarithm of one more than the content of the query's words that the tool holds:
 about their number, stop words and filler aside; `answeredShare` the share of the query, by weight,
 that it answers, where a repaired or related word counts in part; `missingWord` the share of the
-heaviest word that neither the tool's words nor related ones answer.
+heaviest word that neither the tool's words nor related ones answer, of its weight and all that is
+answered.
 """
 
 
