@@ -17,11 +17,11 @@ from typing import NamedTuple, TypeAlias
 from mcpg.index import Index
 from mcpg.index.recipe import inverse_document_frequency
 from mcpg.search.model import FEATURES, Model
+from mcpg.search.nearness import compare_meanings
 from mcpg.search.query import Analysis
 from mcpg.search.results import SearchRequest
 from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts
 from mcpg.text import lexicon
-from mcpg.text.meaning import compare_vectors, compose_vector
 from mcpg.values import SHOWN_DECIMALS, round_score
 
 _Hits: TypeAlias = list[tuple[int, float]]
@@ -35,10 +35,6 @@ _ASKED = ("term", "unknown")
 _RELATED_POWER = 1.5
 # A related word in a name counts so much of its similarity.
 _RELATED_NAME_CREDIT = 0.7
-# Requests of more words say what they mean; a probability has so many steps.
-_MOST_WITH_MEANING = 12
-_STEPS_OF_MEANING = 64
-_ALL_HELD = 0.999
 
 
 class Candidate(NamedTuple):
@@ -130,7 +126,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         [fsum([gain for _, gain in row]) / root for row in gains],
         gains,
         *_compare_operations(pool, analysis, index),
-        _compare_meanings(pool, coverages, analysis, index),
+        compare_meanings(pool, coverages, analysis, index),
         analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
         list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
     )
@@ -149,26 +145,6 @@ def _compare_operations(
     fits = {one: lexicon.operation_agreement(analysis.operation, one) for one in kinds}
     reads = {one: lexicon.reading_likelihood(one) for one in kinds} if analysis.is_question else {}
     return [fits[one] for one in done], [reads.get(one, 0.0) for one in done]
-
-
-def _compare_meanings(
-    pool: Sequence[int], coverages: Sequence[float], analysis: Analysis, index: Index
-) -> list[float]:
-    """Return, for each document, the cosine of its meaning and that of the words asked for.
-
-    Where a document holds all words, nothing is left open that it would count for.
-    """
-    asked = [one for one in analysis.clauses if one.origin == "query" and one.meanings]
-    query: Sequence[int] = ()
-    if len(asked) <= _MOST_WITH_MEANING and max(coverages, default=1.0) < _ALL_HELD:
-        query = compose_vector(
-            (stem, round(_STEPS_OF_MEANING * probability) or 1)
-            for clause in asked
-            for stem, probability in clause.meanings
-        )
-    if not query:
-        return [0.0] * len(pool)
-    return [compare_vectors(query, row) for row in index.read_meanings(pool)]
 
 
 def _related_gains(
@@ -426,9 +402,10 @@ def fuse(
     lexical = greatest_lexical(candidates[: ends[0]] if ends else candidates)
     rows = [feature_values(candidate, lexical) for candidate in candidates]
     scores = [fsum(map(mul, values, weights)) for values in rows]
-    if any(candidate.nearness for candidate in candidates):
+    nearest = max(candidate.nearness for candidate in candidates)
+    if nearest > 0:
         openness = measure_openness(candidates, scores)
-        added = [openness * candidate.nearness for candidate in candidates]
+        added = [openness * max(0.0, one.nearness) / nearest for one in candidates]
         rows = [
             (*values[:_MEANING], one, *values[_MEANING + 1 :])
             for values, one in zip(rows, added, strict=True)
@@ -458,15 +435,15 @@ def fuse(
 def measure_openness(candidates: Sequence[Candidate], scores: Sequence[float]) -> float:
     """Return how much of a request the other features leave open, in [0, 1].
 
-    It is what no candidate holds of the query. Many words leave less open than few, and the further
-    the best of the *scores* is ahead of the tenth, the less is open.
+    It is what the best of the *candidates* lacks of the query. Many words leave less open than few,
+    and the further the best of their *scores* is ahead of the tenth, the less is open.
     """
-    unheld = 1.0 - min(1.0, max(one.coverage for one in candidates))
     greatest = sorted(scores, reverse=True)[:MARGIN_DEPTH]
     lead = greatest[0] - greatest[-1] if len(greatest) == MARGIN_DEPTH else greatest[0]
-    words = len(candidates[0].impacts)
+    best = candidates[scores.index(greatest[0])]
+    words = len(best.impacts)
     exponent = _OPEN - _OPEN_BY_WORD * log1p(words) - _OPEN_BY_LEAD * log(max(lead, 1.0))
-    return unheld * exp(min(exponent, 0.0))
+    return (1.0 - min(1.0, best.coverage)) * exp(min(exponent, 0.0))
 
 
 def greatest_lexical(candidates: Iterable[Candidate]) -> float:
@@ -528,7 +505,7 @@ _WIDEST = 5.0
 _MEANING = FEATURES.index("meaning")
 _RELATED = FEATURES.index("related"), FEATURES.index("relatedName")
 # How the openness of a request falls with its words, and with the lead of the best tool.
-_OPEN, _OPEN_BY_WORD, _OPEN_BY_LEAD = 3.3, 1.4, 0.8
+_OPEN, _OPEN_BY_WORD, _OPEN_BY_LEAD = 3.7, 1.4, 0.8
 # What the others reach of the best one's values where there are enough of them: medians over the
 # sets of judged queries that the model was fitted on.
 _USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
@@ -632,10 +609,9 @@ def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list
 
 
 class ScoreShares(NamedTuple):
-    """The shares of a fused score, which sum to 1, by how they were found.
+    """The shares of a fused score, which sum to 1, by what found them.
 
-    They are found by the tool's own words as they stand, by words that were repaired, by related
-    words, and by nearness of meaning.
+    That is words of the query as they stand or repaired, related words, or nearness of meaning.
     """
 
     own: float
@@ -686,14 +662,13 @@ class CalibrationInputs:
     def split_score(self, fused: RankedCandidate) -> ScoreShares:
         """Return how much of the fused score of a match was found in each way."""
         parts = list(map(mul, fused.values, self._model.weights))
-        related = fsum(map(parts.__getitem__, _RELATED))
-        meaning = max(0.0, parts[_MEANING])
-        by_words = max(0.0, fsum(parts) - related - parts[_MEANING])
+        related, meaning = fsum(map(parts.__getitem__, _RELATED)), parts[_MEANING]
+        by_words = max(0.0, fsum(parts) - related - meaning)
         held = fsum(compress(self._words, fused.candidate.impacts))
         known = fsum(compress(self._known, fused.candidate.impacts))
         repaired = by_words * (1 - known / held) if held else 0.0
+        total = by_words + related + meaning or 1.0
         found = by_words - repaired, repaired, related, meaning
-        total = fsum(found) or 1.0
         return ScoreShares(*[one / total for one in found])
 
     def strength(self, fused: RankedCandidate) -> float:
