@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import mul
 
 from mcpg.index import Index
 from mcpg.search.query import Analysis
-from mcpg.text.meaning import compare_vectors, compose_vector
+from mcpg.search.retrieval import ARRAYS
+from mcpg.text.meaning import LENGTH, measure_length, sum_vectors
 
 # Requests of more words say what they mean; a probability has so many steps.
 _MOST_WORDS = 12
@@ -25,11 +27,17 @@ def compare_meanings(
     asked = [one for one in analysis.clauses if one.origin == "query" and one.meanings]
     query: Sequence[int] = ()
     if len(asked) <= _MOST_WORDS and max(coverages, default=1.0) < _ALL:
-        query = compose_vector(
+        query = sum_vectors(
             (stem, round(_STEPS * probability) or 1)
             for clause in asked
             for stem, probability in clause.meanings
         )
-    if not query:
+    length = LENGTH * measure_length(query)
+    if not length:
         return [0.0] * len(pool)
-    return [compare_vectors(query, row) for row in index.read_meanings(pool)]
+    arrays = ARRAYS.imported
+    if arrays:
+        products: list[int] = arrays.multiply_meanings(query, pool, index)
+    else:
+        products = [sum(map(mul, query, row)) for row in index.read_meanings(pool)]
+    return [product / length for product in products]
