@@ -10,14 +10,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from itertools import compress, repeat
-from math import copysign, exp, fsum, log, log1p
+from math import copysign, exp, fsum, log1p
 from operator import itemgetter, mul
 from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.recipe import inverse_document_frequency
 from mcpg.search.model import FEATURES, Model
-from mcpg.search.nearness import compare_meanings
+from mcpg.search.nearness import compare_meanings, measure_openness
 from mcpg.search.query import Analysis
 from mcpg.search.results import SearchRequest
 from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts
@@ -61,6 +61,7 @@ class Candidate(NamedTuple):
         operation: How much more likely it does the kind of operation that is asked for than
             any tool does: the logarithm of a ratio, in [-1.5, 1.5].
         question: Where the query is a question, the same of reading.
+        unheld: Share of the query, weighed by idf, that it lacks; repaired words count as held.
         nearness: Cosine of its meaning and the query's, in [-1, 1]; 0 where either is unknown.
         context: How near it is to the tools in use: by an edge, by a walk, by its source.
         exact: 1 when the query names the tool exactly, else the share of the query that an
@@ -83,6 +84,7 @@ class Candidate(NamedTuple):
     gains: tuple[tuple[int, float], ...]
     operation: float
     question: float
+    unheld: float
     nearness: float
     context: tuple[float, float, float]
     exact: float
@@ -111,7 +113,11 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     root = max(1, sum(clause.role in _ASKED for clause in analysis.clauses)) ** 0.5
     sentences, intents = analysis.sentences, analysis.intents
     weighed = [list(map(mul, shares, row)) for row in rows] if sentences or intents else []
-    coverages = [fsum([held[place] for place, _ in row]) for row in hits]
+    asked = [
+        share if clause.origin == "query" else 0.0
+        for clause, share in zip(analysis.clauses, shares, strict=True)
+    ]
+    unheld = [1.0 - fsum([asked[place] for place, _ in row]) for row in hits]
     columns = (
         pool,
         lexical,
@@ -120,13 +126,14 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         _compare_grams(pool, analysis, index),
         _cosines(pool, hits, analysis, index),
         _best_of_source(pool, lexical, index),
-        coverages,
+        [fsum([held[place] for place, _ in row]) for row in hits],
         list(map(max, _score_parts(sentences, weighed))) if sentences else lexical,
         _score_parts(intents, weighed) if intents else [()] * len(pool),
         [fsum([gain for _, gain in row]) / root for row in gains],
         gains,
         *_compare_operations(pool, analysis, index),
-        compare_meanings(pool, coverages, analysis, index),
+        unheld,
+        compare_meanings(pool, unheld, analysis, index),
         analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
         list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
     )
@@ -404,7 +411,9 @@ def fuse(
     scores = [fsum(map(mul, values, weights)) for values in rows]
     nearest = max(candidate.nearness for candidate in candidates)
     if nearest > 0:
-        openness = measure_openness(candidates, scores)
+        best = candidates[scores.index(max(scores))]
+        lead = max(scores) - (sorted(scores, reverse=True)[MARGIN_DEPTH - 1 :] or [0.0])[0]
+        openness = measure_openness(best.unheld, len(best.impacts), lead)
         added = [openness * max(0.0, one.nearness) / nearest for one in candidates]
         rows = [
             (*values[:_MEANING], one, *values[_MEANING + 1 :])
@@ -430,20 +439,6 @@ def fuse(
         RankedCandidate(candidate, values, -negative)
         for _, negative, _, values, candidate, _ in beyond
     ]
-
-
-def measure_openness(candidates: Sequence[Candidate], scores: Sequence[float]) -> float:
-    """Return how much of a request the other features leave open, in [0, 1].
-
-    It is what the best of the *candidates* lacks of the query. Many words leave less open than few,
-    and the further the best of their *scores* is ahead of the tenth, the less is open.
-    """
-    greatest = sorted(scores, reverse=True)[:MARGIN_DEPTH]
-    lead = greatest[0] - greatest[-1] if len(greatest) == MARGIN_DEPTH else greatest[0]
-    best = candidates[scores.index(greatest[0])]
-    words = len(best.impacts)
-    exponent = _OPEN - _OPEN_BY_WORD * log1p(words) - _OPEN_BY_LEAD * log(max(lead, 1.0))
-    return (1.0 - min(1.0, best.coverage)) * exp(min(exponent, 0.0))
 
 
 def greatest_lexical(candidates: Iterable[Candidate]) -> float:
@@ -504,8 +499,6 @@ _NEAREST = 5
 _WIDEST = 5.0
 _MEANING = FEATURES.index("meaning")
 _RELATED = FEATURES.index("related"), FEATURES.index("relatedName")
-# How the openness of a request falls with its words, and with the lead of the best tool.
-_OPEN, _OPEN_BY_WORD, _OPEN_BY_LEAD = 3.7, 1.4, 0.8
 # What the others reach of the best one's values where there are enough of them: medians over the
 # sets of judged queries that the model was fitted on.
 _USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
