@@ -35,7 +35,7 @@ LENGTH_POWER = 0.75
 """How far a word of a long text counts less than one of a short text."""
 
 RIDGE, STEPS = 0.3, 40
-EPOCHS, BATCH, RATE, TEMPERATURE = 3, 256, 0.02, 0.07
+EPOCHS, BATCH, RATE, TEMPERATURE = 10, 256, 0.02, 0.07
 ANCHOR = 1e-3
 """How strongly a vector is held where the regression put it."""
 

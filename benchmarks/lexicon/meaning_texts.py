@@ -35,12 +35,21 @@ _EXAMPLE_LENGTHS = range(3, 12)
 class Operation(NamedTuple):
     """What an API says of an operation, each text on one line.
 
-    The texts are its name, if that has several words, its summary, and the first sentence of its
-    description, as far as they are there and different.
+    Attributes:
+        name: Its words; "" where it has one.
+        sentence: The first of its description.
+        about: Its tags, and what the API is called.
     """
 
-    texts: Sequence[str]
-    about: Sequence[str]
+    name: str
+    summary: str
+    sentence: str
+    about: str
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The different texts of the operation itself."""
+        return list(dict.fromkeys(filter(None, (self.name, self.summary, self.sentence))))
 
 
 class Concept(NamedTuple):
@@ -69,7 +78,7 @@ def read_corpus(cache: Path) -> Corpus:
     chooser.shuffle(commands)
     return Corpus(
         list(dict.fromkeys(_choose_taught(operations, concepts))),
-        [_pair_operation(one) for some in operations for one in some if len(one.texts) > 1],
+        [pair for some in operations for one in some if all(pair := _pair_operation(one))],
         commands,
         [pair for one in concepts[:MOST_GLOSSES] for pair in _pair_concept(one, chooser)],
     )
@@ -111,10 +120,9 @@ def _read_operation(members: dict[str, object], api: str) -> Operation:
     words = split_words(str(members.get("operationId") or ""))
     name = " ".join(words)[:MOST_CHARACTERS] if len(words) > 1 else ""
     first = re.split(r"(?<=[.!?])\s", _clean(members.get("description")))[0]
-    texts = dict.fromkeys((name, _clean(members.get("summary")), first))
     tags = members.get("tags")
-    about = _clean(" ".join(map(str, tags)) if isinstance(tags, list) else ""), api
-    return Operation(list(filter(None, texts)), about)
+    about = _clean(" ".join(map(str, tags))) if isinstance(tags, list) else ""
+    return Operation(name, _clean(members.get("summary")), first, f"{about} {api}".strip())
 
 
 def _clean(text: object) -> str:
@@ -122,9 +130,9 @@ def _clean(text: object) -> str:
 
 
 def _pair_operation(one: Operation) -> tuple[str, str]:
-    """Return a sentence of what it does, and what else is written of it."""
-    *others, last = one.texts
-    return last, " ".join((*others, *one.about))
+    """Return what it does in short, and what else is written of it."""
+    others = one.name, one.sentence if one.summary else "", one.about
+    return one.summary or one.sentence, " ".join(filter(None, others))
 
 
 def _pair_commands(cache: Path) -> Iterator[tuple[str, str]]:

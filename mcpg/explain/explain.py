@@ -455,6 +455,7 @@ def _explain_matches(
                 alone,
                 first.tool_id if alone > calibration.score else None,
             ),
+            nearness=fused.candidate.nearness,
         )
 
 

@@ -6,17 +6,17 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
 from itertools import repeat
-from math import exp, fsum, log, log1p
+from math import fsum
 from operator import mul
 from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.recipe import inverse_document_frequency
 from mcpg.search.model import FEATURES
+from mcpg.search.nearness import compare_meanings, measure_openness
 from mcpg.search.query import Analysis
 from mcpg.search.retrieval import POOL, clause_impacts
 from mcpg.text import lexicon
-from mcpg.text.meaning import compare_vectors, compose_vector
 from mcpg.values import round_score
 
 _Hits: TypeAlias = list[tuple[int, float]]
@@ -30,13 +30,7 @@ _ASKED = ("term", "unknown")
 _RELATED_POWER = 1.5
 # A related word in a name counts so much of its similarity.
 _RELATED_NAME_CREDIT = 0.7
-# Requests of more words say what they mean; a probability has so many steps.
-_MOST_WITH_MEANING = 12
-_STEPS_OF_MEANING = 64
-_ALL_HELD = 0.999
 _MEANING = FEATURES.index("meaning")
-# How the openness of a request falls with its words, and with the lead of the best tool.
-_OPEN, _OPEN_BY_WORD, _OPEN_BY_LEAD = 3.3, 1.4, 0.8
 
 MARGIN_DEPTH = 10
 """The rank whose fused score others are measured against."""
@@ -66,6 +60,7 @@ class Candidate(NamedTuple):
         operation: How much more likely it does the kind of operation that is asked for than
             any tool does: the logarithm of a ratio, in [-1.5, 1.5].
         question: Where the query is a question, the same of reading.
+        unheld: Share of the query, weighed by idf, that it lacks; repaired words count as held.
         nearness: Cosine of its meaning and the query's, in [-1, 1]; 0 where either is unknown.
         context: How near it is to the tools in use: by an edge, by a walk, by its source.
         exact: 1 when the query names the tool exactly, else the share of the query that an
@@ -88,6 +83,7 @@ class Candidate(NamedTuple):
     gains: tuple[tuple[int, float], ...]
     operation: float
     question: float
+    unheld: float
     nearness: float
     context: tuple[float, float, float]
     exact: float
@@ -116,7 +112,11 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     root = max(1, sum(clause.role in _ASKED for clause in analysis.clauses)) ** 0.5
     sentences, intents = analysis.sentences, analysis.intents
     weighed = [list(map(mul, shares, row)) for row in rows] if sentences or intents else []
-    coverages = [fsum([held[place] for place, _ in row]) for row in hits]
+    asked = [
+        share if clause.origin == "query" else 0.0
+        for clause, share in zip(analysis.clauses, shares, strict=True)
+    ]
+    unheld = [1.0 - fsum([asked[place] for place, _ in row]) for row in hits]
     columns = (
         pool,
         lexical,
@@ -125,13 +125,14 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         _compare_grams(pool, analysis, index),
         _cosines(pool, hits, analysis, index),
         _best_of_source(pool, lexical, index),
-        coverages,
+        [fsum([held[place] for place, _ in row]) for row in hits],
         list(map(max, _score_parts(sentences, weighed))) if sentences else lexical,
         _score_parts(intents, weighed) if intents else [()] * len(pool),
         [fsum([gain for _, gain in row]) / root for row in gains],
         gains,
         *_compare_operations(pool, analysis, index),
-        _compare_meanings(pool, coverages, analysis, index),
+        unheld,
+        compare_meanings(pool, unheld, analysis, index),
         analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
         list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
     )
@@ -150,26 +151,6 @@ def _compare_operations(
     fits = {one: lexicon.operation_agreement(analysis.operation, one) for one in kinds}
     reads = {one: lexicon.reading_likelihood(one) for one in kinds} if analysis.is_question else {}
     return [fits[one] for one in done], [reads.get(one, 0.0) for one in done]
-
-
-def _compare_meanings(
-    pool: Sequence[int], coverages: Sequence[float], analysis: Analysis, index: Index
-) -> list[float]:
-    """Return, for each document, the cosine of its meaning and that of the words asked for.
-
-    Where a document holds all words, nothing is left open that it would count for.
-    """
-    asked = [one for one in analysis.clauses if one.origin == "query" and one.meanings]
-    query: Sequence[int] = ()
-    if len(asked) <= _MOST_WITH_MEANING and max(coverages, default=1.0) < _ALL_HELD:
-        query = compose_vector(
-            (stem, round(_STEPS_OF_MEANING * probability) or 1)
-            for clause in asked
-            for stem, probability in clause.meanings
-        )
-    if not query:
-        return [0.0] * len(pool)
-    return [compare_vectors(query, row) for row in index.read_meanings(pool)]
 
 
 def _related_gains(
@@ -427,9 +408,12 @@ def fuse(
     lexical = greatest_lexical(candidates[: ends[0]] if ends else candidates)
     rows = [feature_values(candidate, lexical) for candidate in candidates]
     scores = [fsum(map(mul, values, weights)) for values in rows]
-    if any(candidate.nearness for candidate in candidates):
-        openness = measure_openness(candidates, scores)
-        added = [openness * candidate.nearness for candidate in candidates]
+    nearest = max(candidate.nearness for candidate in candidates)
+    if nearest > 0:
+        best = candidates[scores.index(max(scores))]
+        lead = max(scores) - (sorted(scores, reverse=True)[MARGIN_DEPTH - 1 :] or [0.0])[0]
+        openness = measure_openness(best.unheld, len(best.impacts), lead)
+        added = [openness * max(0.0, one.nearness) / nearest for one in candidates]
         rows = [
             (*values[:_MEANING], one, *values[_MEANING + 1 :])
             for values, one in zip(rows, added, strict=True)
@@ -454,20 +438,6 @@ def fuse(
         RankedCandidate(candidate, values, -negative)
         for _, negative, _, values, candidate, _ in beyond
     ]
-
-
-def measure_openness(candidates: Sequence[Candidate], scores: Sequence[float]) -> float:
-    """Return how much of a request the other features leave open, in [0, 1].
-
-    It is what no candidate holds of the query. Many words leave less open than few, and the further
-    the best of the *scores* is ahead of the tenth, the less is open.
-    """
-    unheld = 1.0 - min(1.0, max(one.coverage for one in candidates))
-    greatest = sorted(scores, reverse=True)[:MARGIN_DEPTH]
-    lead = greatest[0] - greatest[-1] if len(greatest) == MARGIN_DEPTH else greatest[0]
-    words = len(candidates[0].impacts)
-    exponent = _OPEN - _OPEN_BY_WORD * log1p(words) - _OPEN_BY_LEAD * log(max(lead, 1.0))
-    return unheld * exp(min(exponent, 0.0))
 
 
 def greatest_lexical(candidates: Iterable[Candidate]) -> float:

@@ -174,6 +174,8 @@ class MatchExplanation:
 
     Attributes:
         fused_score: The score it was ranked by; the sum of its contributions.
+        nearness: Cosine of its meaning and the query's; 0 where either is unknown, and where a tool
+            has all words of the query.
         contributions: Summands of the fused score, largest first.
         terms: Words that matched, largest contribution first. Those of kind `related` sum to the
             features `related` and `relatedName`, the others to `bm25f`.
@@ -186,6 +188,7 @@ class MatchExplanation:
     rank: int
     score: float
     fused_score: float
+    nearness: float
     contributions: tuple[Contribution, ...]
     terms: tuple[TermMatch, ...]
     calibration: CalibrationExplanation

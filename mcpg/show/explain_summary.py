@@ -192,6 +192,8 @@ def _format_held_words(match: Json, asked: set[str]) -> Inline:
     if not parts:
         reasons = [f", but {noun} {verb}" for noun, verb in _rank_advantages(sums)[:1]]
         parts.append(f"no word of the query{''.join(reasons)}")
+    if sums.get("meaning", 0.0) > NEGLIGIBLE:
+        parts.append(("near in meaning ", Figure(match["nearness"], ".2f")))
     missing = match["evidence"]["missing"]
     if missing:
         more = f" and {len(missing) - _WORDS_NAMED} more" if len(missing) > _WORDS_NAMED else ""

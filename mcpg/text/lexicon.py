@@ -8,13 +8,12 @@ tables are the English stems that are the words of `english.related`.
 A query is taken to be in the language in which its words are most probable, each for itself (naive
 Bayes). A script that is written without spaces is cut into its most probable words (Viterbi).
 
-What kind of operation words ask for is told by verbs: `english.operations` has for each the share
-of each kind among the operations of public APIs that it opens the name of. Words are taken for
-independent evidence, discounted because they are not. A question asks to read, whatever its verb.
+`english.operations` has for each verb the share of each kind among the operations of public APIs
+that it opens the name of. Words are taken for independent evidence, discounted because they are
+not. A question asks to read, whatever its verb.
 
-Source: Dunning, "Statistical identification of language", technical report MCCS 94-273, 1994;
-Sproat, Shih, Gale & Chang, "A stochastic finite-state word-segmentation algorithm for Chinese",
-Computational Linguistics 22(3), 1996.
+Source: Dunning, "Statistical identification of language", 1994; Sproat, Shih, Gale & Chang, "A
+stochastic finite-state word-segmentation algorithm for Chinese", 1996.
 """
 
 from __future__ import annotations
@@ -275,7 +274,7 @@ def _encode_text(text: str) -> bytes:
 
 
 def map_table(name: str) -> memoryview:
-    """Map the file called *name*, which raises `OSError` or `ValueError` where that is no file."""
+    """Map the file called *name*; `OSError` or `ValueError` is raised where there is none."""
     with (_FOLDER / name).open("rb") as file:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
@@ -319,7 +318,7 @@ def correct_spelling(word: str) -> str | None:
 
 def frequent_words(language: str, count: int) -> list[str]:
     """Return the *count* most frequent words of *language*, none where the lexicon lacks it."""
-    if language != ENGLISH and language not in FOREIGN:
+    if language not in {ENGLISH, *FOREIGN}:
         return []
     table = _table(f"{language}.words")
     return list(map(table.word, nlargest(count, range(len(table)), key=table.read_zipf)))
@@ -390,8 +389,7 @@ def find_stem_number(stem: str) -> int:
 
 def read_stem(number: int) -> str:
     """Return the English stem with *number*, "" where there is none."""
-    stems = _table(f"{ENGLISH}.related")
-    return stems.word(number) if number < len(stems) else ""
+    return _table(f"{ENGLISH}.related").word(number) if number < count_stems() else ""
 
 
 def count_stems() -> int:

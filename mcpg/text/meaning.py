@@ -76,8 +76,8 @@ def _pack_stem(stem: str) -> int:
     return int.from_bytes(lanes.tobytes(), sys.byteorder)
 
 
-def compose_vector(weighed: Iterable[tuple[str, int]]) -> Sequence[int]:
-    """Return the vector of a text by its stems and what each weighs, at least 1.
+def sum_vectors(weighed: Iterable[tuple[str, int]]) -> list[int]:
+    """Return the sum of the vectors of stems, each times what it weighs, at least 1.
 
     It is empty where no stem has a vector.
     """
@@ -87,19 +87,22 @@ def compose_vector(weighed: Iterable[tuple[str, int]]) -> Sequence[int]:
         if lanes := _pack_stem(stem):
             total += times * lanes
             weight += times
-    if not weight:
-        return ()
-    packed = total.to_bytes(_LANE * DIMENSIONS, sys.byteorder)
+    packed = total.to_bytes(_LANE * DIMENSIONS, sys.byteorder) if weight else b""
     middle = -_LEAST * weight
-    sums = [one - middle for one in memoryview(packed).cast("I")]
-    length: float = sum(map(mul, sums, sums)) ** 0.5
+    return [one - middle for one in memoryview(packed).cast("I")]
+
+
+def measure_length(vector: Sequence[int]) -> float:
+    """Return the length of a *vector*."""
+    length: float = sum(map(mul, vector, vector)) ** 0.5
+    return length
+
+
+def compose_vector(weighed: Iterable[tuple[str, int]]) -> list[int]:
+    """Return the vector of a text, of `LENGTH`, by what its stems weigh; empty as the sum is."""
+    sums = sum_vectors(weighed)
+    length = measure_length(sums)
     if not length:
-        return ()
+        return []
     scale = LENGTH / length
     return [max(-_MOST, min(_MOST, round(scale * one))) for one in sums]
-
-
-def compare_vectors(one: Sequence[int], other: Sequence[int]) -> float:
-    """Return the cosine of two vectors of texts."""
-    cosine: float = sum(map(mul, one, other)) / LENGTH**2
-    return cosine
