@@ -166,7 +166,6 @@ class CalibrationInputs:
             else 0.0
             for one in asked
         ]
-        self._weight = fsum(self._words) or 1.0
         self._shortness = max(0.0, 1 - (len(asked) - 1) / (_LONG - 1))
 
     def strength(self, fused: RankedCandidate) -> float:
@@ -182,7 +181,7 @@ class CalibrationInputs:
             content * (candidate.grams - self._nearest),
             candidate.nearness - self._meaning,
             content * _soften(strength - self._strengths[-1]),
-            self._shortness * _soften(strength - others[0]),
+            content * self._shortness * _soften(strength - others[0]),
             self._length,
             candidate.related_name,
             candidate.operation,
@@ -205,7 +204,6 @@ class CalibrationInputs:
         return (
             log1p(fsum(compress(self._contents, impacts))),
             self._length,
-            answered / self._weight,
             heaviest / (answered + heaviest or 1.0),
             self._exact(candidate),
         )

@@ -84,22 +84,22 @@ INPUTS = (
 `gramsLead` is the cosine of 3-grams less the mean of the five greatest, `meaningLead` the same of
 the nearness of meaning. `tenthLead` and `nextLead` are the logarithm of one more than the fused
 score, without what it adds for intents and kinds of operations, less that of the tenth and of the
-next match, at most 5. `gramsLead` and `tenthLead` are multiplied by the content of the most telling
-word that the tool holds, `nextLead` by 1 for a request of one word and less for a longer one.
+next match, at most 5; `nextLead` is multiplied by 1 for a request of one word and by less for a
+longer one. All but `meaningLead` are multiplied by the content of the most telling word that the
+tool holds.
 `queryWords` is the logarithm of one more than the number of words, stop words among them;
 `relatedName` and `operation` are features; `exactName` is 1 where the query
 spells the tool's name, else the share that an alias which opens it is, shared by all tools that it
 names.
 """
 
-ANSWERABLE_INPUTS = ("heldWords", "queryWords", "answeredShare", "missingWord", "exactName")
+ANSWERABLE_INPUTS = ("heldWords", "queryWords", "missingWord", "exactName")
 """The inputs of the probability that the catalogue answers the request at all.
 
 `heldWords` is the logarithm of one more than the content of the query's words that the tool holds:
-about their number, stop words and filler aside; `answeredShare` the share of the query, by weight,
-that it answers, where a repaired or related word counts in part; `missingWord` the share of the
-heaviest word that neither the tool's words nor related ones answer, of its weight and all that is
-answered.
+about their number, stop words and filler aside. `missingWord` is the weight of the heaviest word
+that neither the tool's words nor related ones answer, as a share of it and of all that is answered,
+where a repaired or related word counts in part.
 """
 
 
