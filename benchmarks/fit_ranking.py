@@ -88,10 +88,10 @@ SHARES = {
 HINTED = "hinted"
 ASKED, WORDS, SHORT = "asked", "words", "short"
 NAMES, MISSPELT_NAMES = "names", "misspelt names"
-FORMS = {ASKED: 1.0, WORDS: 0.02, SHORT: 2.0, NAMES: 0.2, MISSPELT_NAMES: 0.06}
+FORMS = {ASKED: 1.0, WORDS: 0.02, SHORT: 3.0, NAMES: 0.2, MISSPELT_NAMES: 0.06}
 # What is compared with noise, and how many times as much of it as of noise is expected.
 ANSWERED = {ASKED: 1.0, SHORT: 1.0, NAMES: 0.1}
-ANSWERED_SHARE = 1.5
+ANSWERED_SHARE = 2.0
 SURE = "; calibration, on sets left out: "
 MOST_WORDS = 4
 MOST_NAMES = 120

@@ -85,12 +85,10 @@ INPUTS = (
 the nearness of meaning. `tenthLead` and `nextLead` are the logarithm of one more than the fused
 score, without what it adds for intents and kinds of operations, less that of the tenth and of the
 next match, at most 5; `nextLead` is multiplied by 1 for a request of one word and by less for a
-longer one. All but `meaningLead` are multiplied by the content of the most telling word that the
-tool holds.
-`queryWords` is the logarithm of one more than the number of words, stop words among them;
-`relatedName` and `operation` are features; `exactName` is 1 where the query
-spells the tool's name, else the share that an alias which opens it is, shared by all tools that it
-names.
+longer one. All leads but `meaningLead` are multiplied by the content of the most telling word that
+the tool holds. `queryWords` is the logarithm of one more than the number of words, stop words among
+them; `relatedName` and `operation` are features; `exactName` is 1 where the query spells the tool's
+name, else the share that an alias which opens it is, shared by all tools that it names.
 """
 
 ANSWERABLE_INPUTS = ("heldWords", "queryWords", "missingWord", "exactName")
