@@ -31,7 +31,7 @@ import peers
 from bench_quality import MOST_TOOLS, PEERS, SLOW, VARIANTS
 
 import mcpg
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

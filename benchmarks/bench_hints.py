@@ -38,7 +38,7 @@ from catalogues import Catalogue, judged_queries, ndcg
 from measuring import row
 
 import mcpg
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,9 +1,9 @@
 """What `mcpg tune` gives to a catalogue that the ranking to begin with has never seen.
 
-    python benchmarks/bench_tune.py FOLDER [--queries 400] [--sets a,b]
+    python benchmarks/bench_tune.py FOLDER WORDNET [--queries 400] [--sets a,b]
 
-FOLDER is laid out as for `fit_ranking.py`. For each set, the ranking to begin with is fitted on the
-other sets. It is tuned on some queries of the set, and both are measured on as many others.
+FOLDER and WORDNET are those of `fit_ranking.py`. For each set, the ranking to begin with is fitted
+on the other sets. It is tuned on some queries of the set, and both are measured on as many others.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench_hints import load_engine
 from fit_ranking import (
     asked_of_all,
     fit_scores,
     fit_weights,
-    load,
     pools,
     seen_in,
     shipped_weights,
@@ -73,7 +73,7 @@ def measured(found: Sequence[Case], model: Model) -> tuple[float, float, float]:
 def row(name: str, folder: Path, model: Model, count: int) -> str:
     """Tune on one half of a set's queries, and say what that does to the other."""
     tools = json.loads((folder / "tools.json").read_text(encoding="utf-8"))["tools"]
-    engine = load(tools)
+    engine = load_engine(tools, {}, "none")
     queries = read(folder / "queries.jsonl")
     random.Random(5).shuffle(queries)
     half = min(count, len(queries) // 2)
@@ -93,22 +93,23 @@ def beginning(name: str, judged: Sequence[Judged], seen: Sequence[Top]) -> Model
     """Fit a model on all sets but the one called *name*."""
     weights = fit_weights([one for one in judged if one.set != name])
     others = {one.set for one in seen} - {name}
-    intercept, *coefficients = fit_scores(seen_in(seen, others))
-    return Model(merge_fitted_weights(weights), intercept, tuple(coefficients))
+    fitted = fit_scores(seen_in(seen, others))
+    intercept, *coefficients = fitted.chosen
+    return Model(merge_fitted_weights(weights), intercept, tuple(coefficients), fitted.answerable)
 
 
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("wordnet", type=Path)
     parser.add_argument("--queries", type=int, default=400)
     parser.add_argument("--sets", default="")
     arguments = parser.parse_args()
     folders = sorted(path for path in arguments.folder.iterdir() if (path / "tools.json").exists())
     chosen = [f for f in folders if not arguments.sets or f.name in arguments.sets.split(",")]
     judged = [one for folder in chosen for one in pools(folder, WEIGHED)]
-    root, weights = arguments.folder.parent, shipped_weights()
-    seen = asked_of_all(chosen, root, CALIBRATED, weights)
+    seen = asked_of_all(chosen, arguments.wordnet, CALIBRATED, shipped_weights())
     print("| set | queries | kept | nDCG@5 | recall@5 | calibration error |")
     print("|---|---|---|---|---|---|")
     for folder in chosen:

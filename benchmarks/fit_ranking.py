@@ -1,17 +1,22 @@
 """Fit the ranking model on judged sets, and say what it does on sets it was not fitted on.
 
-    python benchmarks/fit_ranking.py FOLDER [--queries 300] [--sets a,b] [--keep-weights] [--write]
+    python benchmarks/fit_ranking.py FOLDER WORDNET [--queries 300] [--sets a,b] [--keep-weights]
+        [--write]
 
-FOLDER is laid out as for `bench_quality.py`; beside it or in its parent, `noise.jsonl` and
-`ood.jsonl` may hold queries that no tool answers. The fits are those of `mcpg tune`, without its
-belief in what is shipped: fusion weights maximise the mean nDCG@5 of the sets, clean and misspelt
-alike, by coordinate ascent; every set weighs the same. The calibration is a logistic regression on
-the best matches of each query, the first before all, with the answers of every fifth query taken
-out of the catalogue; as the queries of the sets are long, a few of their words and the names of
-tools, also misspelt, are asked as well, and words drawn from running text, which ask for nothing.
-All this is asked of two sets as one catalogue, too. Both are then fitted on all sets but one and
-measured on that one. `--write` puts the model fitted on all sets into
-`mcpg/search/data/ranking.json`.
+FOLDER is laid out as for `bench_quality.py`; beside it, `hints` may hold a file `SET.hints.yaml`
+with texts that a model wrote for the tools of a set. WORDNET is the folder `dict` of WordNet, as
+`lexicon/sources.py` fetches it. The fits are those of `mcpg tune`, without its belief in what is
+shipped: fusion weights maximise the mean nDCG@5 of the sets, clean and misspelt alike, by
+coordinate ascent; every set weighs the same.
+
+The calibration is the product of two logistic regressions. The first, of whether the catalogue
+answers a request at all, compares right matches with those of noise: words drawn from running text,
+and example sentences of WordNet. The second is fitted on the best matches of each query, the first
+before all, with the answers of every fifth query taken out of the catalogue. As the queries of the
+sets are long, a few of their words, texts of `hints` and the names of tools, also misspelt, are
+asked as well. All this is asked of two sets as one catalogue, and of tools with texts of `hints`,
+too. Weights and calibration are then fitted on all sets but one and measured on that one. `--write`
+puts the model fitted on all sets into `mcpg/search/data/ranking.json`.
 """
 
 from __future__ import annotations
@@ -19,15 +24,17 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import tempfile
 from collections import Counter, defaultdict
 from dataclasses import replace
+from operator import mul
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import samplings
 import texts
+import yaml
+from bench_hints import load_engine
 from samplings import VARIANTS, WHOLE, Catalogue, catalogues_of, read
 from scaling import standardised_logistic
 
@@ -49,8 +56,8 @@ from mcpg.evaluation.fit import (
 )
 from mcpg.evaluation.metrics import auroc
 from mcpg.search.model import (
+    ANSWERABLE_INPUTS,
     FEATURES,
-    INPUTS,
     Model,
     ModelProvenance,
     default_model,
@@ -61,11 +68,12 @@ from mcpg.text import split_words
 from mcpg.text.lexicon import WordTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from mcpg.index import Index
 
     Fit = tuple[float, ...]
+    Fitted = TypeVar("Fitted")
 
 # Of the queries of a catalogue, some are taken to have no answer there, and half as many more to be
 # noise.
@@ -75,17 +83,25 @@ SHARES = {
     ANSWERLESS: ANSWERLESS_SHARE,
     NOISE: ANSWERLESS_SHARE / 2,
 }
-# What is asked: the queries of the sets, clean and misspelt, a few words of them, names of tools.
-ASKED, WORDS, NAMES, MISSPELT_NAMES = "asked", "words", "names", "misspelt names"
-FORMS = {ASKED: 1.0, WORDS: 0.1, NAMES: 0.06, MISSPELT_NAMES: 0.06}
+# What is asked: the queries of the sets, clean and misspelt, a few words of them, texts of hints,
+# names of tools.
+HINTED = "hinted"
+ASKED, WORDS, SHORT = "asked", "words", "short"
+NAMES, MISSPELT_NAMES = "names", "misspelt names"
+FORMS = {ASKED: 1.0, WORDS: 0.02, SHORT: 3.0, NAMES: 0.2, MISSPELT_NAMES: 0.06}
+# What is compared with noise, and how many times as much of it as of noise is expected.
+ANSWERED = {ASKED: 1.0, SHORT: 1.0, NAMES: 0.1}
+ANSWERED_SHARE = 2.0
 SURE = "; calibration, on sets left out: "
 MOST_WORDS = 4
 MOST_NAMES = 120
+MOST_SHORT = 240
 LONG_WORD = 5
+SENTENCES = 120
 RUNNING_TEXTS, MOST_RUNNING_WORDS = 60, 7
 WORDS_OF_ENGLISH = Path(mcpg.text.__file__).parent / "data" / "lexicon" / "english.words"
 # How much a coefficient of 0 is believed, in units of the mean log loss, of inputs that vary by 1.
-RIDGE = 1e-2
+RIDGE = 3e-3
 
 
 class Judged(NamedTuple):
@@ -105,16 +121,9 @@ class Top(NamedTuple):
     rank: int
     inputs: tuple[float, ...]
     is_right: bool
+    answerable: tuple[float, ...] = ()
     catalogue: str = WHOLE
     company: str = ""
-
-
-def load(tools: list[dict[str, Any]]) -> mcpg.Engine:
-    """Make an engine of the *tools* of a manifest."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "tools.json")
-        path.write_text(json.dumps({"tools": tools}, ensure_ascii=False), encoding="utf-8")
-        return mcpg.engine.load(path)
 
 
 def numbers_of(index: Index, keys: Iterable[str]) -> set[int]:
@@ -127,7 +136,7 @@ def numbers_of(index: Index, keys: Iterable[str]) -> set[int]:
 def pools(folder: Path, count: int) -> Iterator[Judged]:
     """Return what can be won by every judged query of a set."""
     tools = json.loads((folder / "tools.json").read_text(encoding="utf-8"))["tools"]
-    index, given = load(tools).index, default_model().weights
+    index, given = load_engine(tools, {}, "none").index, default_model().weights
     for variant in VARIANTS:
         for query in read(folder / variant, count):
             right = numbers_of(index, query["relevant"])
@@ -161,35 +170,70 @@ def shipped_weights() -> list[float]:
     return [weight for name, weight in named if name in FITTED]
 
 
+class Material(NamedTuple):
+    """What is asked of the catalogues of a set, beside its queries.
+
+    Attributes:
+        noise: What no tool answers.
+        hints: The texts of each tool, by its key; none where a set has no file.
+    """
+
+    noise: Sequence[str]
+    hints: Mapping[str, Any]
+
+    @classmethod
+    def read(cls, folder: Path, wordnet: Path) -> Material:
+        """Read the file of a set, and draw noise for it."""
+        drawn = random.Random(folder.name).sample(samplings.example_sentences(wordnet), SENTENCES)
+        file = folder.parent.parent / "hints" / f"{folder.name}.hints.yaml"
+        hints = yaml.safe_load(file.read_text("utf-8"))["tools"] if file.exists() else {}
+        return cls([*running_text(), *drawn], hints)
+
+
 def asked_of_all(
-    folders: Sequence[Path], root: Path, count: int, weights: Sequence[float]
+    folders: Sequence[Path], wordnet: Path, count: int, weights: Sequence[float]
 ) -> list[Top]:
     """Return the best matches of what is asked of all sets, each in the company of the next."""
     pairs = zip(folders, [*folders[1:], *folders[:1]], strict=True)
-    return [one for pair in pairs for one in asked(*pair, root, count, weights)]
+    return [one for pair in pairs for one in asked(*pair, wordnet, count, weights)]
 
 
 def asked(
-    folder: Path, beside: Path, root: Path, count: int, weights: Sequence[float]
+    folder: Path, beside: Path, wordnet: Path, count: int, weights: Sequence[float]
 ) -> Iterator[Top]:
     """Return the best matches of what is asked of each catalogue that is made of a set."""
-    model = Model(merge_fitted_weights(weights), 0.0, (0.0,) * len(INPUTS))
+    material = Material.read(folder, wordnet)
     for catalogue in catalogues_of(folder, beside, count):
-        asker = Asker(folder.name, catalogue, model)
-        for variant in VARIANTS:
-            yield from asker.judged(read(folder / variant, count), variant == VARIANTS[0])
-        yield from asker.named(samplings.tools_of(folder))
-        if catalogue.is_asked_noise:
-            for text in (*unanswerable(root, folder.name), *running_text()):
-                yield from asker.seen(text, set(), NOISE, ASKED)
+        yield from asked_of(folder, catalogue, material, count, weights)
+        if material.hints and catalogue.name == WHOLE:
+            hinted = catalogue._replace(name=HINTED, is_asked_noise=True)
+            yield from asked_of(folder, hinted, material, count, weights)
+
+
+def asked_of(
+    folder: Path, catalogue: Catalogue, material: Material, count: int, weights: Sequence[float]
+) -> Iterator[Top]:
+    """Return the best matches of what is asked of one catalogue."""
+    model = default_model()._replace(weights=merge_fitted_weights(weights))
+    is_hinted = catalogue.name == HINTED
+    engine = load_engine(catalogue.tools, material.hints, "generated" if is_hinted else "none")
+    asker = Asker(folder.name, catalogue, model, engine)
+    for variant in VARIANTS:
+        yield from asker.judged(read(folder / variant, count), variant == VARIANTS[0])
+    yield from asker.named(samplings.tools_of(folder))
+    if not is_hinted:
+        yield from asker.short(material.hints)
+    if catalogue.is_asked_noise:
+        for text in material.noise:
+            yield from asker.seen(text, set(), NOISE, ASKED)
 
 
 class Asker:
     """Asks one catalogue."""
 
-    def __init__(self, name: str, catalogue: Catalogue, model: Model) -> None:
+    def __init__(self, name: str, catalogue: Catalogue, model: Model, engine: mcpg.Engine) -> None:
         self._name, self._catalogue, self._model = name, catalogue, model
-        self._engine = load(catalogue.tools)
+        self._engine = engine
         self._kept = {texts.key(tool) for tool in catalogue.tools}
 
     def judged(self, queries: list[dict[str, Any]], with_words: bool) -> Iterator[Top]:
@@ -207,6 +251,17 @@ class Asker:
             if with_words:
                 words = few_words(query["query"], self._engine)
                 yield from self.seen(words, relevant, kind, WORDS)
+
+    def short(self, hints: Mapping[str, Any]) -> Iterator[Top]:
+        """Ask for tools by two of their texts each."""
+        rng = random.Random(self._name)
+        keys = sorted(hints)
+        rng.shuffle(keys)
+        for key in keys[: MOST_SHORT // 2]:
+            told = [*hints[key].get("examples", ()), *hints[key].get("aliases", ())]
+            relevant = {key} & self._kept
+            for text in rng.sample(told, min(2, len(told))):
+                yield from self.seen(text, relevant, JUDGED if relevant else ANSWERLESS, SHORT)
 
     def named(self, tools: list[dict[str, Any]]) -> Iterator[Top]:
         """Ask for some tools by their names, as they are and misspelt."""
@@ -227,7 +282,7 @@ class Asker:
         index, catalogue = self._engine.index, self._catalogue
         sample = look(query, index, numbers_of(index, relevant))
         for top in tops(sample, self._model):
-            place = self._name, kind, form, top.rank, top.inputs, top.is_right
+            place = self._name, kind, form, top.rank, top.inputs, top.is_right, top.answerable
             yield Top(*place, catalogue.name, catalogue.company)
 
 
@@ -249,12 +304,6 @@ def misspelt(text: str, rng: random.Random) -> str:
     place = rng.randrange(1, len(word) - 1)
     swapped = word[place + 1] + word[place] if rng.random() < 1 / 2 else ""
     return text.replace(word, word[:place] + swapped + word[place + (2 if swapped else 1) :], 1)
-
-
-def unanswerable(root: Path, name: str) -> list[str]:
-    """Return the queries that no tool of the set called *name* answers."""
-    queries = [*read(root / "noise.jsonl"), *read(root / "ood.jsonl")]
-    return [one["query"] for one in queries if {"*", name} & set(one["irrelevant_for"])]
 
 
 def running_text() -> list[str]:
@@ -286,22 +335,58 @@ def seen_in(samples: Sequence[Top], names: set[str]) -> list[Top]:
     return [one for one in samples if {one.set, one.company} <= {*names, ""}]
 
 
-def fit_scores(samples: Sequence[Top]) -> tuple[float, ...]:
-    """Return a fitted calibration, the intercept first."""
-    rows, right, weights = (
-        [one.inputs for one in samples],
-        [one.is_right for one in samples],
-        shares(samples),
+class Calibration(NamedTuple):
+    """Both regressions, the intercepts first."""
+
+    answerable: Fit
+    chosen: Fit
+
+    def probability(self, sample: Top) -> float:
+        """Return the calibrated score of a sample."""
+        return apply(self.answerable, sample.answerable) * apply(self.chosen, sample.inputs)
+
+
+def apply(fitted: Fit, inputs: Sequence[float]) -> float:
+    """Return the probability of a fitted regression."""
+    return sigmoid(fitted[0] + sum(map(mul, inputs, fitted[1:])))
+
+
+def fit_scores(samples: Sequence[Top]) -> Calibration:
+    """Return a fitted calibration."""
+    answerable = fit_answerable([one for one in samples if not one.rank])
+    asked = [one for one in samples if one.kind != NOISE]
+    chosen = standardised_logistic(
+        [one.inputs for one in asked],
+        [one.is_right for one in asked],
+        shares(asked),
+        ridge=RIDGE,
+        most=[apply(answerable, one.answerable) for one in asked],
     )
-    return standardised_logistic(rows, right, weights, ridge=RIDGE)
+    return Calibration(answerable, chosen)
 
 
-def scores(samples: Sequence[Top], fitted: Sequence[float]) -> list[float]:
-    """Return the calibrated score of each sample."""
-    return [
-        sigmoid(fitted[0] + sum(x * c for x, c in zip(one.inputs, fitted[1:], strict=True)))
-        for one in samples
+def fit_answerable(firsts: Sequence[Top]) -> Fit:
+    """Return the regression that tells right matches from those of noise; all sets weigh alike."""
+    right = [one for one in firsts if one.is_right and one.form in ANSWERED]
+    noise = [one for one in firsts if one.kind == NOISE]
+    counts = Counter((one.set, one.form) for one in right)
+    totals: Counter[str] = Counter()
+    for (name, form), count in counts.items():
+        totals[name] += ANSWERED[form] * count
+    made = Counter(one.set for one in noise)
+    weights = [
+        *(ANSWERED_SHARE * ANSWERED[one.form] / totals[one.set] for one in right),
+        *(1 / made[one.set] for one in noise),
     ]
+    rows = [one.answerable for one in (*right, *noise)]
+    return standardised_logistic(
+        rows, [True] * len(right) + [False] * len(noise), weights, ridge=RIDGE
+    )
+
+
+def scores(samples: Sequence[Top], fitted: Calibration) -> list[float]:
+    """Return the calibrated score of each sample."""
+    return [fitted.probability(one) for one in samples]
 
 
 def of_form(samples: Sequence[Top], form: str = ASKED) -> list[Top]:
@@ -309,14 +394,14 @@ def of_form(samples: Sequence[Top], form: str = ASKED) -> list[Top]:
     return [one for one in samples if not one.rank and one.form == form and one.catalogue == WHOLE]
 
 
-def calibration_error(samples: Sequence[Top], fitted: Sequence[float]) -> float:
+def calibration_error(samples: Sequence[Top], fitted: Calibration) -> float:
     """Return the expected calibration error of best matches."""
     firsts = [one for one in of_form(samples) if one.kind != NOISE]
     right = [one.is_right for one in firsts]
     return weighted_calibration_error(scores(firsts, fitted), right, shares(firsts))
 
 
-def separation(samples: Sequence[Top], fitted: Sequence[float], kind: str) -> float:
+def separation(samples: Sequence[Top], fitted: Calibration, kind: str) -> float:
     """Return how often a right best match scores above a best match of that *kind* (AUROC)."""
     firsts = of_form(samples)
     right = scores([one for one in firsts if one.is_right], fitted)
@@ -326,7 +411,7 @@ def separation(samples: Sequence[Top], fitted: Sequence[float], kind: str) -> fl
 
 
 def left_out(
-    names: Sequence[str], fit_on: Callable[[set[str]], Fit], test: Callable[[str, Fit], str]
+    names: Sequence[str], fit_on: Callable[[set[str]], Fitted], test: Callable[[str, Fitted], str]
 ) -> None:
     """Fit on all sets but one, and print what `test` says of that one."""
     for name in names:
@@ -355,11 +440,11 @@ def fit_fusion(queries: Sequence[Judged], names: Sequence[str]) -> tuple[Fit, st
     return weights, shown(unseen)
 
 
-def fit_calibration(samples: Sequence[Top], names: Sequence[str]) -> tuple[Fit, str]:
+def fit_calibration(samples: Sequence[Top], names: Sequence[str]) -> tuple[Calibration, str]:
     """Fit the calibration, print figures left out, and give coefficients and their summary."""
     found: list[tuple[float, float, float]] = []
 
-    def test(name: str, fitted: Fit) -> str:
+    def test(name: str, fitted: Calibration) -> str:
         own = [one for one in samples if one.set == name]
         apart = [separation(own, fitted, kind) for kind in (ANSWERLESS, NOISE)]
         found.append((calibration_error(own, fitted), apart[0], apart[1]))
@@ -374,18 +459,22 @@ def fit_calibration(samples: Sequence[Top], names: Sequence[str]) -> tuple[Fit, 
     return fit_scores(samples), summary
 
 
-def document(weights: Fit, calibration: Fit, provenance: str) -> str:
+def document(weights: Fit, calibration: Calibration, provenance: str) -> str:
     """Write a model as the data file has it."""
-    intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in calibration)
-    model = Model(merge_fitted_weights(weights), intercept, tuple(coefficients))
+    intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in calibration.chosen)
+    first, *others = (round(one, WEIGHT_DECIMALS) for one in calibration.answerable)
+    model = Model(merge_fitted_weights(weights), intercept, tuple(coefficients), (first, *others))
     ranking = Ranking(model, ModelProvenance(default_provenance().name, provenance))
-    return json.dumps(ranking_json(ranking, FEATURES), indent=2) + "\n"
+    named = dict(zip(ANSWERABLE_INPUTS, others, strict=True))
+    answerable = {"intercept": first, "coefficients": named}
+    return json.dumps(ranking_json(ranking, FEATURES) | {"answerable": answerable}, indent=2) + "\n"
 
 
 def main() -> None:
     """Fit, print, and perhaps write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("wordnet", type=Path)
     parser.add_argument("--queries", type=int, default=300)
     parser.add_argument("--sets", default="")
     parser.add_argument("--keep-weights", action="store_true", help="fit the calibration alone")
@@ -403,8 +492,7 @@ def main() -> None:
         queries = [one for folder in chosen for one in pools(folder, arguments.queries)]
         weights, unseen = fit_fusion(queries, names)
         told = f"{made}; nDCG@5 of sets left out {unseen}"
-    root = arguments.folder.parent
-    samples = asked_of_all(chosen, root, arguments.queries, weights)
+    samples = asked_of_all(chosen, arguments.wordnet, arguments.queries, weights)
     calibration, sure = fit_calibration(samples, names)
     text = document(weights, calibration, f"{told}{SURE}{sure}")
     print(text)

@@ -1,9 +1,9 @@
 """Fit the ways to rank with vectors, and say what that is worth on sets they were not fitted on.
 
-    python benchmarks/fit_vectors.py FOLDER [--queries 400] [--with local]... [--keep-closeness]
-        [--write]
+    python benchmarks/fit_vectors.py FOLDER WORDNET [--queries 400] [--with local]...
+        [--keep-closeness] [--write]
 
-FOLDER is laid out as for `fit_ranking.py`. `--with` names who makes vectors, and may be given
+FOLDER and WORDNET are those of `fit_ranking.py`. `--with` names who makes vectors, and may be given
 several times; after an `@` stand the sets that are asked with them, joined by `+`, all sets where
 none is named.
 
@@ -71,6 +71,8 @@ SURE = (
     "; calibration error, AUROC of right against answerless and against noise, on sets left out: "
 )
 DECIMALS = 4
+# The logit of what is sure.
+ALWAYS = (40.0,)
 MODEL = default_model()
 FEW_WORDS_FROM = VARIANTS[0]
 
@@ -176,7 +178,7 @@ def judged(folder: Path, source: Source, count: int) -> Iterator[closeness_fit.C
 
 
 def asked(
-    folder: Path, root: Path, count: int, source: Source, weight: Weight
+    folder: Path, wordnet: Path, count: int, source: Source, weight: Weight
 ) -> Iterator[tuple[str, ranking.Top]]:
     """Ask what a set asks, the answers of every fifth query taken away."""
     queries = {one: read(folder / one, count) for one in VARIANTS}
@@ -198,19 +200,20 @@ def asked(
                 if words:
                     label = folder.name, kind, ranking.WORDS
                     yield from asker.ask(words, relevant, label, weight)
-    for text in ranking.unanswerable(root, folder.name):
+    for text in ranking.Material.read(folder, wordnet).noise:
         yield from asker.ask(text, set(), (folder.name, ranking.NOISE, ranking.ASKED), weight)
 
 
-def fit(samples: Sequence[ranking.Top]) -> tuple[float, ...]:
-    """Return a fitted calibration, the intercept first."""
-    return logistic(
+def fit(samples: Sequence[ranking.Top]) -> ranking.Calibration:
+    """Return a fitted calibration; all requests count as answerable."""
+    chosen = logistic(
         [one.inputs for one in samples],
         [one.is_right for one in samples],
         ranking.shares(samples),
         prior=(0.0,) * (len(VECTOR_INPUTS) + 1),
         ridge=RIDGE,
     )
+    return ranking.Calibration(ALWAYS, chosen)
 
 
 def left_out(samples: Sequence[ranking.Top]) -> list[float]:
@@ -232,9 +235,9 @@ def left_out(samples: Sequence[ranking.Top]) -> list[float]:
     return [*map(fmean, zip(*rows, strict=True)), max(highest)]
 
 
-def members(fitted: Sequence[float]) -> dict[str, Any]:
+def members(fitted: ranking.Calibration) -> dict[str, Any]:
     """Write a calibration as the data file has it."""
-    intercept, *coefficients = (round(one, DECIMALS) for one in fitted)
+    intercept, *coefficients = (round(one, DECIMALS) for one in fitted.chosen)
     named = dict(zip(VECTOR_INPUTS, coefficients, strict=True))
     return {"intercept": intercept, "coefficients": named}
 
@@ -254,6 +257,7 @@ def main() -> None:
     """Fit, print, and perhaps write."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("wordnet", type=Path)
     parser.add_argument("--queries", type=int, default=400)
     parser.add_argument("--with", dest="providers", action="append")
     parser.add_argument("--keep-closeness", action="store_true", help="fit the calibrations alone")
@@ -271,7 +275,7 @@ def main() -> None:
         weight, unseen = closeness_fit.fit(contests)
     samples: Samples = {scheme: [] for scheme in SCHEMES}
     for folder, source in pairs:
-        for scheme, top in asked(folder, arguments.folder.parent, count, source, weight):
+        for scheme, top in asked(folder, arguments.wordnet, count, source, weight):
             samples[scheme].append(top)
     calibrations, sure = calibrated(samples)
     asked_with = "; ".join(

@@ -62,6 +62,17 @@ def read(file: Path, count: int | None = None) -> Queries:
     return queries[:count]
 
 
+def example_sentences(wordnet: Path) -> list[str]:
+    """Return the example sentences in the glosses of WordNet, whose files are in a folder."""
+    found = {
+        text.strip()
+        for file in sorted(wordnet.glob("data.*"))
+        for line in file.read_text(encoding="latin-1").splitlines()
+        for text in line.partition("|")[2].split('"')[1::2]
+    }
+    return sorted(one for one in found if " " in one)
+
+
 def tools_of(folder: Path) -> Tools:
     """Read the tools of a set."""
     tools: Tools = json.loads((folder / "tools.json").read_text(encoding="utf-8"))["tools"]

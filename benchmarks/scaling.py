@@ -19,9 +19,11 @@ def standardised_logistic(
     shares: Sequence[float],
     *,
     ridge: float,
+    most: Sequence[float] = (1.0,),
 ) -> tuple[float, ...]:
     """Return the coefficients, the intercept first, of a logistic regression, by Newton's method.
 
+    Where *most* is given, the probability of a row is that of the regression times one of *most*.
     Inputs are first brought to mean 0 and variance 1. With no evidence the intercept is the share
     of what is right, as a logit, and the coefficients are 0; how much that is believed is *ridge*,
     in units of the mean log loss.
@@ -36,9 +38,11 @@ def standardised_logistic(
     prior = np.concatenate(([np.log(share / (1 - share))], np.zeros(len(means))))
     found = prior.copy()
     for _ in range(ROUNDS):
-        chances = 1 / (1 + np.exp(-moved @ found))
-        slope = moved.T @ (weights * (chances - wanted)) + ridge * (found - prior)
-        bend = (moved * (weights * chances * (1 - chances))[:, None]).T @ moved
+        alone = 1 / (1 + np.exp(-moved @ found))
+        chances = alone * np.array(most)
+        move = (1 - alone) / (1 - chances)
+        slope = moved.T @ (weights * move * (chances - wanted)) + ridge * (found - prior)
+        bend = (moved * (weights * move**2 * chances * (1 - chances))[:, None]).T @ moved
         step = np.linalg.solve(bend + ridge * np.eye(len(found)), slope)
         found -= step
         if np.abs(step).max() < CLOSE:

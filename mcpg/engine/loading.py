@@ -55,10 +55,10 @@ if TYPE_CHECKING:
 SCHEMA = "mcpg/ranking/1"
 """The layout that is written and read."""
 
-GIVEN = ("bm25f", "openingName", "exactName", "intent")
+GIVEN = ("bm25f", "openingName", "exactName", "meaning", "intent")
 """Features whose weights are never fitted on queries, and never carried by a bundle: that of BM25F
-is the unit of all others, what names a tool is a rule, whose weight makes it hold, and what a tool
-adds for an intent depends on the order that the others give."""
+is the unit of all others, what names a tool is a rule, whose weight makes it hold, and what meaning
+and intents add depends on what the others give."""
 
 CONTEXTUAL = ("contextEdge", "contextWalk", "contextSource")
 """Features of tools in use, whose weights are fitted on queries that name such tools, and carried
@@ -150,9 +150,9 @@ def parse_ranking(found: JsonValue) -> Ranking:
         _text(members.get("provenance"), "provenance", LONGEST_PROVENANCE),
     )
     intercept = _number(calibration.get("intercept"), "intercept", bounds)
-    return Ranking(
-        Model(merge_fitted_weights(weights, in_use), intercept, tuple(coefficients)), origin
-    )
+    merged = merge_fitted_weights(weights, in_use)
+    answerable = default_model().answerable
+    return Ranking(Model(merged, intercept, tuple(coefficients), answerable), origin)
 
 
 def merge_fitted_weights(

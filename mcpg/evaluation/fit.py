@@ -35,7 +35,8 @@ from mcpg.engine.loading import (
 from mcpg.evaluation.judged import Judgements, ResolvedJudgements
 from mcpg.evaluation.metrics import ndcg_at, recall_at
 from mcpg.index import Index
-from mcpg.search.features import MARGIN_DEPTH, Candidate, calibrate, extract_features, fuse
+from mcpg.search.calibration import calibrate, weigh_inputs
+from mcpg.search.features import MARGIN_DEPTH, Candidate, extract_features, fuse
 from mcpg.search.model import FEATURES, Model, read_model
 from mcpg.search.pipeline import Search, gather
 from mcpg.search.query import Analysis
@@ -70,10 +71,12 @@ class TopMatch:
     Attributes:
         rank: Its place, counted from 0.
         inputs: Inputs of the calibration, in the order of `INPUTS`.
+        answerable: The same in the order of `ANSWERABLE_INPUTS`.
     """
 
     rank: int
     inputs: tuple[float, ...]
+    answerable: tuple[float, ...]
     score: float
     is_right: bool
 
@@ -107,7 +110,9 @@ def tops(sample: Sample, model: Model, depth: int = DEPTH) -> list[TopMatch]:
     calibrations = calibrate(ranked, sample.candidates, sample.analysis, model, sample.size)
     pairs = zip(ranked, calibrations, strict=True)
     return [
-        TopMatch(rank, one.inputs, one.score, fused.candidate.document in sample.right)
+        TopMatch(
+            rank, one.inputs, one.answerable, one.score, fused.candidate.document in sample.right
+        )
         for rank, (fused, one) in enumerate(islice(pairs, depth))
     ]
 
@@ -154,7 +159,7 @@ def build_ranking_pairs(
         0.0 if name in fitted or name in BY_ORDER else weight
         for name, weight in zip(FEATURES, given, strict=True)
     ]
-    ranked = fuse(sample.candidates, [0.0] * len(FEATURES), len(sample.candidates))
+    ranked = fuse(sample.candidates, given, len(sample.candidates))
     rows = [(one.candidate.document, one.values) for one in ranked]
     ideal = sum(DISCOUNTS[: sample.count])
     for document, values in rows:
@@ -346,17 +351,19 @@ def logistic(
     *,
     prior: Sequence[float],
     ridge: float,
+    most: Sequence[float] = (),
 ) -> tuple[float, ...]:
     """Return the coefficients, the intercept first, of a logistic regression.
 
-    They minimise the mean log loss and *ridge* times half the squared distance from *prior*: the
-    coefficients are believed to be normally distributed around those. By Newton's method, a step
+    Where *most* is given, the probability of a row is that of the regression times one of *most*.
+    The coefficients minimise the mean log loss and *ridge* times half the squared distance from
+    *prior*: they are believed to be normally distributed around those. By Newton's method, a step
     that leads up is halved.
 
     Source: le Cessie & van Houwelingen, "Ridge estimators in logistic regression", Applied
     Statistics 41(1), 1992.
     """
-    fit = _Fit(rows, right, shares, prior, ridge)
+    fit = _Fit(rows, right, shares, prior, ridge, most or [1.0] * len(rows))
     found = list(prior)
     loss = fit.loss(found)
     for _ in range(_MOST_ROUNDS):
@@ -383,18 +390,20 @@ class _Fit:
         shares: Sequence[float],
         prior: Sequence[float],
         ridge: float,
+        most: Sequence[float],
     ) -> None:
         total = fsum(shares) or 1.0
         self._rows = [(1.0, *row) for row in rows]
         self._columns = [[row[place] for row in self._rows] for place in range(len(prior))]
         self._shares = [share / total for share in shares]
-        self._right, self._prior, self._ridge = right, prior, ridge
+        self._right, self._prior, self._ridge, self._most = right, prior, ridge, most
 
     def _probabilities(self, coefficients: Sequence[float]) -> list[float]:
         return [sigmoid(fsum(map(mul, row, coefficients))) for row in self._rows]
 
     def loss(self, coefficients: Sequence[float]) -> float:
-        losses = map(log_loss, self._probabilities(coefficients), self._right)
+        sure = map(mul, self._most, self._probabilities(coefficients))
+        losses = map(log_loss, sure, self._right)
         pairs = zip(coefficients, self._prior, strict=True)
         squares = fsum((one - prior) * (one - prior) for one, prior in pairs)
         return fsum(map(mul, self._shares, losses)) + self._ridge * squares / 2
@@ -402,16 +411,22 @@ class _Fit:
     def slope_and_curvature(
         self, coefficients: Sequence[float]
     ) -> tuple[list[list[float]], list[float]]:
-        sure = self._probabilities(coefficients)
+        alone = self._probabilities(coefficients)
+        sure = list(map(mul, self._most, alone))
+        # How much the logit of the product moves with that of the regression: 1 without *most*.
+        moves = [(1 - own) / (1 - one) for own, one in zip(alone, sure, strict=True)]
         errors = [
-            share * (one - hit)
-            for share, one, hit in zip(self._shares, sure, self._right, strict=True)
+            share * move * (one - hit)
+            for share, move, one, hit in zip(self._shares, moves, sure, self._right, strict=True)
         ]
         slope = [
             fsum(map(mul, errors, column)) + self._ridge * (one - prior)
             for column, one, prior in zip(self._columns, coefficients, self._prior, strict=True)
         ]
-        doubt = [share * one * (1 - one) for share, one in zip(self._shares, sure, strict=True)]
+        doubt = [
+            share * move * move * one * (1 - one)
+            for share, move, one in zip(self._shares, moves, sure, strict=True)
+        ]
         weighed = [list(map(mul, doubt, column)) for column in self._columns]
         curvature = [[0.0] * len(slope) for _ in slope]
         for place, one in enumerate(weighed):
@@ -638,6 +653,10 @@ def fit_calibration(cases: Sequence[Case], model: Model, *, belief: float) -> tu
         shares,
         prior=(model.intercept, *model.coefficients),
         ridge=belief / len(cases),
+        most=[
+            sigmoid(weigh_inputs(top.answerable, model.answerable[0], model.answerable[1:]))
+            for _, top in found
+        ],
     )
 
 

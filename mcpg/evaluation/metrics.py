@@ -15,7 +15,7 @@ from itertools import compress, groupby, product
 from operator import itemgetter, mul
 from typing import TypeAlias
 
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.values import SHOWN_DECIMALS
 
 

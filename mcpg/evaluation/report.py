@@ -33,7 +33,7 @@ from mcpg.evaluation.metrics import (
     split_scores,
 )
 from mcpg.files import MAX_BYTES, read_bytes, text_of_path
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.result_cache import LASTING
 from mcpg.search.results import MAX_LIMIT, Strategy, check_strategy
 from mcpg.sources.model import decode

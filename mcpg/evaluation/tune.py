@@ -186,15 +186,14 @@ class _TuningTrial:
     def with_weights(self, cases: Sequence[Case], model: Model) -> Model:
         own = [one for one, name in zip(model.weights, FEATURES, strict=True) if name in FITTED]
         fitted = fit_weights(cases, model, own, belief=WEIGHTS_BELIEF, seed=self._seed)
-        rest = model.intercept, model.coefficients
-        model = Model(merge_fitted_weights(fitted, contextual_weights(model)), *rest)
+        model = model._replace(weights=merge_fitted_weights(fitted, contextual_weights(model)))
         in_use = fit_contextual(cases, model, belief=WEIGHTS_BELIEF, seed=self._seed)
-        return Model(merge_fitted_weights(fitted, in_use), *rest)
+        return model._replace(weights=merge_fitted_weights(fitted, in_use))
 
     def with_calibration(self, cases: Sequence[Case], model: Model) -> Model:
         found = fit_calibration(cases, model, belief=CALIBRATION_BELIEF)
         intercept, *coefficients = (round(one, WEIGHT_DECIMALS) for one in found)
-        return Model(model.weights, intercept, tuple(coefficients))
+        return model._replace(intercept=intercept, coefficients=tuple(coefficients))
 
     def try_weights(self) -> TunedPart:
         self._fitted = [self.with_weights(rest, self._shipped) for rest in self._rest]

@@ -25,17 +25,11 @@ from mcpg.index.recipe import (
     OF_PARAMETERS,
     occurrence_weight,
 )
-from mcpg.search.features import (
-    LOW_CONFIDENCE,
-    NameMatcher,
-    RankedCandidate,
-    fuse,
-    logistic,
-    named_exactly,
-)
+from mcpg.search.calibration import LOW_CONFIDENCE, logistic, logit_of, weigh_inputs
+from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
 from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, rank
 from mcpg.search.hybrid_model import HybridDetails, Scheme
-from mcpg.search.model import FEATURES, INPUTS, read_provenance
+from mcpg.search.model import ANSWERABLE_INPUTS, FEATURES, INPUTS, Model, read_provenance
 from mcpg.search.pipeline import RankedList
 from mcpg.search.query import Analysis
 from mcpg.search.query_terms import QueryTerm, TermExpansion, related_words
@@ -43,6 +37,7 @@ from mcpg.search.results import PREREQUISITE, SearchRequest, SearchResult
 from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts, widen_analysis
 from mcpg.search.searcher import Searcher, names_any
 from mcpg.search.trace import (
+    AnswerableExplanation,
     CalibrationExplanation,
     CalibrationInput,
     Contribution,
@@ -363,7 +358,7 @@ def compose_explanation(
         stages=tuple(
             replace(one, details=stage_details.describe(one.name)) for one in trace.stages
         ),
-        matches=tuple(_explain_matches(result, ranking, index, numbers)),
+        matches=tuple(_explain_matches(result, ranking, index, numbers, model)),
         expansions=tuple(explain_expansions(result)),
         model=ModelExplanation(
             f"{origin.name}, {numbers.name}" if numbers.name else origin.name,
@@ -415,7 +410,7 @@ def _explain_word(text: str, clause: QueryTerm | None, total: float, index: Inde
 
 
 def _explain_matches(
-    result: SearchResult, ranking: RankedList, index: Index, numbers: Scheme
+    result: SearchResult, ranking: RankedList, index: Index, numbers: Scheme, model: Model
 ) -> Iterator[MatchExplanation]:
     rows = zip(result.matches, ranking.ranked, ranking.calibrations, strict=True)
     for place, (match, fused, calibration) in enumerate(rows, start=1):
@@ -426,9 +421,15 @@ def _explain_matches(
             Contribution(_STAGE_OF.get(name, "fuse"), name, one, weight, one * weight)
             for name, one, weight in values
         )
-        given = zip(numbers.inputs, calibration.inputs, numbers.coefficients, strict=True)
-        inputs = tuple(CalibrationInput(name, one, by, one * by) for name, one, by in given)
-        alone = logistic(calibration.inputs, numbers.intercept, numbers.coefficients)
+        inputs = _explain_inputs(numbers.inputs, calibration.inputs, numbers.coefficients)
+        answerable = None
+        if calibration.answerable:
+            alone = logistic(logit_of(calibration.inputs, calibration.answerable, model))
+            answerable = _explain_answerable(calibration.answerable, model)
+        else:
+            alone = logistic(
+                weigh_inputs(calibration.inputs, numbers.intercept, numbers.coefficients)
+            )
         # The contributions of words sum to those of the features `bm25f`, `related` and
         # `relatedName`. Where vectors alone rank, words that matched contribute nothing.
         terms = (
@@ -450,10 +451,26 @@ def _explain_matches(
                 inputs,
                 numbers.intercept,
                 fsum((numbers.intercept, *(one.contribution for one in inputs))),
+                answerable,
                 alone,
                 first.tool_id if alone > calibration.score else None,
             ),
+            nearness=fused.candidate.nearness,
         )
+
+
+def _explain_inputs(
+    names: Sequence[str], values: Sequence[float], coefficients: Sequence[float]
+) -> tuple[CalibrationInput, ...]:
+    given = zip(names, values, coefficients, strict=True)
+    return tuple([CalibrationInput(name, one, by, one * by) for name, one, by in given])
+
+
+def _explain_answerable(values: Sequence[float], model: Model) -> AnswerableExplanation:
+    intercept, *coefficients = model.answerable
+    inputs = _explain_inputs(ANSWERABLE_INPUTS, values, coefficients)
+    logit = fsum((intercept, *(one.contribution for one in inputs)))
+    return AnswerableExplanation(intercept, inputs, logit, logistic(logit))
 
 
 def _lexical_terms(

@@ -16,8 +16,8 @@ from mcpg.index.compile import compile_index
 from mcpg.index.hint_overlay import HintOverlay
 from mcpg.index.reader import Index
 from mcpg.index.tables import Section
+from mcpg.search.calibration import calibrate
 from mcpg.search.features import (
-    calibrate,
     extract_features,
     find_lacking_clauses,
     fuse,
@@ -287,6 +287,7 @@ _PHRASES = {
     "contextWalk": "it is nearer to the tools in use",
     "contextSource": "it is of the same server as a tool in use",
     "exactName": "the query contains its name or an alias",
+    "meaning": "its meaning is nearer to that of the query's words",
     "intent": "it answers a part of the query that the tools above it leave open",
 }
 

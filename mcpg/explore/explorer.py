@@ -31,7 +31,7 @@ from mcpg.index import Index
 from mcpg.index.hint_overlay import HintOverlay
 from mcpg.review.authored import HintsFile, JudgedFile, QueryVerdict
 from mcpg.review.compare import RankingComparison, compare
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.results import Strategy
 from mcpg.show.json import ComparedCatalogue, compare_json, diagnostics_json, result_json
 from mcpg.sources.read import Stamp, watched_files

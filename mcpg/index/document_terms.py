@@ -25,7 +25,7 @@ from mcpg.index.lookups import (
     pair_key,
     with_deletions,
 )
-from mcpg.index.recipe import inverse_document_frequency
+from mcpg.index.recipe import FIELDS, inverse_document_frequency
 from mcpg.index.tables import (
     Section,
     array_section,
@@ -36,6 +36,7 @@ from mcpg.index.tables import (
 )
 from mcpg.relations.vocabulary import weigh_kinds
 from mcpg.text import fold, language_of, lexicon, split_words, stem, stop_words_of, strip_accents
+from mcpg.text.meaning import DIMENSIONS, compose_vector
 from mcpg.text.words import LANGUAGES, CachedFunction, is_unspaced, words_of_token
 
 # Rarer meanings of a word are left out.
@@ -200,6 +201,41 @@ class _WordGrams(dict[str, tuple[int, ...]]):
         grams = [numbers.setdefault(gram, len(numbers)) for gram in grams_of_word(word)]
         found = self[word] = tuple(grams)
         return found
+
+
+# What a word weighs in the vector of a tool by its field. Of a word that occurs often, the square
+# root of the sum counts, in so many steps.
+_MEANING_WEIGHTS = {
+    FIELDS.index(name): weight
+    for name, weight in {"name": 2, "title": 2, "description": 1, "source": 1}.items()
+}
+_STEPS_OF_MEANING = 8
+
+
+class MeaningCollector:
+    """The vectors of tools, by the English words of their texts, noted one after the other.
+
+    A tool in another language has zeros.
+    """
+
+    def __init__(self) -> None:
+        self._stop_words = stop_words_of(lexicon.ENGLISH)
+        self._stems = CachedFunction(stem)
+        self._vectors = array("b")
+
+    def add(self, analysed: DocumentTerms) -> None:
+        weights: defaultdict[str, int] = defaultdict(int)
+        for field, words, _ in () if analysed.language else analysed.fields:
+            if weight := _MEANING_WEIGHTS.get(field):
+                for word in words.keys() - self._stop_words:
+                    weights[self._stems[word]] += weight * words[word]
+        vector = compose_vector(
+            (one, round(_STEPS_OF_MEANING * weight**0.5)) for one, weight in weights.items()
+        )
+        self._vectors.extend(vector or bytes(DIMENSIONS))
+
+    def sections(self) -> list[Section]:
+        return [Section("tools.meaning", "B", self._vectors.tobytes())]
 
 
 # Most fields hold no whole identifier.

@@ -29,7 +29,7 @@ Items: TypeAlias = "memoryview[Any] | CheckedItems"
 """The items of a section: a memory view, or one whose blocks are compared on demand."""
 
 MAGIC = b"mcpg-idx"
-FORMAT_VERSION = 11
+FORMAT_VERSION = 12
 """Goes up whenever the layout of a file changes; what decides its content is in `RECIPE`."""
 
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "d": 8}
@@ -216,6 +216,8 @@ SECTIONS = {
     "tools.norm": "d",
     # for each tool the probability of each kind of operation, in 255ths; all 0 where unknown
     "tools.operation": "B",
+    # for each tool the vector of its meaning, numbers with a sign; all 0 where unknown
+    "tools.meaning": "B",
     # for each link
     "links.kind": "B",
     "links.weight": "d",

@@ -40,6 +40,7 @@ from mcpg.index.recipe import FIELDS, inverse_document_frequency
 from mcpg.index.tables import TextTable, span
 from mcpg.text import lexicon, split_words
 from mcpg.text.json_values import read_json
+from mcpg.text.meaning import DIMENSIONS
 from mcpg.text.words import LANGUAGES
 
 if TYPE_CHECKING:
@@ -231,6 +232,14 @@ class Index(PostingFile):
         if len(shares) != count * len(self):
             raise StaleIndexError("its operations are of unequal length")
         return [bytes(shares[count * tool : count * (tool + 1)]) for tool in tools]
+
+    def read_meanings(self, tools: Iterable[int]) -> list[memoryview]:
+        """Return the vector of the meaning of each of the *tools*; all 0 where unknown."""
+        vectors = self.items("tools.meaning")
+        if len(vectors) != DIMENSIONS * len(self):
+            raise StaleIndexError("its vectors of meaning are of unequal length")
+        starts = [DIMENSIONS * tool for tool in tools]
+        return [vectors[start : start + DIMENSIONS].cast("b") for start in starts]
 
     def record(self, tool: int) -> ToolDocument:
         return _decode_document(self._record_data(tool))[0]

@@ -25,6 +25,7 @@ from mcpg.index.document_terms import (
     DocumentTerms,
     ForeignTool,
     GramCollector,
+    MeaningCollector,
     analyse_contents,
     meaning_sections,
     spelling_sections,
@@ -387,11 +388,13 @@ class WordSections(NamedTuple):
 
 def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
     """Make the sections of documents in the order of the ids of their tools, read one by one."""
-    grams, operations, foreign = GramCollector(), bytearray(), list[ForeignTool]()
+    grams, meanings = GramCollector(), MeaningCollector()
+    operations, foreign = bytearray(), list[ForeignTool]()
 
     def note_documents() -> Iterator[DocumentTerms]:
         for one in analysed:
             grams.add(one.described)
+            meanings.add(one)
             operations.extend(one.operation)
             if one.language:
                 # Hints may be in any language.
@@ -406,6 +409,7 @@ def word_sections(analysed: Iterable[DocumentTerms]) -> WordSections:
         yield from inverted.sections()
         yield from spelling_sections(inverted.words)
         yield from grams.sections()
+        yield from meanings.sections()
         yield from meaning_sections(foreign, inverted.find_term, inverted.stem_terms())
         yield Section("language", "B", (inverted.language or "").encode())
 

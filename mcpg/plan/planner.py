@@ -31,7 +31,7 @@ from mcpg.plan.selection import (
     confidence,
     plan_model,
 )
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.pipeline import RankedList
 from mcpg.search.prerequisites import (
     GOAL_SHARE,

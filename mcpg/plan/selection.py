@@ -14,7 +14,7 @@ from typing import TypeAlias
 from mcpg.index import Index
 from mcpg.relations.edges import ORIGIN_FACTORS, EdgeOrigin
 from mcpg.relations.vocabulary import names_operation, rarity, singular
-from mcpg.search.features import logistic
+from mcpg.search.calibration import logistic, weigh_inputs
 from mcpg.search.pipeline import RankedList
 from mcpg.search.prerequisites import NEXT_STEP
 from mcpg.search.query import Analysis
@@ -227,7 +227,7 @@ def weigh_handles(
 
 def probability(inputs: Sequence[float], weights: Sequence[float]) -> float:
     """Return the probability for *inputs* by *weights*, the first of which is the intercept."""
-    return logistic(inputs, weights[0], weights[1:])
+    return logistic(weigh_inputs(inputs, weights[0], weights[1:]))
 
 
 MOST_SOURCES = 3

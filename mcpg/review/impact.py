@@ -20,7 +20,7 @@ from mcpg.errors import Code, Diagnostic, InputError, warning
 from mcpg.evaluation.judged import Judgements, resolve
 from mcpg.review.compare import FeatureChange, TermChange, feature_changes, term_changes
 from mcpg.review.diff import CatalogueDiff, compare_catalogues
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.model import read_model
 from mcpg.search.results import Strategy
 from mcpg.text import split_words, stem

@@ -40,7 +40,7 @@ from mcpg.explain.explain import (
 )
 from mcpg.index import Index
 from mcpg.search.caches import SearchCache
-from mcpg.search.features import worth_offering
+from mcpg.search.calibration import worth_offering
 from mcpg.search.guards import GuardedNormalizer
 from mcpg.search.index_vectors import SearchVectors, cached_rewrite
 from mcpg.search.pipeline import RankedList, stage

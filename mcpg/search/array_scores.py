@@ -72,6 +72,16 @@ def get_postings(index: Index) -> PostingLists:
     return known
 
 
+def multiply_meanings(query: Sequence[int], tools: Sequence[int], index: Index) -> list[int]:
+    """Return the products of *query* and the vectors of the meanings of *tools*."""
+    vectors: Numbers = np.frombuffer(index.section("tools.meaning"), np.int8)
+    if len(vectors) != len(index) * len(query):
+        raise StaleIndexError("its vectors of meaning are of unequal length")
+    rows = vectors.reshape(-1, len(query))[tools].astype(np.int64)
+    products: list[int] = (rows @ np.array(query, np.int64)).tolist()
+    return products
+
+
 # So many documents of one list tell what the worst wanted score is at least.
 _SAMPLE = 1_024
 # Fewer postings of several variants are merged one by one sooner.

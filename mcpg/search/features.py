@@ -1,27 +1,23 @@
-"""Features of the documents of the pool, the fused score, and confidence.
-
-Confidence, how sure the engine is that a match is wanted, is a logistic model of what the query and
-the match show of each other. No word, tool or language has a coefficient of its own.
-"""
+"""Features of the documents of the pool, and the fused score."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heapreplace
-from itertools import compress, repeat
-from math import copysign, exp, fsum, log1p
-from operator import itemgetter, mul
+from itertools import repeat
+from math import fsum
+from operator import mul
 from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.recipe import inverse_document_frequency
-from mcpg.search.model import FEATURES, Model
+from mcpg.search.model import FEATURES
+from mcpg.search.nearness import compare_meanings, measure_openness
 from mcpg.search.query import Analysis
-from mcpg.search.results import SearchRequest
-from mcpg.search.retrieval import POOL, RELATED_CREDIT, clause_impacts
+from mcpg.search.retrieval import POOL, clause_impacts
 from mcpg.text import lexicon
-from mcpg.values import SHOWN_DECIMALS, round_score
+from mcpg.values import round_score
 
 _Hits: TypeAlias = list[tuple[int, float]]
 """The clauses that a document holds, by place, with the impact of each there."""
@@ -34,6 +30,10 @@ _ASKED = ("term", "unknown")
 _RELATED_POWER = 1.5
 # A related word in a name counts so much of its similarity.
 _RELATED_NAME_CREDIT = 0.7
+_MEANING = FEATURES.index("meaning")
+
+MARGIN_DEPTH = 10
+"""The rank whose fused score others are measured against."""
 
 
 class Candidate(NamedTuple):
@@ -60,6 +60,8 @@ class Candidate(NamedTuple):
         operation: How much more likely it does the kind of operation that is asked for than
             any tool does: the logarithm of a ratio, in [-1.5, 1.5].
         question: Where the query is a question, the same of reading.
+        unheld: Share of the query, weighed by idf, that it lacks; repaired words count as held.
+        nearness: Cosine of its meaning and the query's, in [-1, 1]; 0 where either is unknown.
         context: How near it is to the tools in use: by an edge, by a walk, by its source.
         exact: 1 when the query names the tool exactly, else the share of the query that an
             alias which opens it is.
@@ -81,6 +83,8 @@ class Candidate(NamedTuple):
     gains: tuple[tuple[int, float], ...]
     operation: float
     question: float
+    unheld: float
+    nearness: float
     context: tuple[float, float, float]
     exact: float
 
@@ -108,6 +112,11 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
     root = max(1, sum(clause.role in _ASKED for clause in analysis.clauses)) ** 0.5
     sentences, intents = analysis.sentences, analysis.intents
     weighed = [list(map(mul, shares, row)) for row in rows] if sentences or intents else []
+    asked = [
+        share if clause.origin == "query" else 0.0
+        for clause, share in zip(analysis.clauses, shares, strict=True)
+    ]
+    unheld = [1.0 - fsum([asked[place] for place, _ in row]) for row in hits]
     columns = (
         pool,
         lexical,
@@ -122,6 +131,8 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         [fsum([gain for _, gain in row]) / root for row in gains],
         gains,
         *_compare_operations(pool, analysis, index),
+        unheld,
+        compare_meanings(pool, unheld, analysis, index),
         analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
         list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
     )
@@ -395,21 +406,33 @@ def fuse(
     if not candidates:
         return []
     lexical = greatest_lexical(candidates[: ends[0]] if ends else candidates)
+    rows = [feature_values(candidate, lexical) for candidate in candidates]
+    scores = [fsum(map(mul, values, weights)) for values in rows]
+    nearest = max(candidate.nearness for candidate in candidates)
+    if nearest > 0:
+        best = candidates[scores.index(max(scores))]
+        lead = max(scores) - (sorted(scores, reverse=True)[MARGIN_DEPTH - 1 :] or [0.0])[0]
+        openness = measure_openness(best.unheld, len(best.impacts), lead)
+        added = [openness * max(0.0, one.nearness) / nearest for one in candidates]
+        rows = [
+            (*values[:_MEANING], one, *values[_MEANING + 1 :])
+            for values, one in zip(rows, added, strict=True)
+        ]
+        scores = [score + weights[_MEANING] * one for score, one in zip(scores, added, strict=True)]
     ranked = []
     for place, candidate in enumerate(candidates):
-        values = feature_values(candidate, lexical)
-        score = fsum(map(mul, values, weights))
         tier = bisect_right(ends, place)
-        ranked.append((tier, -round_score(score), candidate.document, values, candidate, score))
+        order = tier, -round_score(scores[place]), candidate.document
+        ranked.append((*order, rows[place], candidate, scores[place]))
     ranked.sort()
     chosen: list[RankedCandidate] = []
     within = [one for one in ranked if not one[0]] if candidates[0].intents else []
     if within:
         answered = [candidate.intents for _, _, _, _, candidate, _ in within]
-        scores = [score for *_, score in within]
-        for place, added, score in spread(scores, answered, weights[-1], limit):
+        alone = [score for *_, score in within]
+        for place, gained, score in spread(alone, answered, weights[-1], limit):
             _, _, _, values, candidate, _ = within[place]
-            chosen.append(RankedCandidate(candidate, (*values[:-1], added), score))
+            chosen.append(RankedCandidate(candidate, (*values[:-1], gained), score))
     beyond = ranked[len(within) : len(within) + limit - len(chosen)]
     return chosen + [
         RankedCandidate(candidate, values, -negative)
@@ -433,7 +456,10 @@ _RELATED_NAME_UNIT = 1.5
 
 
 def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
-    """Return the features of *candidate*; its intents add nothing before it has a place."""
+    """Return the features of *candidate*, but for two that depend on what else was found.
+
+    Its nearness adds nothing before the others are scored, its intents before it has a place.
+    """
     own = candidate.lexical / lexical
     local = _CONTEXT_ALONE + (1 - _CONTEXT_ALONE) * own
     edge, walk, source = candidate.context
@@ -455,185 +481,5 @@ def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
         local * source,
         candidate.exact,
         0.0,
+        0.0,
     )
-
-
-LOW_CONFIDENCE = 0.35
-"""Below this score the best match is reported as doubtful."""
-
-MARGIN_DEPTH = 10
-"""The rank whose fused score others are measured against."""
-
-# Beyond it, a probability differs from 0 or 1 by nothing that is shown.
-_STEEPEST = 40.0
-_NEAREST = 5
-# Names that are spelt out lead by more than any evidence does; so much lead is as clear as any.
-_WIDEST = 5.0
-# What the others reach of the best one's values where there are enough of them: medians over the
-# sets of judged queries that the model was fitted on.
-_USUAL_COSINE, _USUAL_GRAMS, _USUAL_STRENGTH = 0.4, 0.7, 0.45
-_KNOWN = ("exact", "stem", "spelling", "translation")
-# What a tool adds for an intent depends on the matches above it, what kind of operation it does
-# says nothing of what it does that to, and the tools in use say nothing of what is asked.
-_without_lead = itemgetter(
-    *map(
-        FEATURES.index,
-        ("operation", "question", "contextEdge", "contextWalk", "contextSource", "intent"),
-    )
-)
-
-
-class Calibration(NamedTuple):
-    """From evidence to a probability, for one match.
-
-    Attributes:
-        inputs: In the order of `INPUTS`, the first three times the content of the most telling word
-            of the query that it holds, or of all where it holds none, for filler leads by nothing:
-            its cosine with the query less the mean of those looked at; its cosine of 3-grams less
-            the mean of the five greatest; the logarithm of one more than its fused score less that
-            of the tenth, both without what they add for intents and kinds of operations, at most 5;
-            that of one more than the number of the query's words that it holds, stop words
-            aside; what share of them that is; the share of the query, by weight, that it answers,
-            where a related word counts in part; the logarithm of one more than the number of the
-            query's words, stop words among them; the cube of the share, of what it holds of the
-            query, that it holds by repair alone, for a few slips are nothing and nothing but slips
-            is noise; what related words add to its lexical score, and to the coverage of its name;
-            the share of the query that its opening words take when they are the tool's whole name;
-            1 when the query spells its name, else the share that an alias which opens it is.
-        score: The probability that the match is wanted, in [0, 1].
-    """
-
-    inputs: tuple[float, ...]
-    score: float
-
-
-def calibrate(
-    ranked: Sequence[RankedCandidate],
-    candidates: Sequence[Candidate],
-    analysis: Analysis,
-    model: Model,
-    tools: int,
-    limit: int | None = None,
-) -> list[Calibration]:
-    """Return the probability of each of the *ranked* candidates; it never rises down the ranks.
-
-    *ranked* are the best of the pool's *candidates*, at least 10 where there are so many; of these
-    *limit* are calibrated, `None` for all. *tools* is the size of the catalogue.
-    """
-    evidence = CalibrationInputs(ranked, candidates, analysis, model, tools)
-    calibrations: list[Calibration] = []
-    lowest = 1.0
-    for fused in ranked[:limit]:
-        inputs = evidence.compute(fused.candidate, evidence.strength(fused))
-        lowest = min(lowest, logistic(inputs, model.intercept, model.coefficients))
-        calibrations.append(Calibration(inputs, lowest))
-    return calibrations
-
-
-def logistic(inputs: Sequence[float], intercept: float, coefficients: Sequence[float]) -> float:
-    """Return 1 / (1 + exp(-logit)), in [0, 1], with `logit = intercept + inputs . coefficients`.
-
-    Source: Platt, "Probabilistic outputs for support vector machines and comparisons to regularized
-    likelihood methods", Advances in Large Margin Classifiers, 1999.
-    """
-    logit = intercept + fsum(map(mul, inputs, coefficients))
-    if abs(logit) > _STEEPEST:
-        logit = copysign(_STEEPEST, logit)
-    return round_score(1 / (1 + exp(-logit)))
-
-
-def worth_offering(scores: Sequence[float], request: SearchRequest) -> int:
-    """Return how many of the *scores*, which never rise, are worth offering to *request*.
-
-    They are compared as they are shown, with six decimals.
-    """
-    if request.abstain and (not scores or scores[0] < LOW_CONFIDENCE):
-        return 0
-    if not request.min_score:
-        return len(scores)
-    return sum(round(score, SHOWN_DECIMALS) >= request.min_score for score in scores)
-
-
-def _among(found: Sequence[float], count: int, usual: float, tools: int) -> list[float]:
-    """Return the *count* greatest of what was *found*, with others to make up the number.
-
-    A tool that was not found counts 0. One that a small catalogue does not have counts the *usual*
-    share of the greatest: to be better than nothing says nothing.
-    """
-    greatest = sorted(found, reverse=True)[:count]
-    if len(greatest) == count:
-        return greatest
-    greatest += [0.0] * (min(tools, count) - len(greatest))
-    return greatest + [usual * max(greatest, default=0.0)] * (count - len(greatest))
-
-
-class CalibrationInputs:
-    """Computes the inputs of the calibration for the matches of one search."""
-
-    def __init__(
-        self,
-        ranked: Sequence[RankedCandidate],
-        candidates: Sequence[Candidate],
-        analysis: Analysis,
-        model: Model,
-        tools: int,
-    ) -> None:
-        self._weights = _without_lead(model.weights)
-        # Whatever the limit, a match is compared with the same others.
-        pool = candidates[:POOL]
-        cosines = _among([one.cosine for one in pool], POOL, _USUAL_COSINE, tools)
-        grams = _among([one.grams for one in pool], _NEAREST, _USUAL_GRAMS, tools)
-        self._mean = fsum(cosines) / POOL
-        self._nearest = fsum(grams) / _NEAREST
-        strengths = list(map(self.strength, ranked[:MARGIN_DEPTH]))
-        self._floor = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)[-1]
-        self._length = log1p(len(analysis.words))
-        # For each word of the query, what it adds to a sum; the context's come after.
-        self._words: list[float] = []
-        self._contents: list[float] = []
-        self._known: list[float] = []
-        self._held: list[float] = []
-        self._related: list[float] = []
-        for clause in analysis.clauses:
-            if clause.origin == "query":
-                weight, repairs, near = clause.weight, clause.repairs, clause.related_variants
-                is_known = repairs and not repairs[0].distance and repairs[0].kind in _KNOWN
-                self._words.append(weight)
-                self._contents.append(clause.content)
-                self._known.append(weight if is_known else 0.0)
-                self._held.append(weight * repairs[0].similarity if repairs else 0.0)
-                self._related.append(RELATED_CREDIT * weight * near[0][1] if near else 0.0)
-        self._weight = fsum(self._words) or 1.0
-
-    def strength(self, fused: RankedCandidate) -> float:
-        """Return the fused score of the features that a lead may consist of."""
-        return fused.score - fsum(map(mul, _without_lead(fused.values), self._weights))
-
-    def compute(self, candidate: Candidate, strength: float) -> tuple[float, ...]:
-        """Return the inputs of one match of that *strength*, in the order of `INPUTS`."""
-        impacts = candidate.impacts
-        held = list(compress(self._words, impacts))
-        if held:
-            content = max(compress(self._contents, impacts))
-            share = len(held) / len(self._words)
-            repaired = (1 - fsum(compress(self._known, impacts)) / fsum(held)) ** 3
-        else:
-            content, share, repaired = max(self._contents, default=1.0), 0.0, 0.0
-        answered = list(compress(self._held, impacts))
-        if candidate.gains:
-            # Where the tool lacks a word, one that is related to it answers it in part.
-            answered += [self._related[place] for place, _ in candidate.gains if not impacts[place]]
-        return (
-            content * (candidate.cosine - self._mean),
-            content * (candidate.grams - self._nearest),
-            content * log1p(min(max(strength - self._floor, 0.0), _WIDEST)),
-            log1p(len(held)),
-            share,
-            fsum(answered) / self._weight,
-            self._length,
-            repaired,
-            candidate.related,
-            candidate.related_name,
-            candidate.opening,
-            candidate.exact,
-        )

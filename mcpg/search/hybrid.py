@@ -17,19 +17,23 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from mcpg.embeddings.provider import EmbeddingError
 from mcpg.errors import Code, Diagnostic, info, warning
 from mcpg.index import Index
-from mcpg.search.features import (
-    MARGIN_DEPTH,
+from mcpg.search.calibration import (
     Calibration,
     CalibrationInputs,
+    logistic,
+    logit_of,
+    weigh_inputs,
+    worth_offering,
+)
+from mcpg.search.features import (
+    MARGIN_DEPTH,
     Candidate,
     RankedCandidate,
     extract_features,
     feature_values,
     fuse,
     greatest_lexical,
-    logistic,
     spread,
-    worth_offering,
 )
 from mcpg.search.hybrid_model import (
     EMBEDDINGS,
@@ -107,7 +111,7 @@ that the catalogue does not know; 1 when the nearest tool is also the first of t
 # A name that is spelt out outweighs whatever the rest can add.
 _EXACT_ABOVE_COSINES, _EXACT_ABOVE_RANKS = 3.0, 1.0
 
-_INTENT = FEATURES.index("intent")
+_MEANING, _INTENT = map(FEATURES.index, ("meaning", "intent"))
 
 
 @lru_cache(maxsize=1)
@@ -154,9 +158,11 @@ def closeness_weight(
 
     The *fitted* numbers are those of `data/vectors.json` unless given.
     """
-    intent = model.weights[_INTENT]
+    aside = [(place, model.weights[place]) for place in (_MEANING, _INTENT)]
     found = pool.graph[: pool.found]
-    strengths = [one.score - one.values[_INTENT] * intent for one in found]
+    strengths = [
+        one.score - fsum([one.values[place] * weight for place, weight in aside]) for one in found
+    ]
     inputs = weight_inputs(strengths, analysis)
     fitted = fitted or _read_fitted()["closeness"]
     intercept = float(fitted["intercept"])
@@ -261,6 +267,7 @@ class VectorCalibration:
         """Prepare to calibrate the matches of *pool*, in a catalogue of so many *tools*."""
         own = pool.candidates[: pool.found]
         self._graph = CalibrationInputs(pool.graph[:MARGIN_DEPTH], own, analysis, model, tools)
+        self._ranked = {one.candidate.document: one for one in pool.graph}
         self._lexical = greatest_lexical(own)
         self._model = model
         self._nearness = vector_scores
@@ -278,8 +285,9 @@ class VectorCalibration:
         lowest = 1.0
         for fused in ranked:
             inputs = self.inputs(fused.candidate)
-            lowest = min(lowest, logistic(inputs, scheme.intercept, scheme.coefficients))
-            calibrations.append(Calibration(inputs, lowest))
+            logit = weigh_inputs(inputs, scheme.intercept, scheme.coefficients)
+            lowest = min(lowest, logistic(logit))
+            calibrations.append(Calibration(inputs, (), lowest))
         return calibrations
 
     def inputs(self, candidate: Candidate) -> tuple[float, ...]:
@@ -287,12 +295,14 @@ class VectorCalibration:
         vector_scores = self._nearness
         standardised = vector_scores.standard_score(candidate.document)
         model = self._model
-        values = feature_values(candidate, self._lexical)
-        alone = RankedCandidate(candidate, values, fsum(map(mul, values, model.weights)))
-        inputs = self._graph.compute(candidate, self._graph.strength(alone))
-        products = map(mul, inputs, model.coefficients)
+        fused = self._ranked.get(candidate.document)
+        if fused is None:
+            values = feature_values(candidate, self._lexical)
+            fused = RankedCandidate(candidate, values, fsum(map(mul, values, model.weights)))
+        inputs = self._graph.compute(candidate, self._graph.strength(fused))
+        logit = logit_of(inputs, self._graph.compute_answerable(candidate), model)
         return (
-            round(fsum((model.intercept, *products)), DECIMALS),
+            round(logit, DECIMALS),
             log1p(max(standardised, 0.0)),
             standardised - self._usual,
             vector_scores.best - standardised,

@@ -64,25 +64,41 @@ FEATURES = (
     "contextWalk",
     "contextSource",
     "exactName",
+    "meaning",
     "intent",
 )
 """The features of the fused score, in the order in which models list their weights."""
 
 INPUTS = (
-    "likenessLead",
     "gramsLead",
-    "margin",
-    "heldWords",
-    "heldShare",
-    "answeredShare",
+    "meaningLead",
+    "tenthLead",
+    "nextLead",
     "queryWords",
-    "repairedShare",
-    "related",
     "relatedName",
-    "openingName",
+    "operation",
     "exactName",
 )
-"""The inputs of the calibration, in the order in which models list their coefficients."""
+"""The inputs of the calibration, in the order in which models list their coefficients.
+
+`gramsLead` is the cosine of 3-grams less the mean of the five greatest, `meaningLead` the same of
+the nearness of meaning. `tenthLead` and `nextLead` are the logarithm of one more than the fused
+score, without what it adds for intents and kinds of operations, less that of the tenth and of the
+next match, at most 5; `nextLead` is multiplied by 1 for a request of one word and by less for a
+longer one. All leads but `meaningLead` are multiplied by the content of the most telling word that
+the tool holds. `queryWords` is the logarithm of one more than the number of words, stop words among
+them; `relatedName` and `operation` are features; `exactName` is 1 where the query spells the tool's
+name, else the share that an alias which opens it is, shared by all tools that it names.
+"""
+
+ANSWERABLE_INPUTS = ("heldWords", "queryWords", "missingWord", "exactName")
+"""The inputs of the probability that the catalogue answers the request at all.
+
+`heldWords` is the logarithm of one more than the content of the query's words that the tool holds:
+about their number, stop words and filler aside. `missingWord` is the weight of the heaviest word
+that neither the tool's words nor related ones answer, as a share of it and of all that is answered,
+where a repaired or related word counts in part.
+"""
 
 
 class Model(NamedTuple):
@@ -92,16 +108,18 @@ class Model(NamedTuple):
         weights: Weights of the fused score, in the order of `FEATURES`.
         intercept: The calibration's logit where every input is 0.
         coefficients: The calibration's coefficients, in the order of `INPUTS`.
+        answerable: An intercept and coefficients in the order of `ANSWERABLE_INPUTS`.
     """
 
     weights: tuple[float, ...]
     intercept: float
     coefficients: tuple[float, ...]
+    answerable: tuple[float, ...]
 
 
 def flatten(model: Model) -> tuple[float, ...]:
     """Return the numbers of *model* as an index keeps them."""
-    return (*model.weights, model.intercept, *model.coefficients)
+    return (*model.weights, model.intercept, *model.coefficients, *model.answerable)
 
 
 def read_model(index: Index) -> Model:
@@ -111,10 +129,10 @@ def read_model(index: Index) -> Model:
         StaleIndexError: It has too few or too many numbers.
     """
     numbers = tuple(index.section("model"))
-    count = len(FEATURES)
-    if len(numbers) != count + 1 + len(INPUTS):
+    count, end = len(FEATURES), len(FEATURES) + 1 + len(INPUTS)
+    if len(numbers) != end + 1 + len(ANSWERABLE_INPUTS):
         raise StaleIndexError("its model is of another kind")
-    return Model(numbers[:count], numbers[count], numbers[count + 1 :])
+    return Model(numbers[:count], numbers[count], numbers[count + 1 : end], numbers[end:])
 
 
 _FILE = Path(__file__).parent / "data" / "ranking.json"
@@ -135,10 +153,15 @@ def default_model() -> Model:
     """Read the model of `data/ranking.json`."""
     members = json.loads(recipe())
     weights, calibration = members["weights"], members["calibration"]
+    answerable = members["answerable"]
     return Model(
         tuple(float(weights[name]) for name in FEATURES),
         float(calibration["intercept"]),
         tuple(float(calibration["coefficients"][name]) for name in INPUTS),
+        (
+            float(answerable["intercept"]),
+            *(float(answerable["coefficients"][name]) for name in ANSWERABLE_INPUTS),
+        ),
     )
 
 

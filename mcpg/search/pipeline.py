@@ -11,16 +11,14 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.index import Index
+from mcpg.search.calibration import Calibration, calibrate, worth_offering
 from mcpg.search.features import (
     MARGIN_DEPTH,
-    Calibration,
     Candidate,
     RankedCandidate,
-    calibrate,
     extract_features,
     fuse,
     named_exactly,
-    worth_offering,
 )
 from mcpg.search.model import Model
 from mcpg.search.query import Analysis, analyse

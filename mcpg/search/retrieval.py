@@ -240,6 +240,11 @@ class _Arrays:
             return None
         return self._import()
 
+    @property
+    def imported(self) -> ModuleType | None:
+        """The scorer, where it has been imported."""
+        return self._imported[0] if self._imported else None
+
     def prepare(self, index: Index) -> None:
         """Prepare for many searches of a compiled *index*."""
         arrays = self._import() if len(index) >= _LARGE else None

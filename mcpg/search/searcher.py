@@ -13,7 +13,8 @@ from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, StaleIndexError
 from mcpg.index.recipe import FIELDS
-from mcpg.search.features import LOW_CONFIDENCE, Candidate
+from mcpg.search.calibration import LOW_CONFIDENCE
+from mcpg.search.features import Candidate
 from mcpg.search.model import read_model
 from mcpg.search.pipeline import RankedList, Search, run_graph, stage
 from mcpg.search.prerequisites import (

@@ -115,13 +115,30 @@ class CalibrationInput:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerableExplanation:
+    """The probability that the catalogue answers the request at all.
+
+    Attributes:
+        intercept: The logit where every input is 0.
+        logit: The intercept and all contributions together.
+        probability: The logistic function of it, in [0, 1].
+    """
+
+    intercept: float
+    inputs: tuple[CalibrationInput, ...]
+    logit: float
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
 class CalibrationExplanation:
     """How a score came out of what the query and the match show of each other.
 
     Attributes:
         intercept: The logit where every input is 0.
         logit: The intercept and all contributions together.
-        probability: What the model makes of the match by itself, in [0, 1].
+        answerable: The factor of the logistic function of the logit; `None` with vectors.
+        probability: What the model makes of the match by itself, in [0, 1]: their product.
         capped_by: Id of the better ranked match whose lower probability became the score,
             because scores never rise down the ranks; `None` where the score is the probability.
     """
@@ -129,6 +146,7 @@ class CalibrationExplanation:
     inputs: tuple[CalibrationInput, ...]
     intercept: float
     logit: float
+    answerable: AnswerableExplanation | None
     probability: float
     capped_by: str | None = None
 
@@ -156,6 +174,8 @@ class MatchExplanation:
 
     Attributes:
         fused_score: The score it was ranked by; the sum of its contributions.
+        nearness: Cosine of its meaning and the query's; 0 where either is unknown, and where a tool
+            has all words of the query.
         contributions: Summands of the fused score, largest first.
         terms: Words that matched, largest contribution first. Those of kind `related` sum to the
             features `related` and `relatedName`, the others to `bm25f`.
@@ -168,6 +188,7 @@ class MatchExplanation:
     rank: int
     score: float
     fused_score: float
+    nearness: float
     contributions: tuple[Contribution, ...]
     terms: tuple[TermMatch, ...]
     calibration: CalibrationExplanation

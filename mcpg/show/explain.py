@@ -278,7 +278,7 @@ def _explain_place(match: Json, following: Json | None) -> tuple[Block, ...]:
 
 
 def _explain_calibration(match: Json) -> tuple[Block, ...]:
-    """Return the sum that a score is of: as a sentence; as a table, and what is made of it."""
+    """Return the sums that a score is of: as a sentence; as tables, and what is made of them."""
     calibration = match["calibration"]
     # The score that it came to before two searches were merged.
     places = match.get("foundBy") or [{"weight": 1.0, "score": match["score"]}]
@@ -287,21 +287,47 @@ def _explain_calibration(match: Json) -> tuple[Block, ...]:
     if calibration["cappedBy"] is not None:
         alone = f"; alone it would be {calibration['probability']:.6f}"
         cap = (f"{alone}, but no score is above that of ", CodeSpan(calibration["cappedBy"]))
+    table = _tabulate_inputs("Calibration", calibration)
+    sentence = f"score {score:.6f}: {_sum_inputs(calibration)}"
+    told = f"The logistic function of the sum is the score: {score:.6f}"
+    answerable = calibration["answerable"]
+    if answerable is None:
+        return Paragraph((sentence, *cap)), table, Paragraph((told, *cap, "."))
+    factor = f"{answerable['probability']:.6f}"
+    sentence = f"{sentence}; times {factor}, that the catalogue answers it: "
+    told = (
+        "The score is the product of both logistic functions: the catalogue answers the query "
+        f"({factor}), and then this tool is the answer: {score:.6f}"
+    )
+    return (
+        Paragraph((sentence, _sum_inputs(answerable), *cap)),
+        table,
+        _tabulate_inputs("Answerable", answerable),
+        Paragraph((told, *cap, ".")),
+    )
+
+
+def _sum_inputs(calibration: Json) -> str:
+    """Return a sum of contributions as a sentence."""
     parts = [f"{calibration['intercept']:+.3f} to begin with"]
+    parts += [
+        f"{one['contribution']:+.3f} {one['input']} ({one['value']:.3f})"
+        for one in calibration["inputs"]
+        if one["contribution"]
+    ]
+    return f"logit {calibration['logit']:+.3f} = {', '.join(parts)}"
+
+
+def _tabulate_inputs(title: str, calibration: Json) -> Table:
     rows: list[tuple[Inline, ...]] = [
         ("to begin with", "", "", Figure(calibration["intercept"], "+.6f"))
     ]
     for one in calibration["inputs"]:
-        name, value, logit = one["input"], one["value"], one["contribution"]
-        parts += [f"{logit:+.3f} {name} ({value:.3f})"] if logit else []
-        rows.append((name, Figure(value), f"{one['coefficient']:g}", Figure(logit, "+.6f")))
+        logit = Figure(one["contribution"], "+.6f")
+        rows.append((one["input"], Figure(one["value"]), f"{one['coefficient']:g}", logit))
     rows.append(("sum", "", "", Figure(calibration["logit"], "+.6f")))
     heads = ("value", "coefficient", "logit")
-    columns = make_columns("input", *heads, numbers=heads)
-    sentence = f"score {score:.6f}: logit {calibration['logit']:+.3f} = {', '.join(parts)}"
-    told = f"The logistic function of the sum is the score: {score:.6f}"
-    table = Table("Calibration", columns, tuple(rows))
-    return Paragraph((sentence, *cap)), table, Paragraph((told, *cap, "."))
+    return Table(title, make_columns("input", *heads, numbers=heads), tuple(rows))
 
 
 def _show_reached(

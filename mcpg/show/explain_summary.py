@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.show.blocks import (
     Bar,
     Block,
@@ -71,7 +71,7 @@ _GROUPS = {
         ),
         ("its exact name", "is in the query", ("exactName",)),
         ("its part of the query", "is still open", ("intent",)),
-        ("its meaning", "is closer", ("vectorCosine", "closeness", "vectorRank")),
+        ("its meaning", "is closer", ("meaning", "vectorCosine", "closeness", "vectorRank")),
     )
     for feature in features
 }
@@ -192,6 +192,8 @@ def _format_held_words(match: Json, asked: set[str]) -> Inline:
     if not parts:
         reasons = [f", but {noun} {verb}" for noun, verb in _rank_advantages(sums)[:1]]
         parts.append(f"no word of the query{''.join(reasons)}")
+    if sums.get("meaning", 0.0) > NEGLIGIBLE:
+        parts.append(("near in meaning ", Figure(match["nearness"], ".2f")))
     missing = match["evidence"]["missing"]
     if missing:
         more = f" and {len(missing) - _WORDS_NAMED} more" if len(missing) > _WORDS_NAMED else ""

@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Any
 
 from mcpg import __version__
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.show import MARK
 from mcpg.show import blocks as model
 from mcpg.text.markup import Child, Markup, element, embed_json, join_markup, verbatim

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.results import PREREQUISITE
 from mcpg.show.blocks import (
     Block,

@@ -8,13 +8,12 @@ tables are the English stems that are the words of `english.related`.
 A query is taken to be in the language in which its words are most probable, each for itself (naive
 Bayes). A script that is written without spaces is cut into its most probable words (Viterbi).
 
-What kind of operation words ask for is told by verbs: `english.operations` has for each the share
-of each kind among the operations of public APIs that it opens the name of. Words are taken for
-independent evidence, discounted because they are not. A question asks to read, whatever its verb.
+`english.operations` has for each verb the share of each kind among the operations of public APIs
+that it opens the name of. Words are taken for independent evidence, discounted because they are
+not. A question asks to read, whatever its verb.
 
-Source: Dunning, "Statistical identification of language", technical report MCCS 94-273, 1994;
-Sproat, Shih, Gale & Chang, "A stochastic finite-state word-segmentation algorithm for Chinese",
-Computational Linguistics 22(3), 1996.
+Source: Dunning, "Statistical identification of language", 1994; Sproat, Shih, Gale & Chang, "A
+stochastic finite-state word-segmentation algorithm for Chinese", 1996.
 """
 
 from __future__ import annotations
@@ -274,13 +273,17 @@ def _encode_text(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def map_table(name: str) -> memoryview:
+    """Map the file called *name*; `OSError` or `ValueError` is raised where there is none."""
+    with (_FOLDER / name).open("rb") as file:
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
 @cache
 def _table(name: str) -> WordTable:
     """Map the table in the file called *name*; one that is unusable counts as empty."""
     try:
-        with (_FOLDER / name).open("rb") as file:
-            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        return WordTable(data)
+        return WordTable(map_table(name))
     except (OSError, ValueError) as fault:
         faults[name] = os_reason(fault)
         return WordTable(memoryview(_EMPTY))
@@ -315,7 +318,7 @@ def correct_spelling(word: str) -> str | None:
 
 def frequent_words(language: str, count: int) -> list[str]:
     """Return the *count* most frequent words of *language*, none where the lexicon lacks it."""
-    if language != ENGLISH and language not in FOREIGN:
+    if language not in {ENGLISH, *FOREIGN}:
         return []
     table = _table(f"{language}.words")
     return list(map(table.word, nlargest(count, range(len(table)), key=table.read_zipf)))
@@ -376,13 +379,17 @@ def other_spellings(stem: str) -> list[str]:
 
 def is_english(word: str, stem: str) -> bool:
     """Return whether English has a folded *word*, or another form of its *stem*."""
-    return bool(zipf_frequency(word, ENGLISH) or _table(f"{ENGLISH}.related").find(stem) >= 0)
+    return bool(zipf_frequency(word, ENGLISH) or find_stem_number(stem) >= 0)
+
+
+def find_stem_number(stem: str) -> int:
+    """Return the number of an English *stem*, -1 where it has none."""
+    return _table(f"{ENGLISH}.related").find(stem)
 
 
 def read_stem(number: int) -> str:
     """Return the English stem with *number*, "" where there is none."""
-    stems = _table(f"{ENGLISH}.related")
-    return stems.word(number) if number < len(stems) else ""
+    return _table(f"{ENGLISH}.related").word(number) if number < count_stems() else ""
 
 
 def count_stems() -> int:

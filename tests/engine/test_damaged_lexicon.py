@@ -160,7 +160,9 @@ def test_a_damaged_table_costs_the_words_of_its_language(copy: Path) -> None:
     assert found["删除文件"][0][0] == found["удалить файл"][0][0] == "delete_file"
 
 
-@pytest.mark.parametrize("name", ["english.words", "english.related", "english.operations"])
+@pytest.mark.parametrize(
+    "name", ["english.words", "english.related", "english.operations", "english.meaning"]
+)
 def test_english_tables_are_dispensable(copy: Path, name: str) -> None:
     """Without either of them, English is still searched as English."""
     (copy / TABLES / name).unlink()

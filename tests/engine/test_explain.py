@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.catalog.model import HintRule
-from mcpg.search.model import FEATURES, INPUTS, default_provenance
+from mcpg.search.model import ANSWERABLE_INPUTS, FEATURES, INPUTS, default_provenance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -180,13 +180,18 @@ def test_calibration_inputs_are_shown(explanation: Explanation) -> None:
     """The score can be worked out from what the explanation shows."""
     assert explanation.matches
     for match in explanation.matches:
-        calibration = match.calibration
-        parts = [one.value * one.coefficient for one in calibration.inputs]
-        assert [one.name for one in calibration.inputs] == list(INPUTS)
-        assert [one.contribution for one in calibration.inputs] == parts
-        assert calibration.logit == pytest.approx(calibration.intercept + sum(parts), abs=1e-9)
-        alone = 1 / (1 + math.exp(-calibration.logit))
-        assert calibration.probability == pytest.approx(alone, abs=1e-9)
+        calibration, product = match.calibration, 1.0
+        assert calibration.answerable is not None
+        for sums, names in (
+            (calibration, INPUTS),
+            (calibration.answerable, ANSWERABLE_INPUTS),
+        ):
+            parts = [one.value * one.coefficient for one in sums.inputs]
+            assert [one.name for one in sums.inputs] == list(names)
+            assert [one.contribution for one in sums.inputs] == parts
+            assert sums.logit == pytest.approx(sums.intercept + sum(parts), abs=1e-9)
+            product /= 1 + math.exp(-sums.logit)
+        assert calibration.probability == pytest.approx(product, abs=1e-9)
         assert match.score <= calibration.probability
 
 

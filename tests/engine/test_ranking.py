@@ -35,7 +35,7 @@ from mcpg.engine.loading import (
     shipped_ranking,
 )
 from mcpg.errors import Code
-from mcpg.search.model import FEATURES, INPUTS, Model, ModelProvenance, read_provenance
+from mcpg.search.model import FEATURES, INPUTS, ModelProvenance, read_provenance
 from mcpg.sources import RawFile, SourceBatch
 
 if TYPE_CHECKING:
@@ -46,11 +46,16 @@ TOOLS = (
     make_tool(description="Track a shipment."),
     make_tool("invoice_find", description="Find an invoice."),
 )
+SHIPPED = shipped_ranking()
 COEFFICIENTS = st.floats(-100, 100)
 TEXTS = st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=50)
 RANKINGS = st.builds(
     lambda weights, in_use, intercept, coefficients, name, provenance: Ranking(
-        Model(merge_fitted_weights(weights, in_use), intercept, tuple(coefficients)),
+        SHIPPED.model._replace(
+            weights=merge_fitted_weights(weights, in_use),
+            intercept=intercept,
+            coefficients=tuple(coefficients),
+        ),
         ModelProvenance(name, provenance),
     ),
     st.lists(st.floats(0, MOST_WEIGHT), min_size=len(FITTED), max_size=len(FITTED)),
@@ -60,9 +65,12 @@ RANKINGS = st.builds(
     TEXTS,
     TEXTS,
 )
-SHIPPED = shipped_ranking()
 TUNED = Ranking(
-    Model(merge_fitted_weights([0.5] * len(FITTED)), -1.0, (0.25,) * len(INPUTS)),
+    SHIPPED.model._replace(
+        weights=merge_fitted_weights([0.5] * len(FITTED)),
+        intercept=-1.0,
+        coefficients=(0.25,) * len(INPUTS),
+    ),
     ModelProvenance("tuned on queries.jsonl", "mcpg tune"),
 )
 
@@ -192,7 +200,9 @@ def test_a_bundle_is_ranked_by_what_it_carries(tmp_path: Path) -> None:
 @pytest.mark.parametrize("coefficient", [-100.0, 100.0])
 def test_whatever_ranking_is_believed_can_rank(coefficient: float, tmp_path: Path) -> None:
     """A ranking that passes every check gives scores in [0, 1], and explanations, of any match."""
-    steepest = Model(SHIPPED.model.weights, coefficient, (coefficient,) * len(INPUTS))
+    steepest = SHIPPED.model._replace(
+        intercept=coefficient, coefficients=(coefficient,) * len(INPUTS)
+    )
     ranking = Ranking(steepest, ModelProvenance("steep", "made"))
     carried = ranking_json(ranking)
     assert choose_ranking(carried) == (ranking, "")
@@ -256,10 +266,8 @@ def test_the_weights_of_tools_in_use_can_be_set(tmp_path: Path) -> None:
     )
     documents = bundle_of(assemble(SourceBatch(tools=tools))).documents
     off = Ranking(
-        Model(
-            merge_fitted_weights([0.5] * len(FITTED), (0.0,) * len(CONTEXTUAL)),
-            -1.0,
-            (0.25,) * len(INPUTS),
+        TUNED.model._replace(
+            weights=merge_fitted_weights([0.5] * len(FITTED), (0.0,) * len(CONTEXTUAL))
         ),
         ModelProvenance("set by hand", "by hand"),
     )

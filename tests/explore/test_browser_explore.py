@@ -100,7 +100,7 @@ def visit(browser: Browser, page: Served) -> Iterator[Visit]:
 def test_matches_appear_as_one_types(visit: Visit) -> None:
     """The matches are those of a search, with a count that is announced."""
     visit.ask("where is my parcel")
-    visit.has("#status[role=status]", "5 matches, best score 0.85")
+    visit.has("#status[role=status]", "5 matches, best score 0.95")
     visit.has("#detail-name", "shipment_status")
     visit.ask("cancel a meetng")
     visit.has("#reading", "meetng → meeting")

@@ -28,6 +28,7 @@ from mcpg.index.layout import (
 from mcpg.index.lookups import Grams
 from mcpg.index.reader import Index
 from mcpg.index.tables import Section, pack
+from mcpg.search.array_scores import multiply_meanings
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -267,6 +268,17 @@ def test_operations_of_unequal_length_are_refused(data: bytes, shares: bytes) ->
     """Every tool has a probability of each kind of operation."""
     with pytest.raises(StaleIndexError, match="operations"):
         repacked(data, tools_operation=shares).operations([0])
+
+
+@pytest.mark.parametrize("vectors", [b"", bytes(128), bytes(128 * 99)])
+def test_vectors_of_unequal_length_are_refused(data: bytes, vectors: bytes) -> None:
+    """Every tool has a vector of its meaning, for arrays as well."""
+    index = repacked(data, tools_meaning=vectors)
+
+    with pytest.raises(StaleIndexError, match="meaning"):
+        index.read_meanings([0])
+    with pytest.raises(StaleIndexError, match="meaning"):
+        multiply_meanings([1] * 128, [0], index)
 
 
 @pytest.mark.parametrize("means", [b"", bytes(8), bytes(8 * 99)])

@@ -26,7 +26,7 @@ RULES = {
     *("index.compile", "index.document_terms", "index.word_sections", "index.reader"),
     *("index.field_texts", "index.recipe", "index.lookups", "index.tables", "index.layout"),
     # how texts are cut into words, and what these mean
-    *("text.words", "text.lexicon"),
+    *("text.words", "text.lexicon", "text.meaning"),
     # what of a document is text
     *("catalog.model", "catalog.hints", "documents.facts", "documents.markdown"),
     *("documents.model", "relations.edges", "relations.provisions", "relations.vocabulary"),

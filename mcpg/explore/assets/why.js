@@ -128,18 +128,26 @@ function termsOf(match) {
   return make("details", {}, make("summary", {}, "Words in the fields of the tool"), table("Words in fields", [["Word"], ["Fields"]], rows));
 }
 
-function calibrationOf({ calibration, score }) {
-  const rows = calibration.inputs
+function inputsOf(title, { inputs, intercept }) {
+  const rows = inputs
     .filter((one) => Math.abs(one.contribution) > NEGLIGIBLE)
     .map((one) => [make("span", { class: "term" }, one.input), signed(one.contribution), `${plain(one.value)} × ${one.coefficient}`]);
-  rows.push([make("span", { class: "dim" }, "intercept"), signed(calibration.intercept), ""]);
-  const sum = `They add up to ${signed(calibration.logit)}, and the logistic function makes ${figure(score)} of it.`;
+  rows.push([make("span", { class: "dim" }, "intercept"), signed(intercept), ""]);
+  return table(title, [["Input"], ["Part", true], ["Value × coefficient", true]], rows);
+}
+
+function calibrationOf({ calibration, score }) {
+  const { answerable } = calibration;
+  const product = answerable
+    ? `The score ${figure(score)} is the product of two probabilities: the catalogue answers the query (${figure(answerable.probability)}), and then this tool is the answer.`
+    : `They add up to ${signed(calibration.logit)}, and the logistic function makes ${figure(score)} of it.`;
   return make(
     "details",
     {},
     make("summary", {}, "From the rank to the score"),
-    table("Calibration", [["Input"], ["Part", true], ["Value × coefficient", true]], rows),
-    make("p", { class: "ahead" }, sum, calibration.cappedBy ? ` Capped by ${calibration.cappedBy}.` : ""),
+    inputsOf("Calibration", calibration),
+    answerable ? inputsOf("Answerable", answerable) : null,
+    make("p", { class: "ahead" }, product, calibration.cappedBy ? ` Capped by ${calibration.cappedBy}.` : ""),
   );
 }
 

@@ -43,7 +43,7 @@ from mcpg.gateway.serve.clients import (
 )
 from mcpg.gateway.serve.relay import Relay
 from mcpg.index.reader import Index
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.sources.client_config import Server as McpServer
 from mcpg.sources.live.requests import Caller
 from mcpg.sources.model import SourceBatch

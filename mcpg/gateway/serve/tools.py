@@ -51,7 +51,7 @@ from mcpg.gateway.snapshots import Snapshot
 from mcpg.gateway.validation import check_arguments
 from mcpg.plan import Plan, Task
 from mcpg.route import RouteResult
-from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.results import PREREQUISITE, Match, RankingMode, SearchResult
 from mcpg.show.json import answer_members
 from mcpg.text.json_values import JsonObject, JsonValue

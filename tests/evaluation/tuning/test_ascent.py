@@ -18,7 +18,6 @@ from mcpg.evaluation.fit import (
     ranked_figures,
     rate_contests,
 )
-from mcpg.search.model import Model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,7 +56,7 @@ def test_contests_are_worth_the_ndcg(
     weights: list[float], cases: Callable[[Judgements], list[Case]]
 ) -> None:
     """What contests are worth under any weights of the grid is the nDCG of the ranking itself."""
-    model = Model(merge_fitted_weights(weights), MODEL.intercept, MODEL.coefficients)
+    model = MODEL._replace(weights=merge_fitted_weights(weights))
     for case in cases(lopsided.by_name(5)):
         found = list(build_ranking_pairs(case.sample, MODEL.weights, 1.0))
         assert worth(found, weights) == pytest.approx(ranked_figures(case, model)[0])

@@ -42,7 +42,7 @@ from mcpg.evaluation.tune import (
     tune_json,
 )
 from mcpg.index import Index
-from mcpg.search.model import FEATURES, Model
+from mcpg.search.model import FEATURES
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def test_weights_of_tools_in_use_are_fitted_where_queries_name_some(named: bool)
     engine, judgements = in_use(named=named)
     cases = build_cases(resolve(judgements, engine.catalog), engine.index, disabled=frozenset())
     weights = dict(zip(FEATURES, SHIPPED.weights, strict=True)) | dict.fromkeys(CONTEXTUAL, 0.0)
-    home = Model(tuple(weights.values()), SHIPPED.intercept, SHIPPED.coefficients)
+    home = SHIPPED._replace(weights=tuple(weights.values()))
     fitted = fit_contextual(cases, home, belief=0.1, seed=0)
 
     assert (max(fitted) > 0) == named
