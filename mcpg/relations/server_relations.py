@@ -325,14 +325,15 @@ class _ServerRelator:
     def _find_next_kind(self, place: int, near: Mapping[int, float]) -> Mapping[int, float]:
         """Return what does the next kind of work, where arguments do not tell what follows."""
         kind, works = FOLLOWED_BY.get(self._operations[place]), self._steps.works
-        if kind is None or works[place].takes:
+        own = works[place]
+        if kind is None or own.takes:
             return {}
         return {
             at: one
             for at, one in near.items()
             if self._operations[at] is kind
             and not works[at].takes
-            and measure_likeness(works[place].nouns, works[at].nouns) >= _LEAST_LIKENESS
+            and (not own.nouns or measure_likeness(own.nouns, works[at].nouns) >= _LEAST_LIKENESS)
         }
 
     def _note(self, place: int, other: int, chance: float) -> None:
