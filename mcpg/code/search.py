@@ -65,6 +65,7 @@ class Relation:
         file: The file of the other end, that of the edge where the other end is outside the code.
         symbol: The symbol at the other end; `None` for a file, or for something outside the code.
         lines: Lines of the edge, in the file that it leaves.
+        is_guess: Whether only a name supports the edge.
     """
 
     kind: CodeEdgeKind
@@ -72,7 +73,7 @@ class Relation:
     symbol: Symbol | None
     name: str
     lines: tuple[int, ...]
-    weight: float
+    is_guess: bool = False
 
 
 class CodeGraph:
@@ -152,7 +153,7 @@ class CodeGraph:
     ) -> tuple[Relation, ...]:
         """Return what calls, references, imports, inherits or defines a symbol or file.
 
-        The strongest come first, then those of earlier files and lines.
+        The certain ones come first, then those of earlier files and lines.
         """
         tree = self._tree(end)
         found = [
@@ -164,7 +165,7 @@ class CodeGraph:
             name, lines = _end(end.file, end.symbol.parent), (end.symbol.first_line,)
             parent = tree.definitions.get(name)
             around = parent.symbol if parent else None
-            found.append(Relation(CodeEdgeKind.DEFINES, end.file, around, name, lines, 1.0))
+            found.append(Relation(CodeEdgeKind.DEFINES, end.file, around, name, lines))
         return tuple(
             sorted((one for one in found if scope is None or scope.has(one.file)), key=_order)
         )
@@ -186,9 +187,7 @@ class CodeGraph:
         if CodeEdgeKind.DEFINES in kinds:
             file, parent = (end, "") if isinstance(end, CodeFile) else (end.file, end.symbol.name)
             found += [
-                Relation(
-                    CodeEdgeKind.DEFINES, file, one, file.symbol_id(one), (one.first_line,), 1.0
-                )
+                Relation(CodeEdgeKind.DEFINES, file, one, file.symbol_id(one), (one.first_line,))
                 for one in file.symbols
                 if one.parent == parent
             ]
@@ -334,7 +333,7 @@ class _BranchFiles:
         """Return an edge by its other end, the symbol or file called *name* in the file *at*."""
         definition = self.definitions.get(name)
         symbol = definition.symbol if definition else None
-        return Relation(edge.kind, at, symbol, name, edge.lines, edge.weight)
+        return Relation(edge.kind, at, symbol, name, edge.lines, edge.is_guess)
 
 
 def _home(file: CodeFile) -> tuple[str, str]:
@@ -355,8 +354,8 @@ def _ends(name: str, wanted: str, *, in_case: bool = False) -> bool:
     return name == wanted or name.endswith(f".{wanted}")
 
 
-def _order(relation: Relation) -> tuple[float, str, tuple[int, ...], str]:
-    return -relation.weight, relation.file.path, relation.lines, relation.name
+def _order(relation: Relation) -> tuple[bool, str, tuple[int, ...], str]:
+    return relation.is_guess, relation.file.path, relation.lines, relation.name
 
 
 DEFAULT_LIMIT = 50
