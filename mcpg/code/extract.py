@@ -9,11 +9,12 @@ from __future__ import annotations
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from mcpg.code.languages import GRAMMARS, UnparsableError, parse_source, query
+from mcpg.code.imports import EVERYTHING, READERS, Import
+from mcpg.code.languages import GRAMMARS, USES, UnparsableError, parse_source, query
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree
@@ -37,6 +38,9 @@ _WRAPPED = re.compile(
 )
 _NOTHING = frozenset({"None", "null", "undefined"})
 _WRAPPERS = 4
+_DEREFERENCED = ("Box", "Rc", "Arc")
+# Languages where brackets behind a type hold its arguments.
+_SUBSCRIPTED = frozenset({"go", "python"})
 
 
 def plain_expression(text: str) -> str:
@@ -76,162 +80,26 @@ def _empty_brackets(text: str) -> str:
     return "".join(parts).replace(".()", "()")
 
 
-def plain_type(text: str) -> str:
+def plain_type(text: str, family: str) -> str:
     """Return the dotted name of the type *text* without wrappers, `UNKNOWN` for other types."""
     if len(text) > _LONGEST:
         return UNKNOWN
+    # A quoted type is one that is defined further down in Python, and a string elsewhere.
+    quotes = "\"'" if family == "python" else ""
     for _ in range(_WRAPPERS):
-        text = _TYPE_WORDS.sub("", text.strip().strip("\"'"), count=1).rstrip("?! ")
+        text = _TYPE_WORDS.sub("", text.strip().strip(quotes or None), count=1).rstrip("?! ")
         choices = [part.strip() for part in text.split("|")]
         known = [part for part in choices if part not in _NOTHING]
         text = known[0] if len(known) == 1 else text
         wrapped = _WRAPPED.match(text)
-        if wrapped is None:
+        if wrapped is None or (family == "rust" and not wrapped[0].startswith(_DEREFERENCED)):
             break
         text = wrapped["inner"]
+    if family not in _SUBSCRIPTED and text.endswith("]"):
+        return UNKNOWN
     text = text.partition("<")[0].strip().replace("::", ".")
-    if "[" in text and not text.endswith("[]"):
-        text = text.partition("[")[0]
+    text = text.partition("[")[0] if family in _SUBSCRIPTED else text
     return text if _SIMPLE.match(text) else UNKNOWN
-
-
-EVERYTHING = "*"
-"""The name of an import of all names of a module."""
-
-_MOST_NAMES = 2000
-_DEEPEST = 8
-
-
-class Import(NamedTuple):
-    """A name that an import statement binds.
-
-    Attributes:
-        local: The name in the file, `*` for all names of the module.
-        module: The module as written.
-    """
-
-    local: str
-    module: str
-    name: str
-    line: int
-
-
-_PYTHON_FROM = re.compile(r"from\s+(\.*\s*[\w.]*)\s+import\s+\(?(.*?)\)?\s*\Z", re.DOTALL)
-_PYTHON_COMMENT = re.compile(r"#[^\n]*|\\\n")
-_AS = re.compile(r"\s+as\s+|\s*:\s*")
-_QUOTED = re.compile(r"""["'`]([^"'`]+)["'`]""")
-_BRACES = re.compile(r"\{([^{}]*)\}")
-_JS_NAMESPACE = re.compile(r"\*\s*(?:as\s+([\w$]+))?")
-_JS_DEFAULT = re.compile(r"(?:import|const|let|var)?\s*(?:type\s+)?([\w$]+)\s*(?:,|from\b|=)")
-_WORD = re.compile(r"[\w$.]+")
-
-
-def _names(text: str) -> Iterator[tuple[str, str]]:
-    """Return name and local name of each of a list such as `a, b as c`."""
-    for part in text.split(",")[:_MOST_NAMES]:
-        name, _, local = _AS.sub(" as ", part.strip()).partition(" as ")
-        name = name.removeprefix("type ").strip()
-        if name:
-            yield name, local.strip() or name
-
-
-def _python(text: str) -> Iterator[tuple[str, str, str]]:
-    text = _PYTHON_COMMENT.sub("", text)
-    found = _PYTHON_FROM.match(text)
-    if found:
-        module = "".join(found[1].split())
-        for name, local in _names(found[2]):
-            yield (EVERYTHING if name == EVERYTHING else local), module, name
-        return
-    for name, local in _names(text.removeprefix("import")):
-        if local != name:
-            yield local, name, ""
-            continue
-        # `import a.b` binds `a`, and makes `a.b` known in it.
-        top = name.partition(".")[0]
-        yield top, top, ""
-        if top != name:
-            yield name, name, ""
-
-
-def _javascript(text: str) -> Iterator[tuple[str, str, str]]:
-    quoted = _QUOTED.findall(text)
-    if not quoted:
-        return
-    module, before = quoted[-1], text[: text.rindex(quoted[-1])]
-    braces, namespace = _BRACES.search(before), _JS_NAMESPACE.search(before)
-    default = _JS_DEFAULT.match(before)
-    for name, local in _names(braces[1]) if braces else ():
-        yield local, module, name
-    if namespace:
-        yield namespace[1] or EVERYTHING, module, "" if namespace[1] else EVERYTHING
-    is_export = before.startswith("export")
-    if default and not is_export and default[1] not in {"import", "type"}:
-        yield default[1], module, "" if "require" in before else "default"
-    elif not braces and not namespace:
-        yield "", module, ""
-
-
-def _go(text: str) -> Iterator[tuple[str, str, str]]:
-    quoted = _QUOTED.search(text)
-    if quoted:
-        alias = text[: quoted.start()].strip()
-        yield alias or quoted[1].rpartition("/")[2], quoted[1], ""
-
-
-def _java(text: str) -> Iterator[tuple[str, str, str]]:
-    words = _WORD.findall(text.replace("*", "$$"))
-    module, _, name = (words[-1] if words else "").rpartition(".")
-    if name == "$$":
-        yield EVERYTHING, module, EVERYTHING
-    elif name:
-        yield name, module, name
-
-
-def _csharp(text: str) -> Iterator[tuple[str, str, str]]:
-    words = [word for word in _WORD.findall(text) if word not in {"global", "using", "static"}]
-    if "=" in text and len(words) > 1:
-        module, _, name = words[1].rpartition(".")
-        yield words[0], module, name
-    elif words:
-        yield EVERYTHING, words[0], EVERYTHING
-
-
-def _rust(text: str) -> Iterator[tuple[str, str, str]]:
-    tree = text.partition("use ")[2].rstrip("; \n")
-    for path in _expand_tree(tree, 0):
-        target, _, alias = path.partition(" as ")
-        module, _, name = target.strip().replace("::", ".").rpartition(".")
-        if name == "self":
-            module, _, name = module.rpartition(".")
-        yield alias.strip() or name, module, name
-
-
-def _expand_tree(tree: str, depth: int) -> Iterator[str]:
-    """Return the paths of a tree such as `a::{b, c::{d, e}}`."""
-    start, end = tree.find("{"), tree.rfind("}")
-    if start < 0 or end < start or depth > _DEEPEST:
-        yield tree.strip()
-        return
-    stem, inner = tree[:start].strip(), tree[start + 1 : end]
-    level, begin = 0, 0
-    for place, character in enumerate(f"{inner},"):
-        level += (character == "{") - (character == "}")
-        is_last = place == len(inner)
-        part = inner[begin:place].strip()
-        if (is_last and part) or (not is_last and character == "," and level == 0):
-            yield from (stem + rest for rest in _expand_tree(part, depth + 1))
-            begin = place + 1
-
-
-_READERS: Mapping[str, Callable[[str], Iterator[tuple[str, str, str]]]] = {
-    "csharp": _csharp,
-    "go": _go,
-    "java": _java,
-    "javascript": _javascript,
-    "python": _python,
-    "rust": _rust,
-}
 
 
 Captures: TypeAlias = "dict[str, list[Node]]"
@@ -239,34 +107,64 @@ Captures: TypeAlias = "dict[str, list[Node]]"
 IMPL = "impl"
 """The kind of a definition that adds members to a type that stands elsewhere."""
 
+SCOPES = frozenset({"block", "function scope", "object", "class scope"})
+"""The kinds of scopes without a name: blocks, functions, literals of objects, classes."""
+
 CREATES = "creates"
 """The kind of a call that only a type can be meant by."""
 
-_TYPES = frozenset({"class", "enum", "interface", "struct", "trait", IMPL})
+NAMES_TYPE = "types"
+"""The kind of a reference that only a type can be meant by."""
+
+CONTAINERS = frozenset(
+    {
+        *("class", "class scope", "constant", "enum", "interface", "object", "struct", "trait"),
+        *("type", IMPL),
+    }
+)
+"""The kinds of definitions that have members."""
+
+SELF = {
+    "csharp": frozenset({"this"}),
+    "go": frozenset[str](),
+    "java": frozenset({"this"}),
+    "javascript": frozenset({"this"}),
+    "python": frozenset({"self", "cls"}),
+    "rust": frozenset({"self", "Self"}),
+}
+"""What an object calls itself, by family."""
+
+# Languages where a bare name can be a member of the type around it.
+IMPLICIT_SELF = frozenset({"csharp", "java"})
+# Languages where a bare name means something in its file, or nothing that is known.
+_IN_FILE = frozenset({"javascript", "python"})
 _RETURNS = ("return_type", "result", "returns", "type")
 _LONGEST_SIGNATURE = 240
 _LONGEST_TEXT = 300
 _LONGEST_NAME = 200
 _COMMENT_LINES = 40
 _MOST_DEFINITIONS = 20_000
+_MOST_SCOPES = 100_000
 _MOST_MATCHES = 200_000
+_MOST_NODES = 1_000_000
 _USES = {
     "call": "calls",
     "create": CREATES,
     "base": "inherits",
-    "ref": "references",
     "method_ref": "references",
 }
+_REFERENCES = {"ref": "references", "member": "references", "type": NAMES_TYPE}
 
 
 class Definition(NamedTuple):
-    """A definition in the file.
+    """A definition in the file, or a scope without a name.
 
     Attributes:
-        kind: A `SymbolKind`, or `IMPL`.
+        kind: A `SymbolKind`, `IMPL` or one of `SCOPES`.
         parent: Position of the definition that it stands in, -1 for none.
         owner: Name of the type that it is a member of, where that is not its parent.
         returns: Plain form of the type that it returns.
+        parameters: The least and the greatest number of arguments, if that is known.
     """
 
     name: str
@@ -284,7 +182,7 @@ class NameUse(NamedTuple):
     """A call of, or reference to, a name.
 
     Attributes:
-        kind: `calls`, `creates`, `references` or `inherits`.
+        kind: `calls`, `creates`, `references`, `types` or `inherits`.
         receiver: Plain form of what stands before the name, "" for nothing.
     """
 
@@ -296,11 +194,11 @@ class NameUse(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A variable, parameter or field.
+    """A variable, parameter or field whose value is known.
 
     Attributes:
         name: Its name; that of a field begins with `self.`.
-        value: Plain form of its value, with `()` behind the name of its type; `?` if unknown.
+        value: Plain form of its value, with `()` behind the name of its type.
     """
 
     owner: int
@@ -358,106 +256,167 @@ def extract(source: bytes, grammar: str) -> SourceFacts:
     return _Extraction(source, grammar).run(parse_source(source, grammar))
 
 
+@dataclass(slots=True)
+class _Region:
+    """A definition or scope, or the whole file, with what is bound in it.
+
+    Attributes:
+        body: Where its body begins; what stands before that is evaluated around it.
+        names: The values of variables; `None` for definitions and imports.
+        types: The names of its type parameters.
+        declared: The names whose type is declared.
+    """
+
+    kind: str
+    parent: int
+    end: int
+    body: int = 0
+    names: dict[str, list[str] | None] = field(default_factory=dict)
+    types: set[str] = field(default_factory=set)
+    declared: set[str] = field(default_factory=set)
+
+
 class _Extraction:
     """The reading of one file."""
 
     def __init__(self, source: bytes, grammar: str) -> None:
         self._source = source
-        self._grammar = grammar
         self._family = GRAMMARS[grammar].family
+        self._self = SELF[self._family]
+        self._queries = query(grammar), query(grammar, USES)
         self._lines = source.split(b"\n")
         self._package = ""
         self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._parents: list[int] = []
+        # The last one is the file, so that -1 is its position.
+        self._regions = [_Region("file", -1, len(source) + 1)]
         self._docs: dict[int, str] = {}
+        self._has_stars = False
+        # Where names end that are no references.
+        self._taken: set[int] = set()
 
     def run(self, tree: Tree) -> SourceFacts:
         from tree_sitter import QueryCursor  # noqa: PLC0415 - an extra
 
-        matches = [found for _, found in QueryCursor(query(self._grammar)).matches(tree.root_node)]
-        if len(matches) > _MOST_MATCHES:
+        structure, uses = self._queries
+        matches = [found for _, found in QueryCursor(structure).matches(tree.root_node)]
+        nodes = QueryCursor(uses).captures(tree.root_node)
+        if len(matches) > _MOST_MATCHES or sum(map(len, nodes.values())) > _MOST_NODES:
             raise UnparsableError
-        definitions = self._definitions(matches)
-        imports: list[Import] = []
-        uses: list[NameUse] = []
-        variables: list[Variable] = []
+        definitions = self._definitions(matches, nodes)
+        imports, spans = self._read_imports(matches)
         for found in matches:
-            if not _USES.keys().isdisjoint(found):
-                uses.append(self._use(found))
-            elif "import" in found:
-                node = found["import"][0]
-                bound = _READERS[self._family](self._text(node).strip())
-                imports += [Import(*names, node.start_point[0] + 1) for names in bound]
-            elif "name" not in found:
-                variables += self._variables(found)
-        return SourceFacts(
+            if "name" not in found and "import" not in found and _USES.keys().isdisjoint(found):
+                self._bind_values(found)
+        self._bind_names(nodes)
+        variables = list(self._known_variables())
+        calls = (self._use(found) for found in matches if not _USES.keys().isdisjoint(found))
+        found_uses = [one for one in calls if one is not None]
+        found_uses += self._references(nodes, spans)
+        facts = SourceFacts(
             [
                 one._replace(documentation=self._docs.get(place) or one.documentation)
                 for place, one in enumerate(definitions)
             ],
             imports,
-            uses,
+            found_uses,
             variables,
             self._package,
             self._docs.get(-1, ""),
             len(self._lines),
             tree.root_node.has_error,
         )
+        return _without_empty_scopes(facts)
 
     def _text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
-    def _definitions(self, matches: list[Captures]) -> list[Definition]:
-        """Return the definitions in order, and note which stands in which."""
+    def _definitions(self, matches: list[Captures], nodes: Captures) -> list[Definition]:
+        """Return the definitions and scopes in order, and note which stands in which."""
         found: dict[tuple[int, int], tuple[str, Node, Captures]] = {}
         for captures in matches:
             if "name" in captures:
                 key = next(name for name in captures if name.startswith("def."))
                 node = captures[key][0]
-                found.setdefault((node.start_byte, -node.end_byte), (key[4:], node, captures))
+                place = (node.start_byte, -node.end_byte)
+                # A constant may turn out to be a function.
+                if place not in found or found[place][0] == "constant":
+                    found[place] = key[4:], node, captures
         if len(found) > _MOST_DEFINITIONS:
             raise UnparsableError
+        for kind, name in _SCOPE_CAPTURES.items():
+            for node in nodes.get(kind, ()):
+                found.setdefault((node.start_byte, -node.end_byte), (name, node, {}))
+        if len(found) > _MOST_SCOPES:
+            raise UnparsableError
         definitions: list[Definition] = []
+        regions = self._regions
+        file = regions.pop()
         open_: list[int] = []
-        for _, (kind, node, captures) in sorted(found.items()):
-            while open_ and self._ends[open_[-1]] <= node.start_byte:
+        for (start, minus_end), (kind, node, captures) in sorted(found.items(), key=_place):
+            while open_ and regions[open_[-1]].end <= start:
                 open_.pop()
             parent = open_[-1] if open_ else -1
-            is_member = parent >= 0 and definitions[parent].kind in _TYPES
-            shown = "method" if kind == "function" and is_member else kind
-            definitions.append(self._definition(shown, node, captures, parent))
-            self._starts.append(node.start_byte)
-            self._ends.append(node.end_byte)
-            self._parents.append(parent)
+            outer = regions[parent].kind if parent >= 0 else ""
+            if kind in _MERGED and parent >= 0 and outer not in CONTAINERS:
+                # The body of a function is no further scope.
+                if regions[parent].end == -minus_end:
+                    continue
+            if (kind, outer) == ("object", "constant") and regions[parent].end == -minus_end:
+                continue
+            if captures:
+                shown = "method" if kind == "function" and outer in CONTAINERS else kind
+                one = self._definition(shown, node, captures, parent)
+                region = regions[parent] if parent >= 0 else file
+                if not one.owner:
+                    region.names.setdefault(one.name, None)
+                self._taken.add(captures["name"][0].end_byte)
+            else:
+                row = node.start_point[0] + 1
+                one = Definition("", kind, parent, "", row, row, "", "", UNKNOWN)
+            definitions.append(one)
+            regions.append(_Region(one.kind, parent, -minus_end, self._body_start(node)))
+            self._starts.append(start)
             open_.append(len(definitions) - 1)
+        regions.append(file)
         return definitions
 
+    def _body_start(self, node: Node) -> int:
+        """Return where the body of a definition of Python begins, 0 for other languages."""
+        body = node.child_by_field_name("body") if self._family == "python" else None
+        return body.start_byte if body is not None else 0
+
     def _definition(self, kind: str, node: Node, found: Captures, parent: int) -> Definition:
-        owner = plain_type(self._text(found["owner"][0]).strip("()")) if "owner" in found else ""
+        owner = self._text(found["owner"][0]).strip("()") if "owner" in found else ""
+        if owner in _EXPORTS:
+            owner = ""
+        elif owner:
+            owner = plain_type(owner.removesuffix(".prototype"), self._family)
         inner = node.child_by_field_name("value") or node.child_by_field_name("right") or node
         body = inner.child_by_field_name("body")
         end = body.start_byte if body is not None else node.end_byte
-        signature = " ".join(
-            self._source[node.start_byte : min(end, node.start_byte + 4 * _LONGEST_SIGNATURE)]
-            .decode("utf-8", "replace")
-            .split()
-        )
+        text = self._source[node.start_byte : min(end, node.start_byte + 4 * _LONGEST_SIGNATURE)]
         returns = None
-        if kind not in _TYPES:
+        if kind not in CONTAINERS:
             fields = (inner.child_by_field_name(name) for name in _RETURNS)
             returns = next((one for one in fields if one is not None), None)
         return Definition(
-            self._text(found["name"][0])[:_LONGEST_NAME].replace("::", "."),
+            self._text(found["name"][0])[:_LONGEST_NAME].replace("::", ".").strip("\"'"),
             kind,
             parent,
             "" if owner == UNKNOWN else owner,
             node.start_point[0] + 1,
             node.end_point[0] + 1,
-            signature.rstrip("{:=>; ")[:_LONGEST_SIGNATURE],
+            _signature(text.decode("utf-8", "replace"), self._family),
             "" if self._family == "python" else self._comment_above(node.start_point[0]),
-            plain_type(self._text(returns)) if returns is not None else UNKNOWN,
+            self._type_of(returns) if returns is not None else UNKNOWN,
         )
+
+    def _type_of(self, node: Node) -> str:
+        text = self._text(node)
+        if self._family == "go" and text.startswith("("):
+            # Of several results, the first.
+            text = text.strip("()").partition(",")[0]
+        return plain_type(text.removeprefix(":"), self._family)
 
     def _comment_above(self, row: int) -> str:
         """Return the first paragraph of the comment that ends above the line *row*."""
@@ -472,58 +431,267 @@ class _Extraction:
         return _prose("\n".join(_MARKS.sub("", line) for line in reversed(lines)))
 
     def _owner(self, position: int) -> int:
-        """Return the innermost definition at a *position*, -1 for none."""
+        """Return the innermost region at a *position*, -1 for the file."""
         place = bisect_right(self._starts, position) - 1
-        while place >= 0 and self._ends[place] <= position:
-            place = self._parents[place]
+        while place >= 0 and self._regions[place].end <= position:
+            place = self._regions[place].parent
         return place
 
-    def _use(self, found: Captures) -> NameUse:
-        capture = next(name for name in _USES if name in found)
-        kind, node = _USES[capture], found[capture][0]
-        name = self._text(node)
-        receiver = self._text(found["receiver"][0]) if "receiver" in found else ""
-        if receiver:
-            receiver = plain_expression(receiver)
-        elif not name.isidentifier():
-            plain = plain_type(name) if kind == "inherits" else plain_expression(name)
-            receiver, _, name = plain.rpartition(".")
-        return NameUse(
-            kind,
-            self._owner(node.start_byte),
-            receiver,
-            name[:_LONGEST_NAME],
-            node.start_point[0] + 1,
-        )
+    def _around(self, place: int) -> Iterator[tuple[int, _Region]]:
+        """Yield a region and those around it, the file last."""
+        while place >= 0:
+            region = self._regions[place]
+            yield place, region
+            place = region.parent
+        yield -1, self._regions[-1]
 
-    def _variables(self, found: Captures) -> Iterator[Variable]:
+    def _read_imports(self, matches: list[Captures]) -> tuple[list[Import], list[tuple[int, int]]]:
+        """Return the imports, and where the statements begin and end."""
+        imports: list[Import] = []
+        spans: list[tuple[int, int]] = []
+        for found in matches:
+            if "default" in found:
+                node = found["default"][0]
+                imports.append(Import("default", "", self._text(node), node.start_point[0] + 1))
+            if "import" not in found:
+                continue
+            node = found["import"][0]
+            owner, line = self._owner(node.start_byte), node.start_point[0] + 1
+            bound = READERS[self._family](self._text(node).strip())
+            added = [Import(*names, line, owner) for names in bound]
+            imports += added
+            if not added or added[0].module:
+                spans.append((node.start_byte, node.end_byte))
+            for one in added:
+                if one.local == EVERYTHING:
+                    self._has_stars = True
+                elif one.local and one.module:
+                    self._regions[owner].names[one.local] = None
+        return imports, sorted(spans)
+
+    def _bind_values(self, found: Captures) -> None:
+        """Bind the variables of a match, and note the package and documentation."""
         if "doc" in found:
             node = found["doc"][0]
             text = self._text(node)
             quoted = _STRING.match(text)
-            self._docs.setdefault(
-                self._owner(node.start_byte), _prose(quoted[2] if quoted else text)
-            )
+            doc = _prose(quoted[2] if quoted else text)
+            self._docs.setdefault(self._owner(node.start_byte), doc)
             return
         if "package" in found:
             self._package = self._package or self._text(found["package"][0])
             return
-        value = UNKNOWN
-        if "type" in found:
-            plain = plain_type(self._text(found["type"][0]))
+        value, is_declared = UNKNOWN, "type" in found
+        if is_declared:
+            plain = self._type_of(found["type"][0])
             value = plain if plain == UNKNOWN else f"{plain}()"
         elif "value" in found:
             value = plain_expression(self._text(found["value"][0]))
         for key in ("variable", "parameter", "field"):
             for node in found.get(key, ()):
                 name = self._text(node)[:_LONGEST_NAME].replace("this.", "self.")
-                if key == "field":
-                    name = f"self.{name}"
-                yield Variable(self._owner(node.start_byte), name, value)
+                name = f"self.{name}" if key == "field" else name
+                self._taken.add(node.end_byte)
+                self._bind(self._owner(node.start_byte), name, value, is_declared=is_declared)
+
+    def _bind(self, owner: int, name: str, value: str, *, is_declared: bool = False) -> None:
+        """Note a *value* of a variable; what is declared goes before what is assigned."""
+        region = self._regions[owner]
+        is_field = name.startswith("self.")
+        if "." in name and not is_field:
+            return
+        if is_field or (region.kind in CONTAINERS and self._family == "python"):
+            # A name in the body of a class is a field.
+            name = name if is_field else f"self.{name}"
+            around = (one for _, one in self._around(owner) if one.kind in CONTAINERS)
+            region = next(around, self._regions[-1])
+        values = region.names.setdefault(name, [])
+        if values is None or value in _NOTHING:
+            return
+        if is_declared and name not in region.declared:
+            region.declared.add(name)
+            values.clear()
+        if is_declared or name not in region.declared:
+            values.append(value)
+
+    def _bind_names(self, nodes: Captures) -> None:
+        """Bind the variables whose values are unknown, and the parameters of types."""
+        for node in nodes.get("typevar", ()):
+            self._taken.add(node.end_byte)
+            self._regions[self._owner(node.start_byte)].types.add(self._text(node))
+        for node in nodes.get("skip", ()):
+            self._taken.add(node.end_byte)
+        for key in ("variable", "hoisted"):
+            for node in nodes.get(key, ()):
+                if node.end_byte in self._taken:
+                    continue
+                self._taken.add(node.end_byte)
+                owner = self._owner(node.start_byte)
+                while key == "hoisted" and owner >= 0 and self._regions[owner].kind == "block":
+                    owner = self._regions[owner].parent
+                self._bind(owner, self._text(node)[:_LONGEST_NAME], UNKNOWN)
+        for node in nodes.get("global", ()):
+            self._taken.add(node.end_byte)
+            self._regions[self._owner(node.start_byte)].names.pop(self._text(node), None)
+
+    def _known_variables(self) -> Iterator[Variable]:
+        """Yield the variables of which one value is known."""
+        for place, region in enumerate(self._regions):
+            owner = -1 if region is self._regions[-1] else place
+            for name, values in region.names.items():
+                if not values or UNKNOWN in values:
+                    continue
+                for value in dict.fromkeys(values):
+                    if self._is_free(value.partition(".")[0].removesuffix("()"), owner):
+                        yield Variable(owner, name, value)
+
+    def _find(self, name: str, owner: int) -> tuple[bool, list[str] | None]:
+        """Return whether a bare *name* is bound in the file, and the values of a variable."""
+        for place, region in self._around(owner):
+            if name in region.types:
+                return True, []
+            if name in region.names and (place == owner or region.kind not in CONTAINERS):
+                return True, region.names[name]
+            if region.kind in CONTAINERS and self._family in IMPLICIT_SELF:
+                for key in (name, f"self.{name}"):
+                    if key in region.names:
+                        return True, region.names[key]
+        return False, None
+
+    def _is_free(self, name: str, owner: int) -> bool:
+        """Return whether the head *name* of an expression may mean something that is known."""
+        if name in self._self:
+            return name != "this" or self._knows_this(owner)
+        is_bound, values = self._find(name, owner)
+        return values is None or (bool(values) and UNKNOWN not in values)
+
+    def _knows_this(self, owner: int) -> bool:
+        """Return whether `this` is the object of the type around *owner*."""
+        kinds = (one.kind for _, one in self._around(owner))
+        return next((one for one in kinds if one in _OWN_THIS), "") != "function scope"
+
+    def _is_type(self, name: str, owner: int) -> bool:
+        """Return whether a *name* that only a type can be meant by is no parameter of types."""
+        return not any(name in region.types for _, region in self._around(owner))
+
+    def _use(self, found: Captures) -> NameUse | None:
+        """Return the use of a name in a match, `None` where it means nothing that is known."""
+        capture = next(name for name in _USES if name in found)
+        kind, node = _USES[capture], found[capture][0]
+        self._taken.add(node.end_byte)
+        name = self._text(node)
+        receiver = self._text(found["receiver"][0]) if "receiver" in found else ""
+        if receiver:
+            receiver = plain_expression(receiver)
+        elif not name.isidentifier():
+            is_base = kind == "inherits"
+            plain = plain_type(name, self._family) if is_base else plain_expression(name)
+            receiver, _, name = plain.rpartition(".")
+        place = found["body"][0].start_byte if "body" in found else node.start_byte
+        return self._checked(kind, self._owner(place), receiver, name, node)
+
+    def _checked(
+        self, kind: str, owner: int, receiver: str, name: str, node: Node
+    ) -> NameUse | None:
+        """Return the use of a name, `None` where a variable shadows what it could mean."""
+        around = owner
+        if owner >= 0 and node.start_byte < self._regions[owner].body:
+            around = self._regions[owner].parent
+        if receiver:
+            head = receiver.partition(".")[0].removesuffix("()")
+            if receiver != UNKNOWN and not self._is_free(head, around):
+                receiver = UNKNOWN
+            if receiver == UNKNOWN and kind != "calls":
+                return None
+        elif kind in {NAMES_TYPE, CREATES, "inherits"}:
+            if not self._is_type(name, around):
+                return None
+        else:
+            is_bound, values = self._find(name, around)
+            if values is not None and (kind != "calls" or not self._is_free(name, around)):
+                return None
+            if not is_bound and self._family in _IN_FILE and not self._has_stars:
+                return None
+        return NameUse(kind, owner, receiver, name[:_LONGEST_NAME], node.start_point[0] + 1)
+
+    def _references(self, nodes: Captures, spans: list[tuple[int, int]]) -> Iterator[NameUse]:
+        """Yield the references that are no calls, outside statements of import."""
+        starts = [start for start, _ in spans]
+        for capture, kind in _REFERENCES.items():
+            for node in nodes.get(capture, ()):
+                end = node.end_byte
+                if end in self._taken:
+                    continue
+                span = bisect_right(starts, end) - 1
+                if span >= 0 and end <= spans[span][1]:
+                    continue
+                name, receiver = self._text(node), ""
+                if capture == "member":
+                    receiver, _, name = plain_expression(name).rpartition(".")
+                    if not receiver or name.endswith("()"):
+                        continue
+                elif self._source[node.start_byte - 1 : node.start_byte] == b".":
+                    continue  # in the arguments of a macro
+                use = self._checked(kind, self._owner(node.start_byte), receiver, name, node)
+                if use is not None:
+                    yield use
+
+
+_SCOPE_CAPTURES = {
+    "block": "block",
+    "function": "function scope",
+    "object": "object",
+    "class": "class scope",
+}
+_MERGED = frozenset({"block", "function scope"})
+_EXPORTS = frozenset({"exports", "module.exports"})
+_OWN_THIS = CONTAINERS | {"method", "constructor", "function scope"}
+
+
+def _place(item: tuple[tuple[int, int], object]) -> tuple[int, int]:
+    return item[0]
+
+
+def _without_empty_scopes(facts: SourceFacts) -> SourceFacts:
+    """Return *facts* without the scopes that nothing is looked up in."""
+    kept = {one.owner for one in facts.variables} | {one.owner for one in facts.imports}
+    kept.update(one.parent for one in facts.definitions if one.name)
+    kept.update(use.owner for use in facts.uses if use.kind == "inherits")
+    places = [-1] * len(facts.definitions)
+    definitions: list[Definition] = []
+    for place, one in enumerate(facts.definitions):
+        parent = places[one.parent] if one.parent >= 0 else -1
+        if one.kind in SCOPES and place not in kept:
+            places[place] = parent
+        else:
+            places[place] = len(definitions)
+            definitions.append(one._replace(parent=parent))
+    places.append(-1)
+    return SourceFacts(
+        definitions,
+        [one._replace(owner=places[one.owner]) for one in facts.imports],
+        [one._replace(owner=places[one.owner]) for one in facts.uses],
+        [one._replace(owner=places[one.owner]) for one in facts.variables],
+        facts.package,
+        facts.documentation,
+        facts.lines,
+        facts.has_errors,
+    )
 
 
 _MARKS = re.compile(r"^(?:/\*+|//[/!]*|\*+(?!/))\s?|\s*\*+/\s*$|</?[a-zA-Z][^<>]{0,80}>")
 _STRING = re.compile(r"""[A-Za-z]{0,2}('''|\"\"\"|'|")(.*)\1\Z""", re.DOTALL)
+_QUOTED = r"""("(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|`[^`]*+`)"""
+_COMMENTS = re.compile(rf"{_QUOTED}|//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_PYTHON_COMMENTS = re.compile(rf"{_QUOTED}|#[^\n]*+")
+_BODY_MARKS = re.compile(r"(?:\s*(?:=>|[{:=;]))+\Z")
+
+
+def _signature(text: str, family: str) -> str:
+    """Return the *text* of a definition above its body, without comments, on one line."""
+    comments = _PYTHON_COMMENTS if family == "python" else _COMMENTS
+    text = " ".join(comments.sub(lambda found: found[1] or "", text).split())
+    return _BODY_MARKS.sub("", text)[:_LONGEST_SIGNATURE]
 
 
 def _prose(text: str) -> str:

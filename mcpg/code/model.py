@@ -20,11 +20,13 @@ class SymbolKind(StrEnum):
     """What a symbol is."""
 
     CLASS = "class"
+    CONSTANT = "constant"
     CONSTRUCTOR = "constructor"
     ENUM = "enum"
     FUNCTION = "function"
     INTERFACE = "interface"
     METHOD = "method"
+    MODULE = "module"
     STRUCT = "struct"
     TRAIT = "trait"
     TYPE = "type"
@@ -33,12 +35,13 @@ class SymbolKind(StrEnum):
 CALLABLE_KINDS = frozenset({SymbolKind.CONSTRUCTOR, SymbolKind.FUNCTION, SymbolKind.METHOD})
 """The kinds of symbols that are called."""
 
-TYPE_KINDS = frozenset(SymbolKind) - CALLABLE_KINDS
+TYPE_KINDS = frozenset(SymbolKind) - CALLABLE_KINDS - {SymbolKind.CONSTANT, SymbolKind.MODULE}
 """The kinds of symbols that have members."""
 
 
 KINDS_BY_WORD = {
     "class": frozenset({SymbolKind.CLASS, SymbolKind.STRUCT}),
+    "constant": frozenset({SymbolKind.CONSTANT}),
     "constructor": frozenset({SymbolKind.CONSTRUCTOR}),
     "enum": frozenset({SymbolKind.ENUM}),
     "function": CALLABLE_KINDS,
