@@ -153,7 +153,8 @@ _USES = {
     "base": "inherits",
     "method_ref": "references",
 }
-_REFERENCES = {"ref": "references", "member": "references", "type": NAMES_TYPE}
+# The name at the end of a member is no reference of its own, so members come first.
+_REFERENCES = {"member": "references", "type": NAMES_TYPE, "ref": "references"}
 
 
 class Definition(NamedTuple):
@@ -293,6 +294,8 @@ class _Extraction:
         self._has_stars = False
         # Where names end that are no references.
         self._taken: set[int] = set()
+        self._defined: frozenset[int] = frozenset()
+        self._assigned: list[tuple[int, str, str]] = []
 
     def run(self, tree: Tree) -> SourceFacts:
         from tree_sitter import QueryCursor  # noqa: PLC0415 - an extra
@@ -304,6 +307,7 @@ class _Extraction:
             raise UnparsableError
         definitions = self._definitions(matches, nodes)
         imports, spans = self._read_imports(matches)
+        self._defined = frozenset(self._taken)
         for found in matches:
             if "name" not in found and "import" not in found and _USES.keys().isdisjoint(found):
                 self._bind_values(found)
@@ -408,8 +412,19 @@ class _Extraction:
             node.end_point[0] + 1,
             _signature(text.decode("utf-8", "replace"), self._family),
             "" if self._family == "python" else self._comment_above(node.start_point[0]),
-            self._type_of(returns) if returns is not None else UNKNOWN,
+            self._content_of(node) if kind == "constant" else self._result_of(returns),
         )
+
+    def _result_of(self, node: Node | None) -> str:
+        return self._type_of(node) if node is not None else UNKNOWN
+
+    def _content_of(self, node: Node) -> str:
+        """Return the plain form of the value of a constant."""
+        declared, value = node.child_by_field_name("type"), node.child_by_field_name("value")
+        plain = self._result_of(declared)
+        if plain == UNKNOWN and value is not None:
+            return self._value_of(value)
+        return plain if plain == UNKNOWN else f"{plain}()"
 
     def _type_of(self, node: Node) -> str:
         text = self._text(node)
@@ -417,6 +432,14 @@ class _Extraction:
             # Of several results, the first.
             text = text.strip("()").partition(",")[0]
         return plain_type(text.removeprefix(":"), self._family)
+
+    def _value_of(self, node: Node) -> str:
+        """Return the plain form of a value; that of a call does not depend on its arguments."""
+        if node.end_byte - node.start_byte <= _LONGEST:
+            return plain_expression(self._text(node))
+        called = node.child_by_field_name("function") or node.child_by_field_name("constructor")
+        plain = self._value_of(called) if called is not None else UNKNOWN
+        return plain if plain == UNKNOWN else f"{plain}()"
 
     def _comment_above(self, row: int) -> str:
         """Return the first paragraph of the comment that ends above the line *row*."""
@@ -457,8 +480,12 @@ class _Extraction:
                 continue
             node = found["import"][0]
             owner, line = self._owner(node.start_byte), node.start_point[0] + 1
-            bound = READERS[self._family](self._text(node).strip())
-            added = [Import(*names, line, owner) for names in bound]
+            text = self._text(node)
+            bound = READERS[self._family](text.strip())
+            # Of a statement of several lines, each name has its own.
+            added = [
+                Import(*names, line + _lines_before(names[2], text), owner) for names in bound
+            ]
             imports += added
             if not added or added[0].module:
                 spans.append((node.start_byte, node.end_byte))
@@ -486,9 +513,13 @@ class _Extraction:
             plain = self._type_of(found["type"][0])
             value = plain if plain == UNKNOWN else f"{plain}()"
         elif "value" in found:
-            value = plain_expression(self._text(found["value"][0]))
+            value = self._value_of(found["value"][0])
+        for node in found.get("assigned", ()):
+            self._assigned.append((self._owner(node.start_byte), self._text(node), value))
         for key in ("variable", "parameter", "field"):
             for node in found.get(key, ()):
+                if node.end_byte in self._defined:
+                    continue
                 name = self._text(node)[:_LONGEST_NAME].replace("this.", "self.")
                 name = f"self.{name}" if key == "field" else name
                 self._taken.add(node.end_byte)
@@ -530,6 +561,10 @@ class _Extraction:
                 while key == "hoisted" and owner >= 0 and self._regions[owner].kind == "block":
                     owner = self._regions[owner].parent
                 self._bind(owner, self._text(node)[:_LONGEST_NAME], UNKNOWN)
+        for owner, name, value in self._assigned:
+            held = (one.names[name] for _, one in self._around(owner) if name in one.names)
+            if next(held, None) == []:
+                self._bind(owner, name, value)
         for node in nodes.get("global", ()):
             self._taken.add(node.end_byte)
             self._regions[self._owner(node.start_byte)].names.pop(self._text(node), None)
@@ -558,6 +593,11 @@ class _Extraction:
                         return True, region.names[key]
         return False, None
 
+    def _is_in_macro(self, node: Node) -> bool:
+        """Return whether a name is a member in the arguments of a macro."""
+        before = self._source[max(0, node.start_byte - 2) : node.start_byte]
+        return self._family == "rust" and before.endswith(b".") and before != b".."
+
     def _is_free(self, name: str, owner: int) -> bool:
         """Return whether the head *name* of an expression may mean something that is known."""
         if name in self._self:
@@ -569,6 +609,11 @@ class _Extraction:
         """Return whether `this` is the object of the type around *owner*."""
         kinds = (one.kind for _, one in self._around(owner))
         return next((one for one in kinds if one in _OWN_THIS), "") != "function scope"
+
+    @staticmethod
+    def _is_callable(values: list[str]) -> bool:
+        """Return whether the *values* of a variable are functions or classes, not their results."""
+        return bool(values) and not any(one == UNKNOWN or one.endswith("()") for one in values)
 
     def _is_type(self, name: str, owner: int) -> bool:
         """Return whether a *name* that only a type can be meant by is no parameter of types."""
@@ -608,7 +653,7 @@ class _Extraction:
                 return None
         else:
             is_bound, values = self._find(name, around)
-            if values is not None and (kind != "calls" or not self._is_free(name, around)):
+            if values is not None and not (kind == "calls" and self._is_callable(values)):
                 return None
             if not is_bound and self._family in _IN_FILE and not self._has_stars:
                 return None
@@ -627,11 +672,12 @@ class _Extraction:
                     continue
                 name, receiver = self._text(node), ""
                 if capture == "member":
+                    self._taken.add(end)
                     receiver, _, name = plain_expression(name).rpartition(".")
                     if not receiver or name.endswith("()"):
                         continue
-                elif self._source[node.start_byte - 1 : node.start_byte] == b".":
-                    continue  # in the arguments of a macro
+                elif self._is_in_macro(node):
+                    continue
                 use = self._checked(kind, self._owner(node.start_byte), receiver, name, node)
                 if use is not None:
                     yield use
@@ -646,6 +692,14 @@ _SCOPE_CAPTURES = {
 _MERGED = frozenset({"block", "function scope"})
 _EXPORTS = frozenset({"exports", "module.exports"})
 _OWN_THIS = CONTAINERS | {"method", "constructor", "function scope"}
+
+
+def _lines_before(name: str, text: str) -> int:
+    """Return on which line of *text* a name first stands, from 0."""
+    if "\n" not in text or not name:
+        return 0
+    found = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
+    return text.count("\n", 0, found.start()) if found else 0
 
 
 def _place(item: tuple[tuple[int, int], object]) -> tuple[int, int]:

@@ -411,9 +411,18 @@ class _Linker:
             if found is None:
                 return None
             name = part.removesuffix("()")
-            found = self._named_in(found, name, depth)
+            found = self._named_in(self._content(found, depth) or found, name, depth)
             found = self._resolve_call(found, depth) if name != part else found
-        return found
+        return self._content(found, depth)
+
+    def _content(self, found: _Meaning, depth: int) -> _Meaning:
+        """Return the type of the value of a constant, and anything else as it is."""
+        if not isinstance(found, ScopeNode) or found.definition.kind != "constant":
+            return found
+        returns = found.definition.returns
+        if found.members or returns == UNKNOWN:
+            return found
+        return self._evaluate(returns, found.parent, found.module, depth + 1)
 
     def _first_part(
         self, parts: list[str], node: ScopeNode | None, module: CodeModule, depth: int
@@ -463,6 +472,15 @@ class _Linker:
                 return self._value(one.fields[name], one, one.module, depth)
         return None
 
+    def _find_member(self, owner: ScopeNode | CodeModule, name: str) -> _Meaning:
+        """Return the symbol that is called *name* in a type or file; a field is none."""
+        if isinstance(owner, CodeModule) or owner.definition.kind == "module":
+            return self._named_in(owner, name, 0)
+        for one in self._lineage(owner) if owner.is_type else ():
+            if name in one.members or name in one.fields:
+                return one.members.get(name)
+        return None
+
     def _resolve_call(self, found: _Meaning, depth: int) -> _Meaning:
         """Return the type of what calling *found* returns."""
         if not isinstance(found, ScopeNode) or found.is_type:
@@ -501,6 +519,8 @@ class _Linker:
             target, is_guess = self._target(use, node, module)
             kind = edge_kind(use, node)
             source = symbol_around(node)
+            if isinstance(target, CodeModule) and kind is CodeEdgeKind.REFERENCES:
+                continue  # an edge of its import leads there
             if target is not None and (target is not source or kind is CodeEdgeKind.CALLS):
                 name = source.name if source is not None else ""
                 lines[kind, name, node_id(target), False, is_guess].add(use.line)
@@ -546,13 +566,7 @@ class _Linker:
             return found, False
         owner = self._evaluate(use.receiver, find_scope(use, node), module, 0)
         if owner is not None:
-            found = self._named_in(owner, use.name, 0)
-            is_field = (
-                isinstance(owner, ScopeNode)
-                and isinstance(found, ScopeNode)
-                and (found.definition.name != use.name)
-            )
-            return (None if is_field else found), False
+            return self._find_member(owner, use.name), False
         if module.family in IMPLICIT_SELF and use.kind != CodeEdgeKind.CALLS:
             return self._qualified(module, f"{use.receiver}.{use.name}"), False
         if use.kind != CodeEdgeKind.CALLS or self._is_foreign(use.receiver, node, module):

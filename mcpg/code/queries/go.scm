@@ -16,4 +16,5 @@
 (parameter_declaration name: (identifier) @parameter type: (_) @type)
 (var_spec name: (identifier) @variable type: (_) @type)
 (short_var_declaration left: (expression_list . (identifier) @variable) right: (expression_list . (_) @value))
+(short_var_declaration left: (expression_list . (identifier) @variable) right: (expression_list . (type_assertion_expression type: (_) @type)))
 (var_spec . name: (identifier) @variable !type value: (expression_list . (_) @value))

@@ -19,7 +19,6 @@
 (type_pattern (identifier) @variable)
 (enum_constant name: (identifier) @skip)
 (element_value_pair key: (identifier) @skip)
-(field_access field: (identifier) @skip)
 (scoped_identifier name: (identifier) @skip)
 (package_declaration (_) @skip)
 (labeled_statement (identifier) @skip)
@@ -28,7 +27,6 @@
 (method_reference (identifier) @ref)
 (marker_annotation name: (identifier) @type)
 (annotation name: (identifier) @type)
-(scoped_type_identifier (type_identifier) @skip .)
 (type_identifier) @type
 (scoped_type_identifier) @member
 (field_access) @member

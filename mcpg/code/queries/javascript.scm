@@ -20,5 +20,5 @@
 (new_expression constructor: (identifier) @call)
 (new_expression constructor: (member_expression object: (_) @receiver property: (property_identifier) @call))
 (variable_declarator name: (identifier) @variable value: (_) @value)
-(assignment_expression left: (identifier) @variable right: (_) @value)
+(assignment_expression left: (identifier) @assigned right: (_) @value)
 (assignment_expression left: (member_expression object: (this)) @variable right: (_) @value)

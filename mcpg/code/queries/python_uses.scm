@@ -23,6 +23,5 @@
 (global_statement (identifier) @global)
 (keyword_argument name: (identifier) @skip)
 (keyword_pattern . (identifier) @skip)
-(attribute attribute: (identifier) @skip)
 (attribute) @member
 (identifier) @ref

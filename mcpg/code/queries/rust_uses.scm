@@ -24,8 +24,6 @@
 (const_item name: (identifier) @variable)
 (static_item name: (identifier) @variable)
 (enum_variant name: (identifier) @skip)
-(scoped_identifier name: (identifier) @skip)
-(scoped_type_identifier name: (type_identifier) @skip)
 (attribute (identifier) @skip)
 (macro_invocation macro: (identifier) @skip)
 (mod_item name: (identifier) @skip)

@@ -4,7 +4,6 @@
 (type_parameter name: (type_identifier) @typevar)
 (infer_type (type_identifier) @typevar)
 (mapped_type_clause name: (type_identifier) @typevar)
-(nested_type_identifier name: (type_identifier) @skip)
 (type_predicate name: (identifier) @skip)
 (nested_type_identifier) @member
 (type_identifier) @type
