@@ -71,7 +71,9 @@ def _empty_brackets(text: str) -> str:
     for character in text:
         if character in _OPEN:
             depth += 1
-            if depth == 1 and character != "<":
+            # The body of a class without a name follows the arguments of its object.
+            is_body = character == "{" and parts[-1:] == ["()"]
+            if depth == 1 and character != "<" and not is_body:
                 parts.append("[" if character == "[" else "()")
         elif character in _CLOSE:
             depth -= 1
@@ -483,9 +485,7 @@ class _Extraction:
             text = self._text(node)
             bound = READERS[self._family](text.strip())
             # Of a statement of several lines, each name has its own.
-            added = [
-                Import(*names, line + _lines_before(names[2], text), owner) for names in bound
-            ]
+            added = [Import(*names, line + _lines_before(names[2], text), owner) for names in bound]
             imports += added
             if not added or added[0].module:
                 spans.append((node.start_byte, node.end_byte))
@@ -608,7 +608,7 @@ class _Extraction:
     def _knows_this(self, owner: int) -> bool:
         """Return whether `this` is the object of the type around *owner*."""
         kinds = (one.kind for _, one in self._around(owner))
-        return next((one for one in kinds if one in _OWN_THIS), "") != "function scope"
+        return next((one for one in kinds if one in _OWN_THIS), "") not in _UNKNOWN_THIS
 
     @staticmethod
     def _is_callable(values: list[str]) -> bool:
@@ -651,7 +651,7 @@ class _Extraction:
         elif kind in {NAMES_TYPE, CREATES, "inherits"}:
             if not self._is_type(name, around):
                 return None
-        else:
+        elif self._family != "java" or kind != "calls":
             is_bound, values = self._find(name, around)
             if values is not None and not (kind == "calls" and self._is_callable(values)):
                 return None
@@ -662,6 +662,8 @@ class _Extraction:
     def _references(self, nodes: Captures, spans: list[tuple[int, int]]) -> Iterator[NameUse]:
         """Yield the references that are no calls, outside statements of import."""
         starts = [start for start, _ in spans]
+        # A name of Java that is not called is a type or a field.
+        always = NAMES_TYPE if self._family == "java" else ""
         for capture, kind in _REFERENCES.items():
             for node in nodes.get(capture, ()):
                 end = node.end_byte
@@ -678,7 +680,10 @@ class _Extraction:
                         continue
                 elif self._is_in_macro(node):
                     continue
-                use = self._checked(kind, self._owner(node.start_byte), receiver, name, node)
+                owner = self._owner(node.start_byte)
+                if capture == "ref" and always and self._find(name, owner)[1] is not None:
+                    continue
+                use = self._checked(always or kind, owner, receiver, name, node)
                 if use is not None:
                     yield use
 
@@ -691,7 +696,9 @@ _SCOPE_CAPTURES = {
 }
 _MERGED = frozenset({"block", "function scope"})
 _EXPORTS = frozenset({"exports", "module.exports"})
-_OWN_THIS = CONTAINERS | {"method", "constructor", "function scope"}
+_OWN_THIS = CONTAINERS | {"function scope"}
+# What calls a function, or holds an object, decides what it means there.
+_UNKNOWN_THIS = frozenset({"function scope", "object", "constant"})
 
 
 def _lines_before(name: str, text: str) -> int:

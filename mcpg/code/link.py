@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from mcpg.code.extract import (
     CREATES,
@@ -52,7 +53,14 @@ _BY_NAME = _PACKAGED | {"rust"}
 _GUESSED_TYPES = frozenset({"csharp", "rust"})
 _TYPE_USES = frozenset({CREATES, NAMES_TYPE, "inherits"})
 
-_Meaning = ScopeNode | CodeModule | None
+
+class Instance(NamedTuple):
+    """A value whose type is known."""
+
+    type: ScopeNode
+
+
+_Meaning = ScopeNode | CodeModule | Instance | None
 
 
 def link(
@@ -245,8 +253,10 @@ class _Linker:
             levels -= 1
         return source
 
-    def _find_type(self, name: str, node: ScopeNode | None, module: CodeModule) -> ScopeNode | None:
-        """Return the type that a bare *name* means within *node*."""
+    def _find_apart(
+        self, name: str, node: ScopeNode | None, module: CodeModule, *, is_type: bool
+    ) -> ScopeNode | None:
+        """Return the type, or what is no type, that a bare *name* means within *node*."""
         for here in around(node):
             if here.module is not module:
                 break
@@ -256,12 +266,13 @@ class _Linker:
                 found = next((one.members[name] for one in lineage if name in one.members), None)
             if found is None and (name in here.imports or here.stars):
                 found = self._within(here, name, is_innermost=True, depth=0)[1]
-            if isinstance(found, ScopeNode) and found.is_type:
+            if isinstance(found, ScopeNode) and found.is_type is is_type:
                 return found
             if here.definition.kind == "module" and module.family == "rust":
                 return None
         meaning = self._global(module, name, 0)
-        return meaning if isinstance(meaning, ScopeNode) and meaning.is_type else None
+        is_meant = isinstance(meaning, ScopeNode) and meaning.is_type is is_type
+        return meaning if is_meant and isinstance(meaning, ScopeNode) else None
 
     def _global(self, module: CodeModule, name: str, depth: int) -> _Meaning:
         """Return what *name* means at the top of a file, imports included."""
@@ -442,7 +453,12 @@ class _Linker:
         if module.family == "rust" and first in {"crate", "self", "super"}:
             return self._resolve_path(module, self._outside_parts(parts, node), depth), []
         name = first.removesuffix("()")
-        found = self._look_up(name, node, module, depth)
+        if module.family in IMPLICIT_SELF and name != first:
+            # Either a method, or a type of which an object is made.
+            called = self._find_apart(name, node, module, is_type=False)
+            found: _Meaning = called or self._find_apart(name, node, module, is_type=True)
+        else:
+            found = self._look_up(name, node, module, depth)
         if found is None and module.family in IMPLICIT_SELF and name == first:
             return self._first_qualified(parts, module)
         return (self._resolve_call(found, depth) if name != first else found), parts[1:]
@@ -456,7 +472,10 @@ class _Linker:
                 return found, parts[end + 1 :]
         return None, []
 
-    def _named_in(self, owner: ScopeNode | CodeModule, name: str, depth: int) -> _Meaning:
+    def _named_in(
+        self, owner: ScopeNode | CodeModule | Instance, name: str, depth: int
+    ) -> _Meaning:
+        owner = owner.type if isinstance(owner, Instance) else owner
         if isinstance(owner, CodeModule):
             if owner.family == "go":
                 return self._in_package(owner, owner.package, name)
@@ -472,26 +491,32 @@ class _Linker:
                 return self._value(one.fields[name], one, one.module, depth)
         return None
 
-    def _find_member(self, owner: ScopeNode | CodeModule, name: str) -> _Meaning:
+    def _find_member(self, owner: ScopeNode | CodeModule | Instance, name: str) -> _Meaning:
         """Return the symbol that is called *name* in a type or file; a field is none."""
+        owner = owner.type if isinstance(owner, Instance) else owner
         if isinstance(owner, CodeModule) or owner.definition.kind == "module":
             return self._named_in(owner, name, 0)
         for one in self._lineage(owner) if owner.is_type else ():
-            if name in one.members or name in one.fields:
+            # In Python, a field may be set through a property of a base.
+            if name in one.members or (name in one.fields and owner.module.family != "python"):
                 return one.members.get(name)
         return None
 
     def _resolve_call(self, found: _Meaning, depth: int) -> _Meaning:
-        """Return the type of what calling *found* returns."""
-        if not isinstance(found, ScopeNode) or found.is_type:
-            return found
+        """Return what calling *found* returns."""
+        if not isinstance(found, ScopeNode):
+            return found if isinstance(found, CodeModule) else None
+        if found.is_type:
+            return Instance(found)
         returns = found.definition.returns
         if returns == UNKNOWN or depth > DEEPEST:
             return None
         if returns in SELF[found.module.family]:
-            return type_around(found)
+            outer = type_around(found)
+            return Instance(outer) if outer is not None else None
         result = self._evaluate(returns, found.parent, found.module, depth + 1)
-        return result if isinstance(result, ScopeNode) and result.is_type else None
+        is_type = isinstance(result, ScopeNode) and result.is_type
+        return Instance(result) if is_type and isinstance(result, ScopeNode) else None
 
     def _lineage(self, node: ScopeNode) -> list[ScopeNode]:
         """Return a type and those that it inherits from, nearest first; circles end."""
@@ -519,8 +544,10 @@ class _Linker:
             target, is_guess = self._target(use, node, module)
             kind = edge_kind(use, node)
             source = symbol_around(node)
-            if isinstance(target, CodeModule) and kind is CodeEdgeKind.REFERENCES:
-                continue  # an edge of its import leads there
+            if isinstance(target, Instance) or (
+                isinstance(target, CodeModule) and kind is CodeEdgeKind.REFERENCES
+            ):
+                continue  # a value is no symbol, and an edge of its import leads to a module
             if target is not None and (target is not source or kind is CodeEdgeKind.CALLS):
                 name = source.name if source is not None else ""
                 lines[kind, name, node_id(target), False, is_guess].add(use.line)
@@ -547,7 +574,7 @@ class _Linker:
         if one.owner >= 0:
             source = self._outside(module.nodes[one.owner], source)
         meant = self._resolve_import(module, source, name, 0)
-        if meant is None:
+        if meant is None or isinstance(meant, Instance):
             meant = next(iter(self._find_modules(source, module)), None)
         if meant is not None:
             return node_id(meant), False
@@ -566,7 +593,9 @@ class _Linker:
             return found, False
         owner = self._evaluate(use.receiver, find_scope(use, node), module, 0)
         if owner is not None:
-            return self._find_member(owner, use.name), False
+            member = self._find_member(owner, use.name)
+            is_type = isinstance(member, ScopeNode) and member.is_type
+            return (None if use.kind == NAMES_TYPE and not is_type else member), False
         if module.family in IMPLICIT_SELF and use.kind != CodeEdgeKind.CALLS:
             return self._qualified(module, f"{use.receiver}.{use.name}"), False
         if use.kind != CodeEdgeKind.CALLS or self._is_foreign(use.receiver, node, module):
@@ -589,10 +618,13 @@ class _Linker:
         """Return what a use of a name means before which nothing stands."""
         scope = find_scope(use, node)
         if use.kind in _TYPE_USES and module.family != "python":
-            found = self._find_type(use.name, scope, module)
+            found = self._find_apart(use.name, scope, module, is_type=True)
             if found is None and module.family == "csharp":
-                found = self._find_type(f"{use.name}Attribute", scope, module)
+                name = f"{use.name}Attribute"
+                found = self._find_apart(name, scope, module, is_type=True)
             return found
+        if use.kind == CodeEdgeKind.CALLS and module.family in IMPLICIT_SELF:
+            return self._find_apart(use.name, scope, module, is_type=False)
         return self._look_up(use.name, scope, module, 0)
 
     def _is_foreign(self, receiver: str, node: ScopeNode | None, module: CodeModule) -> bool:
