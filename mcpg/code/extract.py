@@ -140,6 +140,7 @@ SELF = {
 IMPLICIT_SELF = frozenset({"csharp", "java"})
 # Languages where a bare name means something in its file, or nothing that is known.
 _IN_FILE = frozenset({"javascript", "python"})
+_GO_KINDS = frozenset({"chan", "func", "interface", "struct"})
 _RETURNS = ("return_type", "result", "returns", "type")
 _LONGEST_SIGNATURE = 240
 _LONGEST_TEXT = 300
@@ -431,8 +432,10 @@ class _Extraction:
     def _type_of(self, node: Node) -> str:
         text = self._text(node)
         if self._family == "go" and text.startswith("("):
-            # Of several results, the first.
-            text = text.strip("()").partition(",")[0]
+            # Of several results, the first, which may have a name.
+            text = text.strip("()").partition(",")[0].strip()
+            name, _, kind = text.partition(" ")
+            text = kind if name.isidentifier() and name not in _GO_KINDS and kind else text
         return plain_type(text.removeprefix(":"), self._family)
 
     def _value_of(self, node: Node) -> str:

@@ -14,8 +14,8 @@
 (using_directive) @import
 (invocation_expression function: (identifier) @call)
 (invocation_expression function: (generic_name (identifier) @call))
-(invocation_expression function: (member_access_expression expression: (_) @receiver name: (identifier) @call))
-(invocation_expression function: (member_access_expression expression: (_) @receiver name: (generic_name (identifier) @call)))
+(invocation_expression function: (member_access_expression expression: _ @receiver name: (identifier) @call))
+(invocation_expression function: (member_access_expression expression: _ @receiver name: (generic_name (identifier) @call)))
 (invocation_expression function: (conditional_access_expression (_) @receiver (member_binding_expression name: (identifier) @call)))
 (object_creation_expression type: [(identifier) (qualified_name)] @create)
 (object_creation_expression type: (generic_name (identifier) @create))
