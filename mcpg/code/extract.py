@@ -6,13 +6,25 @@ tree-sitter; Python only sees the nodes that they capture.
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from mcpg.code.expressions import LONGEST, NOTHING, UNKNOWN, plain_expression, plain_type
+from mcpg.code.facts import (
+    CONTAINERS,
+    CREATES,
+    IMPLICIT_SELF,
+    NAMES_TYPE,
+    SCOPES,
+    SELF,
+    Definition,
+    NameUse,
+    SourceFacts,
+    Variable,
+)
 from mcpg.code.imports import EVERYTHING, READERS, Import
 from mcpg.code.languages import GRAMMARS, USES, UnparsableError, parse_source, query
 
@@ -20,124 +32,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Tree
 
 
-UNKNOWN = "?"
-"""The plain form of an expression whose type cannot be told from names."""
-
-_LONGEST = 300
-_SIMPLE = re.compile(r"[\w$]+(?:\.[\w$]+)*\Z")
-_PLAIN = re.compile(r"[\w$]+(?:\(\))?(?:\.[\w$]+(?:\(\))?)*\Z")
-_BEFORE = re.compile(r"(?:(?:await|new|mut|const|yield)\b|[&*(])\s*")
-_OPEN, _CLOSE = "([{<", ")]}>"
-_TYPE_WORDS = re.compile(
-    r"(?:(?:mut|dyn|impl|const|final|readonly|ref|out|in)\s+|[&*?:\s]|'\w+\s)+"
-)
-_WRAPPED = re.compile(
-    r"(?:typing\.)?(?:Optional|ClassVar|Final|Annotated|Type|type|Box|Rc|Arc|Option|Promise|Task)"
-    r"\s*[\[<](?P<inner>.*)[\]>]\Z",
-    re.DOTALL,
-)
-_NOTHING = frozenset({"None", "null", "undefined"})
-_WRAPPERS = 4
-_DEREFERENCED = ("Box", "Rc", "Arc")
-# Languages where brackets behind a type hold its arguments.
-_SUBSCRIPTED = frozenset({"go", "python"})
-
-
-def plain_expression(text: str) -> str:
-    """Return the dotted name that *text* is, `UNKNOWN` for other expressions.
-
-    Arguments are left out: `Shop(1).items` becomes `Shop().items`, and so does a literal of a
-    struct, `Shop{...}`.
-    """
-    if len(text) > _LONGEST:
-        return UNKNOWN
-    if _SIMPLE.match(text):
-        return text
-    text = text.strip()
-    while (before := _BEFORE.match(text)) is not None:
-        text = text[before.end() :]
-        if before[0].startswith("("):
-            text = text.removesuffix(")")
-    flat = "".join(_empty_brackets(text).split())
-    for mark in ("::", "?.", "!.", "->"):
-        flat = flat.replace(mark, ".")
-    return flat if _PLAIN.match(flat) else UNKNOWN
-
-
-def _empty_brackets(text: str) -> str:
-    """Empty the outermost brackets; those of type arguments go, a subscript stays unknown."""
-    parts: list[str] = []
-    depth = 0
-    for character in text:
-        if character in _OPEN:
-            depth += 1
-            # The body of a class without a name follows the arguments of its object.
-            is_body = character == "{" and parts[-1:] == ["()"]
-            if depth == 1 and character != "<" and not is_body:
-                parts.append("[" if character == "[" else "()")
-        elif character in _CLOSE:
-            depth -= 1
-        elif depth == 0:
-            parts.append(character)
-    return "".join(parts).replace(".()", "()")
-
-
-def plain_type(text: str, family: str) -> str:
-    """Return the dotted name of the type *text* without wrappers, `UNKNOWN` for other types."""
-    if len(text) > _LONGEST:
-        return UNKNOWN
-    # A quoted type is one that is defined further down in Python, and a string elsewhere.
-    quotes = "\"'" if family == "python" else ""
-    for _ in range(_WRAPPERS):
-        text = _TYPE_WORDS.sub("", text.strip().strip(quotes or None), count=1).rstrip("?! ")
-        choices = [part.strip() for part in text.split("|")]
-        known = [part for part in choices if part not in _NOTHING]
-        text = known[0] if len(known) == 1 else text
-        wrapped = _WRAPPED.match(text)
-        if wrapped is None or (family == "rust" and not wrapped[0].startswith(_DEREFERENCED)):
-            break
-        text = wrapped["inner"]
-    if family not in _SUBSCRIPTED and text.endswith("]"):
-        return UNKNOWN
-    text = text.partition("<")[0].strip().replace("::", ".")
-    text = text.partition("[")[0] if family in _SUBSCRIPTED else text
-    return text if _SIMPLE.match(text) else UNKNOWN
-
-
 Captures: TypeAlias = "dict[str, list[Node]]"
 
-IMPL = "impl"
-"""The kind of a definition that adds members to a type that stands elsewhere."""
-
-SCOPES = frozenset({"block", "function scope", "object", "class scope"})
-"""The kinds of scopes without a name: blocks, functions, literals of objects, classes."""
-
-CREATES = "creates"
-"""The kind of a call that only a type can be meant by."""
-
-NAMES_TYPE = "types"
-"""The kind of a reference that only a type can be meant by."""
-
-CONTAINERS = frozenset(
-    {
-        *("class", "class scope", "constant", "enum", "interface", "object", "struct", "trait"),
-        *("type", IMPL),
-    }
-)
-"""The kinds of definitions that have members."""
-
-SELF = {
-    "csharp": frozenset({"this"}),
-    "go": frozenset[str](),
-    "java": frozenset({"this"}),
-    "javascript": frozenset({"this"}),
-    "python": frozenset({"self", "cls"}),
-    "rust": frozenset({"self", "Self"}),
-}
-"""What an object calls itself, by family."""
-
-# Languages where a bare name can be a member of the type around it.
-IMPLICIT_SELF = frozenset({"csharp", "java"})
 # Languages where a bare name means something in its file, or nothing that is known.
 _IN_FILE = frozenset({"javascript", "python"})
 _GO_KINDS = frozenset({"chan", "func", "interface", "struct"})
@@ -158,97 +54,6 @@ _USES = {
 }
 # The name at the end of a member is no reference of its own, so members come first.
 _REFERENCES = {"member": "references", "type": NAMES_TYPE, "ref": "references"}
-
-
-class Definition(NamedTuple):
-    """A definition in the file, or a scope without a name.
-
-    Attributes:
-        kind: A `SymbolKind`, `IMPL` or one of `SCOPES`.
-        parent: Position of the definition that it stands in, -1 for none.
-        owner: Name of the type that it is a member of, where that is not its parent.
-        returns: Plain form of the type that it returns.
-        parameters: The least and the greatest number of arguments, if that is known.
-    """
-
-    name: str
-    kind: str
-    parent: int
-    owner: str
-    first: int
-    last: int
-    signature: str
-    documentation: str
-    returns: str
-
-
-class NameUse(NamedTuple):
-    """A call of, or reference to, a name.
-
-    Attributes:
-        kind: `calls`, `creates`, `references`, `types` or `inherits`.
-        receiver: Plain form of what stands before the name, "" for nothing.
-    """
-
-    kind: str
-    owner: int
-    receiver: str
-    name: str
-    line: int
-
-
-class Variable(NamedTuple):
-    """A variable, parameter or field whose value is known.
-
-    Attributes:
-        name: Its name; that of a field begins with `self.`.
-        value: Plain form of its value, with `()` behind the name of its type.
-    """
-
-    owner: int
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFacts:
-    """What one file states.
-
-    Attributes:
-        package: The package or namespace that it declares, or "".
-        has_errors: Whether parts of it could not be parsed.
-    """
-
-    definitions: list[Definition] = field(default_factory=list)
-    imports: list[Import] = field(default_factory=list)
-    uses: list[NameUse] = field(default_factory=list)
-    variables: list[Variable] = field(default_factory=list)
-    package: str = ""
-    documentation: str = ""
-    lines: int = 0
-    has_errors: bool = False
-
-
-def encode_facts(facts: SourceFacts) -> bytes:
-    """Write *facts* as JSON."""
-    members = [getattr(facts, name) for name in SourceFacts.__slots__]
-    return json.dumps(members, separators=(",", ":")).encode()
-
-
-def decode_facts(data: bytes) -> SourceFacts:
-    """Read what `encode_facts` wrote.
-
-    Raises:
-        ValueError, TypeError: It is nothing of the kind.
-    """
-    definitions, imports, uses, variables, *rest = json.loads(data)
-    return SourceFacts(
-        [Definition(*one) for one in definitions],
-        [Import(*one) for one in imports],
-        [NameUse(*one) for one in uses],
-        [Variable(*one) for one in variables],
-        *rest,
-    )
 
 
 def extract(source: bytes, grammar: str) -> SourceFacts:
@@ -280,6 +85,16 @@ class _Region:
     declared: set[str] = field(default_factory=set)
 
 
+class _Place(NamedTuple):
+    """Where a definition or scope stands; a scope has no captures."""
+
+    start: int
+    minus_end: int
+    kind: str
+    node: Node
+    captures: Captures
+
+
 class _Extraction:
     """The reading of one file."""
 
@@ -298,6 +113,7 @@ class _Extraction:
         # Where names end that are no references.
         self._taken: set[int] = set()
         self._defined: frozenset[int] = frozenset()
+        self._hoisted: set[int] = set()
         self._assigned: list[tuple[int, str, str]] = []
 
     def run(self, tree: Tree) -> SourceFacts:
@@ -308,6 +124,7 @@ class _Extraction:
         nodes = QueryCursor(uses).captures(tree.root_node)
         if len(matches) > _MOST_MATCHES or sum(map(len, nodes.values())) > _MOST_NODES:
             raise UnparsableError
+        self._hoisted = {node.end_byte for node in nodes.get("hoisted", ())}
         definitions = self._definitions(matches, nodes)
         imports, spans = self._read_imports(matches)
         self._defined = frozenset(self._taken)
@@ -337,62 +154,71 @@ class _Extraction:
     def _text(self, node: Node) -> str:
         return self._source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
-    def _definitions(self, matches: list[Captures], nodes: Captures) -> list[Definition]:
-        """Return the definitions and scopes in order, and note which stands in which."""
-        found: dict[tuple[int, int], tuple[str, Node, Captures]] = {}
+    def _places(self, matches: list[Captures], nodes: Captures) -> list[_Place]:
+        """Return where definitions and scopes stand, in order, the outer ones first."""
+        found: dict[tuple[int, int], _Place] = {}
         for captures in matches:
             if "name" in captures:
                 key = next(name for name in captures if name.startswith("def."))
                 node = captures[key][0]
                 place = (node.start_byte, -node.end_byte)
                 # A constant may turn out to be a function.
-                if place not in found or found[place][0] == "constant":
-                    found[place] = key[4:], node, captures
+                if place not in found or found[place].kind == "constant":
+                    found[place] = _Place(*place, key[4:], node, captures)
         if len(found) > _MOST_DEFINITIONS:
             raise UnparsableError
-        for kind, name in _SCOPE_CAPTURES.items():
-            for node in nodes.get(kind, ()):
-                found.setdefault((node.start_byte, -node.end_byte), (name, node, {}))
+        for capture, kind in _SCOPE_CAPTURES.items():
+            for node in nodes.get(capture, ()):
+                place = (node.start_byte, -node.end_byte)
+                found.setdefault(place, _Place(*place, kind, node, {}))
         if len(found) > _MOST_SCOPES:
             raise UnparsableError
+        return [found[place] for place in sorted(found)]
+
+    def _definitions(self, matches: list[Captures], nodes: Captures) -> list[Definition]:
+        """Return the definitions and scopes in order, and note which stands in which."""
         definitions: list[Definition] = []
         regions = self._regions
         file = regions.pop()
         open_: list[int] = []
-        for (start, minus_end), (kind, node, captures) in sorted(found.items(), key=_place):
-            while open_ and regions[open_[-1]].end <= start:
+        for place in self._places(matches, nodes):
+            while open_ and regions[open_[-1]].end <= place.start:
                 open_.pop()
             parent = open_[-1] if open_ else -1
-            outer = regions[parent].kind if parent >= 0 else ""
-            if kind in _MERGED and parent >= 0 and outer not in CONTAINERS:
-                # The body of a function is no further scope.
-                if regions[parent].end == -minus_end:
-                    continue
-            if (kind, outer) == ("object", "constant") and regions[parent].end == -minus_end:
+            outer = regions[parent] if open_ else file
+            if self._is_same(place, outer):
                 continue
-            if captures:
-                shown = "method" if kind == "function" and outer in CONTAINERS else kind
-                one = self._definition(shown, node, captures, parent)
-                region = regions[parent] if parent >= 0 else file
+            if place.captures:
+                one = self._definition(place, outer.kind, parent)
                 if not one.owner:
-                    region.names.setdefault(one.name, None)
-                self._taken.add(captures["name"][0].end_byte)
+                    outer.names.setdefault(one.name, None)
+                self._taken.add(place.captures["name"][0].end_byte)
             else:
-                row = node.start_point[0] + 1
-                one = Definition("", kind, parent, "", row, row, "", "", UNKNOWN)
+                row = place.node.start_point[0] + 1
+                one = Definition("", place.kind, parent, "", row, row, "", "", UNKNOWN)
             definitions.append(one)
-            regions.append(_Region(one.kind, parent, -minus_end, self._body_start(node)))
-            self._starts.append(start)
+            end = -place.minus_end
+            regions.append(_Region(one.kind, parent, end, self._body_start(place.node)))
+            self._starts.append(place.start)
             open_.append(len(definitions) - 1)
         regions.append(file)
         return definitions
+
+    @staticmethod
+    def _is_same(place: _Place, outer: _Region) -> bool:
+        """Return whether a scope is the body of a function, or the value of a constant."""
+        is_value = (place.kind, outer.kind) == ("object", "constant")
+        is_body = place.kind in _MERGED and outer.kind not in CONTAINERS
+        return outer.end == -place.minus_end and (is_value or is_body)
 
     def _body_start(self, node: Node) -> int:
         """Return where the body of a definition of Python begins, 0 for other languages."""
         body = node.child_by_field_name("body") if self._family == "python" else None
         return body.start_byte if body is not None else 0
 
-    def _definition(self, kind: str, node: Node, found: Captures, parent: int) -> Definition:
+    def _definition(self, place: _Place, outer: str, parent: int) -> Definition:
+        kind, node, found = place.kind, place.node, place.captures
+        kind = "method" if kind == "function" and outer in CONTAINERS else kind
         owner = self._text(found["owner"][0]).strip("()") if "owner" in found else ""
         if owner in _EXPORTS:
             owner = ""
@@ -440,7 +266,7 @@ class _Extraction:
 
     def _value_of(self, node: Node) -> str:
         """Return the plain form of a value; that of a call does not depend on its arguments."""
-        if node.end_byte - node.start_byte <= _LONGEST:
+        if node.end_byte - node.start_byte <= LONGEST:
             return plain_expression(self._text(node))
         called = node.child_by_field_name("function") or node.child_by_field_name("constructor")
         plain = self._value_of(called) if called is not None else UNKNOWN
@@ -526,7 +352,16 @@ class _Extraction:
                 name = self._text(node)[:_LONGEST_NAME].replace("this.", "self.")
                 name = f"self.{name}" if key == "field" else name
                 self._taken.add(node.end_byte)
-                self._bind(self._owner(node.start_byte), name, value, is_declared=is_declared)
+                self._bind(self._holder(node), name, value, is_declared=is_declared)
+
+    def _holder(self, node: Node) -> int:
+        """Return the region that a variable is bound in: a block, or the function around it."""
+        owner = self._owner(node.start_byte)
+        while (
+            node.end_byte in self._hoisted and owner >= 0 and self._regions[owner].kind == "block"
+        ):
+            owner = self._regions[owner].parent
+        return owner
 
     def _bind(self, owner: int, name: str, value: str, *, is_declared: bool = False) -> None:
         """Note a *value* of a variable; what is declared goes before what is assigned."""
@@ -540,7 +375,7 @@ class _Extraction:
             around = (one for _, one in self._around(owner) if one.kind in CONTAINERS)
             region = next(around, self._regions[-1])
         values = region.names.setdefault(name, [])
-        if values is None or value in _NOTHING:
+        if values is None or value in NOTHING:
             return
         if is_declared and name not in region.declared:
             region.declared.add(name)
@@ -555,15 +390,10 @@ class _Extraction:
             self._regions[self._owner(node.start_byte)].types.add(self._text(node))
         for node in nodes.get("skip", ()):
             self._taken.add(node.end_byte)
-        for key in ("variable", "hoisted"):
-            for node in nodes.get(key, ()):
-                if node.end_byte in self._taken:
-                    continue
+        for node in (*nodes.get("variable", ()), *nodes.get("hoisted", ())):
+            if node.end_byte not in self._taken:
                 self._taken.add(node.end_byte)
-                owner = self._owner(node.start_byte)
-                while key == "hoisted" and owner >= 0 and self._regions[owner].kind == "block":
-                    owner = self._regions[owner].parent
-                self._bind(owner, self._text(node)[:_LONGEST_NAME], UNKNOWN)
+                self._bind(self._holder(node), self._text(node)[:_LONGEST_NAME], UNKNOWN)
         for owner, name, value in self._assigned:
             held = (one.names[name] for _, one in self._around(owner) if name in one.names)
             if next(held, None) == []:
@@ -605,7 +435,7 @@ class _Extraction:
         """Return whether the head *name* of an expression may mean something that is known."""
         if name in self._self:
             return name != "this" or self._knows_this(owner)
-        is_bound, values = self._find(name, owner)
+        _, values = self._find(name, owner)
         return values is None or (bool(values) and UNKNOWN not in values)
 
     def _knows_this(self, owner: int) -> bool:
@@ -712,10 +542,6 @@ def _lines_before(name: str, text: str) -> int:
     return text.count("\n", 0, found.start()) if found else 0
 
 
-def _place(item: tuple[tuple[int, int], object]) -> tuple[int, int]:
-    return item[0]
-
-
 def _without_empty_scopes(facts: SourceFacts) -> SourceFacts:
     """Return *facts* without the scopes that nothing is looked up in."""
     kept = {one.owner for one in facts.variables} | {one.owner for one in facts.imports}
@@ -734,7 +560,10 @@ def _without_empty_scopes(facts: SourceFacts) -> SourceFacts:
     return SourceFacts(
         definitions,
         [one._replace(owner=places[one.owner]) for one in facts.imports],
-        [one._replace(owner=places[one.owner]) for one in facts.uses],
+        [
+            NameUse(kind, places[owner], receiver, name, line)
+            for kind, owner, receiver, name, line in facts.uses
+        ],
         [one._replace(owner=places[one.owner]) for one in facts.variables],
         facts.package,
         facts.documentation,

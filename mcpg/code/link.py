@@ -12,14 +12,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from mcpg.code.extract import (
+from mcpg.code.expressions import UNKNOWN
+from mcpg.code.facts import (
     CREATES,
     IMPL,
     IMPLICIT_SELF,
     NAMES_TYPE,
     SCOPES,
     SELF,
-    UNKNOWN,
     NameUse,
     SourceFacts,
 )
@@ -231,13 +231,15 @@ class _Linker:
             for other in self._find_modules(self._outside(here, star), here.module):
                 if found := self._global(other, name, depth + 1):
                     return True, found
-        if not here.is_type or here.module.family not in IMPLICIT_SELF:
-            return False, None
-        if name in here.fields:
+        is_implicit = here.is_type and here.module.family in IMPLICIT_SELF
+        if is_implicit and name in here.fields:
             return True, self._value(here.fields[name], here, here.module, depth)
-        lineage = self._lineage(here)
-        member = next((one.members[name] for one in lineage if name in one.members), None)
+        member = self._inherited(here, name) if is_implicit else None
         return member is not None, member
+
+    def _inherited(self, here: ScopeNode, name: str) -> ScopeNode | None:
+        lineage = self._lineage(here)
+        return next((one.members[name] for one in lineage if name in one.members), None)
 
     def _outside_parts(self, parts: list[str], node: ScopeNode | None) -> list[str]:
         path = ".".join(part.removesuffix("()") for part in parts)
@@ -262,8 +264,7 @@ class _Linker:
                 break
             found: _Meaning = here.members.get(name)
             if found is None and here.is_type and module.family in IMPLICIT_SELF:
-                lineage = self._lineage(here)
-                found = next((one.members[name] for one in lineage if name in one.members), None)
+                found = self._inherited(here, name)
             if found is None and (name in here.imports or here.stars):
                 found = self._within(here, name, is_innermost=True, depth=0)[1]
             if isinstance(found, ScopeNode) and found.is_type is is_type:
@@ -453,15 +454,20 @@ class _Linker:
         if module.family == "rust" and first in {"crate", "self", "super"}:
             return self._resolve_path(module, self._outside_parts(parts, node), depth), []
         name = first.removesuffix("()")
-        if module.family in IMPLICIT_SELF and name != first:
-            # Either a method, or a type of which an object is made.
-            called = self._find_apart(name, node, module, is_type=False)
-            found: _Meaning = called or self._find_apart(name, node, module, is_type=True)
-        else:
-            found = self._look_up(name, node, module, depth)
-        if found is None and module.family in IMPLICIT_SELF and name == first:
-            return self._first_qualified(parts, module)
-        return (self._resolve_call(found, depth) if name != first else found), parts[1:]
+        if name != first:
+            return self._resolve_call(self._called(name, node, module, depth), depth), parts[1:]
+        found = self._look_up(name, node, module, depth)
+        is_package = found is None and module.family in IMPLICIT_SELF
+        return self._first_qualified(parts, module) if is_package else (found, parts[1:])
+
+    def _called(
+        self, name: str, node: ScopeNode | None, module: CodeModule, depth: int
+    ) -> _Meaning:
+        """Return what a call of *name* calls: a method, or a type of which an object is made."""
+        if module.family not in IMPLICIT_SELF:
+            return self._look_up(name, node, module, depth)
+        method = self._find_apart(name, node, module, is_type=False)
+        return method or self._find_apart(name, node, module, is_type=True)
 
     def _first_qualified(self, parts: list[str], module: CodeModule) -> tuple[_Meaning, list[str]]:
         """Return what the shortest part of a dotted name means that begins with a package."""
@@ -538,19 +544,7 @@ class _Linker:
 
     def edges(self, module: CodeModule) -> Iterator[CodeEdge]:
         """Return the edges that leave a file, sorted, each target once for each symbol."""
-        lines: defaultdict[tuple[CodeEdgeKind, str, str, bool, bool], set[int]] = defaultdict(set)
-        for use in module.facts.uses:
-            node = module.nodes[use.owner] if use.owner >= 0 else None
-            target, is_guess = self._target(use, node, module)
-            kind = edge_kind(use, node)
-            source = symbol_around(node)
-            if isinstance(target, Instance) or (
-                isinstance(target, CodeModule) and kind is CodeEdgeKind.REFERENCES
-            ):
-                continue  # a value is no symbol, and an edge of its import leads to a module
-            if target is not None and (target is not source or kind is CodeEdgeKind.CALLS):
-                name = source.name if source is not None else ""
-                lines[kind, name, node_id(target), False, is_guess].add(use.line)
+        lines = self._lines_of_uses(module)
         for one in module.facts.imports:
             if one.module:
                 name, is_external = self._imported(one, module)
@@ -566,6 +560,25 @@ class _Linker:
                 shown = shown - strong[key[1:3]]
             if shown:
                 yield CodeEdge(*key[:3], tuple(sorted(shown)), *key[3:])
+
+    def _lines_of_uses(
+        self, module: CodeModule
+    ) -> defaultdict[tuple[CodeEdgeKind, str, str, bool, bool], set[int]]:
+        """Return the lines of the uses of names by kind, source, target and certainty."""
+        lines: defaultdict[tuple[CodeEdgeKind, str, str, bool, bool], set[int]] = defaultdict(set)
+        for use in module.facts.uses:
+            node = module.nodes[use.owner] if use.owner >= 0 else None
+            target, is_guess = self._target(use, node, module)
+            kind = edge_kind(use, node)
+            source = symbol_around(node)
+            if isinstance(target, Instance) or (
+                isinstance(target, CodeModule) and kind is CodeEdgeKind.REFERENCES
+            ):
+                continue  # a value is no symbol, and an edge of its import leads to a module
+            if target is not None and (target is not source or kind is CodeEdgeKind.CALLS):
+                name = source.name if source is not None else ""
+                lines[kind, name, node_id(target), False, is_guess].add(use.line)
+        return lines
 
     def _imported(self, one: Import, module: CodeModule) -> tuple[str, bool]:
         """Return the id of what an import means, or its name where it is no part of the code."""

@@ -13,7 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind
-from mcpg.code.extract import SourceFacts, decode_facts, encode_facts, extract
+from mcpg.code.extract import extract
+from mcpg.code.facts import SourceFacts, decode_facts, encode_facts
 from mcpg.code.languages import (
     GRAMMARS,
     USES,

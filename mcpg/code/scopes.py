@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mcpg.code.extract import CONTAINERS, NAMES_TYPE, SCOPES, Definition, NameUse, SourceFacts
+from mcpg.code.facts import CONTAINERS, NAMES_TYPE, SCOPES, Definition, NameUse, SourceFacts
 from mcpg.code.imports import EVERYTHING
 from mcpg.code.languages import GRAMMARS
 from mcpg.code.model import SEPARATOR, CodeEdgeKind

@@ -19,6 +19,7 @@ from mcpg.ask.model import CodeScope
 from mcpg.code.model import (
     ENTRY_TYPE,
     SEPARATOR,
+    TYPE_KINDS,
     CodeEdge,
     CodeEdgeKind,
     CodeFile,
@@ -108,17 +109,21 @@ class CodeGraph:
 
         Args:
             name: `path::Class.method`, `Class.method` or `method`; `::` may stand for the dot.
+                With `#2`, it is the second of several definitions of the name.
             scope: Where to search, everywhere by default.
             kinds: Which symbols are meant.
         """
         path, _, qualified = name.strip().removesuffix("()").rpartition(SEPARATOR)
         is_path = "/" in path or "." in path
         wanted = qualified if is_path or not path else f"{path}.{qualified}".replace("::", ".")
+        plain, _, number = wanted.rpartition("#")
+        repeated, wanted = (wanted, plain) if plain and number.isdigit() else ("", wanted)
         found = [
             one
             for one in self._by_name.get(wanted.rpartition(".")[2].casefold(), ())
             if _ends(one.symbol.plain_name, wanted)
             and one.symbol.kind in kinds
+            and (not repeated or _ends(one.symbol.name, repeated))
             and (not is_path or one.file.path == path)
             and (scope is None or scope.has(one.file))
         ]
@@ -175,13 +180,20 @@ class CodeGraph:
         end: LocatedSymbol | CodeFile,
         kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
     ) -> tuple[Relation, ...]:
-        """Return what a symbol or file calls, references, imports, inherits or defines."""
+        """Return what a symbol or file calls, references, imports, inherits or defines.
+
+        A type calls and references what its members do, outside itself.
+        """
         tree = self._tree(end)
+        edges = list(tree.outgoing.get(_id(end), ()))
+        edges += tree.member_edges(end) if isinstance(end, LocatedSymbol) else []
+        # Several members that call the same are one relation.
+        by_target = {(edge.kind, edge.target): (file, edge) for file, edge in reversed(edges)}
         found = [
             tree.relation(
                 edge, edge.target, tree.files.get(edge.target.partition(SEPARATOR)[0], file)
             )
-            for file, edge in tree.outgoing.get(_id(end), ())
+            for file, edge in by_target.values()
             if edge.kind in kinds
         ]
         if CodeEdgeKind.DEFINES in kinds:
@@ -305,6 +317,20 @@ class _BranchFiles:
             for edge in file.edges:
                 found.setdefault(_end(file, edge.source), []).append((file, edge))
         return found
+
+    def member_edges(self, definition: LocatedSymbol) -> list[tuple[CodeFile, CodeEdge]]:
+        """Return the calls and references of the members of a type that leave it."""
+        if definition.symbol.kind not in TYPE_KINDS:
+            return []
+        file, own, inner = definition.file, definition.id, f"{definition.id}."
+        return [
+            (file, edge)
+            for edge in file.edges
+            if edge.source.startswith(f"{definition.symbol.name}.")
+            and edge.kind in {CodeEdgeKind.CALLS, CodeEdgeKind.REFERENCES}
+            and edge.target != own
+            and not edge.target.startswith(inner)
+        ]
 
     def chain(
         self, before: dict[str, None], ends: frozenset[str], most: int
