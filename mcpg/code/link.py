@@ -488,9 +488,7 @@ class _Linker:
             return self._exported(owner, name, depth + 1) or self._submodule(owner, name)
         if owner.definition.kind == "module":
             return owner.members.get(name)
-        if not owner.is_type:
-            return None
-        for one in self._lineage(owner):
+        for one in self._lineage(owner) if owner.is_type else ():
             if name in one.members:
                 return one.members[name]
             if name in one.fields:
