@@ -52,8 +52,13 @@ _USES = {
     "base": "inherits",
     "method_ref": "references",
 }
-# The name at the end of a member is no reference of its own, so members come first.
-_REFERENCES = {"member": "references", "type": NAMES_TYPE, "ref": "references"}
+# The name at the end of a member is no reference of its own, so members come first; nor is a type.
+_REFERENCES = {
+    "member": "references",
+    "attribute": NAMES_TYPE,
+    "type": NAMES_TYPE,
+    "ref": "references",
+}
 
 
 def extract(source: bytes, grammar: str) -> SourceFacts:
@@ -427,9 +432,9 @@ class _Extraction:
         return False, None
 
     def _is_in_macro(self, node: Node) -> bool:
-        """Return whether a name is a member in the arguments of a macro."""
+        """Return whether a name is a member, or ends a path, in the arguments of a macro."""
         before = self._source[max(0, node.start_byte - 2) : node.start_byte]
-        return self._family == "rust" and before.endswith(b".") and before != b".."
+        return self._family == "rust" and before.endswith((b".", b"::")) and before != b".."
 
     def _is_free(self, name: str, owner: int) -> bool:
         """Return whether the head *name* of an expression may mean something that is known."""
@@ -495,30 +500,33 @@ class _Extraction:
     def _references(self, nodes: Captures, spans: list[tuple[int, int]]) -> Iterator[NameUse]:
         """Yield the references that are no calls, outside statements of import."""
         starts = [start for start, _ in spans]
-        # A name of Java that is not called is a type or a field.
-        always = NAMES_TYPE if self._family == "java" else ""
-        for capture, kind in _REFERENCES.items():
+        for capture in _REFERENCES:
             for node in nodes.get(capture, ()):
                 end = node.end_byte
-                if end in self._taken:
-                    continue
                 span = bisect_right(starts, end) - 1
-                if span >= 0 and end <= spans[span][1]:
+                if end in self._taken or (span >= 0 and end <= spans[span][1]):
                     continue
-                name, receiver = self._text(node), ""
-                if capture == "member":
-                    self._taken.add(end)
-                    receiver, _, name = plain_expression(name).rpartition(".")
-                    if not receiver or name.endswith("()"):
-                        continue
-                elif self._is_in_macro(node):
-                    continue
-                owner = self._owner(node.start_byte)
-                if capture == "ref" and always and self._find(name, owner)[1] is not None:
-                    continue
-                use = self._checked(always or kind, owner, receiver, name, node)
+                self._taken.add(end)
+                use = self._reference(capture, node)
                 if use is not None:
                     yield use
+
+    def _reference(self, capture: str, node: Node) -> NameUse | None:
+        """Return the reference of a captured name, `None` where it means nothing that is known."""
+        name, receiver, owner = self._text(node), "", self._owner(node.start_byte)
+        if capture == "attribute":
+            name += "Attribute"
+        elif capture == "member":
+            receiver, _, name = plain_expression(name).rpartition(".")
+            if not receiver or name.endswith("()"):
+                return None
+        elif self._is_in_macro(node):
+            return None
+        if self._family != "java":
+            return self._checked(_REFERENCES[capture], owner, receiver, name, node)
+        # A name of Java that is not called is a type or a field.
+        is_variable = capture == "ref" and self._find(name, owner)[1] is not None
+        return None if is_variable else self._checked(NAMES_TYPE, owner, receiver, name, node)
 
 
 _SCOPE_CAPTURES = {

@@ -631,7 +631,8 @@ class _Linker:
         if use.kind in _TYPE_USES and module.family != "python":
             found = self._find_apart(use.name, scope, module, is_type=True)
             if found is None and module.family == "csharp":
-                name = f"{use.name}Attribute"
+                # An attribute is mostly called without the end of its name.
+                name = use.name.removesuffix("Attribute")
                 found = self._find_apart(name, scope, module, is_type=True)
             return found
         if use.kind == CodeEdgeKind.CALLS and module.family in IMPLICIT_SELF:

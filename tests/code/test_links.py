@@ -275,6 +275,7 @@ COMPLETE = {
             "var v = new List<E>();": "E",
             "E? v = null;": "E",
             "var v = typeof(E);": "E",
+            "} [E] void E2() {": "E",
         },
     ),
     "rust": (
@@ -285,6 +286,7 @@ COMPLETE = {
             "let v = E::y;": "E.y",
             "let v = if a { h } else { b };": "h",
             'println!("{}", h);': "h",
+            "assert!(E::y());": "E",
         },
     ),
 }
@@ -299,6 +301,19 @@ def test_uses_are_found_where_they_stand(language: str, use: str, tmp_path: Path
     ((path, text),) = files.items()
     targets = {target for _, target in uses(read(tmp_path, {path: text.format(use)})[path])}
     assert f"{path}::{found[use]}" in targets
+
+
+def test_attributes_are_classes_of_their_own(tmp_path: Path) -> None:
+    """`[Order]` means the class `OrderAttribute`, not one called `Order`, nor a method."""
+    text = "class Order {}\nclass OrderAttribute {}\nclass A { [Order] void Order() {} }\n"
+    found = uses(read(tmp_path, {"A.cs": text})["A.cs"])
+    assert found == {("A.Order", "A.cs::OrderAttribute")}
+
+
+def test_paths_in_macros_are_no_names(tmp_path: Path) -> None:
+    """A variant in the arguments of a macro is not taken for a type with its name."""
+    text = "enum Mode { Files }\nstruct Files;\nfn f(m: Mode) { assert_eq!(Mode::Files, m); }\n"
+    assert uses(read(tmp_path, {"src/m.rs": text})["src/m.rs"]) == {("f", "src/m.rs::Mode")}
 
 
 def test_values_that_disagree_have_no_type(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@
 (type_parameter_constraint type: (identifier) @type)
 (foreach_statement type: (identifier) @type)
 (object_creation_expression type: (identifier) @type)
-(attribute name: (identifier) @type)
+(attribute name: (identifier) @attribute)
 (qualified_name) @member
 (member_access_expression) @member
 (identifier) @ref
