@@ -124,6 +124,9 @@ class _Linker:
         self._global_stars: list[str] = []
         for module in self.modules:
             self._note_package(module)
+        # Many of them name no namespace of the code.
+        names = dict.fromkeys(self._global_stars)
+        self._global_stars = [name for name in names if ("csharp", name) in self._packages]
         self._join_parts()
         for module in self.modules:
             self._adopt(module)
