@@ -191,7 +191,9 @@ class _Linker:
                 if found.module is module:
                     node.parent = found
             else:
-                found.members.setdefault(one.name, node)
+                # A function that is assigned to a declared field is a value of it.
+                if one.name not in found.fields:
+                    found.members.setdefault(one.name, node)
                 node.parent = found
 
     def _name(self, module: CodeModule) -> None:
@@ -496,6 +498,8 @@ class _Linker:
                 return one.members[name]
             if name in one.fields:
                 return self._value(one.fields[name], one, one.module, depth)
+            if owner.module.family == "go" and one.definition.name == name:
+                return Instance(one)  # an embedded type is a field with its name
         return None
 
     def _find_member(self, owner: ScopeNode | CodeModule | Instance, name: str) -> _Meaning:

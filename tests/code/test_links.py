@@ -177,6 +177,17 @@ def test_go_imports_follow_the_module(tmp_path: Path) -> None:
     }
 
 
+def test_embedded_types_of_go_are_fields(tmp_path: Path) -> None:
+    """A method is found through the name of an embedded type, and without it."""
+    text = (
+        "package m\ntype Group struct{}\nfunc (g *Group) Use() {}\n"
+        "type Engine struct {\n\tGroup\n}\n"
+        "func f(e *Engine) { e.Group.Use() }\nfunc g(e *Engine) { e.Use() }\n"
+    )
+    found = uses(read(tmp_path, {"m.go": text})["m.go"])
+    assert {("f", "m.go::Group.Use"), ("g", "m.go::Group.Use")} <= found
+
+
 def test_rust_paths_follow_crates(tmp_path: Path) -> None:
     """Paths lead through modules, crates of the workspace and modules inside a file."""
     files = {
