@@ -487,12 +487,8 @@ class _Linker:
         self, owner: ScopeNode | CodeModule | Instance, name: str, depth: int
     ) -> _Meaning:
         owner = owner.type if isinstance(owner, Instance) else owner
-        if isinstance(owner, CodeModule):
-            if owner.family == "go":
-                return self._in_package(owner, owner.package, name)
-            return self._exported(owner, name, depth + 1) or self._submodule(owner, name)
-        if owner.definition.kind == "module":
-            return owner.members.get(name)
+        if isinstance(owner, CodeModule) or owner.definition.kind == "module":
+            return self._named_in_module(owner, name, depth)
         for one in self._lineage(owner) if owner.is_type else ():
             if name in one.members:
                 return one.members[name]
@@ -502,11 +498,18 @@ class _Linker:
                 return Instance(one)  # an embedded type is a field with its name
         return None
 
+    def _named_in_module(self, owner: ScopeNode | CodeModule, name: str, depth: int) -> _Meaning:
+        if isinstance(owner, ScopeNode):
+            return owner.members.get(name)
+        if owner.family == "go":
+            return self._in_package(owner, owner.package, name)
+        return self._exported(owner, name, depth + 1) or self._submodule(owner, name)
+
     def _find_member(self, owner: ScopeNode | CodeModule | Instance, name: str) -> _Meaning:
         """Return the symbol that is called *name* in a type or file; a field is none."""
         owner = owner.type if isinstance(owner, Instance) else owner
         if isinstance(owner, CodeModule) or owner.definition.kind == "module":
-            return self._named_in(owner, name, 0)
+            return self._named_in_module(owner, name, 0)
         for one in self._lineage(owner) if owner.is_type else ():
             # In Python, a field may be set through a property of a base.
             if name in one.members or (name in one.fields and owner.module.family != "python"):
