@@ -40,9 +40,7 @@ def tools_of(manifest: Path) -> dict[str, list[Tool]]:
     return found
 
 
-def pairs_of(
-    manifest: Path, edges: Path
-) -> tuple[list[tuple[str, str, str]], Any, Any, Any, Any]:
+def pairs_of(manifest: Path, edges: Path) -> tuple[list[tuple[str, str, str]], Any, Any, Any, Any]:
     """Return every pair of tools of one server, its evidence, and whether it is sound or strong.
 
     The last of all is how likely the step is where no fit decides it, else not a number.

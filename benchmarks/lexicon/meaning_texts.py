@@ -23,7 +23,7 @@ MOST_OF_PROVIDER, MOST_TAUGHT_OF_PROVIDER = 300, 60
 MOST_EXAMPLES = 6
 MOST_GLOSSES = 20_000
 MOST_CHARACTERS = 160
-TAUGHT = {"words": 7_500, "operations": 10_000, "glosses": 5_000, "examples": 2_500}
+TAUGHT = {"words": 12_000, "operations": 55_000, "glosses": 16_000, "examples": 6_000}
 """How many texts of each kind a model of sentences is asked about: it takes the longest."""
 
 _METHODS = ("get", "post", "put", "delete", "patch")

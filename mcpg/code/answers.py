@@ -17,7 +17,7 @@ from mcpg.text.spelling import edit_distance
 
 _MOST_RELATED = 20
 _MOST_NAMED = 20
-_OF_RELATED, _OF_FURTHER, _ALONE = 0.9, 0.8, 0.3
+_OF_RELATED, _OF_FURTHER, _OF_GUESS, _ALONE = 0.9, 0.8, 0.45, 0.3
 _TARGET = "symbol_with_relations"
 _MOST_SIMILAR = 10
 
@@ -209,7 +209,7 @@ class CodeAnswers:
             Answer(
                 one.file.path,
                 _lines(one.lines),
-                one.weight,
+                1.0,
                 "importer",
                 one.file.path,
                 "file",
@@ -306,9 +306,10 @@ def _describe_match(one: LocatedSymbol) -> str:
 
 
 def _other(relation: Relation, kind: str, one: LocatedSymbol) -> Answer:
-    score = _OF_RELATED * relation.weight
+    score = _OF_GUESS if relation.is_guess else _OF_RELATED
     lines = f", line {_lines(relation.lines)}" if relation.lines else ""
-    why = (f"{kind} of {one.symbol.plain_name}{lines}",)
+    guess = ("a guess: only the name agrees",) if relation.is_guess else ()
+    why = (f"{kind} of {one.symbol.plain_name}{lines}", *guess)
     if relation.symbol is not None:
         return _answer(LocatedSymbol(relation.file, relation.symbol), kind, score, why)
     return Answer(

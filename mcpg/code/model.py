@@ -20,11 +20,13 @@ class SymbolKind(StrEnum):
     """What a symbol is."""
 
     CLASS = "class"
+    CONSTANT = "constant"
     CONSTRUCTOR = "constructor"
     ENUM = "enum"
     FUNCTION = "function"
     INTERFACE = "interface"
     METHOD = "method"
+    MODULE = "module"
     STRUCT = "struct"
     TRAIT = "trait"
     TYPE = "type"
@@ -33,12 +35,13 @@ class SymbolKind(StrEnum):
 CALLABLE_KINDS = frozenset({SymbolKind.CONSTRUCTOR, SymbolKind.FUNCTION, SymbolKind.METHOD})
 """The kinds of symbols that are called."""
 
-TYPE_KINDS = frozenset(SymbolKind) - CALLABLE_KINDS
+TYPE_KINDS = frozenset(SymbolKind) - CALLABLE_KINDS - {SymbolKind.CONSTANT, SymbolKind.MODULE}
 """The kinds of symbols that have members."""
 
 
 KINDS_BY_WORD = {
     "class": frozenset({SymbolKind.CLASS, SymbolKind.STRUCT}),
+    "constant": frozenset({SymbolKind.CONSTANT}),
     "constructor": frozenset({SymbolKind.CONSTRUCTOR}),
     "enum": frozenset({SymbolKind.ENUM}),
     "function": CALLABLE_KINDS,
@@ -105,7 +108,7 @@ class CodeEdge:
         target: `path::qualified name` of a symbol, the path of a file, or the name of something
             outside the code.
         lines: Lines on which it stands, ascending.
-        weight: 1 where names and types resolve; less where only the name of a method is known.
+        is_guess: Whether only a name supports it, and no scope, import or type.
         is_external: Whether the target is no part of the code.
     """
 
@@ -113,8 +116,8 @@ class CodeEdge:
     source: str
     target: str
     lines: tuple[int, ...] = ()
-    weight: float = 1.0
     is_external: bool = False
+    is_guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +154,8 @@ _DEFAULTS: JsonObject = {
     "signature": "",
     "documentation": "",
     "lines": [],
-    "weight": 1.0,
     "external": False,
+    "guess": False,
 }
 """What members of records stand for that are left out."""
 
@@ -181,8 +184,8 @@ def write_page(file: CodeFile) -> SourceDocument:
             "from": one.source,
             "to": one.target,
             "lines": list(one.lines),
-            "weight": one.weight,
             "external": one.is_external,
+            "guess": one.is_guess,
         }
         for one in file.edges
     ]
@@ -278,7 +281,6 @@ def _read_symbol(record: JsonObject) -> Symbol | None:
 
 def _read_edge(record: JsonObject) -> CodeEdge | None:
     kind, target = _EDGE_KINDS.get(_text(record, "edge")), _text(record, "to")
-    weight = record.get("weight", 1.0)
     if not target or kind is None:
         return None
     return CodeEdge(
@@ -286,6 +288,6 @@ def _read_edge(record: JsonObject) -> CodeEdge | None:
         _text(record, "from"),
         target,
         _numbers(record.get("lines")),
-        float(weight) if isinstance(weight, int | float) else 1.0,
         record.get("external") is True,
+        record.get("guess") is True,
     )

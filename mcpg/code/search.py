@@ -19,6 +19,7 @@ from mcpg.ask.model import CodeScope
 from mcpg.code.model import (
     ENTRY_TYPE,
     SEPARATOR,
+    TYPE_KINDS,
     CodeEdge,
     CodeEdgeKind,
     CodeFile,
@@ -65,6 +66,7 @@ class Relation:
         file: The file of the other end, that of the edge where the other end is outside the code.
         symbol: The symbol at the other end; `None` for a file, or for something outside the code.
         lines: Lines of the edge, in the file that it leaves.
+        is_guess: Whether only a name supports the edge.
     """
 
     kind: CodeEdgeKind
@@ -72,7 +74,7 @@ class Relation:
     symbol: Symbol | None
     name: str
     lines: tuple[int, ...]
-    weight: float
+    is_guess: bool = False
 
 
 class CodeGraph:
@@ -107,17 +109,21 @@ class CodeGraph:
 
         Args:
             name: `path::Class.method`, `Class.method` or `method`; `::` may stand for the dot.
+                With `#2`, it is the second of several definitions of the name.
             scope: Where to search, everywhere by default.
             kinds: Which symbols are meant.
         """
         path, _, qualified = name.strip().removesuffix("()").rpartition(SEPARATOR)
         is_path = "/" in path or "." in path
         wanted = qualified if is_path or not path else f"{path}.{qualified}".replace("::", ".")
+        plain, _, number = wanted.rpartition("#")
+        repeated, wanted = (wanted, plain) if plain and number.isdigit() else ("", wanted)
         found = [
             one
             for one in self._by_name.get(wanted.rpartition(".")[2].casefold(), ())
             if _ends(one.symbol.plain_name, wanted)
             and one.symbol.kind in kinds
+            and (not repeated or _ends(one.symbol.name, repeated))
             and (not is_path or one.file.path == path)
             and (scope is None or scope.has(one.file))
         ]
@@ -152,7 +158,7 @@ class CodeGraph:
     ) -> tuple[Relation, ...]:
         """Return what calls, references, imports, inherits or defines a symbol or file.
 
-        The strongest come first, then those of earlier files and lines.
+        The certain ones come first, then those of earlier files and lines.
         """
         tree = self._tree(end)
         found = [
@@ -164,7 +170,7 @@ class CodeGraph:
             name, lines = _end(end.file, end.symbol.parent), (end.symbol.first_line,)
             parent = tree.definitions.get(name)
             around = parent.symbol if parent else None
-            found.append(Relation(CodeEdgeKind.DEFINES, end.file, around, name, lines, 1.0))
+            found.append(Relation(CodeEdgeKind.DEFINES, end.file, around, name, lines))
         return tuple(
             sorted((one for one in found if scope is None or scope.has(one.file)), key=_order)
         )
@@ -174,21 +180,26 @@ class CodeGraph:
         end: LocatedSymbol | CodeFile,
         kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
     ) -> tuple[Relation, ...]:
-        """Return what a symbol or file calls, references, imports, inherits or defines."""
+        """Return what a symbol or file calls, references, imports, inherits or defines.
+
+        A type calls and references what its members do, outside itself.
+        """
         tree = self._tree(end)
+        edges = list(tree.outgoing.get(_id(end), ()))
+        edges += tree.member_edges(end) if isinstance(end, LocatedSymbol) else []
+        # Several members that call the same are one relation.
+        by_target = {(edge.kind, edge.target): (file, edge) for file, edge in reversed(edges)}
         found = [
             tree.relation(
                 edge, edge.target, tree.files.get(edge.target.partition(SEPARATOR)[0], file)
             )
-            for file, edge in tree.outgoing.get(_id(end), ())
+            for file, edge in by_target.values()
             if edge.kind in kinds
         ]
         if CodeEdgeKind.DEFINES in kinds:
             file, parent = (end, "") if isinstance(end, CodeFile) else (end.file, end.symbol.name)
             found += [
-                Relation(
-                    CodeEdgeKind.DEFINES, file, one, file.symbol_id(one), (one.first_line,), 1.0
-                )
+                Relation(CodeEdgeKind.DEFINES, file, one, file.symbol_id(one), (one.first_line,))
                 for one in file.symbols
                 if one.parent == parent
             ]
@@ -307,6 +318,20 @@ class _BranchFiles:
                 found.setdefault(_end(file, edge.source), []).append((file, edge))
         return found
 
+    def member_edges(self, definition: LocatedSymbol) -> list[tuple[CodeFile, CodeEdge]]:
+        """Return the calls and references of the members of a type that leave it."""
+        if definition.symbol.kind not in TYPE_KINDS:
+            return []
+        file, own, inner = definition.file, definition.id, f"{definition.id}."
+        return [
+            (file, edge)
+            for edge in file.edges
+            if edge.source.startswith(f"{definition.symbol.name}.")
+            and edge.kind in {CodeEdgeKind.CALLS, CodeEdgeKind.REFERENCES}
+            and edge.target != own
+            and not edge.target.startswith(inner)
+        ]
+
     def chain(
         self, before: dict[str, None], ends: frozenset[str], most: int
     ) -> tuple[LocatedSymbol, ...]:
@@ -334,7 +359,7 @@ class _BranchFiles:
         """Return an edge by its other end, the symbol or file called *name* in the file *at*."""
         definition = self.definitions.get(name)
         symbol = definition.symbol if definition else None
-        return Relation(edge.kind, at, symbol, name, edge.lines, edge.weight)
+        return Relation(edge.kind, at, symbol, name, edge.lines, edge.is_guess)
 
 
 def _home(file: CodeFile) -> tuple[str, str]:
@@ -355,8 +380,8 @@ def _ends(name: str, wanted: str, *, in_case: bool = False) -> bool:
     return name == wanted or name.endswith(f".{wanted}")
 
 
-def _order(relation: Relation) -> tuple[float, str, tuple[int, ...], str]:
-    return -relation.weight, relation.file.path, relation.lines, relation.name
+def _order(relation: Relation) -> tuple[bool, str, tuple[int, ...], str]:
+    return relation.is_guess, relation.file.path, relation.lines, relation.name
 
 
 DEFAULT_LIMIT = 50
