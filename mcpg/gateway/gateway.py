@@ -21,7 +21,14 @@ import anyio.to_thread
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
-from mcpg.errors import Diagnostic, NotFoundError, UsageError, check_kind, wrong_type
+from mcpg.errors import (
+    Diagnostic,
+    McpgError,
+    NotFoundError,
+    UsageError,
+    check_kind,
+    wrong_type,
+)
 from mcpg.gateway.calls import CallRecorder, Fault, Invoked, Limits, RecordedCall
 from mcpg.gateway.index_build import IndexSpec
 from mcpg.gateway.invoke import Invoker
@@ -360,6 +367,20 @@ class Gateway:
         if snapshot is None or all(view.may_name(source) for view in self._views):
             return True
         return source.id in snapshot.owner_ids
+
+    def read_graph(self) -> tuple[Tool, ...]:
+        """Return the enabled tools that the documents of a file state, none without such a graph.
+
+        It reads no source.
+        """
+        if not isinstance(self._plan.graph, FileGraph):
+            return ()
+        try:
+            tools = self._plan.load(self._plan.graph.path).catalog.tools
+        except McpgError:  # the build reports it
+            return ()
+        shown = (one for one in tools if all(view.shows_tool(one) for view in self._views))
+        return tuple(one for one in shown if one.enabled)
 
     @property
     def sure_names(self) -> tuple[str, ...]:

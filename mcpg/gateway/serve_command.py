@@ -118,6 +118,23 @@ ViewName = Annotated[
         "for clients.",
     ),
 ]
+Pin = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pin",
+        metavar="TOOL",
+        help="Also list this tool under its id: an id, source::name or name. Repeatable.",
+    ),
+]
+About = Annotated[
+    str | None,
+    typer.Option(
+        "--about",
+        metavar="TEXT",
+        help="Words of yours for models, such as what the tools are for; they join the description "
+        "of the tool that searches.",
+    ),
+]
 Expose = Annotated[
     Exposure | None,
     typer.Option(
@@ -221,6 +238,8 @@ def serve(
     allow_host: AllowHost = None,
     view: ViewName = None,
     expose: Expose = None,
+    pin: Pin = None,
+    about: About = None,
     graph_tools: ShowGraphTools = None,
     endpoint: Endpoint = None,
     max_bytes: AnswerBytes = None,
@@ -258,6 +277,8 @@ def serve(
         allow_host=allow_host,
         view=view,
         expose=expose,
+        pin=pin,
+        about=about,
         on_change=on_change,
         locked=locked,
         graph_tools=graph_tools,
@@ -285,6 +306,8 @@ _OF_REVIEW = (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
 
 SERVING_SETTINGS = {
     "expose": "serve.expose",
+    "pins": "serve.pin",
+    "about": "serve.about",
     "graph_tools": "serve.graph_tools",
     "answer_bytes": "serve.max_bytes",
     "result_bytes": "serve.max_result_bytes",
@@ -434,7 +457,12 @@ def _make_serving_options(
         output.diagnostics(news)
 
     return ServingOptions(
-        **{**shown, "expose": Exposure(shown.get("expose") or Exposure.META)},
+        **{
+            **shown,
+            "expose": Exposure(shown.get("expose") or Exposure.META),
+            "pins": tuple(shown.get("pins", ())),
+            "about": " ".join(shown.get("about", "").split()),
+        },
         search=asked,
         route=asked,
         log=output.note if output.verbose else None,

@@ -175,7 +175,7 @@ def report_unmatched(
 
 def _report_name(view: View, kind: str, name: str) -> Diagnostic:
     message = f"the view {view.name!r} names the {kind} {name[:_SHOWN]!r}, which does not exist"
-    return warning(Code.VIEW_UNMATCHED, message, f"views.{view.name}")
+    return warning(Code.SERVED_NAME_UNKNOWN, message, f"views.{view.name}")
 
 
 @dataclass(frozen=True, slots=True)

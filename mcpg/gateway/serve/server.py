@@ -67,6 +67,7 @@ _FIRST_REQUEST = 1.0
 # notified of the full one. With all tools shown there is nothing to list before.
 _PATIENCE = {Exposure.META: 5.0, Exposure.FOUND: 5.0, Exposure.ALL: 30.0}
 _PRIMITIVES_PATIENCE = 5.0
+_LONGEST_TTL = 86_400.0
 
 
 class GatewayServer:
@@ -182,7 +183,8 @@ class GatewayServer:
 
     def _report(self, *crashes: Diagnostic) -> None:
         if self._serving.on_diagnostics is not None:
-            self._serving.on_diagnostics((*self._gateway.diagnostics, *self._dropped, *crashes))
+            known = (*self._gateway.diagnostics, *self._catalogue.known.diagnostics)
+            self._serving.on_diagnostics((*known, *self._dropped, *crashes))
 
     def _report_dropped(self, diagnostic: Diagnostic) -> None:
         if diagnostic not in self._dropped:
@@ -305,6 +307,10 @@ class GatewayServer:
             known = await self._catalogue.within(patience)
         view = self._clients.view(context)
         listing = await self._catalogue.listing(known, view)
+        is_final = known.snapshot is not None and self._read.is_set()
+        if self._serving.expose is Exposure.FOUND and view.found is not None:
+            is_final = False  # the next search may change it
+        ttl = (self._gateway.limits.relist_seconds or _LONGEST_TTL) if is_final else 0.0
         view.sent.add(listing.print)
         if known is not self._catalogue.known:
             self._wake()  # clients that had no list when it changed were not notified
@@ -313,7 +319,9 @@ class GatewayServer:
         except LookupError:
             raise MCPError(types.INVALID_PARAMS, "invalid cursor") from None
         keep_unaltered({"tools": [*tools]})
-        return types.ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
+        return types.ListToolsResult.model_validate(
+            {"tools": tools, "nextCursor": cursor, "ttlMs": int(ttl * 1000)}
+        )
 
     async def _call(self, context: Context, params: types.CallToolRequestParams) -> JsonObject:
         async def work(caller: Caller) -> JsonObject:
@@ -347,14 +355,13 @@ class GatewayServer:
             known = await self._catalogue.latest()  # a new source may have what it is for
         if name in known.listing.meta:
             return await self._meta.call(name, arguments, request)
-        if self._serving.expose is not Exposure.META:
-            declared = await self._catalogue.direct(name)
-            if declared is not None:
-                invoked = await self._gateway.invoke(name, arguments, **request.options())
-                size, version = self._serving.result_bytes, request.version
-                if invoked.error is not None:
-                    raise make_mcp_error(invoked.error, size)
-                return await called_result(invoked, size, declared, version)
+        declared = await self._catalogue.direct(name)
+        if declared is not None:
+            invoked = await self._gateway.invoke(name, arguments, **request.options())
+            size, version = self._serving.result_bytes, request.version
+            if invoked.error is not None:
+                raise make_mcp_error(invoked.error, size)
+            return await called_result(invoked, size, declared, version)
         raise MCPError(types.INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 
 

@@ -595,7 +595,9 @@ class MetaTools:
         snapshot = await self._gateway.build_index(force=True)
         noticed = self._gateway.diagnostics
         if self._gateway.is_narrowed:  # others name what is hidden
-            noticed = tuple(one for one in snapshot.diagnostics if one.code != Code.VIEW_UNMATCHED)
+            noticed = tuple(
+                one for one in snapshot.diagnostics if one.code != Code.SERVED_NAME_UNKNOWN
+            )
         work = partial(index_answers, snapshot, noticed)
         return self._fit_answers(await anyio.to_thread.run_sync(work))
 

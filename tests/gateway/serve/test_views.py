@@ -301,7 +301,7 @@ async def test_names_of_nothing_are_reported_to_the_operator() -> None:
     async with Gateway([ORDERS], reserved=META_TOOLS) as gateway:
         shown = gateway.narrow(view)
         assert await shown.list_tools(include_disabled=True) == ()
-        told = [one.message for one in shown.diagnostics if one.code == Code.VIEW_UNMATCHED]
+        told = [one.message for one in shown.diagnostics if one.code == Code.SERVED_NAME_UNKNOWN]
         assert [one.rpartition(" the ")[2] for one in told] == [
             "server 'orderz', which does not exist",
             "category 'y', which does not exist",
