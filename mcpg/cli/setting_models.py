@@ -130,7 +130,7 @@ class Limits(SettingsTable):
     invoke: Seconds = 60
     """the timeout of a call in seconds, unless its source or the caller sets one; progress renews
     it"""
-    result: Annotated[int, Field(ge=1)] = 4_194_304
+    result: Annotated[int, Field(ge=1)] = 16_777_216
     """the maximum size of a result as JSON in bytes"""
     sessions: Annotated[int, Field(ge=1)] = 1024
     """the maximum number of connections that [sessions](../how-to/serve.md#sessions) have of their

@@ -17,24 +17,21 @@ PLAN = "gateway_plan"
 DESCRIBE = "gateway_tool_describe"
 INVOKE = "gateway_tool_invoke"
 ASK = "gateway_ask"
+READ = "gateway_resource_read"
+PROMPT = "gateway_prompt_get"
 GRAPH_SCHEMA = "gateway_graph_schema_describe"
 GRAPH_SEARCH = "gateway_graph_schema_search"
 GRAPH_EXPORT = "gateway_graph_export"
 INDEX_BUILD = "gateway_tool_index_build"
 
-READ = "gateway_resource_read"
-PROMPT = "gateway_prompt_get"
-
-EVERYDAY = (SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK)
-"""Meta-tools of tools, in order of use; the one that calls is shown where a tool can be called."""
+EVERYDAY = (SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK, READ)
+"""Meta-tools in order of use. The one that calls, and the one that reads the rest of a result, are
+shown where a tool can be called; the latter also where a server has resources."""
 
 GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT, INDEX_BUILD)
 """Optional meta-tools of the graph, and of the index that it is part of."""
 
-PRIMITIVE_TOOLS = (READ, PROMPT)
-"""Meta-tools that are shown where a server has resources, or prompts."""
-
-META_TOOLS: tuple[str, ...] = (*EVERYDAY, *PRIMITIVE_TOOLS, *GRAPH_TOOLS)
+META_TOOLS: tuple[str, ...] = (*EVERYDAY, PROMPT, *GRAPH_TOOLS)
 """All meta-tools, reserved whether shown or not, so that ids do not depend on options."""
 
 SMALLEST_BUDGET = 2048

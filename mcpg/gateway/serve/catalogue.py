@@ -262,7 +262,6 @@ _TITLES = {
     serve.GRAPH_EXPORT: "Export the graph of tools",
     serve.INDEX_BUILD: "Build the index of tools again",
 }
-_OF_KIND = {serve.READ: "resources", serve.PROMPT: "prompts"}
 _READS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (True, False, True, False), strict=True))
 _ACTS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), strict=True))
 
@@ -311,7 +310,15 @@ class VisibleTools:
                 yield tool.wire
 
 
-_OF_FOUND = (serve.SEARCH, serve.DESCRIBE, serve.INVOKE)
+_OF_FOUND = (serve.SEARCH, serve.DESCRIBE, serve.INVOKE, serve.READ)
+
+
+def _is_of_use(name: str, context: InstructionsContext, kinds: Collection[str]) -> bool:
+    if name == serve.READ:  # results that are cut are read like resources
+        return context.can_call or "resources" in kinds
+    if name == serve.PROMPT:
+        return "prompts" in kinds
+    return name != serve.INVOKE or context.can_call
 
 
 def meta_tools(
@@ -322,11 +329,10 @@ def meta_tools(
     Of the *kinds* `prompts` and `resources`, servers have some.
     """
     everyday = _OF_FOUND if serving.expose is Exposure.FOUND else serve.EVERYDAY
-    primitive = (name for name, kind in _OF_KIND.items() if kind in kinds)
     graph = serve.GRAPH_TOOLS if serving.graph_tools else ()
     own: dict[str, JsonObject] = {}
-    for name in (*everyday, *primitive, *graph):
-        if name == serve.INVOKE and not context.can_call:
+    for name in (*everyday, serve.PROMPT, *graph):
+        if not _is_of_use(name, context, kinds):
             continue
         annotations = _ACTS if name == serve.INVOKE else _READS
         if name == serve.GRAPH_SEARCH and serving.endpoints:
@@ -403,7 +409,7 @@ class CatalogueState:
     def make_listing(self, found: Iterable[str]) -> VisibleTools:
         """Return the tools that a client sees whose searches have *found* some."""
         known, context = self.listing.meta, self.context
-        hidden = {*serve.PRIMITIVE_TOOLS, *((serve.DESCRIBE,) if context.can_call else ())}
+        hidden = {serve.READ, serve.PROMPT, *((serve.DESCRIBE,) if context.can_call else ())}
         first: dict[str, JsonObject] = {}
         for name, wire in known.items():
             if name in serve.META_TOOLS and name not in hidden:

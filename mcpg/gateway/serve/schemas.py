@@ -193,7 +193,8 @@ INPUTS: dict[str, JsonObject] = {
     serve.READ: _object(
         {
             "uri": _text_schema(
-                "Address of the resource, from a search result or a resource link."
+                "Address of the resource, from a search result, a resource link, or the note of a "
+                "result that was cut."
             ),
             "offset": {
                 "type": "integer",
@@ -571,8 +572,9 @@ _DESCRIPTIONS = {
     ),
     serve.READ: (
         "Read a resource of the servers behind this one, such as a file or a record, by its "
-        f"address from a result of {serve.SEARCH} or a resource link. Of a template, the "
-        "variables in braces are filled in first."
+        f"address from a result of {serve.SEARCH} or a resource link; or the rest of a result that "
+        "was cut, by the address in its note. Of a template, the variables in braces are filled in "
+        "first."
     ),
     serve.PROMPT: (
         "Get a prompt of the servers behind this one, by its name from a result of "

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from threading import Thread
 from typing import Any, cast
 from uuid import uuid4
@@ -48,6 +49,7 @@ from mcpg.gateway.serve.clients import (
     make_mcp_error,
     pass_unaltered,
 )
+from mcpg.gateway.serve.kept_results import ResultStore
 from mcpg.gateway.serve.prompts_and_resources import PrimitiveHandlers
 from mcpg.gateway.serve.relay import Audience, PendingCalls, Relay
 from mcpg.gateway.serve.schemas import instructions
@@ -83,7 +85,8 @@ class GatewayServer:
         self._gateway = gateway
         self._serving = serving
         self._catalogue = Catalogue(gateway, serving)
-        self._meta = MetaTools(gateway, serving, self._catalogue)
+        self._results = ResultStore()
+        self._meta = MetaTools(gateway, serving, self._catalogue, self._results)
         self._clients = Clients(self._forget_client)
         self._parking = PendingCalls()
         if relay is None:
@@ -91,7 +94,13 @@ class GatewayServer:
             gateway.sessions.crashed = self._report
         self.relay = relay
         self._handlers = PrimitiveHandlers(
-            gateway, serving, self._clients, self.relay, self._on_behalf, self._unwatch
+            gateway,
+            serving,
+            self._clients,
+            self.relay,
+            self._results,
+            self._on_behalf,
+            self._unwatch,
         )
         self.relay.audiences.append(
             Audience(
@@ -361,7 +370,8 @@ class GatewayServer:
             size, version = self._serving.result_bytes, request.version
             if invoked.error is not None:
                 raise make_mcp_error(invoked.error, size)
-            return await called_result(invoked, size, declared, version)
+            keep = partial(self._results.keep, session=request.holder)
+            return await called_result(invoked, size, declared, version, keep)
         raise MCPError(types.INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 
 

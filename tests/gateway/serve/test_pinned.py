@@ -87,6 +87,7 @@ async def test_pinned_tools_are_listed_beside_the_others(mode: str) -> None:
     async with served(SHOP, serving=serving, mode=mode) as client:
         assert await names(client) == [*EVERYDAY, "ship_order", "refund_order"]
         result = await client.call_tool("ship_order", {"order_id": "7"})
+        assert result.structured_content == {"result": "shipped 7"}
         assert result.content[0].text == "shipped 7"  # type: ignore[union-attr]
         refused = await client.call_tool("ship_order", {"order": "7"})
         assert refused.is_error

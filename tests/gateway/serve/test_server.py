@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 TESTS = Path(__file__).parents[2]
-SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK = EVERYDAY
-UNCALLED = [name for name in EVERYDAY if name != INVOKE]
+SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK, READ = EVERYDAY
+UNCALLED = [name for name in EVERYDAY if name not in (INVOKE, READ)]
 GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT, _ = GRAPH_TOOLS
 ALL = ServingOptions(expose=Exposure.ALL)
 LIVE = Live({"PATH": os.environ["PATH"]}, timeout=30)
