@@ -204,7 +204,7 @@ async def test_a_client_without_session_describes_and_invokes() -> None:
     async with reached(SHOP) as address, Client(address) as client:
         assert await names(client) == [SEARCH, DESCRIBE, INVOKE, READ]
         await search(client, "refund an order")
-        assert await names(client) == [SEARCH, DESCRIBE, INVOKE]
+        assert await names(client) == [SEARCH, DESCRIBE, INVOKE, READ]
         call = {"toolId": "refund_order", "arguments": {"order": "7"}}
         for result in (
             await client.call_tool(INVOKE, call),
