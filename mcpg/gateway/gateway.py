@@ -88,6 +88,7 @@ class GatewayOptions(TypedDict, total=False):
     limits: Limits | None
     cache_dir: str | None
     diagnostics: Iterable[Diagnostic]
+    left_out: Collection[str]
     record_calls: str | os.PathLike[str] | CallRecorder | None
 
 
@@ -216,6 +217,7 @@ class Gateway:
         limits: Limits | None = None,
         cache_dir: str | None = None,
         diagnostics: Iterable[Diagnostic] = (),
+        left_out: Collection[str] = (),
         record_calls: str | PathLike[str] | CallRecorder | None = None,
     ) -> None:
         """Create a gateway; no source is read or started yet.
@@ -237,6 +239,7 @@ class Gateway:
             limits: Limits of calls.
             cache_dir: Folder for the indexes of bundles in read-only folders.
             diagnostics: Earlier diagnostics of the sources.
+            left_out: Names of further sources that views may name without effect.
             record_calls: File to which calls are appended, without arguments and results, for
                 `mcpg learn`; or a recorder, which the gateway closes with itself.
 
@@ -276,6 +279,7 @@ class Gateway:
             cache_dir,
             check_limit(limit),
             lock=lock,
+            left_out=frozenset(check_texts("left_out", left_out)),
         )
         self._before = (*diagnostics, *noticed)
         if isinstance(record_calls, str | PathLike):

@@ -303,6 +303,7 @@ _ADDRESS = re.compile(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]*):)?([0-9]{1,5})", re.AS
 _PORTS = 65_535
 _PATIENCE = 0.5
 _OF_REVIEW = (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
+_REPORTED = (*_OF_REVIEW, Code.SERVED_NAME_UNKNOWN)
 
 SERVING_SETTINGS = {
     "expose": "serve.expose",
@@ -444,14 +445,14 @@ def _make_serving_options(
     reported: set[Diagnostic] = set()
 
     def report(diagnostics: Iterable[Diagnostic]) -> None:
-        """Report each diagnostic once: errors and changed tools, and with `--verbose` all."""
+        """Report each diagnostic once: errors, changed tools, unknown names; all if verbose."""
         unseen = [one for one in dict.fromkeys(diagnostics) if one not in reported]
         news = [
             one
             for one in unseen
             if output.verbose
             or one.severity == Severity.ERROR
-            or (one.severity != Severity.INFO and one.code in _OF_REVIEW)
+            or (one.severity != Severity.INFO and one.code in _REPORTED)
         ]
         reported.update(news)
         output.diagnostics(news)

@@ -154,21 +154,22 @@ def name_server(source: Source) -> tuple[str, ...]:
 
 
 def report_unmatched(
-    view: View, tools: Sequence[Tool], sources: Iterable[Source]
+    view: View, tools: Sequence[Tool], servers: Iterable[str], *, is_all: bool
 ) -> Iterator[Diagnostic]:
-    """Yield a warning for each name in *view* that nothing has."""
-    servers = {name for one in sources for name in name_server(one)}
-    servers |= {one.source_id for one in tools}
+    """Yield a warning for each name in *view* of nothing among *tools* and *servers*.
+
+    If these are not all that there are, only names of servers are certain to be wrong.
+    """
+    servers = {*servers, *(one.source_id for one in tools)}
     categories = {name for one in tools for name in one.hints.categories}
     for part in (view.allow, view.deny):
-        for kind, given, present in (
-            ("server", part.servers, servers),
-            ("category", part.categories, categories),
-        ):
-            for name in given:
-                if not _is_any(present, [name]):
-                    yield _report_name(view, kind, name)
-        for name in part.tools:
+        for name in part.servers:
+            if not _is_any(servers, [name]):
+                yield _report_name(view, "server", name)
+        for name in part.categories if is_all else ():
+            if not _is_any(categories, [name]):
+                yield _report_name(view, "category", name)
+        for name in part.tools if is_all else ():
             if not any(Selection(tools=(name,)).matches_tool(one) for one in tools):
                 yield _report_name(view, "tool", name)
 

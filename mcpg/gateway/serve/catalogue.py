@@ -441,10 +441,7 @@ class Catalogue:
     async def latest(self) -> CatalogueState:
         """Return the current state, after the sources have been read once."""
         if self._stated is None:  # before servers are waited for
-            stated = await anyio.to_thread.run_sync(self._gateway.read_graph)
-            if stated and self.known.snapshot is None:
-                self.known = await anyio.to_thread.run_sync(self._make_first_state, stated)
-            self._stated = stated
+            await self._read_stated()
         snapshot = await self._gateway.snapshot()
         if self._is_known(snapshot):
             return self.known
@@ -452,6 +449,13 @@ class Catalogue:
             if not self._is_known(snapshot):
                 self.known = await anyio.to_thread.run_sync(self._compute_state, snapshot)
         return self.known
+
+    async def _read_stated(self) -> None:
+        async with self._lock:
+            if self._stated is None:
+                self._stated = await anyio.to_thread.run_sync(self._gateway.read_graph)
+                work = partial(self._make_first_state, self._stated)
+                self.known = await anyio.to_thread.run_sync(work)
 
     async def within(self, seconds: float) -> CatalogueState:
         """Return the current state, or after *seconds* the previous one."""
@@ -522,7 +526,6 @@ class Catalogue:
         listing = VisibleTools(meta_tools(context, self._serving, kinds), shown)
         exported: dict[str, ListedTool | None] = {}
         is_found = self._serving.expose is Exposure.FOUND
-        noticed = () if self._gateway.is_narrowed else noticed
         return CatalogueState(
             snapshot, context, listing, primitives, exported if is_found else None, noticed
         )

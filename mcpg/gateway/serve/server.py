@@ -89,6 +89,7 @@ class GatewayServer:
         self._meta = MetaTools(gateway, serving, self._catalogue, self._results)
         self._clients = Clients(self._forget_client)
         self._parking = PendingCalls()
+        self._is_view = relay is not None
         if relay is None:
             relay = gateway.sessions.host = Relay(serving.ask_seconds, self._report_dropped)
             gateway.sessions.crashed = self._report
@@ -192,7 +193,9 @@ class GatewayServer:
 
     def _report(self, *crashes: Diagnostic) -> None:
         if self._serving.on_diagnostics is not None:
-            known = (*self._gateway.diagnostics, *self._catalogue.known.diagnostics)
+            # Views over HTTP have the same pins, which need not be in all of them.
+            pins = () if self._is_view else self._catalogue.known.diagnostics
+            known = (*self._gateway.diagnostics, *pins)
             self._serving.on_diagnostics((*known, *self._dropped, *crashes))
 
     def _report_dropped(self, diagnostic: Diagnostic) -> None:

@@ -307,8 +307,10 @@ async def test_names_of_nothing_are_reported_to_the_operator() -> None:
             "category 'y', which does not exist",
             "tool 'x*', which does not exist",
         ]
-        serving = ServingOptions(graph_tools=True)
-        async with GatewayServer(shown, serving).running():
-            pass
+    view = View("clerk", Selection(tools=("orders::x",)), Selection(("crm",)))
+    async with Gateway([ORDERS], reserved=META_TOOLS, left_out=("CRM",)) as gateway:
+        shown = gateway.narrow(view)
+        await shown.list_tools()
+        assert not [one for one in shown.diagnostics if one.code == Code.SERVED_NAME_UNKNOWN]
     with pytest.raises(UsageError, match="show everything"):
         View("all")
