@@ -160,7 +160,7 @@ class Serve(SettingsTable):
     """what clients see: `meta`, the tools that find, describe and call the others; `found`, those
     that search and call, and what searches have found; or `all`"""
     pin: list[Annotated[str, Field(min_length=1)]] = unset("none")
-    """up to 32 tools that are [listed as well](../how-to/serve.md#pin-tools), by id, `source::name`
+    """up to 32 tools that are [also listed](../how-to/serve.md#pin-tools), by id, `source::name`
     or name"""
     about: str = unset("none")
     """up to 1,000 characters that join the description of the tool that searches"""

@@ -80,7 +80,7 @@ class GatewayServer:
     ) -> None:
         """Serve *gateway*, which is open for as long as `running` is.
 
-        A view of a gateway that is served as well has the *relay* of that one.
+        A view of a served gateway has the *relay* of that gateway.
         """
         self._gateway = gateway
         self._serving = serving
