@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import sys
 from contextlib import asynccontextmanager
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 
 from mcpg.errors import NotFoundError
-from mcpg.gateway import FunctionSource, Gateway, Selection, View
+from mcpg.gateway import FunctionSource, Gateway, Selection, ServerSource, View
 from mcpg.gateway.calls import Invoked
 from mcpg.gateway.serve import (
     EVERYDAY,
     INVOKE,
     META_TOOLS,
+    PROMPT,
     READ,
     SEARCH,
     SMALLEST_BUDGET,
@@ -28,6 +32,7 @@ from mcpg.gateway.serve.answers import REST_META_KEY, convert_result, size
 from mcpg.gateway.serve.kept_results import KEPT_SECONDS, SCHEME, ResultStore
 from mcpg.gateway.serve.prompts_and_resources import resource_answer
 from mcpg.gateway.serve.server import GatewayServer
+from mcpg.sources.client_config import Live, StdioServer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -239,3 +244,22 @@ def test_a_repeated_structured_result_is_kept_once() -> None:
     assert "structured result was left out" in result["content"][1]["text"]
     assert not kept
     assert "_meta" not in result
+
+
+async def test_programs_read_a_kept_result_at_once() -> None:
+    """Where servers have resources, the whole of a prompt that is cut is read like one of these."""
+    program = (str(Path(__file__).parents[2] / "primitiveserver.py"), "legacy")
+    environment = {"NAME": "shop", "SIZE": str(600_000)}
+    shop = StdioServer("mcp.json: shop", "shop", sys.executable, program, environment)
+    sources, live = [ServerSource("shop", shop)], Live({"PATH": os.environ["PATH"]}, timeout=30)
+    async with Gateway(sources, live=live, reserved=META_TOOLS) as gateway:
+        await gateway.warm_up()
+        await gateway.primitives.list_directory()
+        server = GatewayServer(gateway, ServingOptions())
+        async with server.running(), Client(server.sdk, cache=None) as client:
+            cut = await client.call_tool(PROMPT, {"name": "huge"})
+            uri = cut.meta[REST_META_KEY]["uri"]  # type: ignore[index]
+            contents: Any = (await client.read_resource(uri)).contents
+            assert "".join(one.text for one in contents) == f"user: {'x' * 600_000}"
+            with pytest.raises(MCPError, match="no such result"):
+                await client.read_resource(f"{uri}x")
