@@ -14,7 +14,16 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from mcpg.ask.intent import IntentPattern, check_patterns, decide, matching, residue
+from mcpg.ask.intent import (
+    NOTHING_NAMED,
+    IntentPattern,
+    check_patterns,
+    decide,
+    decide_topic,
+    find_topic,
+    matching,
+    residue,
+)
 from mcpg.ask.mentions import (
     NameLookup,
     SymbolNames,
@@ -68,6 +77,7 @@ class SymbolQuestion:
         intent: What it wants, one of `mcpg.ask.INTENTS`.
         symbols: The names among these that answerers know.
         scope: The source code that is meant; `None` for all.
+        topic: What a question is about that names nothing, "" for any other question.
     """
 
     intent: str
@@ -77,6 +87,7 @@ class SymbolQuestion:
     symbols: tuple[str, ...]
     scope: CodeScope | None
     limit: int
+    topic: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +101,17 @@ class SymbolAnswers:
 class SymbolAnswerer(SymbolNames, Protocol):
     """Answers questions about symbols of one index."""
 
+    def has_any(self) -> bool:
+        """Return whether there is any symbol."""
+
     def answer(self, question: SymbolQuestion) -> SymbolAnswers:
         """Answer a question: one that names symbols, or a search."""
 
     def leads(self, direction: str, name: str, scope: CodeScope | None) -> bool:
         """Return whether anything is related in a *direction* to the symbol *name*."""
 
-    def homes(self) -> set[tuple[str, str]]:
-        """Return the repositories and branches that the symbols are from."""
+    def check_scope(self, scope: CodeScope) -> tuple[Diagnostic, ...]:
+        """Report what *scope* names that there is not."""
 
 
 def _make(answerer: Answerer, index: Index) -> SymbolAnswerer:
@@ -123,6 +137,9 @@ class SymbolAnswerers:
             else:
                 self._answerers.append(Registered(one.owner, made))
 
+    def has_any(self) -> bool:
+        return any(self._ask(lambda one: one.has_any()))
+
     def has(self, name: str) -> bool:
         return any(self._ask(lambda one: one.has(name)))
 
@@ -140,8 +157,8 @@ class SymbolAnswerers:
     def leads(self, direction: str, name: str, scope: CodeScope | None) -> bool:
         return any(self._ask(lambda one: one.leads(direction, name, scope)))
 
-    def homes(self) -> set[tuple[str, str]]:
-        return set().union(*self._ask(lambda one: one.homes()))
+    def check_scope(self, scope: CodeScope) -> tuple[Diagnostic, ...]:
+        return next(iter(self._ask(lambda one: one.check_scope(scope))), ())
 
     def _ask(self, ask: Callable[[SymbolAnswerer], Value]) -> Iterable[Value]:
         for one in [*self._answerers]:
@@ -191,6 +208,7 @@ class _ReadQuestion:
     mentions: tuple[Mention, ...]
     literals: tuple[str, ...]
     terms: str = ""
+    topic: Mention | None = None
 
     def mentioned_names(self, kind: str) -> list[str]:
         """Return the names of the mentions of a *kind*, each once; sure ones if there are any."""
@@ -232,10 +250,16 @@ class Asker:
             )
             diagnostics = (*diagnostics, info(Code.ASK_FALLBACK, message))
             results = lookup.search_question()
-        homes = set[tuple[str, str]]()
-        if any(one.kind not in {"tool", "page"} for one in results):
-            homes = self._symbols.homes()
-        noticed = (*self._unknown(question), *lookup.diagnostics, *self._symbols.diagnostics)
+        homes = {(one.repo, one.branch) for one in results if one.repo or one.branch}
+        if len(homes) == 1:
+            results = [replace(one, repo="", branch="") for one in results]
+        scoped = self._symbols.check_scope(request.scope) if request.scope else ()
+        noticed = (
+            *scoped,
+            *self._unknown(question),
+            *lookup.diagnostics,
+            *self._symbols.diagnostics,
+        )
         return AskResult(
             text or "",
             decision,
@@ -257,7 +281,8 @@ class Asker:
         symbols = {one.text for one in mentions if one.kind == MentionKind.SYMBOL}
         # A qualified name such as `Model.save` is no argument.
         literals = tuple(one.text for one in find_literals(text) if one.text not in symbols)
-        return _ReadQuestion(text, tokens, mentions, literals, terms)
+        topic = None if mentions else find_topic(tokens)
+        return _ReadQuestion(text, tokens, mentions, literals, terms, topic)
 
     def _decide(self, question: _ReadQuestion, request: AskRequest) -> Decision:
         if request.intent:
@@ -277,6 +302,8 @@ class Asker:
             is_form = is_form or (len(question.tokens) == 1 and is_rare(question.tokens[0]))
             intent = Intent.NAVIGATION if is_form else Intent.SEARCH
             return Decision(intent, 1.0, "name", why)
+        if question.topic and self._symbols.has_any():
+            return decide_topic(question.tokens, question.topic)
         return decide(question.tokens, mentions, len(question.literals))
 
     def _describe_question(self, question: _ReadQuestion) -> ParsedQuestion:
@@ -337,6 +364,9 @@ class _Lookup:
         intent, tools, behind = decision.intent, self._tools, list[Answer]()
         if intent == Intent.SEARCH:
             return self.search_question(), decision
+        is_topical = intent in {Intent.DOCUMENTATION, Intent.EXAMPLES}
+        if is_topical and self._question.topic and self._answerers.has_any():
+            return self._answer_topic(decision)
         if intent == Intent.RELATIONS and self._symbols:
             related = self._ask_answerers(intent)
             return [*related.answers], replace(decision, direction=related.direction)
@@ -368,12 +398,23 @@ class _Lookup:
             )
         return [*found, *self._ask_answerers(intent).answers, *behind], decision
 
-    def _ask_answerers(self, intent: str) -> SymbolAnswers:
+    def _answer_topic(self, decision: Decision) -> tuple[list[Answer], Decision]:
+        """Answer a question about a topic by source code, or search where a tool fits better."""
+        found = self.search_question()
+        if not found or found[0].kind == "tool":
+            if self._request.intent:
+                return [], decision
+            return found, Decision(Intent.SEARCH, 1.0, "default", NOTHING_NAMED)
+        tools = [one for one in found if one.kind == "tool"]
+        topic = self._question.topic.text if self._question.topic else ""
+        return [*self._ask_answerers(decision.intent, topic).answers, *tools], decision
+
+    def _ask_answerers(self, intent: str, topic: str = "") -> SymbolAnswers:
         question, request = self._question, self._request
         return self._answerers.answer(
             SymbolQuestion(
                 *(intent, question.text, question.tokens, question.mentions),
-                *(tuple(self._symbols), request.scope, request.limit),
+                *(tuple(self._symbols), request.scope, request.limit, topic),
             )
         )
 
@@ -452,11 +493,7 @@ def suggest(
         return
     best, name = results[0], results[0].symbol
     if best.kind != "tool":
-        if decision.direction != Direction.CALLERS and leads(Direction.CALLERS, best):
-            yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
-        if decision.direction != Direction.CALLEES and leads(Direction.CALLEES, best):
-            yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
-        yield Suggestion(f"symbols like {name}", ("ask", f"similar:{name}"))
+        yield from _suggest_code(decision, best, leads)
         return
     others = [one.symbol for one in results[1:] if one.kind == "tool"]
     if decision.intent != Intent.DOCUMENTATION:
@@ -469,3 +506,18 @@ def suggest(
         yield Suggestion(f"what runs before {name}", ("ask", f"what comes before {name}"))
     if decision.intent != Intent.SIMILAR:
         yield Suggestion(f"tools like {name}", ("ask", f"similar:{name}"))
+
+
+def _suggest_code(
+    decision: Decision, best: Answer, leads: Callable[[str, Answer], bool]
+) -> Iterator[Suggestion]:
+    name = best.symbol
+    is_called = leads(Direction.CALLERS, best)
+    if decision.intent != Intent.EXAMPLES and is_called:
+        yield Suggestion(f"how {name} is used", ("ask", f"show me how {name} is used"))
+    if decision.direction != Direction.CALLERS and is_called:
+        yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
+    if decision.direction != Direction.CALLEES and leads(Direction.CALLEES, best):
+        yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
+    if decision.intent != Intent.SIMILAR:
+        yield Suggestion(f"code like {name}", ("ask", f"similar:{name}"))

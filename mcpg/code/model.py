@@ -22,18 +22,26 @@ class SymbolKind(StrEnum):
     CLASS = "class"
     CONSTRUCTOR = "constructor"
     ENUM = "enum"
+    FIELD = "field"
+    FILE = "file"
     FUNCTION = "function"
     INTERFACE = "interface"
     METHOD = "method"
     STRUCT = "struct"
     TRAIT = "trait"
     TYPE = "type"
+    VARIABLE = "variable"
 
 
 CALLABLE_KINDS = frozenset({SymbolKind.CONSTRUCTOR, SymbolKind.FUNCTION, SymbolKind.METHOD})
 """The kinds of symbols that are called."""
 
-TYPE_KINDS = frozenset(SymbolKind) - CALLABLE_KINDS
+TYPE_KINDS = frozenset(SymbolKind) - {
+    *CALLABLE_KINDS,
+    SymbolKind.FIELD,
+    SymbolKind.FILE,
+    SymbolKind.VARIABLE,
+}
 """The kinds of symbols that have members."""
 
 
@@ -125,6 +133,8 @@ class CodeFile:
         path: Its path in the repository, with `/`.
         branch: Branch that was read, "" if unknown.
         edges: The edges that leave it, without those of definition, which the names state.
+        indexer: Name and version of the indexer whose SCIP index states the edges, "" for none.
+        is_newer: Whether the file is newer than an index that describes it, which is not used.
     """
 
     path: str
@@ -134,6 +144,8 @@ class CodeFile:
     lines: int
     symbols: tuple[Symbol, ...] = ()
     edges: tuple[CodeEdge, ...] = ()
+    indexer: str = ""
+    is_newer: bool = False
 
     def symbol_id(self, symbol: Symbol) -> str:
         return f"{self.path}{SEPARATOR}{symbol.name}"
@@ -164,7 +176,10 @@ def write_page(file: CodeFile) -> SourceDocument:
     """Return the page of *file*; equal files give equal texts."""
     place = "/".join(filter(None, (file.repository, file.branch, file.path)))
     uri = f"{_URI}{quote(place)}/"
-    facts = {"language": file.language, "repository": file.repository, "branch": file.branch}
+    facts: JsonObject = {"path": file.path, "language": file.language}
+    facts |= {"repository": file.repository, "branch": file.branch, "lines": file.lines}
+    facts |= {"indexer": file.indexer} if file.indexer else {}
+    facts |= {"newerThanIndex": True} if file.is_newer else {}
     symbols: list[JsonObject] = [
         {
             "symbol": one.name,
@@ -190,7 +205,7 @@ def write_page(file: CodeFile) -> SourceDocument:
         (
             f"---\ntitle: {_json(file.path)}\ntool: false\n{_MARK}canonical_url: {_json(uri)}\n",
             f"source_project: {_json(file.repository)}\n" if file.repository else "",
-            f"code: {_json({'path': file.path, **facts, 'lines': file.lines})}\n---\n",
+            f"code: {_json(facts)}\n---\n",
             f"\n# {_json(file.path)[1:-1]}\n",
             *_write_section("Symbols", symbols),
             *_write_section("Edges", edges),
@@ -248,6 +263,8 @@ def read_body(facts: object, body: str) -> CodeFile | None:
         lines=count if isinstance(count, int) else 0,
         symbols=tuple(filter(None, (_read_symbol(one) for one in records if "symbol" in one))),
         edges=tuple(filter(None, (_read_edge(one) for one in records if "edge" in one))),
+        indexer=_text(facts, "indexer"),
+        is_newer=facts.get("newerThanIndex") is True,
     )
 
 

@@ -39,22 +39,37 @@ from mcpg.text.spelling import allowed_edits, edit_distance, signature
 DEEPEST = 12
 """How many levels of inheritance are followed."""
 
+_MOST_TOP = 12
+
 
 @dataclass(frozen=True, slots=True)
 class LocatedSymbol:
-    """A symbol with its file."""
+    """A symbol with its file; a file itself is a symbol of its own kind."""
 
     file: CodeFile
     symbol: Symbol
 
     @property
     def id(self) -> str:
-        return self.file.symbol_id(self.symbol)
+        is_file = self.symbol.kind is SymbolKind.FILE
+        return self.file.path if is_file else self.file.symbol_id(self.symbol)
+
+    @property
+    def parent_name(self) -> str:
+        """The qualified name that its members begin with, "" for those of a file."""
+        return "" if self.symbol.kind is SymbolKind.FILE else self.symbol.name
 
     @property
     def place(self) -> str:
         """Its file and lines, such as `shop/store.py:2-3`."""
         return f"{self.file.path}:{self.symbol.first_line}-{self.symbol.last_line}"
+
+
+def locate_file(file: CodeFile) -> LocatedSymbol:
+    """Return *file* as a symbol, which its outermost definitions document."""
+    names = [one.name for one in file.symbols if not one.parent][:_MOST_TOP]
+    what = ", ".join((f"{file.language}, {file.lines} lines", *names))
+    return LocatedSymbol(file, Symbol(file.path, SymbolKind.FILE, 1, file.lines, "", what))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,18 +189,32 @@ class CodeGraph:
         self,
         end: LocatedSymbol | CodeFile,
         kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
+        *,
+        with_members: bool = False,
     ) -> tuple[Relation, ...]:
-        """Return what a symbol or file calls, references, imports, inherits or defines."""
+        """Return what a symbol or file calls, references, imports, inherits or defines.
+
+        Args:
+            end: The symbol or file.
+            kinds: Which edges are followed.
+            with_members: Whether those of what is defined in it are followed as well, out of it.
+        """
         tree = self._tree(end)
+        within = dict.fromkeys((_id(end), *(_list_members(end) if with_members else ())))
+        edges = {
+            (edge.kind, edge.target): (file, edge)
+            for one in within
+            for file, edge in reversed(tree.outgoing.get(one, ()))
+            if edge.kind in kinds and not (with_members and edge.target in within)
+        }
         found = [
             tree.relation(
                 edge, edge.target, tree.files.get(edge.target.partition(SEPARATOR)[0], file)
             )
-            for file, edge in tree.outgoing.get(_id(end), ())
-            if edge.kind in kinds
+            for file, edge in edges.values()
         ]
         if CodeEdgeKind.DEFINES in kinds:
-            file, parent = (end, "") if isinstance(end, CodeFile) else (end.file, end.symbol.name)
+            file, parent = (end, "") if isinstance(end, CodeFile) else (end.file, end.parent_name)
             found += [
                 Relation(CodeEdgeKind.DEFINES, file, one, file.symbol_id(one), (one.first_line,))
                 for one in file.symbols
@@ -346,6 +375,13 @@ def _id(end: LocatedSymbol | CodeFile) -> str:
 
 def _end(file: CodeFile, source: str) -> str:
     return f"{file.path}{SEPARATOR}{source}" if source else file.path
+
+
+def _list_members(end: LocatedSymbol | CodeFile) -> Iterator[str]:
+    """Yield the ids of what is defined in a symbol or file, at any depth."""
+    file, name = (end, "") if isinstance(end, CodeFile) else (end.file, end.parent_name)
+    start = f"{name}." if name else ""
+    return (file.symbol_id(one) for one in file.symbols if one.name.startswith(start))
 
 
 def _ends(name: str, wanted: str, *, in_case: bool = False) -> bool:

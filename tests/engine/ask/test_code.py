@@ -264,7 +264,11 @@ def test_importers_of_a_library(code: Engine) -> None:
 def test_suggestions_lead_to_something(code: Engine) -> None:
     """Callers and callees are suggested where there are any."""
     suggested = [one.command[1] for one in code.ask("where is slugify?").suggestions]
-    assert suggested == ["what calls slugify", "similar:slugify"]
+    assert suggested == [
+        "show me how slugify is used",
+        "what calls slugify",
+        "similar:slugify",
+    ]
 
 
 def test_a_chain_between_methods_of_one_name() -> None:
