@@ -1055,6 +1055,28 @@ difference between {y} and {z}
 compare {y} and {z}
 """,
     "search": """
+handle {y}
+handling of {y}
+default {y}
+supported {y}
+{y} limit
+{y} format
+{y} handling
+{y} code
+code for {y}
+code about {y}
+code that handles {y}
+find code for {y}
+find code about {y}
+find code that handles {y}
+find code that limits {y}
+find code that returns {y}
+find code that calls {y}
+find the code that supports {y}
+the code which formats {y}
+functions that handle {y}
+turn {y} into {x}
+{y} with {x}
 find code that calls a server after {y} and writes the result to a file
 find code that handles {x} in {y} and retries on errors
 code for {x} near {y} with timeouts and logging

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
+from math import inf
 from typing import Protocol, TypeVar
 
 from mcpg.ask.intent import (
@@ -36,8 +37,10 @@ from mcpg.ask.mentions import (
 from mcpg.ask.model import (
     INTENTS,
     MAX_LIMIT,
+    WORDS_ALONE,
     Answer,
     AskResult,
+    CodeRanking,
     CodeScope,
     Decision,
     Direction,
@@ -57,9 +60,11 @@ from mcpg.plugins.registry import Registered, load_reference, own_items, package
 from mcpg.search.results import (
     ASK_LIMIT,
     MAX_QUERY_CHARACTERS,
+    EngineServices,
     SearchResult,
     check_flag,
     check_limit,
+    check_strategy,
     check_text,
 )
 from mcpg.search.results import MAX_LIMIT as MOST_MATCHES
@@ -78,6 +83,8 @@ class SymbolQuestion:
         symbols: The names among these that answerers know.
         scope: The source code that is meant; `None` for all.
         topic: What a question is about that names nothing, "" for any other question.
+        ranking: How source code is ranked.
+        services: What makes vectors, `None` for nothing.
     """
 
     intent: str
@@ -88,6 +95,8 @@ class SymbolQuestion:
     scope: CodeScope | None
     limit: int
     topic: str = ""
+    ranking: CodeRanking = WORDS_ALONE
+    services: EngineServices | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +105,7 @@ class SymbolAnswers:
 
     answers: tuple[Answer, ...] = ()
     direction: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class SymbolAnswerer(SymbolNames, Protocol):
@@ -152,7 +162,9 @@ class SymbolAnswerers:
     def answer(self, question: SymbolQuestion) -> SymbolAnswers:
         found = list(self._ask(lambda one: one.answer(question)))
         answers = tuple(answer for one in found for answer in one.answers)
-        return SymbolAnswers(answers, next((one.direction for one in found if one.direction), ""))
+        direction = next((one.direction for one in found if one.direction), "")
+        diagnostics = tuple(diagnostic for one in found for diagnostic in one.diagnostics)
+        return SymbolAnswers(answers, direction, diagnostics)
 
     def leads(self, direction: str, name: str, scope: CodeScope | None) -> bool:
         return any(self._ask(lambda one: one.leads(direction, name, scope)))
@@ -179,6 +191,7 @@ _SIMILAR = re.compile(r"\s*similar:\s*(\S+)\s*(.*)", re.DOTALL | re.IGNORECASE)
 _MOST_KEYWORDS = 32
 _MOST_SUGGESTIONS = 3
 _MOST_RELATED = 6
+_MOST_KNOWN = 256
 _SHORT = 16
 
 
@@ -190,6 +203,7 @@ class AskRequest:
         intent: What it wants, one of `INTENTS`; "" to decide by the question.
         patterns: Wordings that a host gives intents to, the first that fits counts.
         scope: The source code that is meant; `None` for all.
+        ranking: How source code is ranked.
     """
 
     intent: str = ""
@@ -197,6 +211,7 @@ class AskRequest:
     include_disabled: bool = False
     patterns: tuple[IntentPattern, ...] = ()
     scope: CodeScope | None = None
+    ranking: CodeRanking = WORDS_ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,8 +235,10 @@ class _ReadQuestion:
 class Asker:
     """Answers questions about one index; what was read once is kept."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, services: EngineServices | None = None) -> None:
         self._index = index
+        self._services = services
+        self._known: dict[object, AskResult] = {}
         self._disabled = frozenset(index.iter_disabled_tools())
         self.names = NameLookup(index)
 
@@ -229,18 +246,33 @@ class Asker:
     def _symbols(self) -> SymbolAnswerers:
         return SymbolAnswerers(self._index)
 
-    def ask(self, text: str | None, request: AskRequest, search: Search) -> AskResult:
+    def ask(
+        self, text: str | None, request: AskRequest, search: Search, filters: object = None
+    ) -> AskResult:
         """Answer the question *text*; *search* finds the tools for a text.
+
+        The last answers are kept, by the question, the request and the *filters* of the search.
 
         Raises:
             UsageError: There is no question, or *request* asks for something that there is not.
         """
+        key = text, repr(request), repr(filters)
+        known = self._known.get(key)
+        if known is None:
+            known = self._answer(text, request, search)
+            if len(known.query) <= MAX_QUERY_CHARACTERS:
+                self._known[key] = known
+            for oldest in [*self._known][:-_MOST_KNOWN]:
+                self._known.pop(oldest, None)
+        return known
+
+    def _answer(self, text: str | None, request: AskRequest, search: Search) -> AskResult:
         request, diagnostics = _check_request(text, request)
         question = self._read((text or "").strip()[:MAX_QUERY_CHARACTERS])
         decision = self._decide(question, request)
         disabled = frozenset[int]() if request.include_disabled else self._disabled
         tools = ToolAnswers(self._index, self.names, disabled)
-        lookup = _Lookup(question, request, tools, self._symbols, search)
+        lookup = _Lookup(question, request, tools, self._symbols, search, self._services)
         results, decision = lookup.results(decision)
         if not results and decision.intent != Intent.SEARCH:
             intent, direction = decision.intent, decision.direction
@@ -344,12 +376,14 @@ class _Lookup:
         tools: ToolAnswers,
         symbols: SymbolAnswerers,
         search: Search,
+        services: EngineServices | None,
     ) -> None:
         self._question = question
         self._request = request
         self._tools = tools
         self._answerers = symbols
         self._search = search
+        self._services = services
         self.diagnostics: tuple[Diagnostic, ...] = ()
         words = [token.text for token in question.tokens]
         sources = [word for word in words if tools.names.sources(word)]
@@ -411,12 +445,15 @@ class _Lookup:
 
     def _ask_answerers(self, intent: str, topic: str = "") -> SymbolAnswers:
         question, request = self._question, self._request
-        return self._answerers.answer(
+        found = self._answerers.answer(
             SymbolQuestion(
                 *(intent, question.text, question.tokens, question.mentions),
                 *(tuple(self._symbols), request.scope, request.limit, topic),
+                *(request.ranking, self._services),
             )
         )
+        self.diagnostics = tuple(dict.fromkeys((*self.diagnostics, *found.diagnostics)))
+        return found
 
     def _holders(self) -> list[int]:
         fields = self._tools.names.fields if self._fields else {}
@@ -437,7 +474,7 @@ class _Lookup:
         if scope is not None:
             return [*symbols]
         found = self._search(self._question.text, min(limit, MOST_MATCHES))
-        self.diagnostics = found.diagnostics
+        self.diagnostics = (*self.diagnostics, *found.diagnostics)
         groups = (
             ("prerequisite", found.prerequisites),
             ("related", found.related_matches),
@@ -471,6 +508,11 @@ def _check_request(
     if not (text or "").strip():
         raise UsageError("there is no question", remedy="ask about a tool, a field or a symbol")
     check_limit(request.limit)
+    ranking = request.ranking._replace(strategy=check_strategy(request.ranking.strategy))
+    weights = ranking.words, ranking.vectors
+    if not (min(weights) >= 0 < sum(weights) < inf):
+        message = f"{weights[0]:g} and {weights[1]:g} are no weights of words and vectors"
+        raise UsageError(message, remedy="use two numbers from 0 on, not both 0")
     if request.intent and request.intent not in INTENTS:
         message = f"no intent is called {request.intent[:40]!r}"
         raise UsageError(message, remedy=f"use {', '.join(INTENTS)}")
@@ -481,8 +523,8 @@ def _check_request(
     if len((text or "").strip()) > MAX_QUERY_CHARACTERS:
         message = f"only the first {MAX_QUERY_CHARACTERS} characters of the question were read"
         found.append(warning(Code.QUERY_TRUNCATED, message))
-    limit = min(request.limit, MAX_LIMIT)
-    return replace(request, limit=limit, patterns=check_patterns(request.patterns)), tuple(found)
+    limit, patterns = min(request.limit, MAX_LIMIT), check_patterns(request.patterns)
+    return replace(request, limit=limit, patterns=patterns, ranking=ranking), tuple(found)
 
 
 def suggest(

@@ -7,9 +7,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from mcpg.errors import Diagnostic
+from mcpg.search.results import Strategy, StrategyName
 from mcpg.text.json_values import JsonObject
 from mcpg.values import empty_as_null, format_count, score_text, to_json
 
@@ -341,6 +342,23 @@ def _cut(result: AskResult, count: int) -> AskResult:
     if count:
         return changed
     return replace(changed, suggestions=(), parsed=replace(result.parsed, tools=(), fields=()))
+
+
+class CodeRanking(NamedTuple):
+    """How a search of source code ranks.
+
+    Attributes:
+        strategy: `graph` for words alone, `embeddings` for vectors alone, `auto` for both.
+        words: With `auto`, the weight of words.
+        vectors: With `auto`, the weight of vectors.
+    """
+
+    strategy: StrategyName = Strategy.GRAPH
+    words: float = 0.3
+    vectors: float = 0.7
+
+
+WORDS_ALONE = CodeRanking()
 
 
 class ScopedFile(Protocol):

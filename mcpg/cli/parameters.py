@@ -401,6 +401,15 @@ ASK = (
         repeats=True,
     ),
     CommandParameter(
+        "strategy",
+        ("--strategy",),
+        "How to search, source code included: graph, embeddings, or auto for both. "
+        "[default: graph]",
+        "NAME",
+        completion="strategy",
+    ),
+    EMBED_WITH,
+    CommandParameter(
         "max_bytes",
         ("--max-bytes",),
         "Maximum size of the answer in bytes; details are left out first.",

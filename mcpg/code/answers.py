@@ -5,16 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from mcpg.ask.asker import SymbolAnswers, SymbolQuestion
 from mcpg.ask.mentions import Token, does
 from mcpg.ask.model import Answer, CodeScope, Direction, Intent, Mention, MentionKind, RelatedItem
 from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind, SymbolKind
-from mcpg.code.search import CodeGraph, CodeSearch, LocatedSymbol, Relation, locate_file
-from mcpg.errors import Code, Diagnostic, warning
+from mcpg.code.search import (
+    Blend,
+    CodeGraph,
+    CodeSearch,
+    LocatedSymbol,
+    Relation,
+    locate_file,
+)
+from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.index import Index
+from mcpg.search.results import EngineServices, Strategy
 from mcpg.text import stem
 from mcpg.text.spelling import edit_distance, suggest
+
+if TYPE_CHECKING:
+    from mcpg.code.vectors import SymbolVectors
 
 _MOST_RELATED = 20
 _MOST_NAMED = 20
@@ -50,6 +62,7 @@ class CodeAnswers:
 
     def __init__(self, index: Index) -> None:
         self._index = index
+        self._vectors: tuple[EngineServices, SymbolVectors] | None = None
 
     @cached_property
     def search(self) -> CodeSearch:
@@ -98,15 +111,8 @@ class CodeAnswers:
         """Answer a question that names symbols, or search for its words."""
         if self.is_empty:
             return SymbolAnswers()
-        if question.intent == Intent.SEARCH:
-            matches = self.search.search(question.text, question.scope, limit=question.limit)
-            found = [
-                _answer(one.definition, "symbol", one.score, (f"holds {', '.join(one.words)}",))
-                for one in matches
-            ]
-            return SymbolAnswers(tuple(found))
-        if question.topic:
-            return SymbolAnswers(tuple(self._answer_topic(question)))
+        if question.topic or question.intent == Intent.SEARCH:
+            return self._search(question)
         if not question.symbols:
             return SymbolAnswers()
         definitions = self.find_definitions(question.symbols, question.scope)
@@ -121,16 +127,39 @@ class CodeAnswers:
             found = [_answer(one, kind, 1.0, (_describe_match(one),)) for one in definitions]
         return SymbolAnswers(tuple(found))
 
-    def _answer_topic(self, question: SymbolQuestion) -> list[Answer]:
-        """Return what documents a topic, or how the code about it is used."""
-        matches = self.search.search(question.topic, question.scope, limit=question.limit)
+    def _search(self, question: SymbolQuestion) -> SymbolAnswers:
+        """Return what a search finds: symbols, their documentation, or how they are used."""
+        text, diagnostics = question.topic or question.text, tuple[Diagnostic, ...]()
+        blend = None
+        if question.ranking.strategy != Strategy.GRAPH:
+            try:
+                blend = self._compare(text, question)
+            except McpgError as fault:
+                message = f"source code is searched by words alone: {fault.message}"
+                diagnostics = (warning(Code.EMBEDDING_FAILED, message),)
+        matches = self.search.search(text, question.scope, limit=question.limit, blend=blend)
         if question.intent == Intent.EXAMPLES:
             best = [one.definition for one in matches[:_MOST_SHOWN]]
-            return self._show_use(best, question.scope)
-        return [
-            _answer(one.definition, "documentation", one.score, (f"holds {', '.join(one.words)}",))
+            return SymbolAnswers(tuple(self._show_use(best, question.scope)), "", diagnostics)
+        is_wanted = question.intent == Intent.DOCUMENTATION
+        kind = "documentation" if is_wanted else "symbol"
+        found = (
+            _answer(one.definition, kind, one.score, (_describe_words(one.words),))
             for one in matches
-        ]
+        )
+        return SymbolAnswers(tuple(found), "", diagnostics)
+
+    def _compare(self, text: str, question: SymbolQuestion) -> Blend:
+        """Return how near the symbols are to *text*, with the weights of the question."""
+        from mcpg.code.vectors import SymbolVectors  # noqa: PLC0415 - most questions need none
+
+        services = question.services or EngineServices()
+        if self._vectors is None or self._vectors[0] is not services:
+            self._vectors = services, SymbolVectors(self.graph.definitions, services)
+        _, words, vectors = question.ranking
+        is_alone = question.ranking.strategy == Strategy.EMBEDDINGS
+        nearness = self._vectors[1].compare(text)
+        return Blend(0.0, 1.0, nearness) if is_alone else Blend(words, vectors, nearness)
 
     def _show_use(
         self, definitions: Sequence[LocatedSymbol], scope: CodeScope | None
@@ -344,6 +373,10 @@ def _answer(one: LocatedSymbol, kind: str, score: float, why: tuple[str, ...]) -
         repo=one.file.repository,
         branch=one.file.branch,
     )
+
+
+def _describe_words(words: Sequence[str]) -> str:
+    return f"holds {', '.join(words)}" if words else "is near in meaning"
 
 
 def _describe_match(one: LocatedSymbol) -> str:

@@ -8,12 +8,13 @@ these are cut into words. A code graph of 12,000 symbols is searched in millisec
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
 from itertools import groupby
 from math import fsum
+from typing import NamedTuple
 
 from mcpg.ask.model import CodeScope
 from mcpg.code.model import (
@@ -406,6 +407,9 @@ _FIELDS = {
 }
 # Identifiers abbreviate: "auth" stands for "authentication". Prose does not.
 _IDENTIFIERS = frozenset({"name", "parents", "path"})
+# Tests use the words of what they test.
+_TESTS = frozenset(("test", "tests", "spec", "specs"))
+_OF_TESTS = 0.8
 _SHORTEST_PREFIX = 4
 _PREFIX_CREDIT = 0.5
 _EDIT_CREDIT = 0.8
@@ -425,6 +429,25 @@ class CodeMatch:
     definition: LocatedSymbol
     score: float
     words: tuple[str, ...] = ()
+
+
+class Blend(NamedTuple):
+    """What words and nearness in meaning count in a search.
+
+    Attributes:
+        words: The weight of words.
+        vectors: The weight of nearness.
+        nearness: How near each definition of the graph is to the text, in [0, 1].
+    """
+
+    words: float
+    vectors: float
+    nearness: Sequence[float]
+
+    def merge(self, score: float, number: int) -> float:
+        """Return the score of a definition whose words alone have a *score*."""
+        whole = self.words + self.vectors
+        return (self.words * score + self.vectors * float(self.nearness[number])) / whole
 
 
 class CodeSearch:
@@ -472,8 +495,17 @@ class CodeSearch:
         scope: CodeScope | None = None,
         kinds: Collection[SymbolKind] = EVERY_KIND,
         limit: int = DEFAULT_LIMIT,
+        blend: Blend | None = None,
     ) -> tuple[CodeMatch, ...]:
-        """Find symbols by words of their names, paths, signatures and documentation."""
+        """Find symbols by words of their names, paths, signatures and documentation.
+
+        Args:
+            text: What is looked for.
+            scope: Where to search, everywhere by default.
+            kinds: Which symbols are meant.
+            limit: Maximum number of matches.
+            blend: How near the symbols are in meaning, which counts beside the words.
+        """
         words = list(dict.fromkeys(split_words(text[:_LONGEST_TEXT])))[:_MOST_WORDS]
         stops = stop_words_in(words, "english")
         holders = {
@@ -487,8 +519,9 @@ class CodeSearch:
             word: inverse_document_frequency(size, len(held)) for word, held in holders.items()
         }
         whole = fsum(rarities.values())
+        of_tests = 1.0 if _TESTS.intersection(words) else _OF_TESTS
         matches: list[CodeMatch] = []
-        for number in sorted(set[int]().union(*holders.values())):
+        for number in range(size) if blend else sorted(set[int]().union(*holders.values())):
             one = definitions[number]
             if one.symbol.kind in kinds and (scope is None or scope.has(one.file)):
                 weights = {
@@ -496,7 +529,10 @@ class CodeSearch:
                     for word, held in holders.items()
                     if number in held
                 }
-                matches.append(CodeMatch(one, fsum(weights.values()) / whole, tuple(weights)))
+                score = fsum(weights.values()) / whole if weights else 0.0
+                score = blend.merge(score, number) if blend else score
+                score *= of_tests if one.file.path in self._tests else 1.0
+                matches.append(CodeMatch(one, score, tuple(weights)))
         # Equal scores keep the order of the graph.
         return tuple(nsmallest(limit, matches, key=lambda match: -match.score))
 
@@ -531,6 +567,12 @@ class CodeSearch:
             return found
         near = {stem(other): _EDIT_CREDIT for _, other in _find_close(word, self._vocabulary)}
         return self._holders(word, near) if near else found
+
+    @cached_property
+    def _tests(self) -> frozenset[str]:
+        """The paths of tests, by the names of their files and folders."""
+        paths = {file.path for file in self.graph.files}
+        return frozenset(path for path in paths if _TESTS.intersection(split_words(path)))
 
     @cached_property
     def _fields(self) -> dict[str, list[str]]:
