@@ -174,8 +174,8 @@ _EDGE_KINDS = {kind.value: kind for kind in CodeEdgeKind}
 
 def write_page(file: CodeFile) -> SourceDocument:
     """Return the page of *file*; equal files give equal texts."""
-    place = "/".join(filter(None, (file.repository, file.branch, file.path)))
-    uri = f"{_URI}{quote(place)}/"
+    place = _join_place(file.repository, file.branch, file.path)
+    uri = page_uri(file.repository, file.branch, file.path)
     facts: JsonObject = {"path": file.path, "language": file.language}
     facts |= {"repository": file.repository, "branch": file.branch, "lines": file.lines}
     facts |= {"indexer": file.indexer} if file.indexer else {}
@@ -214,6 +214,15 @@ def write_page(file: CodeFile) -> SourceDocument:
     # Without characters that a path of a bundle must not have.
     path = quote(place, safe="/ !$&'()+,;=@[]{}~")
     return SourceDocument(f"{_FOLDER}/{path}.md", text, uri)
+
+
+def page_uri(repository: str, branch: str, path: str) -> str:
+    """Return the URI of the page of the file at *path*."""
+    return f"{_URI}{quote(_join_place(repository, branch, path))}/"
+
+
+def _join_place(*parts: str) -> str:
+    return "/".join(filter(None, parts))
 
 
 def _write_section(heading: str, records: list[JsonObject]) -> Iterator[str]:

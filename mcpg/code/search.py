@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from mcpg.ask.model import CodeScope
 from mcpg.code.model import (
+    CALLABLE_KINDS,
     ENTRY_TYPE,
     SEPARATOR,
     CodeEdge,
@@ -34,6 +35,7 @@ from mcpg.index.recipe import (
     occurrence_weight,
     saturate,
 )
+from mcpg.plugins.hooks import Item
 from mcpg.text import fold, joined, split_words, stem, stop_words_in, strip_accents
 from mcpg.text.spelling import allowed_edits, edit_distance, signature
 
@@ -140,6 +142,33 @@ class CodeGraph:
         ]
         exact = [one for one in found if _ends(one.symbol.plain_name, wanted, in_case=True)]
         return tuple(exact or found)
+
+    def find_handler(self, name: str, description: str) -> LocatedSymbol | None:
+        """Return the function or method that implements a tool, where names leave no doubt.
+
+        It is the only one with the name, tests aside, and the name has several words or the
+        function has the description of the tool.
+        """
+        found = [
+            one
+            for one in self.names.get(joined(name), ())
+            if one.symbol.kind in CALLABLE_KINDS and not is_test(one.file.path)
+        ]
+        if len(found) != 1:
+            return None
+        documentation = found[0].symbol.documentation
+        is_described = bool(documentation) and " ".join(description.split()).startswith(
+            documentation
+        )
+        return found[0] if is_described or len(split_words(name)) > 1 else None
+
+    @cached_property
+    def names(self) -> dict[str, list[LocatedSymbol]]:
+        """The symbols by their short names without signs and case."""
+        found: dict[str, list[LocatedSymbol]] = {}
+        for one in self.definitions:
+            found.setdefault(joined(one.symbol.short_name), []).append(one)
+        return found
 
     def close_names(self, name: str, limit: int = 3) -> tuple[str, ...]:
         """Return the short names that few edits make of *name*, the closest first."""
@@ -366,6 +395,11 @@ class _BranchFiles:
         return Relation(edge.kind, at, symbol, name, edge.lines, edge.is_guess)
 
 
+def is_test(path: str) -> bool:
+    """Return whether the names of a file and its folders are those of tests."""
+    return not _TESTS.isdisjoint(split_words(path))
+
+
 def _home(file: CodeFile) -> tuple[str, str]:
     return file.repository, file.branch
 
@@ -424,11 +458,25 @@ class CodeMatch:
     Attributes:
         score: How well it fits, in [0, 1]; 1 for its own name.
         words: The words of the query that it holds, or the name that it was found by.
+        shares: What each of the words adds to the score of words alone.
     """
 
     definition: LocatedSymbol
     score: float
     words: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
+
+
+def _make_item(one: LocatedSymbol, score: float | None = None, why: tuple[str, ...] = ()) -> Item:
+    symbol = one.symbol
+    about = symbol.documentation or symbol.signature
+    return Item(one.id, symbol.kind.value, one.place, about, score, why)
+
+
+def _list_shares(match: CodeMatch) -> tuple[str, ...]:
+    """Return what each word of a query adds to the score of a match."""
+    shares = zip(match.words, match.shares, strict=True)
+    return tuple(f"{word} {share:.2f}" for word, share in shares)
 
 
 class Blend(NamedTuple):
@@ -467,6 +515,30 @@ class CodeSearch:
         )
         return cls(CodeGraph(file for file in files if file is not None))
 
+    def list_items(self) -> Iterator[Item]:
+        """Return all symbols, by file and line."""
+        return (_make_item(one) for one in self.graph.definitions)
+
+    def search_items(self, query: str, limit: int) -> Iterator[Item]:
+        """Return the symbols that fit a query: those with the name, else by words."""
+        found = self.graph.find(query)[:limit]
+        if found:
+            return (_make_item(one, 1.0, ("is its name",)) for one in found)
+        matches = self.search(query, limit=limit)
+        return (_make_item(one.definition, one.score, _list_shares(one)) for one in matches)
+
+    def count_items(self) -> dict[str, dict[str, int]]:
+        """Return how many symbols and edges there are of each kind."""
+        symbols = Counter(one.symbol.kind.value for one in self.graph.definitions)
+        edges = Counter(
+            f"{edge.kind.value}{', guessed' if edge.is_guess else ''}"
+            for file in self.graph.files
+            for edge in file.edges
+            if not edge.is_external
+        )
+        languages = Counter(file.language for file in self.graph.files)
+        return {"symbols": symbols, "edges": edges, "files": languages}
+
     def find_named_symbols(
         self,
         name: str,
@@ -479,12 +551,13 @@ class CodeSearch:
         if found:
             return tuple(CodeMatch(one, 1.0, (name,)) for one in found[:limit])
         wanted = joined(name.rpartition(".")[2])[:_LONGEST_TEXT]
+        names = self.graph.names
         # Signs alone resemble nothing.
-        near = sorted(_find_close(wanted, self._names)) if wanted else ()
+        near = sorted(_find_close(wanted, names)) if wanted else ()
         matches = (
             CodeMatch(one, 1 - edits / len(wanted), (one.symbol.short_name,))
             for edits, key in near
-            for one in self._names[key]
+            for one in names[key]
             if one.symbol.kind in kinds and (scope is None or scope.has(one.file))
         )
         return tuple(match for _, match in zip(range(limit), matches, strict=False))
@@ -519,6 +592,8 @@ class CodeSearch:
             word: inverse_document_frequency(size, len(held)) for word, held in holders.items()
         }
         whole = fsum(rarities.values())
+        if kinds == EVERY_KIND:  # a type stands for its constructors, which are called as it is
+            kinds = EVERY_KIND - {SymbolKind.CONSTRUCTOR}
         of_tests = 1.0 if _TESTS.intersection(words) else _OF_TESTS
         matches: list[CodeMatch] = []
         for number in range(size) if blend else sorted(set[int]().union(*holders.values())):
@@ -532,7 +607,8 @@ class CodeSearch:
                 score = fsum(weights.values()) / whole if weights else 0.0
                 score = blend.merge(score, number) if blend else score
                 score *= of_tests if one.file.path in self._tests else 1.0
-                matches.append(CodeMatch(one, score, tuple(weights)))
+                shares = tuple(weight / whole for weight in weights.values())
+                matches.append(CodeMatch(one, score, tuple(weights), shares))
         # Equal scores keep the order of the graph.
         return tuple(nsmallest(limit, matches, key=lambda match: -match.score))
 
@@ -571,8 +647,7 @@ class CodeSearch:
     @cached_property
     def _tests(self) -> frozenset[str]:
         """The paths of tests, by the names of their files and folders."""
-        paths = {file.path for file in self.graph.files}
-        return frozenset(path for path in paths if _TESTS.intersection(split_words(path)))
+        return frozenset(file.path for file in self.graph.files if is_test(file.path))
 
     @cached_property
     def _fields(self) -> dict[str, list[str]]:
@@ -595,14 +670,6 @@ class CodeSearch:
     def _texts(self) -> list[str]:
         joint = map(" ".join, zip(*self._fields.values(), strict=True))
         return [text.lower() if text.isascii() else fold(strip_accents(text)) for text in joint]
-
-    @cached_property
-    def _names(self) -> dict[str, list[LocatedSymbol]]:
-        """The symbols by their short names without signs and case."""
-        found: dict[str, list[LocatedSymbol]] = {}
-        for one in self.graph.definitions:
-            found.setdefault(joined(one.symbol.short_name), []).append(one)
-        return found
 
     @cached_property
     def _vocabulary(self) -> frozenset[str]:
