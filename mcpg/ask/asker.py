@@ -55,6 +55,7 @@ from mcpg.ask.relations import ToolRelationsAnswers, decide_direction
 from mcpg.ask.tools import ToolAnswers
 from mcpg.errors import Code, Diagnostic, UsageError, info, warning
 from mcpg.index import Index
+from mcpg.index.layout import ABSENT
 from mcpg.plugins.hooks import Answerer
 from mcpg.plugins.registry import Registered, load_reference, own_items, package_plugins
 from mcpg.search.results import (
@@ -123,6 +124,9 @@ class SymbolAnswerer(SymbolNames, Protocol):
     def check_scope(self, scope: CodeScope) -> tuple[Diagnostic, ...]:
         """Report what *scope* names that there is not."""
 
+    def find_handler(self, name: str, description: str) -> RelatedItem | None:
+        """Return the symbol that implements a tool, `None` where names do not say."""
+
 
 def _make(answerer: Answerer, index: Index) -> SymbolAnswerer:
     made: SymbolAnswerer = load_reference(answerer.make)(index)
@@ -171,6 +175,10 @@ class SymbolAnswerers:
 
     def check_scope(self, scope: CodeScope) -> tuple[Diagnostic, ...]:
         return next(iter(self._ask(lambda one: one.check_scope(scope))), ())
+
+    def find_handler(self, name: str, description: str) -> RelatedItem | None:
+        found = self._ask(lambda one: one.find_handler(name, description))
+        return next(filter(None, found), None)
 
     def _ask(self, ask: Callable[[SymbolAnswerer], Value]) -> Iterable[Value]:
         for one in [*self._answerers]:
@@ -430,7 +438,19 @@ class _Lookup:
                 if self._named
                 else []
             )
+        if intent in {Intent.NAVIGATION, Intent.DOCUMENTATION} and self._answerers.has_any():
+            found = [self._with_handler(one) for one in found]
         return [*found, *self._ask_answerers(intent).answers, *behind], decision
+
+    def _with_handler(self, answer: Answer) -> Answer:
+        """Return an answer that is a tool with the symbol that implements it."""
+        number = self._tools.index.find_tool(answer.symbol) if answer.kind == "tool" else ABSENT
+        if number == ABSENT:
+            return answer
+        view = self._tools.index.view(number)
+        name = self._tools.index.tool_name(number)
+        handler = self._answerers.find_handler(name, view.description)
+        return replace(answer, related=(handler, *answer.related)) if handler else answer
 
     def _answer_topic(self, decision: Decision) -> tuple[list[Answer], Decision]:
         """Answer a question about a topic by source code, or search where a tool fits better."""

@@ -43,7 +43,7 @@ def answer_search_for(
     words = asked["query"] or []
     query = standard_input(_LONGEST_QUERY).decode("utf-8", "replace") if words == ["-"] else None
     text = (query or " ".join(words)).strip()
-    return answer_items(kind, text or None, asked, output, given | others, explains=explains)
+    return answer_items(kind, text or None, asked, output, {**given, **others}, explains=explains)
 
 
 def answer_items(

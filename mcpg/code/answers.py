@@ -86,7 +86,7 @@ class CodeAnswers:
 
     def _find_files(self, name: str, scope: CodeScope | None = None) -> list[LocatedSymbol]:
         # A word without an ending is no name of a file.
-        files = self.graph.find_files(name.removeprefix("./"), scope) if "." in name else ()
+        files = self.graph.find_files(name.lstrip("./"), scope) if "." in name else ()
         return [locate_file(one) for one in files]
 
     def near(self, name: str) -> str:
@@ -198,6 +198,15 @@ class CodeAnswers:
             message = f"no source code has the {what} {value[:80]!r}{f'; {hint}' if known else ''}"
             found.append(warning(Code.FILTER_UNKNOWN, message))
         return tuple(found)
+
+    def find_handler(self, name: str, description: str) -> RelatedItem | None:
+        """Return the function or method that implements a tool, where names say so."""
+        found = None if self.is_empty else self.graph.find_handler(name, description)
+        if found is None:
+            return None
+        symbol, file = found.symbol, found.file
+        rel, line = "implemented_by", symbol.first_line
+        return RelatedItem(symbol.plain_name, symbol.kind.value, rel, file.path, line)
 
     def find_definitions(
         self, names: Iterable[str], scope: CodeScope | None

@@ -31,6 +31,7 @@ _DEFINITION, _IMPORT = 1, 2
 _LOCAL = "local "
 _ONE_LINE = 3
 _LONGEST_NAME = 200
+_LONGEST_SYMBOL = 4_096
 
 
 class Occurrence(NamedTuple):
@@ -178,7 +179,7 @@ def _read_document(data: memoryview) -> ScipDocument:
 def _read_occurrence(data: memoryview) -> Occurrence | None:
     fields: defaultdict[int, int | memoryview] = defaultdict(int, _read_fields(data))
     symbol, place = _read_text(fields[2]), _read_numbers(fields[1])
-    if not symbol or len(place) < _ONE_LINE:
+    if not 0 < len(symbol) <= _LONGEST_SYMBOL or len(place) < _ONE_LINE:
         return None
     whole = _read_numbers(fields[7])
     roles = fields[3] if isinstance(fields[3], int) else 0
@@ -359,7 +360,8 @@ def _link_file(
             edges[CodeEdgeKind.IMPORTS, "", target].add(one.line)
             continue
         name = _text_at(one, lines) or target.rpartition(".")[2]
-        for kind in uses.get((one.line, name), {CodeEdgeKind.REFERENCES}):
+        kinds = uses.get((one.line, name), set()) - {CodeEdgeKind.REFERENCES}
+        for kind in kinds or {CodeEdgeKind.REFERENCES}:
             edges[kind, sources[one.line], target].add(one.line)
     for symbol, base in document.bases:
         source, target = ids.get(symbol, ""), ids.get(base)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
 from itertools import groupby
-from math import fsum
+from math import fsum, log1p
 from typing import NamedTuple
 
 from mcpg.ask.model import CodeScope
@@ -444,6 +444,7 @@ _IDENTIFIERS = frozenset({"name", "parents", "path"})
 # Tests use the words of what they test.
 _TESTS = frozenset(("test", "tests", "spec", "specs"))
 _OF_TESTS = 0.8
+_OF_USE, _MANY_USERS = 0.05, 20
 _SHORTEST_PREFIX = 4
 _PREFIX_CREDIT = 0.5
 _EDIT_CREDIT = 0.8
@@ -492,10 +493,14 @@ class Blend(NamedTuple):
     vectors: float
     nearness: Sequence[float]
 
-    def merge(self, score: float, number: int) -> float:
-        """Return the score of a definition whose words alone have a *score*."""
-        whole = self.words + self.vectors
-        return (self.words * score + self.vectors * float(self.nearness[number])) / whole
+    def merge(self, score: float, number: int, use: float) -> float:
+        """Return the score of a definition whose words alone have a *score*.
+
+        *use*, how much it is used by others, in [0, 1], decides between those that are near.
+        """
+        whole = (self.words + self.vectors) * (1 + _OF_USE)
+        near = self.words * score + self.vectors * self.nearness[number]
+        return near / whole + use * _OF_USE / (1 + _OF_USE)
 
 
 class CodeSearch:
@@ -605,7 +610,7 @@ class CodeSearch:
                     if number in held
                 }
                 score = fsum(weights.values()) / whole if weights else 0.0
-                score = blend.merge(score, number) if blend else score
+                score = blend.merge(score, number, self._use[number]) if blend else score
                 score *= of_tests if one.file.path in self._tests else 1.0
                 shares = tuple(weight / whole for weight in weights.values())
                 matches.append(CodeMatch(one, score, tuple(weights), shares))
@@ -643,6 +648,12 @@ class CodeSearch:
             return found
         near = {stem(other): _EDIT_CREDIT for _, other in _find_close(word, self._vocabulary)}
         return self._holders(word, near) if near else found
+
+    @cached_property
+    def _use(self) -> list[float]:
+        """How much each definition is used: the logarithm of its users, against that of many."""
+        users = (self.graph.degrees(one)[0] for one in self.graph.definitions)
+        return [min(1.0, log1p(count) / log1p(_MANY_USERS)) for count in users]
 
     @cached_property
     def _tests(self) -> frozenset[str]:

@@ -153,7 +153,9 @@ def stats_json(found: Statistics, items: Counts, diagnostics: Iterable[Diagnosti
         "orphans": list(found.orphans),
         "hubs": [to_json(hub, {"tool": "toolId"}) for hub in found.hubs],
         "densestGroups": [to_json(dense) for dense in found.densest],
-        "items": items,
+        "items": {
+            noun: {name: {**one} for name, one in counts.items()} for noun, counts in items.items()
+        },
         "diagnostics": diagnostics_json(diagnostics),
     }
 

@@ -137,10 +137,14 @@ def _own_item_kinds() -> tuple[ItemKind, ...]:
     return tuple(own_items(ItemKind))
 
 
-def is_item(document: Any) -> bool:
-    """Return whether a `SourceDocument` is an item that some plugin knows, without parsing it."""
-    if any(one.test(document) for one in _own_item_kinds()):
-        return True
+def is_item(document: Any, name: str = "") -> bool:
+    """Return whether a `SourceDocument` is an item that some plugin knows, without parsing it.
+
+    With a *name*, only items of that kind of ours count.
+    """
+    is_ours = any(one.test(document) for one in _own_item_kinds() if name in {"", one.name})
+    if is_ours or name:
+        return is_ours
     found = (
         one.attempt(lambda one=one: one.item.test(document))  # type: ignore[misc]
         for one in package_plugins().items(ItemKind)

@@ -65,8 +65,8 @@ def run(
     if kind not in (None, "tool"):
         from mcpg.cli.items import answer_search_for  # noqa: PLC0415 - most searches are for tools
 
-        others = {"tool": tool, "judged": judged, "compare": compare, "route": routes, "html": html}
-        return answer_search_for(kind, asked | {"form": form}, output, others, explains=True)
+        given = {"tool": tool, "judged": judged, "compare": compare, "route": routes, "html": html}
+        return answer_search_for(kind, asked | {"form": form}, output, given, explains=True)
     question, shown = Question.of(asked), DisplayOptions(form, html, shows_times=shows_times)
     if (routes or compare or tool is not None) and form in LIST_FORMS:
         message = f"{form} is for the matches of a search alone"
