@@ -44,6 +44,8 @@ _LONGEST_NAME = 200
 _COMMENT_LINES = 40
 _MOST_DEFINITIONS = 20_000
 _MOST_SCOPES = 100_000
+_MOST_LEVELS = 100
+_LONGEST_IMPORT = 20_000
 _MOST_MATCHES = 200_000
 _MOST_NODES = 1_000_000
 _USES = {
@@ -298,7 +300,9 @@ class _Extraction:
 
     def _around(self, place: int) -> Iterator[tuple[int, _Region]]:
         """Yield a region and those around it, the file last."""
-        while place >= 0:
+        for _ in range(_MOST_LEVELS):
+            if place < 0:
+                break
             region = self._regions[place]
             yield place, region
             place = region.parent
@@ -544,7 +548,7 @@ _UNKNOWN_THIS = frozenset({"function scope", "object", "constant"})
 
 def _lines_before(name: str, text: str) -> int:
     """Return on which line of *text* a name first stands, from 0."""
-    if "\n" not in text or not name:
+    if "\n" not in text or not name or len(text) > _LONGEST_IMPORT:
         return 0
     found = re.search(rf"(?<![\w$]){re.escape(name)}(?![\w$])", text)
     return text.count("\n", 0, found.start()) if found else 0

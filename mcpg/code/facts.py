@@ -49,8 +49,7 @@ class Definition(NamedTuple):
         kind: A `SymbolKind`, `IMPL` or one of `SCOPES`.
         parent: Position of the definition that it stands in, -1 for none.
         owner: Name of the type that it is a member of, where that is not its parent.
-        returns: Plain form of the type that it returns.
-        parameters: The least and the greatest number of arguments, if that is known.
+        returns: Plain form of the type that it returns; of a constant, of its value.
     """
 
     name: str

@@ -124,6 +124,9 @@ class _Linker:
         self._global_stars: list[str] = []
         for module in self.modules:
             self._note_package(module)
+        # Many of them name no namespace of the code.
+        names = dict.fromkeys(self._global_stars)
+        self._global_stars = [name for name in names if ("csharp", name) in self._packages]
         self._join_parts()
         for module in self.modules:
             self._adopt(module)
@@ -188,7 +191,9 @@ class _Linker:
                 if found.module is module:
                     node.parent = found
             else:
-                found.members.setdefault(one.name, node)
+                # A function that is assigned to a declared field is a value of it.
+                if one.name not in found.fields:
+                    found.members.setdefault(one.name, node)
                 node.parent = found
 
     def _name(self, module: CodeModule) -> None:
@@ -482,24 +487,29 @@ class _Linker:
         self, owner: ScopeNode | CodeModule | Instance, name: str, depth: int
     ) -> _Meaning:
         owner = owner.type if isinstance(owner, Instance) else owner
-        if isinstance(owner, CodeModule):
-            if owner.family == "go":
-                return self._in_package(owner, owner.package, name)
-            return self._exported(owner, name, depth + 1) or self._submodule(owner, name)
-        if owner.definition.kind == "module":
-            return owner.members.get(name)
+        if isinstance(owner, CodeModule) or owner.definition.kind == "module":
+            return self._named_in_module(owner, name, depth)
         for one in self._lineage(owner) if owner.is_type else ():
             if name in one.members:
                 return one.members[name]
             if name in one.fields:
                 return self._value(one.fields[name], one, one.module, depth)
+            if owner.module.family == "go" and one.definition.name == name:
+                return Instance(one)  # an embedded type is a field with its name
         return None
+
+    def _named_in_module(self, owner: ScopeNode | CodeModule, name: str, depth: int) -> _Meaning:
+        if isinstance(owner, ScopeNode):
+            return owner.members.get(name)
+        if owner.family == "go":
+            return self._in_package(owner, owner.package, name)
+        return self._exported(owner, name, depth + 1) or self._submodule(owner, name)
 
     def _find_member(self, owner: ScopeNode | CodeModule | Instance, name: str) -> _Meaning:
         """Return the symbol that is called *name* in a type or file; a field is none."""
         owner = owner.type if isinstance(owner, Instance) else owner
         if isinstance(owner, CodeModule) or owner.definition.kind == "module":
-            return self._named_in(owner, name, 0)
+            return self._named_in_module(owner, name, 0)
         for one in self._lineage(owner) if owner.is_type else ():
             # In Python, a field may be set through a property of a base.
             if name in one.members or (name in one.fields and owner.module.family != "python"):

@@ -157,11 +157,15 @@ class _Crates:
         self._libraries: dict[str, str] = {}
         for path, text in manifests:
             self._read_manifest(posixpath.dirname(path), text)
+        # A manifest can name files that are not there.
+        self._roots = {root: one for root, one in self._roots.items() if root in paths}
+        self._libraries = {one: root for one, root in self._libraries.items() if root in paths}
         for path in paths:
             folder, name = posixpath.split(path)
             if name in _CRATE_ROOTS or posixpath.basename(folder) in _CRATE_FOLDERS:
                 self._roots.setdefault(path, folder)
-        self._homes: dict[str, tuple[str, str]] = {}
+        # The file that the crate begins with, its folder, and the path of the module.
+        self._homes: dict[str, tuple[str, str, str]] = {}
         self._modules: dict[tuple[str, str], str] = {}
         folders: defaultdict[str, list[str]] = defaultdict(list)
         for root, folder in self._roots.items():
@@ -193,7 +197,7 @@ class _Crates:
         """Note the crate and the path of the module in the file *path*."""
         stem = path.rpartition(".")[0]
         if path in self._roots:
-            crate, parts = path, []
+            crate, folder, parts = path, self._roots[path], list[str]()
         else:
             folder = posixpath.dirname(path)
             while folder and folder not in folders:
@@ -205,25 +209,33 @@ class _Crates:
             parts = stem.removeprefix(f"{folder}/" if folder else "").split("/")
             if parts[-1] == "mod":
                 parts.pop()
-        self._homes[path] = crate, ".".join(parts)
-        self._modules.setdefault((crate, ".".join(parts)), path)
+        self._homes[path] = crate, folder, ".".join(parts)
+        if parts:
+            self._modules.setdefault((folder, ".".join(parts)), path)
 
     def resolve(self, module: str, importer: str) -> str | None:
         """Return the file of a *module* that is named in the file *importer*."""
-        crate, here = self._homes[importer]
+        crate, folder, here = self._homes[importer]
         first, _, rest = module.partition(".")
         if first == "crate":
-            return self._modules.get((crate, rest))
+            return self._file_of(folder, rest, crate)
         if first in {"self", "super"}:
             while first in {"self", "super"}:
                 here = here.rpartition(".")[0] if first == "super" else here
                 module = module.partition(".")[2]
                 first = module.partition(".")[0]
-            return self._modules.get((crate, ".".join(filter(None, (here, module)))))
-        inner = self._modules.get((crate, ".".join(filter(None, (here, module)))))
+            path = ".".join(filter(None, (here, module)))
+            return self._file_of(folder, path, crate)
+        inner = self._modules.get((folder, ".".join(filter(None, (here, module)))))
         if inner is None and first in self._libraries:
-            return self._modules.get((self._libraries[first], rest))
+            root = self._libraries[first]
+            return self._file_of(self._roots[root], rest, root)
         return inner
+
+    def _file_of(self, folder: str, path: str, root: str) -> str | None:
+        """Return the file of the module at *path* in a crate that begins with the file *root*."""
+        found = self._modules.get((folder, path)) if path else root
+        return found if found in self._homes else None
 
 
 def _table(facts: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from mcpg.code.facts import CONTAINERS, NAMES_TYPE, SCOPES, Definition, NameUse, SourceFacts
+from mcpg.code.facts import (
+    CONTAINERS,
+    CREATES,
+    IMPL,
+    NAMES_TYPE,
+    SCOPES,
+    Definition,
+    NameUse,
+    SourceFacts,
+)
 from mcpg.code.imports import EVERYTHING
 from mcpg.code.languages import GRAMMARS
 from mcpg.code.model import SEPARATOR, CodeEdgeKind
@@ -95,7 +104,7 @@ class CodeModule:
         parent = self.nodes[one.parent] if one.parent >= 0 else None
         node = ScopeNode(one, self, parent)
         self.nodes.append(node)
-        if one.owner or not one.name or one.kind in {"impl", "constructor"}:
+        if one.owner or not one.name or one.kind in {IMPL, "constructor"}:
             return
         held = self.top if parent is None else parent.members
         # What is a type and a constant is looked up as a type.
@@ -114,7 +123,7 @@ def around(node: ScopeNode | None) -> Iterator[ScopeNode]:
 
 def symbol_around(node: ScopeNode | None) -> ScopeNode | None:
     """Return the innermost symbol around *node*, itself included."""
-    hidden = SCOPES | {"impl"}
+    hidden = SCOPES | {IMPL}
     return next((one for one in around(node) if one.definition.kind not in hidden), None)
 
 
@@ -155,7 +164,7 @@ def node_id(found: ScopeNode | CodeModule) -> str:
 
 def edge_kind(use: NameUse, node: ScopeNode | None) -> CodeEdgeKind:
     """Return the kind of the edge of a use within *node*."""
-    if use.kind in {CodeEdgeKind.CALLS, "creates"}:
+    if use.kind in {CodeEdgeKind.CALLS, CREATES}:
         return CodeEdgeKind.CALLS
     # A class without a name is no symbol that could inherit.
     is_nameless = node is not None and node.definition.kind in SCOPES

@@ -177,6 +177,17 @@ def test_go_imports_follow_the_module(tmp_path: Path) -> None:
     }
 
 
+def test_embedded_types_of_go_are_fields(tmp_path: Path) -> None:
+    """A method is found through the name of an embedded type, and without it."""
+    text = (
+        "package m\ntype Group struct{}\nfunc (g *Group) Use() {}\n"
+        "type Engine struct {\n\tGroup\n}\n"
+        "func f(e *Engine) { e.Group.Use() }\nfunc g(e *Engine) { e.Use() }\n"
+    )
+    found = uses(read(tmp_path, {"m.go": text})["m.go"])
+    assert {("f", "m.go::Group.Use"), ("g", "m.go::Group.Use")} <= found
+
+
 def test_rust_paths_follow_crates(tmp_path: Path) -> None:
     """Paths lead through modules, crates of the workspace and modules inside a file."""
     files = {
@@ -191,8 +202,19 @@ def test_rust_paths_follow_crates(tmp_path: Path) -> None:
             "mod tests { use super::*; fn t() { run(); } }\nmod apart { fn t() { run(); } }\n"
         ),
         "b/tools.rs": "pub fn fix() {}\n",
+        "c/Cargo.toml": '[package]\nname = "other"\n[lib]\npath = "gone.rs"\n[[bin]]\npath = 3\n',
+        "c/src/lib.rs": "use other::x;\nuse crate::y;\nuse super::super::z;\n",
+        "c/src/main.rs": "mod y;\nfn run() {}\nfn main() { crate::run(); y::go(); }\n",
+        "c/src/y.rs": "pub fn go() {}\n",
+        "d/Cargo.toml": "[[" * 5_000,
+        "d/src/lib.rs": "use crate::d::e;\n",
     }
-    found = uses(read(tmp_path, files)["b/web.rs"])
+    by_path = read(tmp_path, files)
+    assert {target for _, target in uses(by_path["c/src/main.rs"])} == {
+        "c/src/main.rs::run",
+        "c/src/y.rs::go",
+    }
+    found = uses(by_path["b/web.rs"])
     assert ("run", "a/src/store.rs::Store.open") in found
     assert ("run", "b/tools.rs::fix") in found
     assert ("tests.t", "b/web.rs::run") in found

@@ -27,7 +27,6 @@
 (attribute (identifier) @skip)
 (macro_invocation macro: (identifier) @skip)
 (mod_item name: (identifier) @skip)
-(macro_definition) @macro
 (scoped_identifier) @member
 (scoped_type_identifier) @member
 (type_identifier) @type
