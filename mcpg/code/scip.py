@@ -282,7 +282,9 @@ def _add_symbols(
     for symbol in file.symbols:
         by_name[symbol.short_name].append(symbol)
     added: dict[str, Symbol] = {}
-    for one in document.occurrences:
+    known: set[str] = set()
+    # A parameter may have the name of its function, and stand on the same line.
+    for one in sorted(document.occurrences, key=lambda one: one.symbol.startswith(_LOCAL)):
         if not one.is_definition or one.symbol in ids or one.line > len(lines):
             continue
         parts = [] if one.symbol.startswith(_LOCAL) else read_descriptors(one.symbol)
@@ -295,8 +297,9 @@ def _add_symbols(
         if found is None and parts and parts[-1][1] != ":":
             found = _make_symbol(one, parts, document, lines)
             found = added.setdefault(found.name, found)
-        if found is not None:
+        if found is not None and (parts or found.name not in known):
             ids[one.symbol] = file.symbol_id(found)
+            known.add(found.name)
     taken = {symbol.name for symbol in file.symbols}
     further = (symbol for symbol in added.values() if symbol.name not in taken)
     symbols = sorted((*file.symbols, *further), key=lambda symbol: symbol.first_line)
