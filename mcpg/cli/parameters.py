@@ -243,6 +243,13 @@ PREFER = CommandParameter(
     choices=("read-only", "write", "none"),
 )
 
+KIND = CommandParameter(
+    "kind",
+    ("--kind",),
+    "What to list or search: tool, or items of the bundle such as symbol. [default: tool]",
+    "KIND",
+)
+
 SETTINGS = (BUNDLE, LIMIT, STRATEGY, FUSION, EMBED_WITH, CANDIDATES, NORMALIZE, LEXICON)
 """Options that are settings, too: the environment and configuration files may give them."""
 
@@ -282,6 +289,7 @@ INPUT_SCHEMA = switch(
 
 SEARCH = (
     *QUESTION,
+    KIND,
     CONTEXT_TOOLS,
     CommandParameter(
         "related",
@@ -317,6 +325,7 @@ SEARCH = (
 
 LIST = (
     BUNDLE,
+    KIND,
     *FILTERS,
     CommandParameter(
         "limit", ("--limit", "-n"), "Maximum number of tools. [default: all]", "N", int, least=1
@@ -341,6 +350,7 @@ SHOW = (
 
 EXPLAIN = (
     *QUESTION,
+    KIND,
     CONTEXT_TOOLS,
     CommandParameter(
         "tool",
@@ -400,6 +410,8 @@ ASK = (
         "INTENT=TEMPLATE",
         repeats=True,
     ),
+    STRATEGY,
+    EMBED_WITH,
     CommandParameter(
         "max_bytes",
         ("--max-bytes",),

@@ -228,6 +228,18 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
     }
 
 
+def make_ask_arguments(settings: Settings) -> dict[str, Any]:
+    """Return the arguments of `Engine.ask` that the section `[ask]` sets."""
+    from mcpg.ask.intent import IntentPattern  # noqa: PLC0415 - few commands answer questions
+
+    found = {name: settings.find(f"ask.{name}") for name in ("strategy", "weights", "patterns")}
+    given = {name: one.value for name, one in found.items() if one is not None}
+    if "patterns" in given:
+        patterns = given["patterns"].items()
+        given["patterns"] = tuple(IntentPattern(text, intent) for text, intent in patterns)
+    return given
+
+
 def find_strategy(settings: Settings) -> str:
     """Return the strategy that the settings name, or `graph`."""
     found = settings.find("strategy")

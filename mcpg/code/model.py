@@ -23,6 +23,8 @@ class SymbolKind(StrEnum):
     CONSTANT = "constant"
     CONSTRUCTOR = "constructor"
     ENUM = "enum"
+    FIELD = "field"
+    FILE = "file"
     FUNCTION = "function"
     INTERFACE = "interface"
     METHOD = "method"
@@ -30,12 +32,20 @@ class SymbolKind(StrEnum):
     STRUCT = "struct"
     TRAIT = "trait"
     TYPE = "type"
+    VARIABLE = "variable"
 
 
 CALLABLE_KINDS = frozenset({SymbolKind.CONSTRUCTOR, SymbolKind.FUNCTION, SymbolKind.METHOD})
 """The kinds of symbols that are called."""
 
-TYPE_KINDS = frozenset(SymbolKind) - CALLABLE_KINDS - {SymbolKind.CONSTANT, SymbolKind.MODULE}
+TYPE_KINDS = frozenset(SymbolKind) - {
+    *CALLABLE_KINDS,
+    SymbolKind.CONSTANT,
+    SymbolKind.FIELD,
+    SymbolKind.FILE,
+    SymbolKind.MODULE,
+    SymbolKind.VARIABLE,
+}
 """The kinds of symbols that have members."""
 
 
@@ -128,6 +138,8 @@ class CodeFile:
         path: Its path in the repository, with `/`.
         branch: Branch that was read, "" if unknown.
         edges: The edges that leave it, without those of definition, which the names state.
+        indexer: Name and version of the indexer whose SCIP index states the edges, "" for none.
+        is_newer: Whether the file is newer than an index that describes it, which is not used.
     """
 
     path: str
@@ -137,6 +149,8 @@ class CodeFile:
     lines: int
     symbols: tuple[Symbol, ...] = ()
     edges: tuple[CodeEdge, ...] = ()
+    indexer: str = ""
+    is_newer: bool = False
 
     def symbol_id(self, symbol: Symbol) -> str:
         return f"{self.path}{SEPARATOR}{symbol.name}"
@@ -165,9 +179,12 @@ _EDGE_KINDS = {kind.value: kind for kind in CodeEdgeKind}
 
 def write_page(file: CodeFile) -> SourceDocument:
     """Return the page of *file*; equal files give equal texts."""
-    place = "/".join(filter(None, (file.repository, file.branch, file.path)))
-    uri = f"{_URI}{quote(place)}/"
-    facts = {"language": file.language, "repository": file.repository, "branch": file.branch}
+    place = _join_place(file.repository, file.branch, file.path)
+    uri = page_uri(file.repository, file.branch, file.path)
+    facts: JsonObject = {"path": file.path, "language": file.language}
+    facts |= {"repository": file.repository, "branch": file.branch, "lines": file.lines}
+    facts |= {"indexer": file.indexer} if file.indexer else {}
+    facts |= {"newerThanIndex": True} if file.is_newer else {}
     symbols: list[JsonObject] = [
         {
             "symbol": one.name,
@@ -193,7 +210,7 @@ def write_page(file: CodeFile) -> SourceDocument:
         (
             f"---\ntitle: {_json(file.path)}\ntool: false\n{_MARK}canonical_url: {_json(uri)}\n",
             f"source_project: {_json(file.repository)}\n" if file.repository else "",
-            f"code: {_json({'path': file.path, **facts, 'lines': file.lines})}\n---\n",
+            f"code: {_json(facts)}\n---\n",
             f"\n# {_json(file.path)[1:-1]}\n",
             *_write_section("Symbols", symbols),
             *_write_section("Edges", edges),
@@ -202,6 +219,15 @@ def write_page(file: CodeFile) -> SourceDocument:
     # Without characters that a path of a bundle must not have.
     path = quote(place, safe="/ !$&'()+,;=@[]{}~")
     return SourceDocument(f"{_FOLDER}/{path}.md", text, uri)
+
+
+def page_uri(repository: str, branch: str, path: str) -> str:
+    """Return the URI of the page of the file at *path*."""
+    return f"{_URI}{quote(_join_place(repository, branch, path))}/"
+
+
+def _join_place(*parts: str) -> str:
+    return "/".join(filter(None, parts))
 
 
 def _write_section(heading: str, records: list[JsonObject]) -> Iterator[str]:
@@ -251,6 +277,8 @@ def read_body(facts: object, body: str) -> CodeFile | None:
         lines=count if isinstance(count, int) else 0,
         symbols=tuple(filter(None, (_read_symbol(one) for one in records if "symbol" in one))),
         edges=tuple(filter(None, (_read_edge(one) for one in records if "edge" in one))),
+        indexer=_text(facts, "indexer"),
+        is_newer=facts.get("newerThanIndex") is True,
     )
 
 
