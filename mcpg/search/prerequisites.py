@@ -36,11 +36,16 @@ AUTHORITY = ("inferred", "schema", "observed", "authored")
 
 # The least weight of an edge that says that its source must run first, by origin.
 _LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.2, "inferred": 0.4}
+SOLE = 0.95
+"""How surely the only tool that provides a required argument must run before."""
+
 # A tool that is stated to follow more tools than this is a general follow-up, and needs none:
 # one that sends messages, or one that reads what several others made.
 _MOST_JOINED = 4
 _MOST_BEFORE_READER = 1
-_SAID = frozenset(("authored", "observed"))
+STATED = frozenset(("authored", "observed"))
+"""The origins of edges that an author or a trace states."""
+
 # So many inferred needs of one tool are followed, and so many providers of one argument kept.
 _MOST_INFERRED = 1
 _MOST_PROVIDERS = 4
@@ -211,7 +216,7 @@ class _PrerequisiteWalk:
 
         def precedence(need: PrerequisiteReason) -> tuple[bool, bool, float, int]:
             is_there = need.tool in self.goals or need.tool in self._done
-            return need.origin not in _SAID, not is_there, -need.weight, need.tool
+            return need.origin not in STATED, not is_there, -need.weight, need.tool
 
         provided: set[str] = set()
         inferred = 0
@@ -222,7 +227,7 @@ class _PrerequisiteWalk:
             if need.origin == "inferred":
                 is_new = inferred < _MOST_INFERRED
                 inferred += is_new
-            if not is_new and need.origin not in _SAID:
+            if not is_new and need.origin not in STATED:
                 continue
             provided |= arguments
             self.needs.append(need)
@@ -234,7 +239,7 @@ class _PrerequisiteWalk:
         """Return whether the request leaves *need* open."""
         if need.tool in self._without:
             return False
-        if need.origin in _SAID or not self._names:
+        if need.origin in STATED or not self._names:
             return True
         ends, kept = (need.before, need.tool), self._memo.arguments
         known = kept.get(ends)
@@ -287,10 +292,10 @@ def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
         for number, source, kind, weight in index.edges_to(tool)
         if kind == NEXT_STEP and source != tool
     ]
-    said = sum(origin in _SAID for _, _, origin, _ in edges)
+    said = sum(origin in STATED for _, _, origin, _ in edges)
     follows_any = said > (_MOST_BEFORE_READER if _reads(tool, index) else _MOST_JOINED)
     for number, source, origin, weight in edges:
-        if weight < _LEAST.get(origin, 1.0) or (follows_any and origin in _SAID):
+        if weight < _LEAST.get(origin, 1.0) or (follows_any and origin in STATED):
             continue
         _, fields = index.mapping(number)
         reason = index.reason(number) or _UNEXPLAINED
@@ -298,19 +303,33 @@ def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
 
 
 def _believable(needs: Sequence[PrerequisiteReason], index: Index) -> list[PrerequisiteReason]:
-    """Return those of the *needs* of one tool that say more than that it may follow.
+    """Return those of the *needs* of one tool that state more than that it may follow.
 
-    What somebody says is believed, and that a reader comes first. A tool that writes is needed for
-    a value that no reader provides, if creating is what it does.
+    What an author or a trace states is believed, and that a reader comes first. A tool that writes
+    is needed for a value that no reader provides, if no other does either or if creating is what it
+    does; not if it deletes, nor before a reader. The only tool that provides a value is needed
+    surely.
     """
-    read = {argument for one in needs if _reads(one.tool, index) for _, argument in one.fields}
+    providers: dict[str, set[int]] = {}
+    for one in needs:
+        for _, argument in one.fields:
+            providers.setdefault(argument, set()).add(one.tool)
+    readers = {one.tool for one in needs if _reads(one.tool, index)}
+    sole = {argument for argument, tools in providers.items() if len(tools) == 1}
+    read = {argument for argument, tools in providers.items() if tools & readers}
     believed = []
     for one in needs:
-        if one.origin in _SAID or _reads(one.tool, index):
+        arguments = {argument for _, argument in one.fields}
+        if one.origin == "schema" and arguments & sole:
+            one = one._replace(weight=max(one.weight, SOLE))  # noqa: PLW2901
+        if one.origin in STATED or one.tool in readers:
             believed.append(one)
-        elif one.origin == "schema" and read.isdisjoint(argument for _, argument in one.fields):
+        elif one.origin == "schema" and not _reads(one.before, index):
             (shares,) = index.operations([one.tool])
-            if 2 * shares[lexicon.OPERATION_KINDS.index("create")] > sum(shares):
+            deletes = 2 * shares[-1] > sum(shares)
+            is_creation = 2 * shares[lexicon.OPERATION_KINDS.index("create")] > sum(shares)
+            is_needed = arguments & (sole - read) or (is_creation and not arguments & read)
+            if is_needed and not deletes:
                 believed.append(one)
     return believed
 
