@@ -1,6 +1,7 @@
 """What texts that a language model wrote do to a search, for tools that have them and for others.
 
     python benchmarks/bench_hints.py [FOLDER] [HINTS] [--sets a,b] [--queries 600] [--as a,b]
+        [--only quality|parts] [--peers a,b]
 
 FOLDER is laid out as for `bench_quality.py`; without it, MCPG_EVAL names it. HINTS is a folder with
 a file `SET.hints.yaml` for each set that counts, else `hints` beside FOLDER.
@@ -10,6 +11,8 @@ Columns of the first table: nDCG@5 and the share of requests whose first match i
 first N queries, shuffled with seed 0, as they are and misspelt; and the share of answerless
 requests whose first match has a score above 0.35. A request is answerless where its tools were
 taken out of the catalogue, which is done in five folds, each with a fifth of the requests at most.
+
+Peers, where --peers names any, get the same texts at the end of the descriptions.
 
 The second table enriches a part of the catalogue: servers, or the tools of each server, sorted and
 shuffled with seed 3. Both halves, each quarter and the rest of each quarter are enriched in turn.
@@ -29,8 +32,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import peers
 import yaml
-from catalogues import judged_queries, ndcg
+from catalogues import Catalogue, judged_queries, ndcg
 from measuring import row
 
 import mcpg
@@ -38,6 +42,8 @@ from mcpg.search.features import LOW_CONFIDENCE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from peers import Search
 
 DEPTH, FOLDS, LEAST = 5, 5, 20
 WAYS = {"none": "", "hints": "{}.hints.json", "generated": "{}.generated.hints.json"}
@@ -80,17 +86,50 @@ def load_engine(tools: Sequence[dict[str, Any]], texts: Mapping[str, Any], way: 
         return mcpg.load(folder)
 
 
-def hits(engine: mcpg.Engine, query: Query) -> list[bool]:
+def search_with(engine: mcpg.Engine) -> Search:
+    """Return a search of *engine* that gives keys, as those of peers do."""
+
+    def search(query: str, limit: int) -> list[str]:
+        matches = engine.search(query, limit=limit).matches
+        return [f"{one.source_id}::{one.tool_name}" for one in matches]
+
+    return search
+
+
+def hits(search: Search, query: Query) -> list[bool]:
     """Return for each of the first matches whether it is right."""
-    relevant = set(query["relevant"])
-    matches = engine.search(query["query"], limit=DEPTH).matches
-    return [f"{one.source_id}::{one.tool_name}" in relevant for one in matches]
+    return [one in query["relevant"] for one in search(query["query"], DEPTH)]
 
 
-def quality(engine: mcpg.Engine, queries: Sequence[Query]) -> tuple[float, float]:
+def quality(search: Search, queries: Sequence[Query]) -> tuple[float, float]:
     """Return the mean nDCG@5 and the share of requests whose first match is right."""
-    found = [(hits(engine, query), len(query["relevant"])) for query in queries]
+    found = [(hits(search, query), len(query["relevant"])) for query in queries]
     return fmean(ndcg(*one) for one in found), fmean(any(one[:1]) for one, _ in found)
+
+
+def with_texts(judged: JudgedSet) -> list[dict[str, Any]]:
+    """Return the tools of a set, each with its texts at the end of the description."""
+    found = []
+    for tool in judged.tools:
+        stated = judged.texts.get(key(tool), {})
+        texts = [
+            text for name in ("aliases", "keywords", "examples") for text in stated.get(name, ())
+        ]
+        description = " ".join((tool.get("description") or "", *(f"{one}." for one in texts)))
+        found.append(tool | {"description": description})
+    return found
+
+
+def print_peers(judged: JudgedSet, files: Sequence[Sequence[Query]], names: Sequence[str]) -> None:
+    """Print the quality of each peer, without texts and with them."""
+    for peer in peers.present(names):
+        for way, tools in (("none", judged.tools), ("texts", with_texts(judged))):
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+                queries = [one["query"] for one in files[0]]
+                peer.build(Catalogue(judged.name, tools, queries), place)
+                search = peer.open(place)
+                cells = [f"{cell:.3f}" for one in files for cell in quality(search, one)]
+                print(row(f"{judged.name}, {peer.name}, {way}", *cells, first=44), flush=True)
 
 
 def answerless(queries: Sequence[Query], fold: int) -> tuple[list[Query], set[str]]:
@@ -158,7 +197,7 @@ class Sides(NamedTuple):
             if any(among) and not all(among):
                 continue
             side = self.own if among[0] else self.others
-            side.append(any(hits(engine, query)[:1]))
+            side.append(any(hits(search_with(engine), query)[:1]))
 
 
 def print_parts(judged: JudgedSet, queries: Sequence[Query], ways: Sequence[str]) -> None:
@@ -201,6 +240,7 @@ def main() -> None:
     parser.add_argument("--sets", default="")
     parser.add_argument("--queries", type=int, default=600)
     parser.add_argument("--as", dest="ways", default=",".join(WAYS))
+    parser.add_argument("--peers", default="", help="names of peers that get the same texts")
     parser.add_argument("--only", choices=("quality", "parts"), default="")
     given = parser.parse_args()
     folder = given.folder or Path(os.environ["MCPG_EVAL"])
@@ -214,9 +254,11 @@ def main() -> None:
             misspelt = one.queries(given.queries, "queries.typo.jsonl")
             for way in ways:
                 engine = load_engine(one.tools, one.texts, way)
-                found = (*quality(engine, queries), *quality(engine, misspelt))
+                search = search_with(engine)
+                found = (*quality(search, queries), *quality(search, misspelt))
                 cells = [f"{cell:.3f}" for cell in (*found, overconfident(one, queries, way))]
                 print(row(f"{one.name}, {way}", *cells, first=44), flush=True)
+            print_peers(one, (queries, misspelt), [name for name in given.peers.split(",") if name])
     if given.only != "quality":
         ways = [way for way in ways if WAYS[way]]
         titles = [f"{way[:3]} {side}" for way in ways for side in ("others", "own")]

@@ -1,6 +1,6 @@
 """Fit what makes one tool of a server follow another, and say how well it does on other servers.
 
-    python benchmarks/fit_relations.py MANIFEST EDGES [--ridge 30] [--write]
+    python benchmarks/fit_relations.py MANIFEST EDGES [--ridge 50] [--write]
 
 MANIFEST lists tools with their `server`; each line of EDGES is a judged pair: `from` and `to` as
 `server::tool`, `kind`, `grade` (0 to 2) and `judges`. A pair that nobody judged counts as wrong.
@@ -23,7 +23,7 @@ from step_features import STEP_FEATURES, step_features
 
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.model import Tool
-from mcpg.relations.server_sequences import LEAST_CHANCE, describe_works
+from mcpg.relations.server_sequences import LEAST_CHANCE, describe_works, find_certain
 from mcpg.sources import read_sources
 
 DATA = Path(__file__).parents[1] / "mcpg" / "relations" / "data" / "steps.json"
@@ -40,8 +40,13 @@ def tools_of(manifest: Path) -> dict[str, list[Tool]]:
     return found
 
 
-def pairs_of(manifest: Path, edges: Path) -> tuple[list[tuple[str, str, str]], Any, Any, Any]:
-    """Return every pair of tools of one server, its evidence, and whether it is sound or strong."""
+def pairs_of(
+    manifest: Path, edges: Path
+) -> tuple[list[tuple[str, str, str]], Any, Any, Any, Any]:
+    """Return every pair of tools of one server, its evidence, and whether it is sound or strong.
+
+    The last of all is how likely the step is where no fit decides it, else not a number.
+    """
     judged = {
         (row["from"], row["to"]): (row["grade"], row["judges"])
         for row in map(json.loads, edges.read_text(encoding="utf-8").splitlines())
@@ -50,17 +55,20 @@ def pairs_of(manifest: Path, edges: Path) -> tuple[list[tuple[str, str, str]], A
     keys: list[tuple[str, str, str]] = []
     evidence: list[list[float]] = []
     grades: list[tuple[int, int]] = []
+    certain: list[float] = []
     for server, tools in tools_of(manifest).items():
         works = describe_works(tools)
         for at, one in enumerate(tools):
             for to, other in enumerate(tools):
                 if at != to:
                     keys.append((server, one.id, other.id))
-                    evidence.append(step_features(works[at], works[to], at, to))
+                    evidence.append(step_features(works[at], works[to]))
                     grades.append(judged.get((one.id, other.id), (0, 0)))
+                    decided = find_certain(works, at, to)
+                    certain.append(np.nan if decided is None else decided)
     sound = np.array([grade > 0 for grade, _ in grades], float)
     strong = np.array([grade == (2, 2) for grade in grades], float)
-    return keys, np.array(evidence), sound, strong
+    return keys, np.array(evidence), sound, strong, np.array(certain)
 
 
 def fit(evidence: Any, sound: Any, share: Any, ridge: float) -> Any:
@@ -102,10 +110,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("manifest", type=Path)
     parser.add_argument("edges", type=Path)
-    parser.add_argument("--ridge", type=float, default=30.0)
+    parser.add_argument("--ridge", type=float, default=50.0)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    keys, evidence, sound, strong = pairs_of(options.manifest, options.edges)
+    keys, evidence, sound, strong, certain = pairs_of(options.manifest, options.edges)
     servers = np.array([server for server, _, _ in keys])
     sizes = Counter(servers.tolist())
     share = np.array([sizes[server] ** -0.5 for server in servers.tolist()])
@@ -114,7 +122,7 @@ def main() -> None:
     for server in sorted(sizes):
         out = servers == server
         logits[out] = evidence[out] @ fit(evidence[~out], sound[~out], share[~out], options.ridge)
-    chance = 1 / (1 + np.exp(-logits))
+    chance = np.where(np.isnan(certain), 1 / (1 + np.exp(-logits)), certain)
     for most in (3, 5):
         for least in (0.65, 0.7, 0.75, LEAST_CHANCE, 0.85):
             print(measure(keys, chance, sound, strong, most, least))

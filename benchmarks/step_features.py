@@ -16,14 +16,14 @@ STEP_FEATURES = (
     *(f"meets {a}>{b}" for a, b in product(STAGES, STAGES)),
     *("nouns alike", "same head", "rarest noun", "meets", "meets all", "meets own handle"),
     *("back to owner", "handles alike", "handles missing", "lacks a handle", "handles dropped"),
-    *("names it", "is named by it", "told of nouns", "told of head", "prose of nouns"),
-    *("nouns in prose", "prose alike", "needs alike", "takes alike", "open search"),
+    *("told of nouns", "told of head", "prose of nouns", "nouns in prose"),
+    *("prose alike", "needs alike", "takes alike", "open search"),
     *("open search for id", "first has no needs", "next has no needs", "both have nouns"),
     *("head contained", "first deletes", "next deletes", "bias"),
 )
 
 
-def step_features(a: Work, b: Work, at: int, to: int) -> list[float]:
+def step_features(a: Work, b: Work) -> list[float]:
     """Return the evidence that *b* follows *a*, as `STEP_FEATURES` names it."""
     alike = measure_likeness(a.nouns, b.nouns)
     transition = [one * other for one in a.stages for other in b.stages]
@@ -47,8 +47,6 @@ def step_features(a: Work, b: Work, at: int, to: int) -> list[float]:
         sum(gap),
         float(bool(gap)),
         sum(value for key, value in a.handles.items() if key not in b.handles),
-        float(to in a.names),
-        float(at in b.names),
         find_greatest(a.nouns, b.told),
         b.told.get(a.head, 0.0),
         find_greatest(a.nouns, b.prose),

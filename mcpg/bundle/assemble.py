@@ -60,7 +60,7 @@ class BundleContext:
     stated: links.StatedRelations
     memo: BuildCache
     texts: bool
-    observed: Mapping[str, Sequence[Edge]] | None = None
+    observed: links.ObservedEdges | None = None
 
 
 def _finish_document(
@@ -78,7 +78,7 @@ def _finish_document(
         own = document.tool if said.tool.id else replace(document.tool, id="")
         is_kept = (said.groups, said.links, said.tool) == (document.groups, document.links, own)
     if context.observed is not None:
-        seen = links.with_observed(document, context.observed.get(tool.id, ()), context.addresses)
+        seen = links.with_observed(document, context.observed, context.addresses)
         is_kept = is_kept and seen is document
         document = seen
     try:

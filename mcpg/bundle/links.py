@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import normalize
 from urllib.parse import unquote
 
@@ -492,10 +493,22 @@ _SHOWN = 3
 _BOTH = "; "  # between what was observed and what was inferred
 
 
+class ObservedEdges(NamedTuple):
+    """The edges that observed calls show, by the ids of tools.
+
+    Attributes:
+        leaving: Those that leave a tool, the strongest first.
+        before: The tools that a tool follows, and does not precede.
+    """
+
+    leaving: Mapping[str, Sequence[Edge]]
+    before: Mapping[str, AbstractSet[str]]
+
+
 def observed_edges(
     files: Sequence[RawFile], tools: Iterable[Tool]
-) -> tuple[Mapping[str, Sequence[Edge]] | None, list[Diagnostic]]:
-    """Return the edges that observed calls show, by tool id, the strongest first, and diagnostics.
+) -> tuple[ObservedEdges | None, list[Diagnostic]]:
+    """Return the edges that observed calls show, and diagnostics.
 
     Several files are counted together. A file that is damaged is left out, as is what was observed
     of others than *tools*. There are no edges, but `None`, where no file can be used.
@@ -516,10 +529,20 @@ def observed_edges(
         parts.append(rename_tools(read, known))
     if not parts:
         return None, noticed
-    edges: defaultdict[str, list[Edge]] = defaultdict(list)
+    leaving: defaultdict[str, list[Edge]] = defaultdict(list)
     for one in learned_edges(merge(parts)):
-        edges[one.edge.source].append(one.edge)
-    return edges, noticed
+        leaving[one.edge.source].append(one.edge)
+    pairs = {
+        (edge.source, edge.target)
+        for edges in leaving.values()
+        for edge in edges
+        if edge.kind is EdgeKind.NEXT_STEP
+    }
+    before: defaultdict[str, set[str]] = defaultdict(set)
+    for source, target in pairs:
+        if (target, source) not in pairs:
+            before[target].add(source)
+    return ObservedEdges(leaving, before), noticed
 
 
 def _report_unknown_tools(
@@ -538,12 +561,13 @@ def _report_unknown_tools(
 
 
 def with_observed(
-    document: ToolDocument, edges: Iterable[Edge], addresses: Mapping[str, tuple[str, str]]
+    document: ToolDocument, found: ObservedEdges, addresses: Mapping[str, tuple[str, str]]
 ) -> ToolDocument:
     """Return *document*, its links resolved, with what was observed of its tool instead of before.
 
     What an author states stays as it is. Of an edge that is inferred as well, the greater weight
-    and both reasons count. The *edges* begin with the strongest.
+    and both reasons count. A next step that is inferred is left out where calls show the other
+    order.
     """
     authored, others = [], {}
     for link in document.links:
@@ -558,8 +582,12 @@ def with_observed(
             weight = min(link.weight, compute_weight(link.kind, origin, part))
             other = replace(link, weight=weight, reason=reason, origin=origin)
             others[link.kind, link.target] = other
+    for earlier in found.before.get(document.tool.id, ()):
+        key = EdgeKind.NEXT_STEP, addresses[earlier][1]
+        if key in others and others[key].origin is EdgeOrigin.INFERRED:
+            del others[key]
     observed: list[Link] = []
-    for edge in edges:
+    for edge in found.leaving.get(document.tool.id, ()):
         uri = addresses[edge.target][1]
         inferred = others.pop((edge.kind, uri), None) or Link(edge.kind, uri, edge.weight)
         reason = f"{edge.reason}{_BOTH}{inferred.reason}" if inferred.reason else edge.reason

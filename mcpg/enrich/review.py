@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,19 @@ KEYWORD = "keyword"
 
 
 @dataclass(frozen=True, slots=True)
+class GeneratedText:
+    """A generated text of a tool.
+
+    Attributes:
+        kind: `alias`, `keyword` or `example`.
+    """
+
+    tool_id: str
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class TextReview:
     """What is wrong with a generated text.
 
@@ -34,7 +47,7 @@ class TextReview:
         won_by: The id of another tool that is first in a search for it; "" where the tool is first.
         shared_with: Ids of other tools that have it.
         is_ordinary: Whether its words are so frequent that nonsense has them as well.
-        path: The file that has it.
+        path: The file that has it; "" for a text of a bundle.
     """
 
     tool_id: str
@@ -58,55 +71,67 @@ class TextReview:
         return to_json(self)
 
 
-def list_entry_texts(hints: Hints) -> Iterator[tuple[str, str]]:
-    """Yield the texts of *hints*, each with its kind."""
-    yield from (("alias", text) for text in hints.aliases)
-    yield from ((KEYWORD, text) for text in hints.keywords)
-    yield from (("example", one.input) for one in hints.examples)
+def list_texts(tool_id: str, hints: Hints) -> Iterator[GeneratedText]:
+    """Yield the texts of *hints*."""
+    yield from (GeneratedText(tool_id, "alias", text) for text in hints.aliases)
+    yield from (GeneratedText(tool_id, KEYWORD, text) for text in hints.keywords)
+    yield from (GeneratedText(tool_id, "example", one.input) for one in hints.examples)
 
 
-def review_texts(
-    plan: EnrichPlan, engine: Engine, tell: Callable[[int, int], None]
+class TextReviewer:
+    """Reviews generated texts of a catalogue by searches of its engine."""
+
+    def __init__(self, engine: Engine, texts: Iterable[GeneratedText]) -> None:
+        """Note which tools have each of *texts*, all those of the catalogue."""
+        self._engine = engine
+        self._owners: defaultdict[str, list[str]] = defaultdict(list)
+        for one in texts:
+            if one.kind != KEYWORD:
+                self._owners[fold_text(one.text)].append(one.tool_id)
+
+    def review(self, one: GeneratedText, path: str = "") -> TextReview:
+        """Return what is wrong with a text, which may be nothing.
+
+        A keyword is no request, so that other tools may well be first for it, or have it as well.
+        """
+        first, others = "", list[str]()
+        if one.kind != KEYWORD:
+            matches = self._engine.search(one.text, limit=1, include_disabled=True).matches
+            first = matches[0].tool_id if matches else ""
+            owners = dict.fromkeys(self._owners[fold_text(one.text)])
+            others = [owner for owner in owners if owner != one.tool_id]
+        return TextReview(
+            one.tool_id,
+            one.kind,
+            one.text,
+            first if first != one.tool_id else "",
+            tuple(others),
+            is_ordinary(one.text),
+            path,
+        )
+
+
+def review_plan(
+    plan: EnrichPlan, engine: Engine, report: Callable[[int, int], None]
 ) -> list[TextReview]:
-    """Return the texts of *plan* with something wrong, by tool, as searches of *engine* find them.
+    """Return the texts of *plan* with something wrong, by tool.
 
-    A keyword is no request, so that other tools may well be first for it, or have it as well.
-    *tell* receives how many texts are done, of how many.
+    *report* receives how many texts are done, of how many.
     """
     texts = [
-        (entry, tool.id, kind, text)
+        (text, str(entry.file.path))
         for entry in plan.entries
         for tool in entry.tools
-        for kind, text in list_entry_texts(entry.hints)
+        for text in list_texts(tool.id, entry.hints)
     ]
-    owners: defaultdict[str, list[str]] = defaultdict(list)
-    for _, tool_id, kind, text in texts:
-        if kind != KEYWORD:
-            owners[fold_text(text)].append(tool_id)
+    reviewer = TextReviewer(engine, (text for text, _ in texts))
     found: list[TextReview] = []
-    for number, (entry, tool_id, kind, text) in enumerate(texts):
-        tell(number, len(texts))
-        first, others = "", list[str]()
-        if kind != KEYWORD:
-            first = _find_first(engine, text)
-            others = [one for one in dict.fromkeys(owners[fold_text(text)]) if one != tool_id]
-        review = TextReview(
-            tool_id,
-            kind,
-            text,
-            first if first != tool_id else "",
-            tuple(others),
-            is_ordinary(text),
-            str(entry.file.path),
-        )
+    for number, (text, path) in enumerate(texts):
+        report(number, len(texts))
+        review = reviewer.review(text, path)
         if review.reasons:
             found.append(review)
     return sorted(found, key=lambda one: one.tool_id)
-
-
-def _find_first(engine: Engine, text: str) -> str:
-    matches = engine.search(text, limit=1, include_disabled=True).matches
-    return matches[0].tool_id if matches else ""
 
 
 def is_ordinary(text: str) -> bool:
@@ -148,4 +173,4 @@ _KEYS = frozenset(key for name in GENERATED_LISTS for key in HINT_FIELDS[name].k
 def _has_text(item: JsonValue, wanted: str) -> bool:
     """Return whether *item* of a list of hints, or in place of one, is read as *wanted*."""
     read = hints_from({"aliases": item, "examples": item})
-    return wanted in {fold_text(one) for _, one in list_entry_texts(read)}
+    return wanted in {fold_text(one.text) for one in list_texts("", read)}

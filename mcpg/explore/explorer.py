@@ -20,6 +20,7 @@ from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.hints import hints_from
 from mcpg.catalog.model import Hints, Tool
 from mcpg.engine import Engine
+from mcpg.enrich.review import TextReviewer, list_texts
 from mcpg.errors import InputError, McpgError, UsageError
 from mcpg.evaluation.judged import resolve
 from mcpg.evaluation.report import compare as compare_runs
@@ -55,6 +56,13 @@ class LoadedEngine:
     def catalog(self) -> Catalog:
         """The tools, for look-ups; made when it is first needed."""
         return self.engine.catalog
+
+    @cached_property
+    def reviewer(self) -> TextReviewer:
+        """The reviewer of the generated texts; made when it is first needed."""
+        tools = self.catalog.tools
+        texts = (text for tool in tools for text in list_texts(tool.id, tool.generated))
+        return TextReviewer(self.engine, texts)
 
 
 class LiveEngine:
@@ -170,6 +178,7 @@ class Explorer:
             "tools": self._find_tools,
             "explain": self._explain,
             "try": self._try,
+            "generated": self._review_generated,
             "hints": partial(self._edit_hints, is_saving=False),
             "save": partial(self._edit_hints, is_saving=True),
             "judged": lambda _: self._list_judged(),
@@ -258,6 +267,13 @@ class Explorer:
             for one in (generation.engine, trial)
         )
         return compare_runs(before.outcomes, now.outcomes).json()
+
+    def _review_generated(self, body: JsonObject) -> JsonObject:
+        """Return the generated texts of a tool, each with what is wrong with it."""
+        generation = self._live.current
+        tool = _find_tool(generation, body)
+        reviews = map(generation.reviewer.review, list_texts(tool.id, tool.generated))
+        return {"texts": [one.to_dict() | {"reasons": list(one.reasons)} for one in reviews]}
 
     def _edit_hints(self, body: JsonObject, *, is_saving: bool) -> JsonObject:
         tool, hints = _find_tool(self._live.current, body), _read_hints(body)

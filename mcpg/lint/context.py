@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from mcpg.bundle import Assembly
-from mcpg.catalog.model import HintRule, Parameter, Tool, walk_parameters
+from mcpg.catalog.model import HintRule, Hints, Parameter, Tool, walk_parameters
 from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.index import Index
@@ -46,6 +46,13 @@ class ToolStems:
     description: frozenset[str]
 
 
+def list_hints(hints: Hints) -> Iterator[tuple[str, int, str]]:
+    """Yield the field, the place in it and the text of each hint, inputs of examples included."""
+    for field in HINT_NAMES:
+        yield from ((field, at, text) for at, text in enumerate(getattr(hints, field)))
+    yield from (("examples", at, one.input) for at, one in enumerate(hints.examples))
+
+
 class LintContext:
     """A catalogue that is linted.
 
@@ -70,20 +77,20 @@ class LintContext:
         for tool in self.tools:
             self.sources[tool.source_id].append(tool)
         self._index = index or (lambda one: Index(compile_reach_index(one)))
-        self._find_matching = lru_cache(maxsize=1024)(assembly.catalog.matching)
+        self.find_matching = lru_cache(maxsize=1024)(assembly.catalog.matching)
         self._rules_by_hint: defaultdict[tuple[str, str], list[HintRule]] = defaultdict(list)
         for rule in rules:
-            for field in HINT_NAMES:
-                for text in getattr(rule.hints, field):
-                    self._rules_by_hint[field, text].append(rule)
+            for field, _, text in list_hints(rule.hints):
+                self._rules_by_hint[field, text].append(rule)
 
     def spot(self, spot: Location, tool_id: str) -> Location:
         """Return where *spot* of a tool is: of a hint that a hints file states, the entry there."""
         field = str(spot.member[0]) if spot.member else ""
         for rule in self._rules_by_hint.get((field, spot.text), ()):
-            if any(tool.id == tool_id for tool in self._find_matching(rule.pattern)):
-                member = (field, getattr(rule.hints, field).index(spot.text))
-                return Location(rule.place, member, spot.start, spot.size, spot.text)
+            if any(tool.id == tool_id for tool in self.find_matching(rule.pattern)):
+                hints = list_hints(rule.hints)
+                at = next(at for name, at, text in hints if (name, text) == (field, spot.text))
+                return Location(rule.place, (field, at), spot.start, spot.size, spot.text)
         return spot
 
     @cached_property

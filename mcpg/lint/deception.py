@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from mcpg.catalog.model import Tool
-from mcpg.lint.context import HINT_NAMES, make_finding
+from mcpg.lint.context import list_hints, make_finding
 from mcpg.lint.model import Finding
 from mcpg.text import lexicon
 from mcpg.text.json_values import JsonValue
@@ -50,9 +50,7 @@ def list_texts(tool: Tool) -> Iterator[ToolText]:
         yield ToolText(("title",), tool.title)
     if tool.description:
         yield ToolText(("description",), tool.description)
-    for name in HINT_NAMES:
-        for number, text in enumerate(getattr(tool.hints, name)):
-            yield ToolText((name, number), text)
+    yield from (ToolText((field, at), text) for field, at, text in list_hints(tool.hints))
     wholes: tuple[tuple[str, JsonValue], ...] = (
         ("inputSchema", tool.input_schema),
         ("outputSchema", tool.output_schema),

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import itemgetter
 
 from mcpg.bundle import Assembly
 from mcpg.catalog.hints import LINT_IGNORE, read_texts
-from mcpg.catalog.model import HintRule
+from mcpg.catalog.model import HintRule, Tool
 from mcpg.errors import Diagnostic, Severity
 from mcpg.index import Index
 from mcpg.lint import deception, findability, wording
-from mcpg.lint.context import LintContext
-from mcpg.lint.deception import list_texts
+from mcpg.lint.context import LintContext, list_hints
+from mcpg.lint.deception import ToolText, list_texts
 from mcpg.lint.locate import Locator
 from mcpg.lint.model import (
     FAILING,
@@ -92,15 +93,24 @@ Tell = Callable[[str, int, int], None]
 def _check_texts(catalogue: LintContext) -> Iterator[Finding]:
     """Yield what is wrong with single texts, each of which is read once."""
     sound: set[tuple[str, bool, str]] = set()  # schemas repeat their texts
-    for tool in catalogue.tools:
-        for text in list_texts(tool):
-            key = (text.text, text.is_key, text.holder)
-            if key in sound:
-                continue
-            found = [*deception.find_hidden_text(tool, text), *deception.find_poisoning(tool, text)]
-            if not found:
-                sound.add(key)
-            yield from found
+    texts = ((tool, text) for tool in catalogue.tools for text in list_texts(tool))
+    for tool, text in chain(texts, _list_generated(catalogue)):
+        key = (text.text, text.is_key, text.holder)
+        if key in sound:
+            continue
+        found = [*deception.find_hidden_text(tool, text), *deception.find_poisoning(tool, text)]
+        if not found:
+            sound.add(key)
+        yield from found
+
+
+def _list_generated(catalogue: LintContext) -> Iterator[tuple[Tool, ToolText]]:
+    """Yield the texts that a language model wrote, each with the first of its tools."""
+    for rule in catalogue.rules:
+        tools = catalogue.find_matching(rule.pattern) if rule.written_for is not None else ()
+        if tools:
+            for field, at, text in list_hints(rule.hints):
+                yield tools[0], ToolText((field, at), text)
 
 
 _CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[LintContext], Iterator[Finding]]]] = {

@@ -1,7 +1,8 @@
 """Which tools provide what others take: output fields that fill arguments.
 
-Tools meet in an inverted index of fields, never pair by pair. A field proves less the more tools
-hold it, and what one server calls `user_id` is no `user_id` of a server that gives its own.
+Tools meet in an inverted index of fields, never pair by pair. Within a server a field proves less
+the more of its tools hold it; between servers, the more servers give or require it. What one server
+calls `user_id` is no `user_id` of a server that gives its own.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 from mcpg.catalog.model import Tool
 from mcpg.relations.edges import (
     COVERAGE_FACTORS,
     Coverage,
+    Edge,
     EdgeKind,
     EdgeOrigin,
     FieldMapping,
@@ -28,6 +31,7 @@ from mcpg.relations.vocabulary import (
     given_fields,
     qualify_field,
     rarity,
+    round_size,
     singular,
     subject_terms,
     taken_fields,
@@ -45,9 +49,7 @@ _TOO_FEW_TO_COUNT = 16
 _LEAST_STRENGTH = 0.15
 _LEAST_EVIDENCE_OF_OPTION = 0.3
 _LEAST_STRENGTH_OF_OPTION = 0.1
-# From so many servers, or of so many tools that give something, on a field of one word is generic.
-_FEW_SERVERS = 2
-_MANY_SERVERS = 0.1
+# Of so many tools of a server that give something, on a field of one word is generic.
 _FEW_GIVERS = 8
 _MANY_GIVERS = 0.5
 _MOST_PAIRS = 1 << 14
@@ -73,6 +75,11 @@ class Provision:
     @property
     def weight(self) -> float:
         return compute_weight(EdgeKind.NEXT_STEP, EdgeOrigin.SCHEMA, self.strength)
+
+    def make_edge(self, source: str, target: str, weight: float = 0.0) -> Edge:
+        """Make the edge from one tool id to another, of *weight* where that is greater."""
+        kind, origin, weight = EdgeKind.NEXT_STEP, EdgeOrigin.SCHEMA, max(weight, self.weight)
+        return Edge(kind, source, target, weight, self.reason, origin, self.fields, self.coverage)
 
     @property
     def reason(self) -> str:
@@ -135,9 +142,10 @@ class FieldIndex:
     Attributes:
         taken: The arguments, under the names of fields of results.
         handles: For each source, those of these names under which its tools require an argument.
-        holders: For each of these names, how many tools give or require it.
-        generic: Names of one word that tools of many servers hold, or most that give anything
-            give: `content` and the like say nothing of what flows.
+        sizes: For each source, how many tools it has.
+        holders: For each source, how many of its tools give or require each of these names.
+        generic: For each source, names of one word that most of its tools that give anything give:
+            `content` and the like say nothing of what flows.
         entities: For each source and word, how many of its tools are named for that.
         finders: For each source and word, the tools that list or make what it names.
     """
@@ -147,8 +155,9 @@ class FieldIndex:
     taken: _Postings
     needs: Sequence[Sequence[Field]]
     handles: Mapping[str, AbstractSet[FieldKey]]
-    holders: Mapping[FieldKey, int]
-    generic: AbstractSet[FieldKey]
+    sizes: Mapping[str, int]
+    holders: Mapping[str, Mapping[FieldKey, int]]
+    generic: Mapping[str, AbstractSet[FieldKey]]
     works: Sequence[_ToolSubjects]
     entities: Mapping[tuple[str, str], int]
     finders: Mapping[tuple[str, str], Sequence[int]]
@@ -217,33 +226,46 @@ class FieldIndex:
 
     def _iter_meetings(self) -> Iterator[tuple[_HeldField, _HeldField, float]]:
         """Return each giver and taker of a name, and how much the name says."""
-        size = max(_TOO_FEW_TO_COUNT, len(self.sources))
         for key in sorted(self.given.keys() & self.taken.keys()):
-            worth = rarity(self.holders[key], size)
-            if worth < _LEAST_STRENGTH or key in self.generic:
-                continue
-            givers, takers = self.given[key], self.taken[key]
-            for source in sorted(takers.keys() & givers.keys()):
-                said = worth if len(key) > 1 else worth * _BARE
-                is_handle = key in self.handles[source]
-                for giver, taker in _pair(givers[source], takers[source]):
-                    if taker.field.required or (is_handle and not giver.is_option):
-                        yield giver, taker, said
+            yield from self._iter_meetings_at_home(key)
             if len(key) > 1:
-                # Who needs a field that no tool of its own server gives, or is named for.
-                needing = [
-                    held
-                    for source in sorted(takers.keys() - givers.keys())
-                    for held in takers[source]
-                    if held.field.required
-                    and not any(
-                        self.entities[source, word] > (word in self.works[held.tool].subjects)
-                        for word in key
-                    )
-                ]
-                giving = [held for source in sorted(givers) for held in givers[source]]
-                for giver, taker in _pair(giving, needing):
-                    yield giver, taker, worth / len(givers)
+                yield from self._iter_meetings_abroad(key)
+
+    def _iter_meetings_at_home(
+        self, key: FieldKey
+    ) -> Iterator[tuple[_HeldField, _HeldField, float]]:
+        givers, takers = self.given[key], self.taken[key]
+        for source in sorted(takers.keys() & givers.keys()):
+            size = max(_TOO_FEW_TO_COUNT, round_size(self.sizes[source]))
+            worth = rarity(self.holders[source][key], size)
+            if worth < _LEAST_STRENGTH or key in self.generic[source]:
+                continue
+            is_handle = key in self.handles[source]
+            for giver, taker in _pair(givers[source], takers[source]):
+                if taker.field.required or (is_handle and not giver.is_option):
+                    yield giver, taker, worth if len(key) > 1 else worth * _BARE
+
+    def _iter_meetings_abroad(
+        self, key: FieldKey
+    ) -> Iterator[tuple[_HeldField, _HeldField, float]]:
+        """Pair who needs a field that no tool of its own server gives, or is named for."""
+        givers, takers = self.given[key], self.taken[key]
+        needing = {
+            source: found
+            for source in sorted(takers.keys() - givers.keys())
+            if (found := [held for held in takers[source] if self._has_no_giver(source, held, key)])
+        }
+        worth = 1 / (len(givers) + len(needing) - 1) if needing else 0.0
+        if worth >= _LEAST_STRENGTH:
+            giving = [held for source in sorted(givers) for held in givers[source]]
+            for giver, taker in _pair(giving, [*chain.from_iterable(needing.values())]):
+                yield giver, taker, worth
+
+    def _has_no_giver(self, source: str, held: _HeldField, key: FieldKey) -> bool:
+        subjects = self.works[held.tool].subjects
+        return held.field.required and not any(
+            self.entities[source, word] > (word in subjects) for word in key
+        )
 
     def skips_a_step(self, position: int, provision: Provision) -> bool:
         """Return whether the target lacks an argument that a further tool of its server gives.
@@ -285,10 +307,10 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
     """Build the index over *tools*, which are in the order of their ids."""
     sources = [tool.source_id for tool in tools]
     if not any(tool.output_schema for tool in tools):
-        return FieldIndex(sources, {}, {}, [()] * len(tools), {}, {}, frozenset(), (), {}, {})
+        return FieldIndex(sources, {}, {}, [()] * len(tools), {}, {}, {}, {}, (), {}, {})
     takes, gives = [taken_fields(tool) for tool in tools], [given_fields(tool) for tool in tools]
     needs = [[field for field in fields if field.required] for fields in takes]
-    wrappers, generic = _find_idle(sources, gives, needs)
+    wrappers, generic = _find_idle(sources, gives)
     named = [
         _NamedFields(
             position,
@@ -300,13 +322,12 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
         for position, tool in enumerate(tools)
     ]
     given: _Filled = defaultdict(lambda: defaultdict(list))
-    holders: Counter[FieldKey] = Counter()
+    holders: defaultdict[str, Counter[FieldKey]] = defaultdict(Counter)
     offers = [dict(one.name_results()) for one in named]
-    for source, offered in zip(sources, offers, strict=True):
+    for source, needed, offered in zip(sources, needs, offers, strict=True):
+        holders[source].update({field.key for field in needed} | offered.keys())
         for key, held in offered.items():
             given[key][source].append(held)
-    for needed, offered in zip(needs, offers, strict=True):
-        holders.update({field.key for field in needed} & given.keys() | offered.keys())
     # Most arguments have names that no result has, and so meet nothing.
     taken: _Filled = defaultdict(lambda: defaultdict(list))
     handles: defaultdict[str, set[FieldKey]] = defaultdict(set)
@@ -322,8 +343,9 @@ def build_field_index(tools: Sequence[Tool]) -> FieldIndex:
         for source, work in zip(sources, works, strict=True)
         for word in work.subjects
     )
+    sizes = Counter(sources)
     return FieldIndex(
-        sources, given, taken, needs, handles, holders, generic, works, entities, finders
+        sources, given, taken, needs, handles, sizes, holders, generic, works, entities, finders
     )
 
 
@@ -395,30 +417,26 @@ def _name_fields(
 
 
 def _find_idle(
-    sources: Sequence[str], gives: Sequence[Sequence[Field]], needs: Sequence[Sequence[Field]]
-) -> tuple[Mapping[str, AbstractSet[FieldKey]], AbstractSet[FieldKey]]:
-    """Return the fields of one word that say little.
+    sources: Sequence[str], gives: Sequence[Sequence[Field]]
+) -> tuple[Mapping[str, AbstractSet[FieldKey]], Mapping[str, AbstractSet[FieldKey]]]:
+    """Return by server the fields of one word that say little.
 
-    The first are by server those that are all that many of its tools give, such as `content`; the
-    others are held by many servers, or given by most tools of one that give anything.
+    The first are all that many of its tools give, such as `content`; the others are given by most
+    of its tools that give anything.
     """
     giving = Counter(source for source, fields in zip(sources, gives, strict=True) if fields)
     givers: Counter[tuple[str, FieldKey]] = Counter()
     alone: Counter[tuple[str, FieldKey]] = Counter()
-    servers: defaultdict[FieldKey, set[str]] = defaultdict(set)
-    for source, given, needed in zip(sources, gives, needs, strict=True):
+    for source, given in zip(sources, gives, strict=True):
         keys = {field.key for field in given if len(field.key) == 1}
         givers.update((source, key) for key in keys)
         alone.update((source, key) for key in keys if len(given) == 1)
-        for key in keys | {field.key for field in needed if len(field.key) == 1}:
-            servers[key].add(source)
     wrappers: defaultdict[str, set[FieldKey]] = defaultdict(set)
-    generic: set[FieldKey] = set()
+    generic: defaultdict[str, set[FieldKey]] = defaultdict(set)
     for (source, name), count in givers.items():
         common = max(_FEW_GIVERS, giving[source]) * _MANY_GIVERS
         if count > common:
-            generic.add(name)
+            generic[source].add(name)
         if alone[source, name] > common:
             wrappers[source].add(name)
-    most = max(_FEW_SERVERS, len(giving) * _MANY_SERVERS)
-    return wrappers, generic | {key for key, held in servers.items() if len(held) > most}
+    return wrappers, generic

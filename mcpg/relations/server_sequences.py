@@ -10,32 +10,30 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import chain
 from math import exp
 from pathlib import Path
-from sys import intern
 from typing import NamedTuple
 
-from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind, encode_parts
 from mcpg.catalog.model import Parameter, Tool, walk_parameters
+from mcpg.relations.mentions import MentionReader
 from mcpg.relations.vocabulary import (
     field_key,
     likely_kinds,
     names_operation,
     rarity,
+    round_size,
     singular,
     subject_terms,
 )
-from mcpg.text import lexicon, split_words, stem
-from mcpg.values import format_below
+from mcpg.text import split_words, stem
 
 _PREFIX_SHARE = 0.5
 _TOO_FEW_FOR_PREFIX = 4
-# So many tools a server is taken to have at least, or one of two would be as rare as one of many.
-_LEAST_SIZE = 8
 _MOST_PARAMETERS = 64
 _MOST_PROSE = 2000
 _SURELY = 0.9
@@ -69,7 +67,8 @@ class Work:
         head: The last of these: what `get_board_cards` returns; "" where there is none.
         handles: What its required arguments name that other tools' names name as well.
         told: The words of the descriptions of its arguments.
-        names: The other tools whose names its descriptions mention, by position.
+        names: The other tools whose names its descriptions mention, by place.
+        follows: Those that come before it, as its or their descriptions state.
     """
 
     kinds: tuple[float, ...]
@@ -82,7 +81,8 @@ class Work:
     takes: Bag
     prose: Bag
     told: Bag
-    names: frozenset[int]
+    names: AbstractSet[int]
+    follows: AbstractSet[int]
 
 
 class _WorkDraft(NamedTuple):
@@ -95,15 +95,15 @@ class _WorkDraft(NamedTuple):
     told: Sequence[str]
 
 
-def describe_works(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> list[Work]:
+def describe_works(tools: Sequence[Tool]) -> list[Work]:
     """Return what each of *tools*, all of one server, does."""
     words = _cut_names(tools)
     walked = [
         walk_parameters(tool.input_schema, max_depth=1, max_parameters=_MOST_PARAMETERS)
         for tool in tools
     ]
-    drafts = _make_drafts(tools, words, walked, memo)
-    size = max(_LEAST_SIZE, len(tools))
+    drafts = _make_drafts(tools, words, walked)
+    size = round_size(len(tools))
     # How rare each stem is that tools of the server hold in one place.
     rarities = [
         {
@@ -112,9 +112,9 @@ def describe_works(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> 
         }
         for column in zip(*drafts, strict=True)
     ]
-    mentioned = _find_mentions(tools, walked)
+    mentions = _read_mentions(tools, walked, [draft.takes for draft in drafts])
     works: list[Work] = []
-    for tool, row, draft, names in zip(tools, words, drafts, mentioned, strict=True):
+    for tool, row, draft, mentioned in zip(tools, words, drafts, mentions, strict=True):
         nouns, needs, takes, prose, told = (
             Bag(zip(held, map(rare.__getitem__, held), strict=True))
             for held, rare in zip(draft, rarities, strict=True)
@@ -130,7 +130,7 @@ def describe_works(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> 
         one, many, create, change, delete = kinds
         stages, head = (one, many, create, change + delete), draft.nouns[-1] if draft.nouns else ""
         works.append(
-            Work(kinds, kind, stages, nouns, head, handles, needs, takes, prose, told, names)
+            Work(kinds, kind, stages, nouns, head, handles, needs, takes, prose, told, *mentioned)
         )
     return works
 
@@ -149,7 +149,6 @@ def _make_drafts(
     tools: Sequence[Tool],
     names: Sequence[Sequence[str]],
     walked: Sequence[Sequence[Parameter]],
-    memo: BuildCache,
 ) -> list[_WorkDraft]:
     later = Counter(stem(one) for row in names for one in row[1:])
     first = Counter(stem(row[0]) for row in names if len(row) > 1)
@@ -163,55 +162,22 @@ def _make_drafts(
             for word in row[is_verb:]
             if not names_operation(word) and len(word) > 1
         )
-        others = memo.recall(
-            _DRAFTS,
-            partial(_encode_draft_inputs, tool, found),
-            partial(_read_draft, tool, found, list_told),
+        keys = [" ".join(field_key(one.path)) for one in found]
+        texts = dict.fromkeys(one.description for one in found)
+        drafts.append(
+            _WorkDraft(
+                [*dict.fromkeys(nouns)],
+                [key for key, one in zip(keys, found, strict=True) if one.required],
+                keys,
+                [*dict.fromkeys(_list_stems(tool.description))],
+                [*dict.fromkeys(chain.from_iterable(map(list_told, texts)))],
+            )
         )
-        drafts.append(_WorkDraft([*dict.fromkeys(nouns)], *others))
     return drafts
-
-
-def _encode_draft_inputs(tool: Tool, found: Sequence[Parameter]) -> bytes:
-    arguments = [(one.path, one.required, one.description[:_MOST_PROSE]) for one in found]
-    return json.dumps((tool.description[:_MOST_PROSE], arguments)).encode()
-
-
-def _read_draft(
-    tool: Tool, found: Sequence[Parameter], list_told: Callable[[str], Sequence[str]]
-) -> list[list[str]]:
-    keys = [" ".join(field_key(one.path)) for one in found]
-    texts = dict.fromkeys(one.description for one in found)
-    return [
-        [key for key, one in zip(keys, found, strict=True) if one.required],
-        keys,
-        [*dict.fromkeys(_list_stems(tool.description))],
-        [*dict.fromkeys(chain.from_iterable(map(list_told, texts)))],
-    ]
 
 
 def _list_stems(text: str) -> Sequence[str]:
     return [*map(singular, subject_terms(text[:_MOST_PROSE]))]
-
-
-# Stems hold no control characters. Each stands behind its mark, so that an empty row is not one
-# empty stem.
-_BEFORE_STEM, _BETWEEN_ROWS = "\0", "\n"
-
-
-def _decode_drafts(data: bytes) -> list[list[str]]:
-    lines = data.decode("utf-8", "surrogatepass").split(_BETWEEN_ROWS)
-    needs, takes, prose, told = ([*map(intern, line.split(_BEFORE_STEM)[1:])] for line in lines)
-    return [needs, takes, prose, told]
-
-
-_DRAFTS: ResultKind[list[list[str]]] = ResultKind(
-    "drafts of work",
-    lambda rows: _BETWEEN_ROWS.join(
-        "".join(f"{_BEFORE_STEM}{one}" for one in row) for row in rows
-    ).encode("utf-8", "surrogatepass"),
-    _decode_drafts,
-)
 
 
 def _weigh_kinds(tool: Tool, draft: _WorkDraft, words: Sequence[str]) -> tuple[float, ...]:
@@ -228,24 +194,39 @@ def _weigh_kinds(tool: Tool, draft: _WorkDraft, words: Sequence[str]) -> tuple[f
     return ((one + many) * share, (one + many) * (1 - share), *others)
 
 
-def _find_mentions(
-    tools: Sequence[Tool], walked: Sequence[Sequence[Parameter]]
-) -> list[frozenset[int]]:
-    places: defaultdict[str, set[int]] = defaultdict(set)
-    for place, tool in enumerate(tools):
-        if len(split_words(tool.name)) > 1:
-            places[tool.name.casefold()].add(place)
-    found: list[frozenset[int]] = []
+class _Mentions(NamedTuple):
+    """The tools that a tool names, and those that come before it."""
+
+    names: set[int]
+    follows: set[int]
+
+
+def _read_mentions(
+    tools: Sequence[Tool],
+    walked: Sequence[Sequence[Parameter]],
+    takes: Sequence[Sequence[str]],
+) -> list[_Mentions]:
+    places = {
+        tool.name.casefold(): place
+        for place, tool in enumerate(tools)
+        if len(split_words(tool.name)) > 1
+    }
+    reader = MentionReader(places)
+    found = [_Mentions(set(), set()) for _ in tools]
     for place, (tool, parameters) in enumerate(zip(tools, walked, strict=True)):
-        described = (tool.description, *(one.description for one in parameters))
-        texts = {text[:_MOST_PROSE] for text in described}
+        texts = {one.description: True for one in parameters} | {tool.description: False}
         if len(places) <= _FEW_NAMES:
             # To find a few names anywhere is quicker than to cut out all words.
             whole = "\n".join(texts).casefold()
-            texts = texts if any(name in whole for name in places) else set()
-        words = map(str.casefold, chain.from_iterable(map(_NAME.findall, texts)))
-        named = places.keys() & words
-        found.append(frozenset(at for name in named for at in places[name]) - {place})
+            texts = texts if any(name in whole for name in places) else {}
+        own = {word for key in takes[place] for word in key.split()}
+        for text, is_argument in texts.items():
+            words = map(str.casefold, _NAME.findall(text))
+            named = {places[name] for name in places.keys() & words} - {place}
+            if named:
+                found[place].names.update(named)
+                for first, then in reader.read(text, place, needs=own, is_argument=is_argument):
+                    found[then].follows.add(first)
     return found
 
 
@@ -356,10 +337,6 @@ class StepScorer:
             logit += a.opens * b.needed
         if first.handles or then.handles:
             logit += self._add_handles(a, then)
-        if to in first.names:
-            logit += self._weights["names it"]
-        if at in then.names:
-            logit += self._weights["is named by it"]
         return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, logit))))
 
     def _add_subject(self, a: _ToolEvidence, then: Work) -> float:
@@ -425,8 +402,10 @@ def _dot(weights: _Stages, stages: _Stages) -> float:
 
 _SEQUENCES = {MANY: (ONE, CHANGE, DELETE), CREATE: (ONE, CHANGE), ONE: (CHANGE, DELETE)}
 _DONE = ("read", "find", "create", "change", "delete")
-# Of the judged pairs that are such a sequence, so many are sound.
+# Of judged pairs that are such a sequence, and of those whose order a description states, so many
+# are sound.
 _CHANCE_OF_SEQUENCE = 0.95
+_CHANCE_OF_STATED = 0.9
 
 
 def find_sequence(a: Work, b: Work) -> tuple[int, int] | None:
@@ -443,33 +422,28 @@ def find_sequence(a: Work, b: Work) -> tuple[int, int] | None:
     return (first, then) if is_known and reads_same else None
 
 
+def find_certain(works: Sequence[Work], at: int, to: int) -> float | None:
+    """Return how likely one tool follows another where a description or a sequence decides it."""
+    if at in works[to].follows:
+        return 0.0 if to in works[at].follows else _CHANCE_OF_STATED
+    if to in works[at].follows:
+        return 0.0
+    return _CHANCE_OF_SEQUENCE if find_sequence(works[at], works[to]) else None
+
+
 LEAST_CHANCE = 0.8
 """So likely a next step is at least."""
 
-MOST_NEAREST = 24
-"""A tool of a large server is weighed only against so many that are close to it."""
-
-_LARGE_SERVER = 48
-
-LEAST_NOTED = 0.2
-"""Less likely next steps of a server that is not large are not kept."""
-
 
 class ServerSteps:
-    """Weighs what follows what among the tools of one server, by their positions.
+    """Weighs what follows what among the tools of one server, by their places.
 
     Attributes:
         works: What each tool does.
-        is_large: Whether there are too many tools to weigh each against all others.
     """
 
-    def __init__(
-        self, tools: Sequence[Tool], positions: Sequence[int], memo: BuildCache = NO_BUILD_CACHE
-    ) -> None:
-        self.works = describe_works(tools, memo)
-        self.is_large = len(positions) > _LARGE_SERVER
-        self._positions = positions
-        self._places = {position: place for place, position in enumerate(positions)}
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self.works = describe_works(tools)
         self._scorer = StepScorer(self.works)
         self._names = [tool.name for tool in tools]
 
@@ -485,139 +459,29 @@ class ServerSteps:
             for one, words in counted.items()
         }
 
-    def chances(
-        self, position: int, nearest: Iterable[int], least: float = 0.0
-    ) -> Mapping[int, float]:
-        """Return how likely each tool follows the one at *position*, where not below *least*.
-
-        In a server of too many tools to weigh all, only the *nearest* are weighed.
-        """
-        at, positions = self._places[position], self._positions
+    def weigh(self, at: int, others: Iterable[int]) -> Mapping[int, float]:
+        """Return how likely each of *others* follows the tool at *at*."""
         found: dict[int, float] = {}
-        for to in map(self._places.__getitem__, nearest if self.is_large else positions):
+        for to in others:
             if to != at:
-                is_sequence = find_sequence(self.works[at], self.works[to])
-                chance = _CHANCE_OF_SEQUENCE if is_sequence else self._scorer.probability(at, to)
-                if chance >= least:
-                    found[positions[to]] = chance
+                certain = find_certain(self.works, at, to)
+                found[to] = self._scorer.probability(at, to) if certain is None else certain
         return found
 
-    def is_silent(self, position: int) -> bool:
-        """Return whether the tool takes no argument, which would tell what it follows."""
-        return not self.works[self._places[position]].takes
-
-    def reason(self, position: int, other: int) -> str:
-        """Return for people why *other* follows *position*, or the other way round."""
-        at, to = self._places[position], self._places[other]
+    def explain(self, at: int, to: int) -> str:
+        """Return for people why one tool follows the other, or the other way round."""
         a, b, forms = self.works[at], self.works[to], self.forms
-        sequence = find_sequence(a, b)
-        if sequence:
+        if sequence := find_sequence(a, b):
             first, then = (_DONE[kind] for kind in sequence)
             return f"sequence on one {forms.get(a.head, a.head)!r}: {first}, then {then}"
-        if to in a.names:
-            return "its description names it"
-        if at in b.names:
-            return "the description there names this tool"
+        if to in a.names or at in b.names:
+            where = "its description" if to in a.names else "the description there"
+            if at in b.follows:
+                return f"{where} states this order"
+            return f"{where} names {'it' if to in a.names else 'this tool'}"
         if a.head in b.handles and a.head not in a.handles:
             return f"there an argument asks for the {forms.get(a.head, a.head)!r} of this one"
         shared = sorted((-a.nouns[noun], noun) for noun in a.nouns.keys() & b.nouns.keys())
         if shared:
             return f"works on {forms.get(shared[0][1], shared[0][1])!r} as this one does"
         return "this kind of work often follows in one server"
-
-
-class RecalledSteps:
-    """What is known from an earlier run of the tools of a server that is not large."""
-
-    is_large = False
-
-    def __init__(self, found: _FoundSteps, positions: Sequence[int]) -> None:
-        at = positions.__getitem__
-        silent, likely, reasons = found
-        self._silent = frozenset(map(at, silent))
-        self._likely = {
-            position: {at(to): chance for to, chance in row.items()}
-            for position, row in zip(positions, likely, strict=True)
-        }
-        self._reasons = {(at(one), at(other)): text for (one, other), text in reasons.items()}
-
-    def chances(
-        self, position: int, _nearest: Iterable[int], least: float = LEAST_NOTED
-    ) -> Mapping[int, float]:
-        return {to: one for to, one in self._likely[position].items() if one >= least}
-
-    def is_silent(self, position: int) -> bool:
-        return position in self._silent
-
-    def reason(self, position: int, other: int) -> str:
-        return self._reasons[position, other]
-
-
-_FoundSteps = tuple[Sequence[int], Sequence[Mapping[int, float]], Mapping[tuple[int, int], str]]
-"""The places of the tools that take no argument; for each place, which follow how likely, where not
-below `LEAST_NOTED`; and why, for each such pair and the other way round."""
-
-
-def find_steps(
-    tools: Sequence[Tool], positions: Sequence[int], memo: BuildCache
-) -> ServerSteps | RecalledSteps:
-    """Return what follows what among *tools*, all of one server, at these *positions*."""
-    if len(positions) > _LARGE_SERVER or not memo.keeps:
-        return ServerSteps(tools, positions, memo)
-    found = memo.recall(_STEPS, partial(_encode_inputs, tools), partial(_weigh_all, tools))
-    return RecalledSteps(found, positions)
-
-
-def _encode_inputs(tools: Sequence[Tool]) -> bytes:
-    return encode_parts(
-        [
-            (one.source_id, one.name, one.description, one.hints.read_only, one.input_schema)
-            for one in tools
-        ]
-    )
-
-
-def _weigh_all(tools: Sequence[Tool]) -> _FoundSteps:
-    places = range(len(tools))
-    steps = ServerSteps(tools, places)
-    likely = [steps.chances(at, (), LEAST_NOTED) for at in places]
-    pairs = {pair for at in places for to in likely[at] for pair in ((at, to), (to, at))}
-    reasons = {pair: steps.reason(*pair) for pair in sorted(pairs)}
-    return [*filter(steps.is_silent, places)], likely, reasons
-
-
-def _encode(found: _FoundSteps) -> bytes | None:
-    # What was found without the table of operations is not to outlive the fault.
-    if lexicon.faults:
-        return None
-    silent, likely, reasons = found
-    pairs = [(*pair, reason) for pair, reason in reasons.items()]
-    return json.dumps((silent, [[*row.items()] for row in likely], pairs)).encode()
-
-
-def _decode(data: bytes) -> _FoundSteps:
-    silent, likely, reasons = json.loads(data)
-    return silent, [*map(dict, likely)], {(at, to): text for at, to, text in reasons}
-
-
-_STEPS = ResultKind("steps", _encode, _decode)
-
-
-def reason_alone(tools: Sequence[Tool], tool_id: str) -> str:
-    """Return for people why no edge is inferred for a tool."""
-    if len(tools) == 1:
-        return "its server has no other tool"
-    steps = ServerSteps(tools, range(len(tools)))
-    at = next(place for place, tool in enumerate(tools) if tool.id == tool_id)
-    chances = steps.chances(at, range(min(len(tools), _LARGE_SERVER)))
-    likeliest = min(chances, key=lambda to: (-chances[to], tools[to].id))
-    likely = f"the likeliest next step, {tools[likeliest].name!r}, has a probability of"
-    found = f"{likely} {format_below(chances[likeliest], LEAST_CHANCE)}"
-    work, others = steps.works[at], [*steps.works[:at], *steps.works[at + 1 :]]
-    if not work.nouns:
-        return f"its name does not tell what it works on; {found}"
-    nouns = " or ".join(repr(steps.forms.get(noun, noun)) for noun in sorted(work.nouns))
-    held = {word for other in others for word in (*other.nouns, *" ".join(other.takes).split())}
-    if held.isdisjoint(work.nouns):
-        return f"no other tool of its server is named for {nouns} or takes it; {found}"
-    return f"little follows from what other tools of its server do with {nouns}; {found}"

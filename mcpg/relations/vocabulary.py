@@ -1,20 +1,16 @@
-"""The vocabulary of a catalogue: the terms of its tools, from which edges are inferred."""
+"""The vocabulary of a server: the terms of its tools, from which edges are inferred."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache, partial
-from itertools import chain, repeat
+from functools import lru_cache
+from itertools import chain
 from math import log
-from sys import intern
-from typing import NamedTuple
 
-from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind, cut_runs, encode_parts
 from mcpg.catalog.model import Parameter, Tool, walk_parameters
 from mcpg.text import (
     iter_words,
@@ -135,14 +131,16 @@ _TERMS_PER_TOOL = 12
 _SHORTEST_TERM = 2
 _MOST_NAMES, _LONGEST_NAME = 32_768, 64
 _MOST_WORDS = 65_536
-# A term is generic when more tools than this hold it: half of them, once a few are there to count.
-_GENERIC_SHARE = 0.5
-_TOO_FEW_TO_COUNT = 8
+# One of two tools would else be as rare as one of many.
+_LEAST_SIZE = 8
+# A term is generic when more tools than this share hold it, once a few are there to count.
+_GENERIC_SHARE = 0.75
+_TOO_FEW_TO_COUNT = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The terms of a catalogue.
+    """The terms of the tools of a server.
 
     A term is a stem. It weighs more the fewer tools hold it and the plainer the place it stands in:
     a name says more about a tool than a tag.
@@ -152,14 +150,11 @@ class Vocabulary:
             say most come first.
         holders: For each term, how many tools hold it.
         words: For each term, the word form that people read.
-        subjects: For each tool, what its name says it works on, without what names its server.
     """
 
     terms: Sequence[Mapping[str, float]]
     holders: Mapping[str, int]
     words: Mapping[str, str]
-    size: int
-    subjects: Sequence[tuple[str, ...]]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -172,6 +167,14 @@ def rarity(holders: int, size: int) -> float:
     return log((size + 1) / holders) / log(size + 1)
 
 
+def round_size(count: int) -> int:
+    """Return the size that *count* tools of a server count as: a power of two, at least 8.
+
+    One tool more seldom changes it, and with it how rare all words are.
+    """
+    return max(_LEAST_SIZE, 1 << (count - 1).bit_length())
+
+
 def subject_terms(text: str, language: str | None = None) -> list[str]:
     """Return the stems of the words of *text*, likely in *language*, that may name a subject.
 
@@ -180,51 +183,41 @@ def subject_terms(text: str, language: str | None = None) -> list[str]:
     return [*map(_find_term, _split_subject_words(text, language))]
 
 
-def build_vocabulary(tools: Sequence[Tool], memo: BuildCache = NO_BUILD_CACHE) -> Vocabulary:
-    """Find the terms of *tools*; the order of the tools does not matter."""
-    runs = [*cut_runs(tools, lambda tool: tool.id.encode("utf-8", "surrogatepass"))]
-    votes = [language_votes(())]
-    for run in runs:
-        prose = [tool.description for tool in run]
-        votes.append(
-            memo.recall(_VOTES, partial(encode_parts, prose), partial(_count_votes, prose))
-        )
-    language = language_by([*map(sum, zip(*votes, strict=True))])  # of most descriptions
+def build_vocabulary(tools: Sequence[Tool]) -> Vocabulary:
+    """Find the terms of *tools*, all of one server; the order of the tools does not matter."""
+    language = _find_language(tool.description for tool in tools)
     named: Counter[str] = Counter()
-    told: set[str] = set()
+    described: set[str] = set()
     found: list[Mapping[str, float]] = []
-    subjects: list[tuple[str, ...]] = []
-    for run in runs:
-        texts = memo.recall(
-            _TEXTS, partial(_encode_inputs, run, language), partial(_read_run, run, language)
-        )
-        named.update(texts.named)
-        told.update(texts.told)
-        found += texts.terms
-        subjects += texts.subjects
+    for tool in tools:
+        terms: dict[str, float] = {}
+        for weight, texts in reversed(_list_places(tool)):
+            words = [word for text in texts for word in _split_subject_words(text, language)]
+            terms.update(dict.fromkeys(map(_find_term, words), weight))
+            if weight > PROSE:
+                named.update(words)
+            else:
+                described.update(words)
+        found.append(terms)
     holders = Counter(chain.from_iterable(found))
     # For each term whether it is generic, whether one tool alone holds it, and its rarity.
-    limit, size = max(_TOO_FEW_TO_COUNT, int(len(tools) * _GENERIC_SHARE)), len(tools)
+    limit = max(_TOO_FEW_TO_COUNT, int(len(tools) * _GENERIC_SHARE))
+    size = round_size(len(tools))
     values = {
         term: (count > limit, count == 1, rarity(count, size)) for term, count in holders.items()
     }
     kept = tuple(_choose_telling(terms, values) for terms in found)
     # People read the word of most names, the shortest of these.
     forms: dict[str, str] = {}
-    for _, _, word in sorted((-named[word], len(word), word) for word in {*told, *named}):
+    for _, _, word in sorted((-named[word], len(word), word) for word in {*described, *named}):
         forms.setdefault(_find_term(word), word)
-    return Vocabulary(kept, holders, forms, size, subjects)
+    return Vocabulary(kept, holders, forms)
 
 
-_VOTES: ResultKind[list[int]] = ResultKind(
-    "languages", lambda votes: json.dumps(votes).encode(), json.loads
-)
-
-
-def _count_votes(descriptions: Sequence[str]) -> list[int]:
-    tokens = Counter(chain.from_iterable(map(str.split, descriptions)))
-    words = ((word, count) for token, count in tokens.items() for word in split_words(token))
-    return language_votes(chain.from_iterable(repeat(word, count) for word, count in words))
+def _find_language(descriptions: Iterable[str]) -> str:
+    """Return the language of most *descriptions*: English where they do not tell."""
+    words = chain.from_iterable(map(split_words, descriptions))
+    return language_by(language_votes(words)) or lexicon.ENGLISH
 
 
 def _list_places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
@@ -243,62 +236,6 @@ def _list_places(tool: Tool) -> list[tuple[float, Sequence[str]]]:
         (PROSE, (tool.description,)),
     ]
     return [(weight, texts) for weight, texts in places if any(texts)]
-
-
-class _RunTexts(NamedTuple):
-    """What the texts of a run of tools hold.
-
-    Attributes:
-        terms: For each tool, its terms and the weight of the place of each, the greatest.
-    """
-
-    subjects: Sequence[tuple[str, ...]]
-    terms: Sequence[Mapping[str, float]]
-    named: Mapping[str, int]
-    told: Sequence[str]
-
-
-def _encode(texts: _RunTexts) -> bytes:
-    numbers = {term: number for number, term in enumerate(dict.fromkeys(chain(*texts.terms)))}
-    rows = [([numbers[term] for term in one], [*one.values()]) for one in texts.terms]
-    members = (texts.subjects, [*numbers], rows, texts.named, texts.told)
-    return json.dumps(members, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def _decode(data: bytes) -> _RunTexts:
-    subjects, terms, rows, named, told = json.loads(data.decode("utf-8", "surrogatepass"))
-    term_of = [*map(intern, terms)].__getitem__  # runs share most terms
-    found = [dict(zip(map(term_of, held), weights, strict=True)) for held, weights in rows]
-    return _RunTexts([*map(tuple, subjects)], found, named, told)
-
-
-_TEXTS = ResultKind("terms", _encode, _decode)
-
-
-def _encode_inputs(run: Sequence[Tool], language: str | None) -> bytes:
-    texts = [(tool.source_id, *chain.from_iterable(_list_places(tool))) for tool in run]
-    return encode_parts((language, texts))
-
-
-def _read_run(run: Sequence[Tool], language: str | None) -> _RunTexts:
-    named: Counter[str] = Counter()
-    told: dict[str, None] = {}
-    found: list[Mapping[str, float]] = []
-    subjects: list[tuple[str, ...]] = []
-    for tool in run:
-        terms: dict[str, float] = {}
-        for weight, texts in reversed(_list_places(tool)):
-            words = [word for text in texts for word in _split_subject_words(text, language)]
-            terms.update(dict.fromkeys(map(_find_term, words), weight))
-            if weight > PROSE:
-                named.update(words)
-            else:
-                told |= dict.fromkeys(words)
-        found.append(terms)
-        server = map(singular, subject_terms(tool.source_id))
-        own = {*map(singular, subject_terms(tool.name))}.difference(server)
-        subjects.append(tuple(sorted(own)))
-    return _RunTexts(subjects, found, named, [*told])
 
 
 @lru_cache(_MOST_WORDS)

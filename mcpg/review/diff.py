@@ -19,6 +19,7 @@ from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
+from mcpg.relations.edges import EdgeOrigin
 from mcpg.text.diffs import unified_diff
 
 FieldValue: TypeAlias = str | tuple[str, ...]
@@ -69,7 +70,8 @@ class RelationDifference:
     Attributes:
         kind: `related`, `nextStep` or `GROUP`.
         target: The id of the other tool, the URI of a document that is none, or the group.
-        is_added: Whether it is new, rather than gone.
+        is_added: Whether it is new, rather than gone. An edge that was inferred and is observed now
+            is gone as the one and new as the other.
         origin: Where an edge comes from, such as `authored`; "" for a group.
     """
 
@@ -244,8 +246,13 @@ def _effective_flags(hints: Hints) -> dict[str, bool]:
 def _relations(
     old: ToolDocument, new: ToolDocument, pairs: Mapping[str, str], names: Mapping[str, str]
 ) -> Iterator[RelationDifference]:
-    before = {(link.kind, pairs.get(link.target, link.target)): link for link in old.links}
-    after = {(link.kind, link.target): link for link in new.links}
+    # What calls show of an edge that was inferred before makes it another one.
+    seen = EdgeOrigin.OBSERVED
+    before = {
+        (link.kind, pairs.get(link.target, link.target), link.origin is seen): link
+        for link in old.links
+    }
+    after = {(link.kind, link.target, link.origin is seen): link for link in new.links}
     for side, other, is_added in ((after, before, True), (before, after, False)):
         for link in (link for key, link in side.items() if key not in other):
             target = names.get(link.target, link.target)

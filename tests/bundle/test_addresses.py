@@ -115,7 +115,7 @@ def test_what_the_graph_relates_is_found_by_address(sources: str) -> None:
     found = assemble(batch)
     edges = edges_of_dotnet(found)
     assert edges == edges_of_graph(found)
-    assert len(edges) == {"examples": 237, "recorded": 44}[sources]
+    assert len(edges) == {"examples": 244, "recorded": 44}[sources]
     assert_reads_back(found)
 
 

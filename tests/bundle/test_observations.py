@@ -11,6 +11,7 @@ from traces import observed_of
 from mcpg.bundle import assemble, bundle_of, encode_bundle
 from mcpg.relations.edges import Edge, EdgeKind, EdgeOrigin
 from mcpg.relations.observed_calls import encode
+from mcpg.review.diff import compare_catalogues
 from mcpg.sources import read_sources
 
 if TYPE_CHECKING:
@@ -113,6 +114,39 @@ def test_an_inferred_edge_is_confirmed(write: Callable[..., str], tmp_path: Path
     (edge,) = observed(assemble(read_sources([folder])))
     assert edge.reason == f"followed it in 1 of 1 session; {inferred.reason}"
     assert edge.weight >= inferred.weight
+
+
+def test_what_calls_show_beats_what_was_inferred(write: Callable[..., str], tmp_path: Path) -> None:
+    """An inferred next step is left out where the calls show the other order."""
+    tools = [
+        {"name": "parcel_label", "description": "Label it. Then call parcel_weigh."},
+        {"name": "parcel_weigh", "description": "Weigh it."},
+    ]
+    (tmp_path / "desk.json").write_text(json.dumps({"server": "desk", "tools": tools}))
+    before = assemble(read_sources([tmp_path])).relations
+    assert [edge.target for edge in before.of("parcel_label").next_steps] == ["parcel_weigh"]
+    folder = write("seen.jsonl", encode(observed_of([["parcel_weigh", "parcel_label"]] * 4)))
+    after = assemble(read_sources([folder])).relations
+    assert after.of("parcel_label").next_steps == ()
+    assert [edge.target for edge in after.of("parcel_weigh").next_steps] == ["parcel_label"]
+
+
+def test_a_comparison_reports_what_calls_show(write: Callable[..., str], tmp_path: Path) -> None:
+    """An edge that was inferred is gone, and new as an observed one."""
+    tools = [
+        {"name": "parcel_label", "description": "Label it. Then call parcel_weigh."},
+        {"name": "parcel_weigh", "description": "Weigh it."},
+    ]
+    (tmp_path / "desk.json").write_text(json.dumps({"server": "desk", "tools": tools}))
+    before = assemble(read_sources([tmp_path])).documents
+    folder = write("seen.jsonl", encode(observed_of([["parcel_label", "parcel_weigh"]] * 4)))
+    after = assemble(read_sources([folder])).documents
+    by_id = ({one.tool.id: one for one in documents} for documents in (before, after))
+    (changed,) = compare_catalogues(*by_id).changed
+    assert {(one.target, one.is_added, one.origin) for one in changed.relations} == {
+        ("parcel_weigh", True, "observed"),
+        ("parcel_weigh", False, "inferred"),
+    }
 
 
 FLOW: list[dict[str, Any]] = [

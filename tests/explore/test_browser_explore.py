@@ -172,6 +172,37 @@ def test_a_hint_is_tried_saved_and_bundled(visit: Visit, folder: Path) -> None:
     assert visit.browser.run(IDS)[0] == "invoice_get"
 
 
+def test_a_generated_text_is_reviewed_and_promoted(visit: Visit, folder: Path) -> None:
+    """A generated text shows what is wrong with it, and is promoted into the author's hints."""
+    (folder / "texts.generated.hints.json").write_text(
+        json.dumps(
+            {
+                "tools": {
+                    "invoice_get": {"aliases": ["zebra papers"], "examples": ["cancel an order"]},
+                    "order_get": {"aliases": ["zebra papers"]},
+                }
+            }
+        ),
+        "utf-8",
+    )
+    sources = ("tools", "texts.generated.hints.json")
+    assert mcpg_run("bundle", *sources, "-o", "graph.mdld", "-q") == 0
+    visit.has("#told", "Loaded again")
+    visit.ask("zebra papers")
+    visit.type("#another", "invoice_get")
+    visit.until("return document.querySelectorAll('#others [role=option]').length", 1)
+    visit.click("#others [role=option]")
+    visit.click("#tab-hints")
+    visit.click(".generated summary")
+    visit.has(".generated table", "shared with order_get")
+    visit.has(".generated table", "order_cancel is first")
+
+    visit.click(".generated tbody button")
+    visit.has(".tried .big", "Rank 1")
+    visit.click(".actions .primary")
+    visit.has("#saving .diff", '+    aliases: ["zebra papers"]')
+
+
 def rebuilt(visit: Visit, folder: Path, keyword: str) -> None:
     """Build the bundle anew with other hints, and wait until what has the focus is made anew."""
     (folder / "more.hints.yaml").write_text(

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from builders import make_tool
 
-from mcpg.relations.infer import name_groups
+from mcpg.relations.server_relations import name_groups
 from mcpg.relations.vocabulary import build_vocabulary
 
 if TYPE_CHECKING:

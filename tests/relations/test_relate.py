@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.catalog.catalog import Assertion, Catalog, build_catalog
 from mcpg.relations.edges import Coverage, Edge, EdgeKind, EdgeOrigin, FieldMapping, Relations
-from mcpg.relations.infer import STATED, AffinityIndex, affordable, infer
-from mcpg.relations.server_sequences import reason_alone
+from mcpg.relations.infer import STATED, infer
+from mcpg.relations.server_relations import AffinityIndex, choose_affordable, explain_alone
 from mcpg.relations.vocabulary import build_vocabulary
 
 if TYPE_CHECKING:
@@ -65,19 +65,7 @@ class TestRelated:
         edges = found.of("refund_order").related
         assert edges[0].target == "refund_eel"
         assert edges[0].weight > edges[1].weight
-        assert edges[0].reason == "shares 'refund', from the same server"
-
-    def test_same_source_is_a_small_bonus(self) -> None:
-        """Of two equally close tools the one of the same server comes first."""
-        found = related(
-            make_tool("refund"),
-            make_tool("get_refund", source_id="other", id="a_refund"),
-            make_tool("send_refund", id="b_refund"),
-            *(make_tool(word) for word in ["bee", "cat", "dog", "eel"]),
-        )
-        edges = found.of("refund").related
-        assert targets(edges) == ["b_refund", "a_refund"]
-        assert edges[1].reason == "shares 'refund'"
+        assert edges[0].reason == "shares 'refund'"
 
     def test_no_more_than_five(self) -> None:
         """Five related tools are kept, ties by tool id."""
@@ -114,7 +102,7 @@ class TestRelated:
             *(make_tool(word) for word in ["bee", "cat", "dog", "eel"]),
         )
         reason = found.of("pull_request_merge_queue").related[0].reason
-        assert reason == "shares 'merge', 'pull' and 'request', from the same server"
+        assert reason == "shares 'merge', 'pull' and 'request'"
 
     def test_the_rarest_term_is_told_first(self) -> None:
         """Of terms that tools share the rarer is told first, whatever the alphabet."""
@@ -125,17 +113,17 @@ class TestRelated:
             *(make_tool(f"filler{number}x") for number in range(12)),
         )
         reason = found.of("apple_zebra_one").related[0].reason
-        assert reason == "shares 'zebra' and 'apple', from the same server"
+        assert reason == "shares 'zebra' and 'apple'"
 
-    @pytest.mark.parametrize(("tools", "is_related"), [(62, False), (64, True)])
-    def test_what_is_shared_by_chance_relates_none(self, tools: int, is_related: bool) -> None:
-        """A name that prose mentions relates two tools from 64 tools on."""
+    @pytest.mark.parametrize(("mentions", "is_related"), [(1, True), (2, False)])
+    def test_what_is_shared_by_chance_relates_none(self, mentions: int, is_related: bool) -> None:
+        """A name that the descriptions of several tools of a small server mention relates none."""
         found = related(
             make_tool("ant"),
-            make_tool("bee", description="Feeds ants."),
-            *(make_tool(f"f{number}x") for number in range(tools - 2)),
+            *(make_tool(f"bee{number}x", description="Feeds ants.") for number in range(mentions)),
+            make_tool("cat"),
         )
-        assert targets(found.of("ant").related) == ["bee"] * is_related
+        assert bool(found.of("ant").related) == is_related
 
     def test_the_largest_groups_are_left_out(self) -> None:
         """A tool looks at 256 holders of its terms at most, those of the rarest first."""
@@ -143,12 +131,11 @@ class TestRelated:
         for holders in (254, 255):
             found = related(
                 make_tool("ant_order"),
-                make_tool("order_get_ant", source_id="other"),
+                make_tool("order_get_ant"),
                 *(make_tool(f"order_f{number}x") for number in range(holders - 2)),
                 *(make_tool(f"g{number}x") for number in range(600 - holders)),
             )
-            (edge,) = found.of("ant_order").related
-            weights.append(edge.weight)
+            weights.append(found.of("ant_order").related[0].weight)
         assert weights[0] > weights[1]
 
 
@@ -181,38 +168,8 @@ class TestNextSteps:
         )
         assert found.of("send_order").next_steps == ()
 
-    def test_one_word_is_no_step_between_servers(self) -> None:
-        """The kind of work alone leads to another server only where much is shared."""
-        fillers = [
-            make_tool(word) for word in ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen"]
-        ]
-        found = related(
-            make_tool("video_search", source_id="a"),
-            make_tool("video_get", source_id="b"),
-            make_tool("cloud_backup_search", source_id="a"),
-            make_tool("cloud_backup_get", source_id="b"),
-            *fillers,
-        )
-        assert found.of("video_search").next_steps == ()
-        assert targets(found.of("cloud_backup_search").next_steps) == ["cloud_backup_get"]
-
-    @pytest.mark.parametrize(("holders", "follows"), [(5, True), (7, False)])
-    def test_much_is_shared_where_the_sum_is_1(self, holders: int, follows: bool) -> None:
-        """Between servers a step needs shared terms whose rarities add up to 1."""
-        found = related(
-            make_tool("cloud_backup_search", source_id="a"),
-            make_tool("cloud_backup_get", source_id="b"),
-            *(
-                make_tool(f"cloud_backup_f{number}x", source_id="c")
-                for number in range(holders - 2)
-            ),
-            *(make_tool(f"g{number}x", source_id="c") for number in range(35 - holders)),
-        )
-        steps = targets(found.of("cloud_backup_search").next_steps)
-        assert steps == ["cloud_backup_get"] * follows
-
-    @pytest.mark.parametrize(("holders", "flows"), [(50, True), (51, False)])
-    def test_what_half_of_the_tools_need_does_not_flow(self, holders: int, flows: bool) -> None:
+    @pytest.mark.parametrize(("holders", "flows"), [(62, True), (63, False)])
+    def test_what_most_tools_need_does_not_flow(self, holders: int, flows: bool) -> None:
         """A field flows up to the share of tools that hold it at which its name says nothing."""
         found = related(
             make_tool("ant", output_schema=schema("order_id")),
@@ -367,10 +324,10 @@ class TestWorkflow:
 
     def test_why_a_tool_is_alone_is_told(self) -> None:
         """The reason names what no other tool is named for, and the likeliest next step."""
-        reason = reason_alone([*ORDERS, make_tool("get_weather")], "get_weather")
+        reason = explain_alone([*ORDERS, make_tool("get_weather")], "get_weather")
         assert reason.startswith("no other tool of its server is named for 'weather' or takes it;")
         assert "below 0.80" in reason
-        assert reason_alone([make_tool("ant")], "ant") == "its server has no other tool"
+        assert explain_alone([make_tool("ant")], "ant") == "its server has no other tool"
 
     def test_removing_leads_nowhere(self) -> None:
         """Nothing is done with a thing that was deleted."""
@@ -398,15 +355,54 @@ class TestGenericFields:
 class TestBetweenServers:
     """Tools of two servers."""
 
-    def test_one_shared_word_relates_none(self) -> None:
-        """The names have to name the same subject."""
-        fillers = [make_tool(word) for word in ["bee", "cat", "dog", "eel", "fox", "gnu"]]
-        abroad = make_tool("get_branch_protection", source_id="other")
-        found = related(make_tool("create_branch"), abroad, *fillers)
-        assert found.of("create_branch").related == ()
-        same = make_tool("list_branches", source_id="other")
-        found = related(make_tool("create_branch"), same, *fillers)
-        assert targets(found.of("create_branch").related) == ["list_branches"]
+    def test_words_relate_none(self) -> None:
+        """Tools of two servers have nothing in common by their names and descriptions."""
+        found = related(
+            make_tool("find_branch", source_id="git", description="Finds a branch."),
+            make_tool("get_branch", source_id="hub", description="Shows a branch."),
+        )
+        assert found.of("find_branch").related == found.of("find_branch").next_steps == ()
+
+    def test_fields_that_flow_stand_beside_the_steps_of_a_server(self) -> None:
+        """Next steps in other servers, two at most, take no room of those in the own server."""
+        giver = make_tool("ant", output_schema=schema("order_id", "stamp_id"))
+        own = [make_tool(f"own{n}x", input_schema=schema("order_id")) for n in range(5)]
+        others = [
+            make_tool(f"a{n}x", source_id="post", input_schema=schema("stamp_id")) for n in range(3)
+        ]
+        steps = targets(related(giver, *own, *others).of("ant").next_steps)
+        assert {*steps} == {"a0x", "a1x", *(tool.id for tool in own)}
+
+    def test_a_field_of_many_servers_proves_little(self) -> None:
+        """The more servers give or require a field, the weaker is an edge between two of them."""
+        giver = make_tool("ant", output_schema=schema("order_id"))
+        takers = [
+            make_tool(f"t{n}x", source_id=f"s{n}", input_schema=schema("order_id"))
+            for n in range(8)
+        ]
+        weights = [
+            [step.weight for step in related(giver, *takers[:count]).of("ant").next_steps]
+            for count in (1, 2, 8)
+        ]
+        assert weights[0][0] > weights[1][0]
+        assert weights[2] == []
+
+    @settings(max_examples=30, deadline=None)
+    @given(st.lists(st.sampled_from(["order", "weather", "tide", "get"]), min_size=1, max_size=4))
+    def test_other_servers_change_no_edge_of_a_server(self, words: list[str]) -> None:
+        """Groups and edges of a server are the same, to the weight, whatever else there is."""
+        alone = related(*SHOP)
+        others = [
+            make_tool(f"{word}_{n}x", source_id="other", description="Searches an order.")
+            for n, word in enumerate(words * 20)
+        ]
+        among = related(*SHOP, *others)
+        assert {one: among.of(one) for one in alone.by_tool} == alone.by_tool
+
+    def test_an_unrelated_tool_changes_no_edge_of_its_server(self) -> None:
+        """One more tool that shares nothing leaves the weights of the others as they are."""
+        before, after = related(*ORDERS[1:]), related(*ORDERS[1:], make_tool("ping"))
+        assert {one: after.of(one) for one in before.by_tool} == before.by_tool
 
     def test_a_name_that_is_one_word_stays_one(self) -> None:
         """GitHub in running text is neither git nor hub."""
@@ -505,7 +501,7 @@ def test_relations_do_not_depend_on_order(tools: list[Tool], shuffler: random.Ra
     ids = set(first.by_tool)
     for tool_id, found in first.by_tool.items():
         assert len(found.related) <= 5
-        assert len(found.next_steps) <= 5
+        assert len(found.next_steps) <= 5 + 2
         for edge in (*found.related, *found.next_steps):
             assert edge.source == tool_id != edge.target
             assert edge.target in ids
@@ -553,9 +549,9 @@ def test_work_is_linear() -> None:
         make_tool("_".join((*shuffler.sample(words, 2), rare[number // 5])), id=f"t{number:04}")
         for number in range(3_000)
     ]
-    index = AffinityIndex(tools, build_vocabulary(tools))
+    index = AffinityIndex(tools)
     looked_at = [
-        sum(index.sizes[term] for term in affordable(terms, index.sizes))
+        sum(index.sizes[term] for term in choose_affordable(terms, index.sizes))
         for terms in index.vocabulary.terms
     ]
     assert max(index.vocabulary.holders.values()) > 256 >= max(index.sizes.values())

@@ -47,7 +47,7 @@ def test_the_probability_is_the_logistic_of_the_weighted_evidence(found: tuple[T
     works = describe_works(found)
     scorer, weights = StepScorer(works), step_weights()
     for (at, one), (to, other) in permutations(enumerate(works), 2):
-        features = zip(STEP_FEATURES, step_features(one, other, at, to), strict=True)
+        features = zip(STEP_FEATURES, step_features(one, other), strict=True)
         logit = sum(weights[name] * value for name, value in features)
         expected = 1 / (1 + exp(-max(-30, min(30, logit))))
         assert scorer.probability(at, to) == pytest.approx(expected, rel=1e-12)

@@ -29,7 +29,7 @@ from mcpg.enrich.chat import ChatWriter
 from mcpg.enrich.file import GeneratedFile, find_generated_files, own_file
 from mcpg.enrich.plan import EnrichPlan, Entry, TextState, choose_file, is_below, make_plan
 from mcpg.enrich.prompt import PROMPT, Prompt, make_prompts
-from mcpg.enrich.review import TextReview, drop_text, find_texts, review_texts
+from mcpg.enrich.review import TextReview, drop_text, find_texts, review_plan
 from mcpg.enrich.write import TextWriting
 from mcpg.errors import NotFoundError, Severity, SourceError, UsageError
 from mcpg.files import MAX_BYTES, is_file, read_bytes
@@ -236,7 +236,7 @@ class _Session:
         """Show the texts with something wrong."""
         engine = Engine(Index(compile_reach_index(self.assembly)))
         with self.output.counting("searching for texts") as tell:
-            found = review_texts(self.plan, engine, tell)
+            found = review_plan(self.plan, engine, tell)
         if self.chosen.form is OutputFormat.JSON:
             self.report(reviews=[one.to_dict() for one in found])
         elif found:

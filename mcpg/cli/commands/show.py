@@ -99,7 +99,7 @@ def _read_indexed_card(
         document.tool,
         document,
         neighbours=tuple(zip(document.links, targets, strict=False)),
-        alone=_reason_alone(bundle.server(number), document.tool.id) if is_alone else "",
+        alone=_explain_alone(bundle.server(number), document.tool.id) if is_alone else "",
     )
     return card, bundle.diagnostics
 
@@ -124,14 +124,14 @@ def _make_card(opened: OpenedBundle, name: str) -> ToolDetails:
         document,
         text,
         tuple((link, by_uri.get(link.target)) for link in document.links),
-        _reason_alone(server, document.tool.id) if is_alone else "",
+        _explain_alone(server, document.tool.id) if is_alone else "",
     )
 
 
-def _reason_alone(server: Sequence[Tool], tool_id: str) -> str:
-    from mcpg.relations.server_sequences import reason_alone  # noqa: PLC0415 - most tools have edges
+def _explain_alone(server: Sequence[Tool], tool_id: str) -> str:
+    from mcpg.relations.server_relations import explain_alone  # noqa: PLC0415 - most tools have edges
 
-    return reason_alone(server, tool_id)
+    return explain_alone(server, tool_id)
 
 
 def _make_json(card: ToolDetails, diagnostics: Iterable[Diagnostic]) -> JsonObject:

@@ -9,6 +9,8 @@ const FIELDS = [
   ["usageExamples", "Example requests", "What somebody would ask it for, one a line"],
 ];
 
+const GENERATED_KINDS = { alias: "aliases", keyword: "keywords", example: "usageExamples" };
+
 const TYPING = 250;
 
 export class HintsPanel {
@@ -51,8 +53,10 @@ export class HintsPanel {
       FIELDS.map(([key, label, hint]) => this.#field(tool, draft, key, label, hint)),
       off ? this.#enabling(draft) : null,
     );
+    this.generated = make("div");
+    this.#list();
     this.try();
-    return [form, this.told, this.result, this.saved, make("p", { class: "actions" }, this.save)];
+    return [form, this.generated, this.told, this.result, this.saved, make("p", { class: "actions" }, this.save)];
   }
 
   #draft() {
@@ -83,6 +87,43 @@ export class HintsPanel {
       this.#edited();
     });
     return make("label", { class: "check" }, box, " Enabled by default");
+  }
+
+  /** List the generated texts of the tool, each with what is wrong with it. */
+  async #list() {
+    const { tool, generated } = this;
+    let texts;
+    try {
+      ({ texts } = await ask("generated", { tool: tool.toolId }));
+    } catch (fault) {
+      this.app.refused(fault, generated);
+      return;
+    }
+    if (!texts.length) return;
+    const rows = texts.map((one) => [
+      bdi(one.text, "term"),
+      one.kind,
+      one.reasons.map((reason, place) => [place ? "; " : "", bdi(reason)]),
+      make("button", { type: "button", onclick: () => this.#promote(one), "aria-label": `Promote ${one.text}` }, "Promote"),
+    ]);
+    const columns = [["Text"], ["Kind"], ["To look at"], [""]];
+    generated.replaceChildren(
+      make(
+        "details",
+        { class: "generated" },
+        make("summary", {}, `Generated texts (${texts.length})`),
+        make("p", { class: "hint" }, "A promoted text counts as your own. To edit or drop one, change the file that mcpg enrich wrote."),
+        table("Generated texts", columns, rows),
+      ),
+    );
+  }
+
+  /** Put a generated text into the field of its kind. */
+  #promote({ kind, text }) {
+    const area = document.getElementById(`hint-${GENERATED_KINDS[kind]}`);
+    area.value = joined(area.value, [text]);
+    area.dispatchEvent(new Event("input"));
+    area.focus();
   }
 
   /** Rank with the hints as they are now, which are not those that were saved. */
