@@ -42,7 +42,9 @@ from mcpg.search.results import SearchRequest, check_request
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "mcpg" / "plan" / "data" / "plan.json"
 GOALS = Path(__file__).with_name("plan_goals.jsonl")
-EXAMPLES = [ROOT / "examples" / "tools" / f"{name}.json" for name in ("commerce", "devtools", "workspace")]
+EXAMPLES = [
+    ROOT / "examples" / "tools" / f"{name}.json" for name in ("commerce", "devtools", "workspace")
+]
 _DECIMALS = 4
 _ROUNDS = 12
 _MATCHES = 20
@@ -104,7 +106,9 @@ def fit_choices(sets: Sequence[Sequence[tuple[Any, Any, Any]]], ridge: float) ->
                 values = (inputs - mean) / scale @ weights
                 odds = np.exp(values - values.max()) * counts
                 chances.append(odds / odds.sum())
-            right = [chance[wanted].sum() for chance, (_, wanted, _) in zip(chances, parts, strict=True)]
+            right = [
+                chance[wanted].sum() for chance, (_, wanted, _) in zip(chances, parts, strict=True)
+            ]
             total = sum(right)
             if total < _HIDDEN:
                 continue
@@ -167,7 +171,7 @@ class Bench:
         self.goals = [self._goal(row) for row in rows]
 
     def _links(self, manifest: Path, edges: Path) -> dict[int, dict[int, float]]:
-        pairs, evidence, sound, strong = pairs_of(manifest, edges)
+        pairs, evidence, sound, strong, certain = pairs_of(manifest, edges)
         servers = np.array([server for server, _, _ in pairs])
         sizes = Counter(servers.tolist())
         share = np.array([sizes[server] ** -0.5 for server in servers.tolist()])
@@ -176,7 +180,8 @@ class Bench:
         for server in sorted(sizes):
             out = servers == server
             weights = fit_steps(evidence[~out], sound[~out], share[~out], 30.0)
-            chances = 1 / (1 + np.exp(-np.clip(evidence[out] @ weights, -30, 30)))
+            likely = 1 / (1 + np.exp(-np.clip(evidence[out] @ weights, -30, 30)))
+            chances = np.where(np.isnan(certain[out]), likely, certain[out])
             for place, chance in zip(np.flatnonzero(out), chances, strict=True):
                 _, one, other = pairs[place]
                 if chance >= _LEAST_CHANCE:
@@ -193,7 +198,7 @@ class Bench:
 
     def _goal(self, row: Mapping[str, Any]) -> Goal:
         goal = row["goal"]
-        whole, texts = self._rank(goal), cut_goal(goal)
+        whole, texts = self._rank(goal), cut_goal(goal, self.index)
         ranked = [self._rank(one, goal) for one in texts] if len(texts) > 1 else [whole]
         named = find_named_sources(goal, self.index)
         asked = []
@@ -211,13 +216,17 @@ class Bench:
             check_request(goal.row["goal"], None, SearchRequest("", "", 1))[0]
         )[0].analysis.literals
         order = {
-            pair for first, then in goal.row["order"] for pair in product(first.split("|"), then.split("|"))
+            pair
+            for first, then in goal.row["order"]
+            for pair in product(first.split("|"), then.split("|"))
         }
         for entry in goal.row["required"]:
             for name in entry.split("|"):
                 tool, profile = self.keys[name], self.known.profile(self.keys[name])
                 server = self.known.server(self.index.source_id(tool))
-                given = frozenset(fields_filled_by(literals, [one.name for one in profile.required]))
+                given = frozenset(
+                    fields_filled_by(literals, [one.name for one in profile.required])
+                )
                 provided = self.known.provided(tool, given)
                 for other in server.tools:
                     key = self.names[other]
@@ -246,7 +255,9 @@ def fit_model(bench: Bench, goals: Sequence[Goal], costs: Costs) -> PlanModel:
             for tools, inputs in goal.asked:
                 is_wanted = np.array([one in wanted for one in tools])
                 counts = [
-                    _HARM if one in goal.row["not"] else float(one in wanted or one not in goal.fine)
+                    _HARM
+                    if one in goal.row["not"]
+                    else float(one in wanted or one not in goal.fine)
                     for one in tools
                 ]
                 parts.append((inputs, is_wanted, np.array(counts)))
@@ -281,7 +292,9 @@ class Made:
     def recall(self) -> float:
         """The share of what is required that the plan has."""
         required = self.row["required"]
-        return sum(not set(one.split("|")).isdisjoint(self.tools) for one in required) / len(required)
+        return sum(not set(one.split("|")).isdisjoint(self.tools) for one in required) / len(
+            required
+        )
 
 
 def make_plan(bench: Bench, row: Mapping[str, Any], model: PlanModel) -> Made:
@@ -317,7 +330,9 @@ def measure(plans: Sequence[Made]) -> dict[str, float]:
                 sums["ordered"] += min(place(one)) < max(place(other))
         if is_of_two_servers(row):
             sums["both"] += {one.split("::")[0] for one in row["required"]} <= {
-                one.split("::")[0] for one, is_fine in zip(tools, made.is_fine, strict=True) if is_fine
+                one.split("::")[0]
+                for one, is_fine in zip(tools, made.is_fine, strict=True)
+                if is_fine
             }
     count = len(plans)
     return {
@@ -426,8 +441,13 @@ def main() -> None:
         plans = leave_out(bench, costs)
         print(costs, "left out:", measure(plans), list_brier_scores(plans))
         model = fit_model(bench, bench.goals, costs)
-        print("  fitted on the same:", measure([make_plan(bench, one.row, model) for one in bench.goals]))
-        for name, metrics in measure_unseen(options.unseen, model).items() if options.unseen else ():
+        print(
+            "  fitted on the same:",
+            measure([make_plan(bench, one.row, model) for one in bench.goals]),
+        )
+        for name, metrics in (
+            measure_unseen(options.unseen, model).items() if options.unseen else ()
+        ):
             print(f"  unseen, {name}:", metrics)
     if options.write:
         write_model(model, fit_calibrations(plans))

@@ -139,7 +139,7 @@ class Task:
             ],
             "provided": [empty_as_null(to_json(one), "field") for one in self.provided],
             "alternatives": [
-                to_json(one) | {"confidence": round_shown_score(one.confidence)}
+                {"reason": None} | to_json(one) | {"confidence": round_shown_score(one.confidence)}
                 for one in self.alternatives
             ],
             "filled": [],
@@ -233,7 +233,7 @@ class Plan:
             "tasks": [task.to_dict() | {"filled": filled.get(task.id, [])} for task in self.tasks],
             "layers": [list(layer) for layer in self.layers],
             "intents": [
-                to_json(one) | {"confidence": round_shown_score(one.confidence)}
+                {"reason": None} | to_json(one) | {"confidence": round_shown_score(one.confidence)}
                 for one in self.intents
             ],
             "missing": [empty_as_null(to_json(one), "type") for one in self.missing],

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from mcpg.index import Index
 from mcpg.plan.needs import PlanContext
+from mcpg.search.features import LOW_CONFIDENCE
 from mcpg.text import iter_words, lexicon, split_words, stem, stop_words_of
 from mcpg.text.literals import blank_literals, find_literals
 
@@ -54,7 +55,7 @@ class GoalPart(NamedTuple):
     best: tuple[int, float] | None
 
 
-def cut_goal(goal: str) -> list[str]:
+def cut_goal(goal: str, index: Index) -> list[str]:
     """Return the parts of *goal* that may be wishes of their own, in order.
 
     It is cut at punctuation and at conjunctions, outside of its literals. What is too short to be a
@@ -71,7 +72,10 @@ def cut_goal(goal: str) -> list[str]:
         text = piece.strip(_ENDS)
         if not text:
             continue
-        is_short = bool(parts) and min(_count_units(text), _count_units(parts[-1])) < _FEWEST_UNITS
+        is_short = (
+            bool(parts)
+            and min(_count_units(text, index), _count_units(parts[-1], index)) < _FEWEST_UNITS
+        )
         if is_short or len(parts) == MOST_PARTS:
             parts[-1] = f"{parts[-1]} {text}"
         else:
@@ -79,14 +83,16 @@ def cut_goal(goal: str) -> list[str]:
     return parts
 
 
-def _count_units(text: str) -> int:
-    """Return how many words and literals of *text* tell something, one verb counting twice."""
+def _count_units(text: str, index: Index) -> int:
+    """Return how many words and literals of *text* tell something; a verb first counts twice."""
     literals = find_literals(text)
     blank = blank_literals(text, literals)
     spoken = [one.text for one in iter_words(blank) if not one.is_compound]
     stop_words = stop_words_of(lexicon.ENGLISH)
-    first = lexicon.is_operation(stem(spoken[0])) if spoken else False
-    return sum(word not in stop_words for word in spoken) + len(literals) + first
+    first = stem(spoken[0]) if spoken else ""
+    names_tool = any(index.find_holders(index.find_stem(first), "name"))
+    is_verb = lexicon.is_operation(first) or (names_tool and bool(lexicon.operation_shares(first)))
+    return sum(word not in stop_words for word in spoken) + len(literals) + is_verb
 
 
 def logit(probability: float) -> float:
@@ -120,8 +126,9 @@ def weigh_parts(
         near = chances[place - 1] if place else chances[1] if len(parts) > 1 else {}
         if near and not _POINTERS.isdisjoint(one.text for one in iter_words(text)):
             asked = chances[place] = _follow_source(asked, near, context.index)
-        # A part may mean several tools: each at least as surely as a search finds it.
-        meant = {tool: max(chance, scores.get(tool, 0.0)) for tool, chance in asked.items()}
+        # A part may mean several tools: those of which a search for it is confident.
+        sure = {tool: score for tool, score in scores.items() if score >= LOW_CONFIDENCE}
+        meant = {tool: max(chance, sure.get(tool, 0.0)) for tool, chance in asked.items()}
         ranked = dict(sorted(meant.items(), key=lambda one: (-one[1], one[0])))
         found.append(GoalPart(text, ranked, next(iter(scores.items()), None)))
     return found
@@ -157,7 +164,7 @@ def list_asked_inputs(
     sources: dict[str, list[float]] = {}
     for tool, score in scores.items():
         sources.setdefault(index.source_id(tool), []).append(score)
-    found = {}
+    found: dict[int, tuple[float, ...]] = {}
     for tool in dict.fromkeys((*scores, *whole)):
         source = index.source_id(tool)
         own = sources.get(source, [])
@@ -178,9 +185,7 @@ def list_asked_inputs(
     return found
 
 
-def _share_out(
-    inputs: Mapping[int, Sequence[float]], weights: Sequence[float]
-) -> dict[int, float]:
+def _share_out(inputs: Mapping[int, Sequence[float]], weights: Sequence[float]) -> dict[int, float]:
     """Return the probability of each tool, which add up to 1."""
     values = {
         tool: fsum(one * weight for one, weight in zip(row, weights, strict=True))

@@ -19,6 +19,7 @@ from mcpg.relations.edges import ORIGIN_FACTORS, EdgeOrigin
 from mcpg.relations.vocabulary import names_operation, rarity, singular
 from mcpg.search.features import logistic
 from mcpg.search.prerequisites import (
+    COMPOSED,
     NEXT_STEP,
     STATED,
     NeedCache,
@@ -236,10 +237,10 @@ class PlanContext:
         return _Server(tools, {tool: self.profile(tool) for tool in tools})
 
     def links(self, tool: int) -> Mapping[int, float]:
-        """Return how likely others precede *tool*: what edges to it state, by number."""
+        """Return how likely others precede *tool* by edges that no author or trace states."""
         known: dict[int, float] = {}
         for number, source, kind, weight in self.index.edges_to(tool):
-            if kind == NEXT_STEP and source != tool:
+            if kind == NEXT_STEP and source != tool and self.index.origin(number) not in STATED:
                 likely = strength(number, weight, self.index)
                 known[source] = max(known.get(source, 0.0), likely)
         return known
@@ -256,15 +257,17 @@ class PlanContext:
 
         The chance of a path is the product of the chances of its steps, as in
         `mcpg.search.prerequisites`. What *literals* fill nothing has to give; nothing is needed for
-        what is *done*.
+        what is *done*, and nothing that changes something for a goal that only reads.
         """
         found: dict[int, Needed] = {goal: Needed(goal, 1.0, goal, "")}
         waiting: list[tuple[float, int, int, str]] = []
-        last = goal
+        last, may_change = goal, self.profile(goal).changes > _SURELY
         while True:
             for one in self.needs(last, literals):
                 chance = found[last].chance * one.chance
-                if chance >= least and one.tool not in found and one.tool not in done:
+                if chance < least or one.tool in found or one.tool in done:
+                    continue
+                if may_change or self.profile(one.tool).changes <= _SURELY:
                     heappush(waiting, (-chance, one.tool, last, one.reason))
             while waiting and waiting[0][1] in found:
                 heappop(waiting)
@@ -280,12 +283,9 @@ class PlanContext:
 
     def _find_needs(self, tool: int, given: frozenset[str]) -> Sequence[Needed]:
         goal = self.profile(tool)
-        known: dict[int, Needed] = {}
-        for one in self._stated_needs(tool, given):
-            known[one.tool] = max(known.get(one.tool, one), one, key=lambda each: each.chance)
+        known = self._weigh_stated(tool, given)
         server = self.server(self.index.source_id(tool))
-        links = self.links(tool)
-        provided = self.provided(tool, given)
+        links, provided = self.links(tool), self.provided(tool, given)
         for other in self._candidates(tool, server, links, provided):
             profile = server.profiles.get(other)
             if other == tool or other in known or profile is None or profile.deletes:
@@ -296,24 +296,49 @@ class PlanContext:
                 profile, goal, server, given, links.get(other, 0.0), provided.get(other, 0.0)
             )
             chance = logistic(inputs, self._weights[0], self._weights[1:])
-            if chance >= LEAST_NEED:
-                reason = "its arguments likely ask for what that gives"
-                known[other] = Needed(other, chance, tool, reason)
-        return sorted(known.values(), key=lambda one: (-one.chance, one.tool))[:MOST_NEEDED]
+            known[other] = Needed(other, chance, tool, "its arguments ask for what that gives")
+        found = [one for one in known.values() if one.chance >= LEAST_NEED]
+        return sorted(found, key=lambda one: (-one.chance, one.tool))[:MOST_NEEDED]
 
-    def _stated_needs(self, tool: int, given: frozenset[str]) -> Iterable[Needed]:
-        """Yield what an author, a trace or a schema puts before *tool*."""
+    def _weigh_stated(self, tool: int, given: frozenset[str]) -> dict[int, Needed]:
+        """Return what an author, a trace or a schema puts before *tool*, and how likely it must be.
+
+        It need not be where it changes something and readers provide the same, or *tool* is a
+        reader whose arguments it does not fill; nor where both read, and *tool* requires nothing
+        that it does not.
+        """
+        goal = self.profile(tool)
+        asked = {one.name for one in goal.required}
+        is_open = goal.changes > _SURELY or not asked
+        given_by: dict[int, set[str]] = {}
+        for number, source, _ in self.index.provided_by(tool):
+            held = given_by.setdefault(source, set())
+            held.update(argument for _, argument, _ in self.index.provision(number)[1])
+        readers = [one for one in given_by if self.profile(one).changes <= _SURELY]
+        read = {argument for one in readers for argument in given_by[one]}
+        found = {}
         for one in find_needs(tool, self.index, self._memo):
-            is_open = any(argument not in given for _, argument in one.fields)
-            if one.origin in STATED or (one.origin == "schema" and is_open):
-                yield Needed(one.tool, one.weight, tool, one.reason)
+            first = self.profile(one.tool)
+            filled = {argument for _, argument in one.fields} or given_by.get(one.tool, set())
+            if one.origin not in STATED and not (one.origin == "schema" and filled - given):
+                continue
+            if first.changes > _SURELY:
+                is_needed = not filled <= read if filled else is_open
+            else:
+                is_needed = goal.changes > _SURELY or not asked <= {
+                    each.name for each in first.required
+                }
+            chance = one.weight if is_needed else 0.0
+            found[one.tool] = Needed(one.tool, chance, tool, one.reason)
+        return found
 
     def provided(self, tool: int, given: frozenset[str]) -> Mapping[int, float]:
         """Return how surely others fill a required argument of *tool* that is not *given*."""
         found: dict[int, float] = {}
         for number, source, weight in self.index.provided_by(tool):
             _, fields = self.index.provision(number)
-            if any(required and argument not in given for _, argument, required in fields):
+            open_fields = [one for _, one, required in fields if required and one not in given]
+            if not COMPOSED.issuperset(open_fields):
                 found[source] = max(weight, found.get(source, 0.0))
         return found
 
@@ -331,7 +356,7 @@ class PlanContext:
         return sorted({*links, *provided, *named})
 
 
-def weigh_evidence(  # noqa: PLR0913, PLR0917 - two tools, and what is known of them
+def weigh_evidence(
     first: Profile,
     then: Profile,
     server: _Server,
@@ -361,7 +386,7 @@ def weigh_evidence(  # noqa: PLR0913, PLR0917 - two tools, and what is known of 
             if noun in one.told:
                 told = max(told, server.named[noun])
         if one.stems and one.stems[-1] in _IDENTIFIERS and one.name not in own:
-            identified = max(identified, max(map(server.asked.__getitem__, one.stems)))
+            identified = max(identified, *map(server.asked.__getitem__, one.stems))
     reads, lists, changes = first.kinds[READ_ONE], first.kinds[READ_MANY], first.changes
     return (
         *(named * lists, named * reads, told * lists, identified * lists),

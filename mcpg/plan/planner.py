@@ -221,7 +221,7 @@ class Planner:
         self, request: SearchRequest, whole: Mapping[int, float]
     ) -> list[tuple[str, Mapping[int, float]]]:
         """Return the parts of the goal, and the scores of the matches of each, best first."""
-        texts = cut_goal(request.query)
+        texts = cut_goal(request.query, self._searcher.index)
         if len(texts) <= 1:
             return [(request.query, whole)]
         asked = request._replace(
@@ -229,8 +229,7 @@ class Planner:
         )
         rankings = [self._searcher.rank_request(asked._replace(query=one))[0] for one in texts]
         return [
-            (text, dict(ranking.primaries))
-            for text, ranking in zip(texts, rankings, strict=True)
+            (text, dict(ranking.primaries)) for text, ranking in zip(texts, rankings, strict=True)
         ]
 
     def _task(self, tool: int, layer: int, draft: _PlanDraft) -> Task:
@@ -295,7 +294,7 @@ class Planner:
         return f"the best tool for {whole}, with a probability of {score_text(choice.asked)}"
 
     def _intent(self, part: GoalPart, draft: _PlanDraft) -> Intent:
-        """Return what a part asks for, the tasks that answer it, and why its first match is none."""
+        """Return a part of the goal, its tasks, and why its first match is none of them."""
         index = self._searcher.index
         held = {tool: part.asked.get(tool, 0.0) for tool in draft.order}
         best = max(held.values(), default=0.0)

@@ -151,11 +151,11 @@ def weigh_tools(
     choices = []
     for tool, tally in tallies.items():
         if tool not in used and tool not in excluded:
-            need = max(tally.needs, key=lambda one: (one[0], -one[1].before), default=None)
+            needs = sorted(tally.needs, key=lambda one: (-one[0], one[1].before))
+            first = needs[0][1] if needs else None
             chance = round(1 - tally.none, DECIMALS)
-            asked, place = tally.asked
-            score, reason = scores.get(tool, 0.0), need[1] if need else None
-            choices.append(Choice(tool, chance, asked, -place, score, reason))
+            asked, at = tally.asked
+            choices.append(Choice(tool, chance, asked, -at, scores.get(tool, 0.0), first))
     return sorted(choices, key=lambda one: (-one.chance, -one.score, one.tool))
 
 
@@ -206,7 +206,7 @@ def _does_same(choice: Choice, other: Choice, context: PlanContext) -> bool:
 
 
 def is_harmless(choice: Choice, context: PlanContext) -> bool:
-    """Return whether a tool neither deletes nor is marked as destructive where no search finds it."""
+    """Return whether a tool does not delete, nor is marked as destructive without being found."""
     profile = context.profile(choice.tool)
     return not profile.deletes and (bool(choice.score) or not profile.is_destructive)
 

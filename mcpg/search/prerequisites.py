@@ -19,6 +19,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from mcpg.index import Index
+from mcpg.search.features import LOW_CONFIDENCE
 from mcpg.text import lexicon, split_words
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral
 from mcpg.values import round_score
@@ -55,6 +56,9 @@ _MOST_NEEDS = 32
 _MOST_REMEMBERED = 4_096
 # How arguments that take what stands in quotation marks, or a number, are called.
 _NAMES_OF_QUOTED = ("name", "title", "text", "message", "content", "query", "label")
+COMPOSED = frozenset(_NAMES_OF_QUOTED)
+"""Arguments that a caller composes: that another tool returns such a text proves nothing."""
+
 _NUMBER = "number"
 _NAMES_OF_NUMBERS = (_NUMBER, "id", "index", "count", "amount", "limit")
 
@@ -136,9 +140,9 @@ class Closure(NamedTuple):
 def choose_goals(matches: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     """Return those of the scored *matches*, best first, of which a search shows prerequisites.
 
-    The others are far less sure than the best; they may themselves be prerequisites of it.
+    The others are doubtful, or far less sure than the best: they may be prerequisites of it.
     """
-    least = GOAL_SHARE * matches[0][1] if matches else 0.0
+    least = max(LOW_CONFIDENCE, GOAL_SHARE * matches[0][1]) if matches else 0.0
     return [(tool, score) for tool, score in matches if score >= least]
 
 
@@ -345,7 +349,11 @@ def _best_providers(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
     providers = sorted(index.provided_by(tool), key=lambda one: (-one[2], one[1]))
     for number, source, weight in providers:
         _, mapping = index.provision(number)
-        fields = [(given, argument) for given, argument, required in mapping if required]
+        fields = [
+            (given, argument)
+            for given, argument, required in mapping
+            if required and argument not in COMPOSED
+        ]
         wanted = [field for field in fields if counts.get(field[1], 0) < _MOST_PROVIDERS]
         if source == tool or not wanted or weight < _LEAST["schema"]:
             continue

@@ -43,7 +43,7 @@ IN_USE = CONTEXT_TOOLS._replace(
     "result provides arguments. Repeatable."
 )
 STEPS = LIMIT._replace(
-    help="Maximum number of tasks that serve the goal itself, 1 to 50. [default: 5] "
+    help="Maximum number of tasks, prerequisites among them, 1 to 50. [default: 5] "
     "[env: MCPG_LIMIT]"
 )
 PARAMETERS = (
@@ -71,8 +71,8 @@ _ARGUMENTS = ("limit", "strategy", "context", "include_disabled", "fusion", "lex
 def run(output: Output, *, form: str, **asked: Any) -> int:
     """Plan which tools serve a goal, and in which order.
 
-    Tools that must run first are added, each with its reason and the probability that it is needed.
-    Missing arguments are listed.
+    Tools that must run first are among them, each with the probability that it is needed. Missing
+    arguments are listed. With --verbose, each task is explained.
     """
     question = Question.of({"min_score": None, **asked})
     arguments = make_search_arguments(question)
@@ -96,7 +96,8 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
         draw = {"mermaid": views.plan_mermaid, "dot": views.plan_dot, "html": views.plan_page}
         output.document(draw[form](data))
     elif form == "text":
-        output.text(text(views.plan_blocks(data), output) if tasks else "")
+        blocks = views.plan_blocks(data, explains=output.verbose)
+        output.text(text(blocks, output) if tasks else "")
     else:
         members = ("id", "toolId", "sourceId", "confidence", "isPrerequisite", "isDestructive")
         table = views.tasks_table(data)
