@@ -21,7 +21,7 @@ import json
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -31,13 +31,21 @@ from fit_relations import fit as fit_steps
 from fit_relations import pairs_of
 
 import mcpg
-from mcpg.plan import Plan
-from mcpg.plan.goal import ASKED_INPUTS, cut_goal, find_named_sources, list_asked_inputs, logit
+from mcpg.plan import Plan, Task
+from mcpg.plan.goal import (
+    ASKED_INPUTS,
+    cut_goal,
+    find_named_sources,
+    list_asked_inputs,
+    list_matches,
+    logit,
+)
 from mcpg.plan.needs import NEED_INPUTS, PlanContext, weigh_evidence
 from mcpg.plan.planner import Planner
 from mcpg.plan.selection import Costs, PlanModel, calibrate, plan_model
+from mcpg.search.pipeline import RankedList
 from mcpg.search.prerequisites import fields_filled_by
-from mcpg.search.results import SearchRequest, check_request
+from mcpg.search.results import Match, SearchRequest, check_request
 
 ROOT = Path(__file__).parents[1]
 DATA = ROOT / "mcpg" / "plan" / "data" / "plan.json"
@@ -188,18 +196,20 @@ class Bench:
                     rows[self.keys[one]].append((-float(chance), self.keys[other]))
         before: defaultdict[int, dict[int, float]] = defaultdict(dict)
         for tool, row in rows.items():
-            for chance, other in sorted(row)[:_STEPS_OF_TOOL]:
-                before[other][tool] = -chance
+            for chance, then in sorted(row)[:_STEPS_OF_TOOL]:
+                before[then][tool] = -chance
         return before
 
-    def _rank(self, query: str, context: str = "") -> dict[int, float]:
-        request, _ = check_request(query, context or None, SearchRequest("", "", _MATCHES))
-        return dict(self.searcher.rank_request(request)[0].primaries)
+    def _rank(self, query: str, context: str | None = None) -> RankedList:
+        request, _ = check_request(query, context, SearchRequest("", "", _MATCHES))
+        return self.searcher.rank_request(request)[0]
 
     def _goal(self, row: Mapping[str, Any]) -> Goal:
         goal = row["goal"]
-        whole, texts = self._rank(goal), cut_goal(goal, self.index)
-        ranked = [self._rank(one, goal) for one in texts] if len(texts) > 1 else [whole]
+        whole, texts = dict(self._rank(goal).primaries), cut_goal(goal, self.index)
+        ranked = [whole]
+        if len(texts) > 1:
+            ranked = [list_matches(self._rank(one, goal)) for one in texts]
         named = find_named_sources(goal, self.index)
         asked = []
         for scores in ranked:
@@ -211,10 +221,8 @@ class Bench:
         return Goal(row, frozenset(servers), asked)
 
     def pairs(self, goal: Goal) -> Iterable[tuple[tuple[float, ...], bool, float]]:
-        """Yield the evidence for each pair of tools of a goal, whether it is an order, its share."""
-        literals = self.searcher.rank_request(
-            check_request(goal.row["goal"], None, SearchRequest("", "", 1))[0]
-        )[0].analysis.literals
+        """Yield the evidence for pairs of tools of a goal, whether each is an order, its share."""
+        literals = self._rank(goal.row["goal"]).analysis.literals
         order = {
             pair
             for first, then in goal.row["order"]
@@ -275,12 +283,8 @@ class Made:
     """A plan for a goal, by its tools in order."""
 
     row: Mapping[str, Any]
-    plan: Plan
-
-    @property
-    def tools(self) -> list[str]:
-        """The tools of the plan as a goal names them."""
-        return [f"{one.source_id}::{one.tool_name}" for one in self.plan.tasks]
+    tools: Sequence[str]
+    plan: Plan | None = None
 
     @property
     def is_fine(self) -> list[bool]:
@@ -297,16 +301,27 @@ class Made:
         )
 
 
+def name_tool(one: Task | Match) -> str:
+    """Return the tool of a task or a match as a goal names it."""
+    return f"{one.source_id}::{one.tool_name}"
+
+
+def plan_goal(planner: Planner, row: Mapping[str, Any]) -> Made:
+    """Return the plan of *planner* for the goal of *row*."""
+    request, diagnostics = check_request(row["goal"], None, SearchRequest("", "", _LIMIT))
+    plan = planner.plan(request, diagnostics)
+    return Made(row, [*map(name_tool, plan.tasks)], plan)
+
+
 def make_plan(bench: Bench, row: Mapping[str, Any], model: PlanModel) -> Made:
     """Return the plan for the goal of *row*, by *model*."""
-    planner = Planner(bench.searcher, Known(bench.index, model.needs, bench.links), model)
-    request, diagnostics = check_request(row["goal"], None, SearchRequest("", "", _LIMIT))
-    return Made(row, planner.plan(request, diagnostics))
+    known = Known(bench.index, model.needs, bench.links)
+    return plan_goal(Planner(bench.searcher, known, model), row)
 
 
 def measure(plans: Sequence[Made]) -> dict[str, float]:
     """Return how good the plans are on average, as the documentation names the metrics."""
-    sums: Counter[str] = Counter()
+    sums: defaultdict[str, float] = defaultdict(float)
     for made in plans:
         row, tools, recall = made.row, made.tools, made.recall
         places = {tool: place for place, tool in reversed(list(enumerate(tools)))}
@@ -366,14 +381,15 @@ def leave_out(bench: Bench, costs: Costs) -> list[Made]:
 
 def outcomes(plans: Sequence[Made]) -> dict[str, list[tuple[float, bool]]]:
     """Return for tasks and plans what the model weighs, and whether that came true."""
+    pairs = [(made, made.plan) for made in plans if made.plan]
     return {
         "task": [
             (logit(task.confidence), is_fine)
-            for made in plans
-            for task, is_fine in zip(made.plan.tasks, made.is_fine, strict=True)
+            for made, plan in pairs
+            for task, is_fine in zip(plan.tasks, made.is_fine, strict=True)
         ],
-        "complete": [(logit(made.plan.complete), made.recall == 1) for made in plans],
-        "clean": [(logit(made.plan.clean), all(made.is_fine)) for made in plans],
+        "complete": [(logit(plan.complete), made.recall == 1) for made, plan in pairs],
+        "clean": [(logit(plan.clean), all(made.is_fine)) for made, plan in pairs],
     }
 
 
@@ -412,15 +428,14 @@ def list_brier_scores(plans: Sequence[Made]) -> dict[str, str]:
 def measure_unseen(manifests: Sequence[Path], model: PlanModel) -> dict[str, dict[str, float]]:
     """Return how good plans for `plan_goals.jsonl` are, and the first five matches of searches."""
     engines = {"real": load_engine(manifests), "examples": mcpg.load(EXAMPLES)}
-    plans, searches = [], []
+    plans: list[Made] = []
+    searches: list[Made] = []
     for row in map(json.loads, GOALS.read_text(encoding="utf-8").splitlines()):
         engine = engines[row["catalog"]]
         planner = Planner(engine._searcher, model=model)  # noqa: SLF001
-        request, _ = check_request(row["goal"], None, SearchRequest("", "", _LIMIT))
-        plan = planner.plan(request, ())
-        plans.append(Made(row, plan))
+        plans.append(plan_goal(planner, row))
         matches = engine.search(row["goal"], limit=5).matches
-        searches.append(Made(row, replace(plan, tasks=matches)))
+        searches.append(Made(row, [*map(name_tool, matches)]))
     return {"plans": measure(plans), "first five of a search": measure(searches)}
 
 
@@ -449,8 +464,8 @@ def main() -> None:
             measure_unseen(options.unseen, model).items() if options.unseen else ()
         ):
             print(f"  unseen, {name}:", metrics)
-    if options.write:
-        write_model(model, fit_calibrations(plans))
+        if options.write:
+            write_model(model, fit_calibrations(plans))
 
 
 def write_model(model: PlanModel, calibrations: Mapping[str, Sequence[float]]) -> None:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from mcpg.index import Index
 from mcpg.plan.needs import PlanContext
 from mcpg.search.features import LOW_CONFIDENCE
+from mcpg.search.pipeline import RankedList
 from mcpg.text import iter_words, lexicon, split_words, stem, stop_words_of
 from mcpg.text.literals import blank_literals, find_literals
 
@@ -101,6 +102,16 @@ def logit(probability: float) -> float:
     return log(kept / (1 - kept))
 
 
+def list_matches(ranking: RankedList) -> dict[int, float]:
+    """Return the scores of the matches of a part of a goal, best first.
+
+    There are none where no tool has a word of the part, or a related one: then all of them answer
+    the rest of the goal, which is the context of the search.
+    """
+    is_served = any(one.coverage or one.related for one in ranking.candidates)
+    return dict(ranking.primaries) if is_served else {}
+
+
 def weigh_parts(
     goal: str,
     whole: Mapping[int, float],
@@ -165,7 +176,7 @@ def list_asked_inputs(
     for tool, score in scores.items():
         sources.setdefault(index.source_id(tool), []).append(score)
     found: dict[int, tuple[float, ...]] = {}
-    for tool in dict.fromkeys((*scores, *whole)):
+    for tool in dict.fromkeys((*scores, *whole)) if scores else ():
         source = index.source_id(tool)
         own = sources.get(source, [])
         none = 1.0
@@ -177,7 +188,7 @@ def list_asked_inputs(
             1 / ranks[tool] if tool in ranks else 0.0,
             1 / goal_ranks[tool] if tool in goal_ranks else 0.0,
             logit(1 - none),
-            len(own) / (len(scores) or 1),
+            len(own) / len(scores),
             float(source in named),
             float(bool(named) and source not in named),
             log1p(len(context.profile(tool).required)),

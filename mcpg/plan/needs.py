@@ -237,10 +237,10 @@ class PlanContext:
         return _Server(tools, {tool: self.profile(tool) for tool in tools})
 
     def links(self, tool: int) -> Mapping[int, float]:
-        """Return how likely others precede *tool* by edges that no author or trace states."""
+        """Return how likely others precede *tool*, by inferred edges."""
         known: dict[int, float] = {}
         for number, source, kind, weight in self.index.edges_to(tool):
-            if kind == NEXT_STEP and source != tool and self.index.origin(number) not in STATED:
+            if kind == NEXT_STEP and source != tool and self.index.origin(number) == "inferred":
                 likely = strength(number, weight, self.index)
                 known[source] = max(known.get(source, 0.0), likely)
         return known
@@ -283,7 +283,15 @@ class PlanContext:
 
     def _find_needs(self, tool: int, given: frozenset[str]) -> Sequence[Needed]:
         goal = self.profile(tool)
-        known = self._weigh_stated(tool, given)
+        given_by: dict[int, set[str]] = {}
+        for number, source, _ in self.index.provided_by(tool):
+            held = given_by.setdefault(source, set())
+            held.update(argument for _, argument, _ in self.index.provision(number)[1])
+        readers = [one for one in given_by if self.profile(one).changes <= _SURELY]
+        read = {argument for one in readers for argument in given_by[one]}
+        # A writer is not needed for what readers provide as well.
+        spared = {one for one, held in given_by.items() if one not in readers and held <= read}
+        known = self._weigh_stated(tool, given, given_by)
         server = self.server(self.index.source_id(tool))
         links, provided = self.links(tool), self.provided(tool, given)
         for other in self._candidates(tool, server, links, provided):
@@ -297,39 +305,33 @@ class PlanContext:
             )
             chance = logistic(inputs, self._weights[0], self._weights[1:])
             known[other] = Needed(other, chance, tool, "its arguments ask for what that gives")
-        found = [one for one in known.values() if one.chance >= LEAST_NEED]
+        found = [
+            one for one in known.values() if one.chance >= LEAST_NEED and one.tool not in spared
+        ]
         return sorted(found, key=lambda one: (-one.chance, one.tool))[:MOST_NEEDED]
 
-    def _weigh_stated(self, tool: int, given: frozenset[str]) -> dict[int, Needed]:
+    def _weigh_stated(
+        self, tool: int, given: frozenset[str], given_by: Mapping[int, Collection[str]]
+    ) -> dict[int, Needed]:
         """Return what an author, a trace or a schema puts before *tool*, and how likely it must be.
 
-        It need not be where it changes something and readers provide the same, or *tool* is a
-        reader whose arguments it does not fill; nor where both read, and *tool* requires nothing
-        that it does not.
+        It need not be where it changes something and *tool* is a reader whose arguments it does
+        not fill, nor where both read, and *tool* requires nothing that it does not.
         """
         goal = self.profile(tool)
         asked = {one.name for one in goal.required}
-        is_open = goal.changes > _SURELY or not asked
-        given_by: dict[int, set[str]] = {}
-        for number, source, _ in self.index.provided_by(tool):
-            held = given_by.setdefault(source, set())
-            held.update(argument for _, argument, _ in self.index.provision(number)[1])
-        readers = [one for one in given_by if self.profile(one).changes <= _SURELY]
-        read = {argument for one in readers for argument in given_by[one]}
         found = {}
         for one in find_needs(tool, self.index, self._memo):
             first = self.profile(one.tool)
-            filled = {argument for _, argument in one.fields} or given_by.get(one.tool, set())
+            filled = {argument for _, argument in one.fields}
             if one.origin not in STATED and not (one.origin == "schema" and filled - given):
                 continue
+            is_needed = goal.changes > _SURELY or not asked
             if first.changes > _SURELY:
-                is_needed = not filled <= read if filled else is_open
-            else:
-                is_needed = goal.changes > _SURELY or not asked <= {
-                    each.name for each in first.required
-                }
-            chance = one.weight if is_needed else 0.0
-            found[one.tool] = Needed(one.tool, chance, tool, one.reason)
+                is_needed = is_needed or bool(filled or one.tool in given_by)
+            elif not is_needed:
+                is_needed = not asked <= {each.name for each in first.required}
+            found[one.tool] = Needed(one.tool, one.weight * is_needed, tool, one.reason)
         return found
 
     def provided(self, tool: int, given: frozenset[str]) -> Mapping[int, float]:

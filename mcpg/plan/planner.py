@@ -20,7 +20,7 @@ from mcpg.plan import (
 )
 from mcpg.plan import Mapping as FieldMapping
 from mcpg.plan.dependencies import TaskOrder, dependencies, needless, split_layers
-from mcpg.plan.goal import GoalPart, cut_goal, weigh_parts
+from mcpg.plan.goal import GoalPart, cut_goal, list_matches, weigh_parts
 from mcpg.plan.needs import PlanContext
 from mcpg.plan.selection import (
     Choice,
@@ -86,7 +86,7 @@ def find_inputs(
 _MATCHES = 20
 # A task answers a part if it is meant so much as the one that is likeliest meant.
 _ANSWERS = 0.5
-DOUBTFUL = 0.35
+DOUBTFUL = 0.25
 """A plan is called doubtful where less surely nothing is missing, or every task belongs."""
 
 
@@ -154,7 +154,9 @@ class Planner:
         tasks = tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
         filled, missing = find_inputs(tasks, ranking.analysis.literals)
         intents = tuple([self._intent(part, draft) for part in draft.parts])
-        complete = calibrate(weigh_completeness(draft.steps, draft.others), self._model.complete)
+        complete = calibrate(
+            weigh_completeness(draft.parts, draft.steps, draft.others), self._model.complete
+        )
         clean = calibrate(weigh_cleanness(draft.steps), self._model.clean)
         return Plan(
             request.query,
@@ -228,9 +230,7 @@ class Planner:
             limit=_MATCHES, context=" ".join(filter(None, (request.query, request.context)))
         )
         rankings = [self._searcher.rank_request(asked._replace(query=one))[0] for one in texts]
-        return [
-            (text, dict(ranking.primaries)) for text, ranking in zip(texts, rankings, strict=True)
-        ]
+        return [(text, list_matches(one)) for text, one in zip(texts, rankings, strict=True)]
 
     def _task(self, tool: int, layer: int, draft: _PlanDraft) -> Task:
         index = self._searcher.index

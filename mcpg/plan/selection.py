@@ -243,10 +243,18 @@ def task_confidence(chance: float, model: PlanModel) -> float:
     return calibrate(logit(chance), model.task)
 
 
-def weigh_completeness(steps: Sequence[Choice], others: Sequence[Choice]) -> float:
-    """Return the logarithm of the odds that *steps* are needed, and none of *others*."""
+def weigh_completeness(
+    parts: Sequence[GoalPart], steps: Sequence[Choice], others: Sequence[Choice]
+) -> float:
+    """Return the logarithm of the probability that *steps* answer all that is asked.
+
+    That is how surely they are what the part means that is in most doubt, and that none of *others*
+    is needed.
+    """
+    tools = [one.tool for one in steps]
+    best = [max([part.asked.get(tool, 0.0) for tool in tools], default=0.0) for part in parts]
     outside = fsum(log(max(1 - one.chance, _LEAST_MEANING)) for one in others)
-    return outside + log(max((one.asked for one in steps), default=_LEAST_MEANING))
+    return outside + log(max(min(best), _LEAST_MEANING))
 
 
 def weigh_cleanness(steps: Sequence[Choice]) -> float:

@@ -302,6 +302,8 @@ def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
         if weight < _LEAST.get(origin, 1.0) or (follows_any and origin in STATED):
             continue
         _, fields = index.mapping(number)
+        if fields and origin == "schema" and COMPOSED.issuperset(one for _, one in fields):
+            continue
         reason = index.reason(number) or _UNEXPLAINED
         yield PrerequisiteReason(source, tool, NEXT_STEP, origin, weight, reason, fields)
 

@@ -122,7 +122,7 @@ def test_a_plan_has_no_more_tasks_than_its_limit(limit: int) -> None:
 
 
 def test_a_writer_is_not_needed_where_readers_provide_the_same() -> None:
-    """An order that exists is found rather than created, though an author states what may follow."""
+    """An order that exists is found rather than created, whatever an author lets follow."""
     order = {"type": "object", "properties": {"order_id": {"type": "string"}}}
     tools = (
         make_tool("search_orders", description="Find orders.", output_schema=order),
@@ -186,7 +186,7 @@ def test_a_doubtful_plan_names_what_is_in_doubt(kanban: Engine) -> None:
     plan = kanban.plan("list the boards, and paint the fence of the garden green")
     doubts = [one.message for one in plan.diagnostics if "missing" in one.message]
 
-    assert plan.complete < 0.35
+    assert plan.complete < 0.25
     assert "paint the fence" in doubts[0]
 
 
