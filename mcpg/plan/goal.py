@@ -36,6 +36,8 @@ _FEWEST_UNITS = 2
 _POINTERS = frozenset(
     ("it", "its", "them", "their", "there", "that", "this", "these", "those", "one")
 )
+# So sure a match is, beside the best one, of which a search is as confident.
+_AS_SURE = 0.6
 # A server that the part before hardly means may still serve one that points back.
 _LEAST_SHARE = 0.02
 # The score that stands for that of a tool which a search does not find.
@@ -137,8 +139,9 @@ def weigh_parts(
         near = chances[place - 1] if place else chances[1] if len(parts) > 1 else {}
         if near and not _POINTERS.isdisjoint(one.text for one in iter_words(text)):
             asked = chances[place] = _follow_source(asked, near, context.index)
-        # A part may mean several tools: those of which a search for it is confident.
-        sure = {tool: score for tool, score in scores.items() if score >= LOW_CONFIDENCE}
+        # A part may mean several tools: those of which a search for it is as confident.
+        least = max(LOW_CONFIDENCE, _AS_SURE * max(scores.values(), default=0.0))
+        sure = {tool: score for tool, score in scores.items() if score >= least}
         meant = {tool: max(chance, sure.get(tool, 0.0)) for tool, chance in asked.items()}
         ranked = dict(sorted(meant.items(), key=lambda one: (-one[1], one[0])))
         found.append(GoalPart(text, ranked, next(iter(scores.items()), None)))

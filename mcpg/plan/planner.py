@@ -202,8 +202,12 @@ class Planner:
             asked = [one.tool for one in steps if one.need is None]
             idle = needless([one.tool for one in steps], context, used, asked=asked)
             steps = [one for one in steps if one.tool not in idle]
+        found = dependencies([one.tool for one in steps], context, used)
+        late = [one for one in steps if _follows_its_need(one, found)]
+        if late:
+            steps = [one for one in steps if one not in late]
+            found = dependencies([one.tool for one in steps], context, used)
         tools = [one.tool for one in steps]
-        found = dependencies(tools, context, used)
         chances = {one.tool: one.chance for one in steps}
 
         def rank(tool: int) -> tuple[bool, float, float, str]:
@@ -318,6 +322,15 @@ class Planner:
 def _is_prerequisite(choice: Choice) -> bool:
     """Return whether a tool is there for another one rather than for what the goal asks."""
     return choice.need is not None and choice.asked < _ANSWERS * choice.chance
+
+
+def _follows_its_need(choice: Choice, found: TaskOrder) -> bool:
+    """Return whether a prerequisite runs after what it is there for, so that it is none."""
+    return (
+        _is_prerequisite(choice)
+        and choice.need is not None
+        and (choice.need.before, choice.tool) in found.links
+    )
 
 
 def _describe_doubts(

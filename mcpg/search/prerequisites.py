@@ -36,7 +36,7 @@ AUTHORITY = ("inferred", "schema", "observed", "authored")
 """The origins of edges; of two tools that lead to each other, the later one's word counts."""
 
 # The least weight of an edge that says that its source must run first, by origin.
-_LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.2, "inferred": 0.4}
+_LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.12, "inferred": 0.4}
 SOLE = 0.95
 """How surely the only tool that provides a required argument must run before."""
 
@@ -66,7 +66,7 @@ _NAMES_OF_NUMBERS = (_NUMBER, "id", "index", "count", "amount", "limit")
 GOAL_SHARE = 0.3
 """A match is a goal of a search if its score is at least this share of the best."""
 
-LEAST_PATH = 0.2
+LEAST_PATH = 0.12
 """The least strength of a path to a prerequisite that a search shows."""
 
 
@@ -313,15 +313,15 @@ def _believable(needs: Sequence[PrerequisiteReason], index: Index) -> list[Prere
 
     What an author or a trace states is believed, and that a reader comes first. A tool that writes
     is needed for a value that no reader provides, if no other does either or if creating is what it
-    does; not if it deletes, nor before a reader. The only tool that provides a value is needed
-    surely.
+    does; not if it deletes, nor before a reader. The only reader that provides a value, or the only
+    tool where none reads it, is needed surely.
     """
     providers: dict[str, set[int]] = {}
     for one in needs:
         for _, argument in one.fields:
             providers.setdefault(argument, set()).add(one.tool)
     readers = {one.tool for one in needs if _reads(one.tool, index)}
-    sole = {argument for argument, tools in providers.items() if len(tools) == 1}
+    sole = {argument for argument, tools in providers.items() if len(tools & readers or tools) == 1}
     read = {argument for argument, tools in providers.items() if tools & readers}
     believed = []
     for one in needs:
