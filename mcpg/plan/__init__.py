@@ -139,7 +139,7 @@ class Task:
             ],
             "provided": [empty_as_null(to_json(one), "field") for one in self.provided],
             "alternatives": [
-                {"reason": None} | to_json(one) | {"confidence": round_shown_score(one.confidence)}
+                to_json(one) | {"confidence": round_shown_score(one.confidence)}
                 for one in self.alternatives
             ],
             "filled": [],

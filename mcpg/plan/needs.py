@@ -25,6 +25,7 @@ from mcpg.search.prerequisites import (
     NeedCache,
     fields_filled_by,
     find_needs,
+    find_spared,
 )
 from mcpg.text import iter_words, lexicon, split_words, stem
 from mcpg.text.literals import TextLiteral
@@ -283,17 +284,11 @@ class PlanContext:
 
     def _find_needs(self, tool: int, given: frozenset[str]) -> Sequence[Needed]:
         goal = self.profile(tool)
-        given_by: dict[int, set[str]] = {}
-        for number, source, _ in self.index.provided_by(tool):
-            held = given_by.setdefault(source, set())
-            held.update(argument for _, argument, _ in self.index.provision(number)[1])
-        readers = [one for one in given_by if self.profile(one).changes <= _SURELY]
-        read = {argument for one in readers for argument in given_by[one]}
-        # A writer is not needed for what readers provide as well.
-        spared = {one for one, held in given_by.items() if one not in readers and held <= read}
-        known = self._weigh_stated(tool, given, given_by)
+        spared = find_spared(tool, self.index)
+        provided = self.provided(tool, given)
+        known = self._weigh_stated(tool, given, provided)
         server = self.server(self.index.source_id(tool))
-        links, provided = self.links(tool), self.provided(tool, given)
+        links = self.links(tool)
         for other in self._candidates(tool, server, links, provided):
             profile = server.profiles.get(other)
             if other == tool or other in known or profile is None or profile.deletes:
@@ -311,7 +306,7 @@ class PlanContext:
         return sorted(found, key=lambda one: (-one.chance, one.tool))[:MOST_NEEDED]
 
     def _weigh_stated(
-        self, tool: int, given: frozenset[str], given_by: Mapping[int, Collection[str]]
+        self, tool: int, given: frozenset[str], provided: Collection[int]
     ) -> dict[int, Needed]:
         """Return what an author, a trace or a schema puts before *tool*, and how likely it must be.
 
@@ -328,7 +323,7 @@ class PlanContext:
                 continue
             is_needed = goal.changes > _SURELY or not asked
             if first.changes > _SURELY:
-                is_needed = is_needed or bool(filled or one.tool in given_by)
+                is_needed = is_needed or bool(filled or one.tool in provided)
             elif not is_needed:
                 is_needed = not asked <= {each.name for each in first.required}
             found[one.tool] = Needed(one.tool, one.weight * is_needed, tool, one.reason)

@@ -282,11 +282,31 @@ def find_needs(
         chosen = max(held, need, key=lambda one: one.authority)
         needs[need.tool] = chosen._replace(fields=chosen.fields or held.fields or need.fields)
     against = _find_followers(tool, index)
-    left = [one for one in needs.values() if one.authority > against.get(one.tool, (-1, 0.0))]
+    spared = find_spared(tool, index)
+    # What is read needs no tool that writes and fills none of its arguments.
+    is_read = _reads(tool, index) and bool(index.required_arguments(tool))
+    left = [
+        one
+        for one in needs.values()
+        if one.authority > against.get(one.tool, (-1, 0.0))
+        and one.tool not in spared
+        and (one.fields or not is_read or _reads(one.tool, index))
+    ]
     found = tuple(sorted(left, key=lambda one: (-one.weight, one.tool))[:_MOST_NEEDS])
     if len(kept) < _MOST_REMEMBERED:
         kept[tool] = found
     return found
+
+
+def find_spared(tool: int, index: Index) -> set[int]:
+    """Return the tools that write, of which all that they provide to *tool* readers provide too."""
+    provided: dict[int, set[str]] = {}
+    for number, source, _ in index.provided_by(tool):
+        held = provided.setdefault(source, set())
+        held.update(argument for _, argument, _ in index.provision(number)[1])
+    readers = [one for one in provided if _reads(one, index)]
+    read = {argument for one in readers for argument in provided[one]}
+    return {one for one, held in provided.items() if one not in readers and held <= read}
 
 
 def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
