@@ -286,7 +286,7 @@ class PlanContext:
         goal = self.profile(tool)
         spared = find_spared(tool, self.index)
         provided = self.provided(tool, given)
-        known = self._weigh_stated(tool, given, provided)
+        known = self._weigh_stated(tool, given)
         server = self.server(self.index.source_id(tool))
         links = self.links(tool)
         for other in self._candidates(tool, server, links, provided):
@@ -305,27 +305,21 @@ class PlanContext:
         ]
         return sorted(found, key=lambda one: (-one.chance, one.tool))[:MOST_NEEDED]
 
-    def _weigh_stated(
-        self, tool: int, given: frozenset[str], provided: Collection[int]
-    ) -> dict[int, Needed]:
+    def _weigh_stated(self, tool: int, given: frozenset[str]) -> dict[int, Needed]:
         """Return what an author, a trace or a schema puts before *tool*, and how likely it must be.
 
-        It need not be where it changes something and *tool* is a reader whose arguments it does
-        not fill, nor where both read, and *tool* requires nothing that it does not.
+        It need not be where both read, and *tool* requires nothing that it does not.
         """
         goal = self.profile(tool)
         asked = {one.name for one in goal.required}
         found = {}
         for one in find_needs(tool, self.index, self._memo):
-            first = self.profile(one.tool)
             filled = {argument for _, argument in one.fields}
             if one.origin not in STATED and not (one.origin == "schema" and filled - given):
                 continue
-            is_needed = goal.changes > _SURELY or not asked
-            if first.changes > _SURELY:
-                is_needed = is_needed or bool(filled or one.tool in provided)
-            elif not is_needed:
-                is_needed = not asked <= {each.name for each in first.required}
+            first = self.profile(one.tool)
+            is_idle = bool(asked) and asked <= {each.name for each in first.required}
+            is_needed = max(goal.changes, first.changes) > _SURELY or not is_idle
             found[one.tool] = Needed(one.tool, one.weight * is_needed, tool, one.reason)
         return found
 

@@ -8,6 +8,7 @@ from operator import itemgetter
 
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.plan import (
+    DOUBTFUL,
     Alternative,
     Dependency,
     DroppedDependency,
@@ -86,8 +87,6 @@ def find_inputs(
 _MATCHES = 20
 # A task answers a part if it is meant so much as the one that is likeliest meant.
 _ANSWERS = 0.5
-DOUBTFUL = 0.25
-"""A plan is called doubtful where less surely nothing is missing, or every task belongs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 from mcpg.cli.exit_codes import ExitCode
@@ -21,6 +22,7 @@ from mcpg.cli.parameters import (
 from mcpg.cli.query import Question, make_search_arguments, nothing_found
 from mcpg.cli.render import RecordListing, text, write_listing
 from mcpg.errors import UsageError
+from mcpg.plan import DOUBTFUL
 from mcpg.show import answers as views
 from mcpg.show.json import result_json
 
@@ -105,4 +107,7 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
         write_listing(listing, form, output)
     if not tasks:
         output.note(nothing_found(question))
+    elif plan.complete < DOUBTFUL:
+        doubtful = min(plan.intents, key=lambda one: one.confidence)
+        output.note(f"what else there is: mcpg search {quote(doubtful.text)}")
     return code
