@@ -95,11 +95,13 @@ class _PlanDraft:
 
     Attributes:
         others: What else was weighed, the likeliest first.
+        used: The tools in use.
     """
 
     parts: tuple[GoalPart, ...]
     steps: tuple[Choice, ...]
     others: tuple[Choice, ...]
+    used: tuple[int, ...]
     order: tuple[int, ...]
     layers: tuple[tuple[int, ...], ...]
     found: TaskOrder
@@ -219,7 +221,14 @@ class Planner:
         names = {tool: f"t{place}" for place, tool in enumerate(order, 1)}
         others = tuple([one for one in choices if one.tool not in chances])
         return _PlanDraft(
-            tuple(parts), tuple(steps), others, order, tuple(map(tuple, layers)), found, names
+            tuple(parts),
+            tuple(steps),
+            others,
+            tuple(used),
+            order,
+            tuple(map(tuple, layers)),
+            found,
+            names,
         )
 
     def _rank_parts(
@@ -309,12 +318,13 @@ class Planner:
             tool, _ = part.best
             choice = next((one for one in draft.others if one.tool == tool), None)
             name = f"its first match, {index.tool_name(tool)},"
-            if choice is None:
+            if tool in draft.used:
                 reason = f"{name} is in use already"
-            elif not is_harmless(choice, self._surroundings):
+            elif choice and not is_harmless(choice, self._surroundings):
                 reason = f"{name} destroys something, which the goal does not ask for"
             else:
-                reason = f"{name} has a probability of {score_text(choice.chance)}"
+                chance = choice.chance if choice else part.asked.get(tool, 0.0)
+                reason = f"{name} has a probability of {score_text(chance)}"
         return Intent(part.text, tuple([draft.names[one] for one in answering]), best, reason)
 
 

@@ -1,9 +1,10 @@
 """Prerequisites: what must run before given tools.
 
-A tool needs another where an author says so, where traces show it, where a field of the other's
+A tool needs another where an author states it, where traces show it, where a field of the other's
 result fills a required argument that the request does not, or where the other is a reader that
-very likely comes first. What only often follows proves nothing: a tool that writes is needed by no
-other unless somebody says so, and where two tools lead to each other the stronger evidence decides.
+very likely comes first. What only often follows proves nothing: a tool that writes is needed only
+where that is stated, or where it alone provides an argument. Where two tools lead to each other the
+stronger evidence decides.
 
 The closure follows these needs backwards, the strongest paths first. The strength of a path is the
 product of its weights, so no cycle makes anything stronger, and each tool is reached once.
