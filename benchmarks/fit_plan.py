@@ -1,15 +1,17 @@
-"""Fit what `plan` weighs, and say how well it plans on servers that it was not fitted on.
+"""Fit what `plan` weighs, and report how well it plans on servers that it was not fitted on.
 
-    python benchmarks/fit_plan.py MANIFEST PLANS EDGES [--write]
+    python benchmarks/fit_plan.py MANIFEST PLANS EDGES [--unseen MANIFEST...] [--write]
 
 MANIFEST lists tools with their `server`. Each line of PLANS is a goal with tools as `server::tool`:
 `required` (`a|b` where either will do), `order` (pairs of these), `unnamed` (those that the goal
 does not name), `also` (that would do no harm) and `not` (that would). EDGES are judged pairs as for
 `fit_relations.py`: what follows what on a server is taken as it is known without that server.
 
-Ridge logistic regressions by Newton's method (le Cessie and van Houwelingen, Applied Statistics 41,
-1992), each server left out in turn with all goals that need it. `--write` puts the models that are
-fitted on all servers into `mcpg/plan/data/plan.json`.
+Conditional logit and ridge logistic regressions by Newton's method (le Cessie and van Houwelingen,
+Applied Statistics 41, 1992), each server left out in turn with all goals that need it. `--unseen`
+plans the goals of `plan_goals.jsonl`, which nothing is fitted on, over other manifests: those of
+the catalog `real`, and `examples/tools`. `--write` puts the models that are fitted on all servers
+into `mcpg/plan/data/plan.json`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import argparse
 import json
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -29,43 +31,55 @@ from fit_relations import fit as fit_steps
 from fit_relations import pairs_of
 
 import mcpg
-from mcpg.plan.planner import Planner
-from mcpg.plan.selection import (
-    SOURCE_INPUTS,
-    STEP_INPUTS,
-    PlanContext,
-    PlanModel,
+from mcpg.plan import Plan, Task
+from mcpg.plan.goal import (
+    ASKED_INPUTS,
+    cut_goal,
+    find_named_sources,
+    list_asked_inputs,
+    list_matches,
     logit,
-    probability,
-    source_inputs,
-    step_inputs,
 )
-from mcpg.search.results import SearchRequest, check_request
+from mcpg.plan.needs import NEED_INPUTS, PlanContext, weigh_evidence
+from mcpg.plan.planner import Planner
+from mcpg.plan.selection import Costs, PlanModel, calibrate, plan_model
+from mcpg.search.pipeline import RankedList
+from mcpg.search.prerequisites import fields_filled_by
+from mcpg.search.results import Match, SearchRequest, check_request
 
-DATA = Path(__file__).parents[1] / "mcpg" / "plan" / "data" / "plan.json"
+ROOT = Path(__file__).parents[1]
+DATA = ROOT / "mcpg" / "plan" / "data" / "plan.json"
+GOALS = Path(__file__).with_name("plan_goals.jsonl")
+EXAMPLES = [
+    ROOT / "examples" / "tools" / f"{name}.json" for name in ("commerce", "devtools", "workspace")
+]
 _DECIMALS = 4
 _ROUNDS = 12
 _MATCHES = 20
 _STEPS_OF_TOOL, _LEAST_CHANCE = 5, 0.75
-_RIDGES = {"sources": 2.0, "steps": 5.0, "calibration": 0.1}
+_RIDGES = {"asked": 20.0, "needs": 33.0, "calibration": 1.0}
 _HARM = 2.0
-_LIMIT = 5
+_LIMIT = 8
+_AS_IT_IS = (0.0, 1.0)
+_HIDDEN = 1e-12
 
 
 class Known(PlanContext):
-    """What leads from each tool to others, as it is known without the tool's own server."""
+    """What leads to each tool from others, as it is known without the tool's own server."""
 
-    def __init__(self, index: Any, links: Mapping[int, Mapping[int, float]]) -> None:
+    def __init__(
+        self, index: Any, weights: Sequence[float], links: Mapping[int, Mapping[int, float]]
+    ) -> None:
         """Take *links* in place of those of *index*."""
-        super().__init__(index)
+        super().__init__(index, weights)
         self._known_links = links
 
     def links(self, tool: int) -> Mapping[int, float]:
-        """Return what follows *tool*."""
+        """Return what precedes *tool*."""
         return self._known_links.get(tool, {})
 
 
-def logistic_fit(inputs: Any, labels: Any, shares: Any, ridge: float) -> tuple[float, ...]:
+def fit_logistic(inputs: Any, labels: Any, shares: Any, ridge: float) -> tuple[float, ...]:
     """Return the intercept, which is not shrunk, and the coefficients."""
     mean, scale = inputs.mean(0), inputs.std(0) + 1e-9
     scaled = np.column_stack([np.ones(len(inputs)), (inputs - mean) / scale])
@@ -81,14 +95,70 @@ def logistic_fit(inputs: Any, labels: Any, shares: Any, ridge: float) -> tuple[f
     return (float(weights[0] - plain @ mean), *map(float, plain))
 
 
+def fit_choices(sets: Sequence[Sequence[tuple[Any, Any, Any]]], ridge: float) -> tuple[float, ...]:
+    """Return the coefficients of a conditional logit.
+
+    Each of *sets* is a tool that a goal asks for, by the parts of the goal: the inputs of the tools
+    that a part may mean, whether each is the one, and what each counts. Which part asks for it is
+    not known: that is expected under the weights so far (Dempster, Laird and Rubin, "Maximum
+    likelihood from incomplete data via the EM algorithm", 1977).
+    """
+    rows = np.vstack([inputs for parts in sets for inputs, _, _ in parts])
+    mean, scale = rows.mean(0), rows.std(0) + 1e-9
+    weights = np.zeros(rows.shape[1])
+    for _ in range(3 * _ROUNDS):
+        slope, curve = -ridge * weights, np.eye(len(weights)) * ridge
+        for parts in sets:
+            chances = []
+            for inputs, _, counts in parts:
+                values = (inputs - mean) / scale @ weights
+                odds = np.exp(values - values.max()) * counts
+                chances.append(odds / odds.sum())
+            right = [
+                chance[wanted].sum() for chance, (_, wanted, _) in zip(chances, parts, strict=True)
+            ]
+            total = sum(right)
+            if total < _HIDDEN:
+                continue
+            for chance, own, (inputs, wanted, _) in zip(chances, right, parts, strict=True):
+                if own / total < _HIDDEN:
+                    continue
+                scaled = (inputs - mean) / scale
+                expected = chance @ scaled
+                met = (chance[wanted] / own) @ scaled[wanted]
+                slope += own / total * (met - expected)
+                spread = (scaled * chance[:, None]).T @ scaled - np.outer(expected, expected)
+                curve += own / total * spread
+        weights += np.linalg.solve(curve, slope)
+    return tuple(map(float, weights / scale))
+
+
 @dataclass(frozen=True)
 class Goal:
-    """A goal, the servers that it needs, and the evidence for all servers and their tools."""
+    """A goal, the servers that it needs, and the evidence for what it asks, by its parts."""
 
     row: Mapping[str, Any]
     servers: frozenset[str]
-    sources: Mapping[str, tuple[float, ...]]
-    steps: Mapping[str, Mapping[int, tuple[float, ...]]]
+    asked: Sequence[tuple[Sequence[str], Any]]
+
+    @property
+    def fine(self) -> frozenset[str]:
+        """The tools that a plan may have."""
+        return frozenset(list_tools((*self.row["required"], *self.row["also"])))
+
+
+def list_tools(entries: Iterable[str]) -> list[str]:
+    """Return the tools of *entries*, each of which is one or several of which either will do."""
+    return [one for entry in entries for one in entry.split("|")]
+
+
+def load_engine(manifests: Sequence[Path]) -> mcpg.Engine:
+    """Return an engine over the tools of the *manifests*."""
+    tools = [one for path in manifests for one in json.loads(path.read_text("utf-8"))["tools"]]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "tools.json")
+        path.write_text(json.dumps({"tools": tools}), encoding="utf-8")
+        return mcpg.load(path)
 
 
 class Bench:
@@ -96,23 +166,20 @@ class Bench:
 
     def __init__(self, manifest: Path, plans: Path, edges: Path) -> None:
         """Load all."""
-        raw = {"tools": json.loads(manifest.read_text(encoding="utf-8"))["tools"]}
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, "tools.json")
-            path.write_text(json.dumps(raw), encoding="utf-8")
-            self.engine = mcpg.load(path)
-        index = self.engine.index
+        self.engine = load_engine([manifest])
+        self.index = index = self.engine.index
         self.searcher = self.engine._searcher  # noqa: SLF001
         self.keys = {
             f"{index.source_id(tool)}::{index.tool_name(tool)}": tool for tool in range(len(index))
         }
         self.names = {tool: key for key, tool in self.keys.items()}
-        self.known = Known(index, self._links(manifest, edges))
+        self.links = self._links(manifest, edges)
+        self.known = Known(index, plan_model().needs, self.links)
         rows = map(json.loads, plans.read_text(encoding="utf-8").splitlines())
         self.goals = [self._goal(row) for row in rows]
 
     def _links(self, manifest: Path, edges: Path) -> dict[int, dict[int, float]]:
-        pairs, evidence, sound, strong = pairs_of(manifest, edges)
+        pairs, evidence, sound, strong, certain = pairs_of(manifest, edges)
         servers = np.array([server for server, _, _ in pairs])
         sizes = Counter(servers.tolist())
         share = np.array([sizes[server] ** -0.5 for server in servers.tolist()])
@@ -121,86 +188,152 @@ class Bench:
         for server in sorted(sizes):
             out = servers == server
             weights = fit_steps(evidence[~out], sound[~out], share[~out], 30.0)
-            chances = 1 / (1 + np.exp(-np.clip(evidence[out] @ weights, -30, 30)))
+            likely = 1 / (1 + np.exp(-np.clip(evidence[out] @ weights, -30, 30)))
+            chances = np.where(np.isnan(certain[out]), likely, certain[out])
             for place, chance in zip(np.flatnonzero(out), chances, strict=True):
                 _, one, other = pairs[place]
                 if chance >= _LEAST_CHANCE:
                     rows[self.keys[one]].append((-float(chance), self.keys[other]))
-        return {
-            tool: {other: -chance for chance, other in sorted(row)[:_STEPS_OF_TOOL]}
-            for tool, row in rows.items()
-        }
+        before: defaultdict[int, dict[int, float]] = defaultdict(dict)
+        for tool, row in rows.items():
+            for chance, then in sorted(row)[:_STEPS_OF_TOOL]:
+                before[then][tool] = -chance
+        return before
+
+    def _rank(self, query: str, context: str | None = None) -> RankedList:
+        request, _ = check_request(query, context, SearchRequest("", "", _MATCHES))
+        return self.searcher.rank_request(request)[0]
 
     def _goal(self, row: Mapping[str, Any]) -> Goal:
-        request, _ = check_request(row["goal"], None, SearchRequest("", "", _MATCHES))
-        ranking, _ = self.searcher.rank_request(request)
-        scores = dict(ranking.primaries)
-        held: defaultdict[str, list[float]] = defaultdict(list)
-        for tool, score in scores.items():
-            held[self.engine.index.source_id(tool)].append(score)
-        profiles = {tool: self.known.profile(tool) for tool in self.names}
-        links = {tool: self.known.links(tool) for tool in self.names}
-        steps = {}
-        for server in {key.split("::")[0] for key in self.keys}:
-            tools = self.known.by_source.get(server, [])
-            own = {tool: score for tool, score in scores.items() if tool in set(tools)}
-            steps[server] = step_inputs(tools, own, {tool: profiles[tool] for tool in tools}, links)
-        return Goal(row, servers_of(row), source_inputs(held), steps)
+        goal = row["goal"]
+        whole, texts = dict(self._rank(goal).primaries), cut_goal(goal, self.index)
+        ranked = [whole]
+        if len(texts) > 1:
+            ranked = [list_matches(self._rank(one, goal)) for one in texts]
+        named = find_named_sources(goal, self.index)
+        asked = []
+        for scores in ranked:
+            inputs = list_asked_inputs(scores, whole, named, self.known)
+            if inputs:
+                tools = [self.names[tool] for tool in inputs]
+                asked.append((tools, np.array([*inputs.values()])))
+        servers = {one.split("::")[0] for one in list_tools(row["required"])}
+        return Goal(row, frozenset(servers), asked)
+
+    def pairs(self, goal: Goal) -> Iterable[tuple[tuple[float, ...], bool, float]]:
+        """Yield the evidence for pairs of tools of a goal, whether each is an order, its share."""
+        literals = self._rank(goal.row["goal"]).analysis.literals
+        order = {
+            pair
+            for first, then in goal.row["order"]
+            for pair in product(first.split("|"), then.split("|"))
+        }
+        for entry in goal.row["required"]:
+            for name in entry.split("|"):
+                tool, profile = self.keys[name], self.known.profile(self.keys[name])
+                server = self.known.server(self.index.source_id(tool))
+                given = frozenset(
+                    fields_filled_by(literals, [one.name for one in profile.required])
+                )
+                provided = self.known.provided(tool, given)
+                for other in server.tools:
+                    key = self.names[other]
+                    is_order = (key, name) in order
+                    if other != tool and (is_order or key not in goal.fine):
+                        evidence = weigh_evidence(
+                            self.known.profile(other),
+                            profile,
+                            server,
+                            given,
+                            self.known.links(tool).get(other, 0.0),
+                            provided.get(other, 0.0),
+                        )
+                        yield evidence, is_order, 1 / len(entry.split("|"))
 
 
-def servers_of(row: Mapping[str, Any]) -> frozenset[str]:
-    """Return the servers that the goal of *row* needs."""
-    return frozenset(one.split("::")[0] for entry in row["required"] for one in entry.split("|"))
-
-
-def fitted(bench: Bench, goals: Sequence[Goal], thresholds: Sequence[float]) -> PlanModel:
+def fit_model(bench: Bench, goals: Sequence[Goal], costs: Costs) -> PlanModel:
     """Return the model that *goals* lead to."""
-    sources = [
-        (inputs, server in goal.servers)
-        for goal in goals
-        for server, inputs in goal.sources.items()
-    ]
-    by_source = logistic_fit(
-        np.array([inputs for inputs, _ in sources]),
-        np.array([label for _, label in sources], float),
-        np.ones(len(sources)),
-        _RIDGES["sources"],
-    )
-    rows, labels, shares = [], [], []
+    sets = []
     for goal in goals:
-        required = {one for entry in goal.row["required"] for one in entry.split("|")}
-        for server in sorted(goal.servers):
-            for tool, inputs in goal.steps[server].items():
-                name = bench.names[tool]
-                if name not in goal.row["also"]:
-                    rows.append(inputs)
-                    labels.append(name in required)
-                    shares.append(_HARM if name in goal.row["not"] else 1.0)
-    by_step = logistic_fit(
-        np.array(rows), np.array(labels, float), np.array(shares), _RIDGES["steps"]
+        for entry in goal.row["required"]:
+            if entry in goal.row["unnamed"]:
+                continue
+            wanted = entry.split("|")
+            parts = []
+            for tools, inputs in goal.asked:
+                is_wanted = np.array([one in wanted for one in tools])
+                counts = [
+                    _HARM
+                    if one in goal.row["not"]
+                    else float(one in wanted or one not in goal.fine)
+                    for one in tools
+                ]
+                parts.append((inputs, is_wanted, np.array(counts)))
+            sets.append([one for one in parts if one[2].any()])
+    asked = fit_choices([one for one in sets if one], _RIDGES["asked"])
+    rows, labels, shares = zip(*[one for goal in goals for one in bench.pairs(goal)], strict=True)
+    needs = fit_logistic(
+        np.array(rows), np.array(labels, float), np.array(shares), _RIDGES["needs"]
     )
-    return PlanModel(by_source, by_step, (0.0, 1.0), *thresholds)
+    return PlanModel(asked, needs, costs, _AS_IT_IS, _AS_IT_IS, _AS_IT_IS)
 
 
-def planned(bench: Bench, goal: Goal, model: PlanModel) -> list[tuple[str, float]]:
-    """Return the tools of a plan for *goal*, with the confidence of each."""
-    planner = Planner(bench.searcher, bench.known, model)
-    request, diagnostics = check_request(goal.row["goal"], None, SearchRequest("", "", _LIMIT))
+@dataclass(frozen=True)
+class Made:
+    """A plan for a goal, by its tools in order."""
+
+    row: Mapping[str, Any]
+    tools: Sequence[str]
+    plan: Plan | None = None
+
+    @property
+    def is_fine(self) -> list[bool]:
+        """Whether each task belongs."""
+        fine = list_tools((*self.row["required"], *self.row["also"]))
+        return [one in fine for one in self.tools]
+
+    @property
+    def recall(self) -> float:
+        """The share of what is required that the plan has."""
+        required = self.row["required"]
+        return sum(not set(one.split("|")).isdisjoint(self.tools) for one in required) / len(
+            required
+        )
+
+
+def name_tool(one: Task | Match) -> str:
+    """Return the tool of a task or a match as a goal names it."""
+    return f"{one.source_id}::{one.tool_name}"
+
+
+def plan_goal(planner: Planner, row: Mapping[str, Any]) -> Made:
+    """Return the plan of *planner* for the goal of *row*."""
+    request, diagnostics = check_request(row["goal"], None, SearchRequest("", "", _LIMIT))
     plan = planner.plan(request, diagnostics)
-    return [(f"{one.source_id}::{one.tool_name}", one.confidence) for one in plan.tasks]
+    return Made(row, [*map(name_tool, plan.tasks)], plan)
 
 
-def measure(plans: Sequence[tuple[Goal, Sequence[str]]]) -> dict[str, float]:
-    """Return recall, that of what goals do not name, pairs in order, harmful plans, steps."""
-    sums: Counter[str] = Counter()
-    for goal, tools in plans:
-        row = goal.row
+def make_plan(bench: Bench, row: Mapping[str, Any], model: PlanModel) -> Made:
+    """Return the plan for the goal of *row*, by *model*."""
+    known = Known(bench.index, model.needs, bench.links)
+    return plan_goal(Planner(bench.searcher, known, model), row)
+
+
+def measure(plans: Sequence[Made]) -> dict[str, float]:
+    """Return how good the plans are on average, as the documentation names the metrics."""
+    sums: defaultdict[str, float] = defaultdict(float)
+    for made in plans:
+        row, tools, recall = made.row, made.tools, made.recall
         places = {tool: place for place, tool in reversed(list(enumerate(tools)))}
 
         def place(entry: str, places: Mapping[str, int] = places) -> list[int]:
             return [places[one] for one in entry.split("|") if one in places]
 
-        sums["recall"] += sum(bool(place(one)) for one in row["required"]) / len(row["required"])
+        precision = sum(made.is_fine) / (len(tools) or 1)
+        sums["precision"] += precision
+        sums["recall"] += recall
+        sums["f1"] += 2 * precision * recall / (precision + recall or 1)
+        sums["clean"] += recall == precision == 1
         sums["harmful"] += any(one in row["not"] for one in tools)
         sums["steps"] += len(tools)
         if row["unnamed"]:
@@ -210,55 +343,100 @@ def measure(plans: Sequence[tuple[Goal, Sequence[str]]]) -> dict[str, float]:
             if place(one) and place(other):
                 sums["pairs"] += 1
                 sums["ordered"] += min(place(one)) < max(place(other))
+        if is_of_two_servers(row):
+            sums["both"] += {one.split("::")[0] for one in row["required"]} <= {
+                one.split("::")[0]
+                for one, is_fine in zip(tools, made.is_fine, strict=True)
+                if is_fine
+            }
+    count = len(plans)
     return {
-        "recall": round(sums["recall"] / len(plans), 3),
+        **{
+            name: round(sums[name] / count, 3)
+            for name in ("f1", "recall", "precision", "clean", "steps")
+        },
         "unnamed": round(sums["unnamed"] / max(1, sums["with"]), 3),
         "in order": round(sums["ordered"] / max(1, sums["pairs"]), 3),
         "harmful": sums["harmful"],
-        "steps": round(sums["steps"] / len(plans), 2),
+        "both servers": sums["both"],
     }
 
 
-def left_out(
-    bench: Bench, thresholds: Sequence[float]
-) -> list[tuple[Goal, list[tuple[str, float]]]]:
+def is_of_two_servers(row: Mapping[str, Any]) -> bool:
+    """Return whether a goal needs tools of two servers at least, whichever of several it takes."""
+    servers = [{one.split("::")[0] for one in entry.split("|")} for entry in row["required"]]
+    return not set.intersection(*servers)
+
+
+def leave_out(bench: Bench, costs: Costs) -> list[Made]:
     """Return a plan for each goal by a model that knows none of the servers of its last step."""
     plans = []
     for server in sorted({goal.row["required"][-1].split("::")[0] for goal in bench.goals}):
         known = [goal for goal in bench.goals if server not in goal.servers]
-        model = fitted(bench, known, thresholds)
+        model = fit_model(bench, known, costs)
         own = [one for one in bench.goals if one.row["required"][-1].startswith(f"{server}::")]
-        plans += [(goal, planned(bench, goal, model)) for goal in own]
+        plans += [make_plan(bench, goal.row, model) for goal in own]
     return plans
 
 
-def calibrated(plans: Sequence[tuple[Goal, Sequence[tuple[str, float]]]]) -> tuple[float, ...]:
-    """Return intercept and slope of the confidence: the probability that a step is no waste."""
-    chances, labels = [], []
-    for goal, steps in plans:
-        row = goal.row
-        fine = {one for entry in (*row["required"], *row["also"]) for one in entry.split("|")}
-        chances += [[logit(chance)] for _, chance in steps]
-        labels += [name in fine for name, _ in steps]
-    return logistic_fit(
-        np.array(chances), np.array(labels, float), np.ones(len(labels)), _RIDGES["calibration"]
-    )
+def outcomes(plans: Sequence[Made]) -> dict[str, list[tuple[float, bool]]]:
+    """Return for tasks and plans what the model weighs, and whether that came true."""
+    pairs = [(made, made.plan) for made in plans if made.plan]
+    return {
+        "task": [
+            (logit(task.confidence), is_fine)
+            for made, plan in pairs
+            for task, is_fine in zip(plan.tasks, made.is_fine, strict=True)
+        ],
+        "complete": [(logit(plan.complete), made.recall == 1) for made, plan in pairs],
+        "clean": [(logit(plan.clean), all(made.is_fine)) for made, plan in pairs],
+    }
 
 
-def error_of(
-    plans: Sequence[tuple[Goal, Sequence[tuple[str, float]]]], by: Sequence[float]
-) -> float:
-    """Return the calibration error of the confidence of steps, in five bins of equal size."""
-    pairs = []
-    for goal, steps in plans:
-        row = goal.row
-        fine = {one for entry in (*row["required"], *row["also"]) for one in entry.split("|")}
-        pairs += [(probability((logit(chance),), by), name in fine) for name, chance in steps]
-    pairs.sort()
-    bins = np.array_split(np.array(pairs, float), 5)
-    return float(
-        sum(len(one) * abs(one[:, 0].mean() - one[:, 1].mean()) for one in bins) / len(pairs)
-    )
+def fit_calibrations(plans: Sequence[Made]) -> dict[str, tuple[float, ...]]:
+    """Return intercept and slope of each of `outcomes`."""
+    found = {}
+    for name, pairs in outcomes(plans).items():
+        values, labels = zip(*pairs, strict=True)
+        found[name] = fit_logistic(
+            np.array(values)[:, None],
+            np.array(labels, float),
+            np.ones(len(labels)),
+            _RIDGES["calibration"],
+        )
+    return found
+
+
+def list_brier_scores(plans: Sequence[Made]) -> dict[str, str]:
+    """Return the Brier score of each of `outcomes`, a server left out, and of the base rate."""
+    found = {}
+    servers = sorted({made.row["required"][-1].split("::")[0] for made in plans})
+    for name in ("task", "complete", "clean"):
+        errors, base = [], []
+        for server in servers:
+            own = [one for one in plans if one.row["required"][-1].startswith(f"{server}::")]
+            others = [one for one in plans if one not in own]
+            by = fit_calibrations(others)[name]
+            rate = np.mean([label for _, label in outcomes(others)[name]])
+            for value, label in outcomes(own)[name]:
+                errors.append((calibrate(value, by) - label) ** 2)
+                base.append((rate - label) ** 2)
+        found[name] = f"{np.mean(errors):.3f} (base rate {np.mean(base):.3f})"
+    return found
+
+
+def measure_unseen(manifests: Sequence[Path], model: PlanModel) -> dict[str, dict[str, float]]:
+    """Return how good plans for `plan_goals.jsonl` are, and the first five matches of searches."""
+    engines = {"real": load_engine(manifests), "examples": mcpg.load(EXAMPLES)}
+    plans: list[Made] = []
+    searches: list[Made] = []
+    for row in map(json.loads, GOALS.read_text(encoding="utf-8").splitlines()):
+        engine = engines[row["catalog"]]
+        planner = Planner(engine._searcher, model=model)  # noqa: SLF001
+        plans.append(plan_goal(planner, row))
+        matches = engine.search(row["goal"], limit=5).matches
+        searches.append(Made(row, [*map(name_tool, matches)]))
+    return {"plans": measure(plans), "first five of a search": measure(searches)}
 
 
 def main() -> None:
@@ -267,43 +445,42 @@ def main() -> None:
     parser.add_argument("manifest", type=Path)
     parser.add_argument("plans", type=Path)
     parser.add_argument("edges", type=Path)
-    parser.add_argument("--reading", type=float, nargs="+", default=[0.1])
-    parser.add_argument("--changing", type=float, nargs="+", default=[0.33])
-    parser.add_argument("--source", type=float, nargs="+", default=[0.4])
+    parser.add_argument("--unseen", type=Path, nargs="+")
+    parser.add_argument("--superfluous", type=float, nargs="+", default=[0.18])
+    parser.add_argument("--harmful", type=float, nargs="+", default=[0.1])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     bench = Bench(options.manifest, options.plans, options.edges)
-    for thresholds in product(options.reading, options.changing, options.source):
-        plans = left_out(bench, thresholds)
-        by = calibrated(plans)
+    for superfluous, harmful in product(options.superfluous, options.harmful):
+        costs = Costs(1.0, superfluous, harmful)
+        plans = leave_out(bench, costs)
+        print(costs, "left out:", measure(plans), list_brier_scores(plans))
+        model = fit_model(bench, bench.goals, costs)
         print(
-            thresholds,
-            measure([(goal, [one for one, _ in steps]) for goal, steps in plans]),
-            f"calibration error {error_of(plans, by):.3f}",
+            "  fitted on the same:",
+            measure([make_plan(bench, one.row, model) for one in bench.goals]),
         )
-    if options.write:
-        model = fitted(bench, bench.goals, thresholds)
-        own = [(goal, [one for one, _ in planned(bench, goal, model)]) for goal in bench.goals]
-        print("fitted on the same:", measure(own))
-        write(model, by)
+        for name, metrics in (
+            measure_unseen(options.unseen, model).items() if options.unseen else ()
+        ):
+            print(f"  unseen, {name}:", metrics)
+        if options.write:
+            write_model(model, fit_calibrations(plans))
 
 
-def write(model: PlanModel, by: Sequence[float]) -> None:
+def write_model(model: PlanModel, calibrations: Mapping[str, Sequence[float]]) -> None:
     """Put *model* into the data of mcpg."""
-    names = ("bias", *SOURCE_INPUTS), ("bias", *STEP_INPUTS)
-    rounded = [
-        {name: round(one, _DECIMALS) for name, one in zip(part, weights, strict=True)}
-        for part, weights in zip(names, (model.sources, model.steps), strict=True)
-    ]
+    named = {"asked": (ASKED_INPUTS, model.asked), "needs": (("bias", *NEED_INPUTS), model.needs)}
     data = {
         "provenance": "benchmarks/fit_plan.py on 60 goals over 17 servers",
-        "sources": rounded[0],
-        "steps": rounded[1],
-        "calibration": {"intercept": round(by[0], _DECIMALS), "slope": round(by[1], _DECIMALS)},
-        "thresholds": {
-            "reading": model.reading,
-            "changing": model.changing,
-            "source": model.source,
+        **{
+            part: {name: round(one, _DECIMALS) for name, one in zip(names, weights, strict=True)}
+            for part, (names, weights) in named.items()
+        },
+        "costs": model.costs._asdict(),
+        **{
+            name: {"intercept": round(by[0], _DECIMALS), "slope": round(by[1], _DECIMALS)}
+            for name, by in calibrations.items()
         },
     }
     DATA.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")

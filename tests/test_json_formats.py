@@ -95,6 +95,7 @@ COMMANDS = [
     ["list", "--source", "commerce", "--input-schema"],
     ["lock", "changed.json", "--source-id", "web", "--check"],
     ["plan", "refund the order and mail the customer about it"],
+    ["plan", "find a time when Kim is free, book a meeting and reserve a room"],
     ["plan", "refund the order", "--context-tool", "order_search"],
     ["plan", "list orders", "-b", "alike.json"],
     ["plan", "fetch the page https://example.org/about", "-b", "alone.json"],

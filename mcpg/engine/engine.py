@@ -365,8 +365,7 @@ class Engine:
 
         Args:
             goal: What is to be reached, in any words.
-            limit: Most steps that the goal itself asks for, at least 1; there may be three for
-                each five more, which prepare them, and what these are known to need.
+            limit: Most tasks, prerequisites among them, at least 1.
             strategy: As for `search`.
             context: As for `search`.
             include_disabled: As for `search`.

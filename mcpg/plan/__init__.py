@@ -14,7 +14,10 @@ from mcpg.text.markup import plan_html
 from mcpg.values import empty_as_null, round_shown_score, score_text, to_json
 
 DEFAULT_STEPS = 8
-"""The most tasks that are chosen for a goal, without those that they are known to need."""
+"""The most tasks of a plan, prerequisites among them."""
+
+DOUBTFUL = 0.25
+"""A plan is reported as doubtful where less surely nothing is missing, or every task belongs."""
 
 STAGE = "stage"
 """The kind of a dependency that only the kinds of operations speak for."""
@@ -197,8 +200,8 @@ class Plan:
         missing: Arguments that only the user can give.
         filled: Arguments that the goal itself gives.
         broken: Dependencies that were left out because they closed cycles.
-        confidence: The mean confidence of the tasks: the share of them that the goal is expected
-            to need, in [0, 1].
+        complete: The probability that nothing is missing, in [0, 1].
+        clean: The probability that every task belongs, in [0, 1].
     """
 
     goal: str
@@ -209,9 +212,14 @@ class Plan:
     missing: tuple[MissingInput, ...] = ()
     filled: tuple[FilledInput, ...] = ()
     broken: tuple[DroppedDependency, ...] = ()
-    confidence: float = 0.0
-    rationale: str = ""
+    complete: float = 0.0
+    clean: float = 0.0
     diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def confidence(self) -> float:
+        """The mean confidence of the tasks: the share of them that is likely needed, in [0, 1]."""
+        return sum(task.confidence for task in self.tasks) / (len(self.tasks) or 1)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as `mcpg plan --format json` prints it."""
@@ -223,10 +231,14 @@ class Plan:
             "goal": self.goal,
             "strategy": self.strategy,
             "confidence": round_shown_score(self.confidence),
-            "rationale": self.rationale,
+            "complete": round_shown_score(self.complete),
+            "clean": round_shown_score(self.clean),
             "tasks": [task.to_dict() | {"filled": filled.get(task.id, [])} for task in self.tasks],
             "layers": [list(layer) for layer in self.layers],
-            "intents": [to_json(one) for one in self.intents],
+            "intents": [
+                {"reason": None} | to_json(one) | {"confidence": round_shown_score(one.confidence)}
+                for one in self.intents
+            ],
             "missing": [empty_as_null(to_json(one), "type") for one in self.missing],
             "broken": [
                 to_json(one) | {"weight": round_shown_score(one.weight)} for one in self.broken
@@ -249,7 +261,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A part of the goal that may be a wish of its own."""
+    """A part of the goal that may be a wish of its own.
 
-    words: tuple[str, ...]
+    Attributes:
+        tasks: The tasks that answer it best.
+        confidence: The probability that it means the likeliest of them, in [0, 1].
+        reason: Why its first match is no task; "" where it is one.
+    """
+
+    text: str
     tasks: tuple[str, ...]
+    confidence: float
+    reason: str

@@ -9,10 +9,8 @@ from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
 from mcpg.plan import STAGE
-from mcpg.plan.selection import PlanContext, strength, weigh_handles
-from mcpg.relations.vocabulary import singular
+from mcpg.plan.needs import PlanContext, strength, weigh_handles
 from mcpg.search.prerequisites import AUTHORITY, NEXT_STEP, PROVIDES
-from mcpg.text import split_words, stem
 from mcpg.values import DECIMALS
 
 Node = TypeVar("Node", bound=Hashable)
@@ -214,7 +212,7 @@ def needless(
     for (first, then), link in links.items():
         if first in used:
             held = known.setdefault(then, set())
-            held.update(surroundings.profile(first).required)
+            held.update(one.name for one in surroundings.profile(first).required)
             held.update(argument for _, argument in link.fields)
     left = set(tools)
     while True:
@@ -326,8 +324,7 @@ def _iter_handle_links(
                 heads.setdefault((index.source_id(tool), head, tool in used), tool)
     for tool in tools:
         source, stage = index.source_id(tool), profiles[tool].stage
-        for argument in profiles[tool].required:
-            stems = {singular(stem(word)) for word in split_words(argument)}
+        for argument, stems, _ in profiles[tool].required:
             keys = product((source,), stems, (True, False))
             givers = [heads[one] for one in keys if one in heads]
             givers = [one for one in givers if profiles[one].stage < stage]

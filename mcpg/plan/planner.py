@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.plan import (
+    DOUBTFUL,
     Alternative,
     Dependency,
     DroppedDependency,
@@ -20,30 +21,28 @@ from mcpg.plan import (
 )
 from mcpg.plan import Mapping as FieldMapping
 from mcpg.plan.dependencies import TaskOrder, dependencies, needless, split_layers
+from mcpg.plan.goal import GoalPart, cut_goal, list_matches, weigh_parts
+from mcpg.plan.needs import PlanContext
 from mcpg.plan.selection import (
     Choice,
-    PlanContext,
     PlanModel,
-    ToolSelection,
     alternatives,
-    asked_destruction,
+    asks_destruction,
+    calibrate,
     choose,
-    confidence,
+    is_harmless,
     plan_model,
+    task_confidence,
+    weigh_cleanness,
+    weigh_completeness,
+    weigh_tools,
 )
-from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.pipeline import RankedList
-from mcpg.search.prerequisites import (
-    GOAL_SHARE,
-    Closure,
-    NeedCache,
-    fields_filled_by,
-    prerequisites,
-)
+from mcpg.search.prerequisites import fields_filled_by
 from mcpg.search.results import SearchRequest
 from mcpg.search.searcher import Searcher
 from mcpg.text.literals import TextLiteral
-from mcpg.values import format_below, format_count, score_text
+from mcpg.values import format_below, score_text
 
 _LONGEST_DESCRIPTION = 200
 
@@ -84,21 +83,25 @@ def find_inputs(
     return tuple(filled), tuple(needed)
 
 
-# Matches that are looked at; steps beside them are reached by edges.
+# Matches that are looked at; steps beside them are reached by what they need.
 _MATCHES = 20
-# A task answers an intent if it answers so much of what the best one does.
+# A task answers a part if it is meant so much as the one that is likeliest meant.
 _ANSWERS = 0.5
-_INFERRED = "inferred"
-CHANGES = 0.5
-"""A tool that changes something with a greater probability counts as one that does."""
 
 
 @dataclass(frozen=True, slots=True)
 class _PlanDraft:
-    """A plan before its tasks have names."""
+    """A plan before its tasks have names.
 
-    chosen: ToolSelection
-    closure: Closure
+    Attributes:
+        others: What else was weighed, the likeliest first.
+        used: The tools in use.
+    """
+
+    parts: tuple[GoalPart, ...]
+    steps: tuple[Choice, ...]
+    others: tuple[Choice, ...]
+    used: tuple[int, ...]
     order: tuple[int, ...]
     layers: tuple[tuple[int, ...], ...]
     found: TaskOrder
@@ -125,17 +128,16 @@ class Planner:
     ) -> None:
         """Prepare to plan over the index of *searcher*, by *model* or the one shipped.
 
-        *surroundings* stand for what the index says of tools and what leads from one to others.
+        *surroundings* stand for what the index states of tools and what each of them needs.
         """
         self._searcher = searcher
-        self._surroundings = surroundings or PlanContext(searcher.index)
         self._model = model or plan_model()
-        self._needs = NeedCache()
+        self._surroundings = surroundings or PlanContext(searcher.index, self._model.needs)
 
     def plan(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> Plan:
-        """Return a plan for the query of *request*, of at most its limit of chosen tools.
+        """Return a plan for the query of *request*, of at most its limit of tasks.
 
-        Tools that these are known to need are added to them. *diagnostics* lead those of the plan.
+        *diagnostics* lead those of the plan.
         """
         nothing = Plan(request.query, request.strategy, diagnostics=diagnostics)
         if not self._searcher.has_tools(request):
@@ -147,22 +149,22 @@ class Planner:
             return replace(nothing, diagnostics=(*diagnostics, _doubt(_NOTHING_FOUND)))
         draft = self._draft(request, ranking)
         if not draft.order:
-            doubt = _doubt(_NOTHING_SAFE if draft.chosen.others else _NOTHING_LEFT)
+            doubt = _doubt(_NOTHING_SAFE if draft.others else _NOTHING_LEFT)
             return replace(nothing, diagnostics=(*diagnostics, doubt))
         layers = {tool: place for place, layer in enumerate(draft.layers) for tool in layer}
         tasks = tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
         filled, missing = find_inputs(tasks, ranking.analysis.literals)
-        sure = sum(task.confidence for task in tasks) / len(tasks)
-        if sure < LOW_CONFIDENCE:
-            shown = format_below(sure, LOW_CONFIDENCE)
-            doubt = _doubt(f"the plan has a confidence of {shown}: add detail to the goal")
-            diagnostics = (*diagnostics, doubt)
+        intents = tuple([self._intent(part, draft) for part in draft.parts])
+        complete = calibrate(
+            weigh_completeness(draft.parts, draft.steps, draft.others), self._model.complete
+        )
+        clean = calibrate(weigh_cleanness(draft.steps), self._model.clean)
         return Plan(
             request.query,
             request.strategy,
             tasks,
             tuple([tuple([draft.names[tool] for tool in layer]) for layer in draft.layers]),
-            _intents(ranking, draft),
+            intents,
             missing,
             filled,
             tuple(
@@ -171,81 +173,80 @@ class Planner:
                     for (first, then), link in draft.found.broken
                 ]
             ),
-            sure,
-            self._rationale(draft),
-            diagnostics,
+            complete,
+            clean,
+            (*diagnostics, *_describe_doubts(complete, clean, intents, tasks)),
         )
 
     def _draft(self, request: SearchRequest, ranking: RankedList) -> _PlanDraft:
         excluded = self._searcher.excluded_tools(request)
-        used = ranking.analysis.used.tools if ranking.analysis.used else ()
-        chosen = choose(
-            ranking, self._surroundings, self._model, excluded=excluded, limit=request.limit
+        analysis, context = ranking.analysis, self._surroundings
+        used = analysis.used.tools if analysis.used else ()
+        whole = dict(ranking.primaries)
+        ranked = self._rank_parts(request, whole)
+        parts = weigh_parts(request.query, whole, ranked, context, self._model.asked)
+        scores = {tool: score for _, held in ranked for tool, score in held.items()} | whole
+        choices = weigh_tools(
+            parts, scores, context, analysis.literals, excluded=excluded, used=used
+        )
+        named = [one.document for one in ranking.candidates if one.exact >= 1]
+        steps = choose(
+            choices,
+            {next(iter(held)) for held in (whole, *[held for _, held in ranked]) if held},
+            context,
+            self._model,
+            allowed=None if asks_destruction(analysis) else named,
+            limit=request.limit,
         )
         if used:
             # Steps that only give what the tools in use give already are left out.
-            tools = [one.tool for one in chosen.steps]
-            asked = [one.tool for one in chosen.steps if _is_found(one, chosen)]
-            idle = needless(tools, self._surroundings, used, asked=asked)
-            steps = tuple([one for one in chosen.steps if one.tool not in idle])
-            chosen = replace(chosen, steps=steps)
-        closure = self._closure(ranking, chosen, excluded, used)
-        tools = [one.tool for one in chosen.steps]
-        tools += [one.tool for one in closure.found]
-        found = dependencies(tools, self._surroundings, used)
-        chances = {one.tool: one.chance for one in chosen.steps}
+            asked = [one.tool for one in steps if one.need is None]
+            idle = needless([one.tool for one in steps], context, used, asked=asked)
+            steps = [one for one in steps if one.tool not in idle]
+        found = dependencies([one.tool for one in steps], context, used)
+        late = [one for one in steps if _follows_its_need(one, found)]
+        if late:
+            steps = [one for one in steps if one not in late]
+            found = dependencies([one.tool for one in steps], context, used)
+        tools = [one.tool for one in steps]
+        chances = {one.tool: one.chance for one in steps}
 
         def rank(tool: int) -> tuple[bool, float, float, str]:
             """Order tools that may run side by side by kind of work, then likelihood."""
-            profile, tool_id = self._surroundings.profile(tool), self._searcher.index.tool_id(tool)
-            stage, chance = round(profile.stage, 6), chances.get(tool, 0.0)
-            return profile.is_destructive, stage, -chance, tool_id
+            profile, tool_id = context.profile(tool), self._searcher.index.tool_id(tool)
+            return profile.is_destructive, round(profile.stage, 6), -chances[tool], tool_id
 
         layers = split_layers(tools, found.links, rank)
         order = tuple([tool for layer in layers for tool in layer])
         names = {tool: f"t{place}" for place, tool in enumerate(order, 1)}
-        return _PlanDraft(chosen, closure, order, tuple(map(tuple, layers)), found, names)
-
-    def _closure(
-        self,
-        ranking: RankedList,
-        chosen: ToolSelection,
-        excluded: frozenset[int],
-        used: Sequence[int],
-    ) -> Closure:
-        """Return what is known to run before what a search for the goal finds.
-
-        What is only likely was weighed before. Nothing destructive is added unasked.
-        """
-        steps = {one.tool for one in chosen.steps}
-        asked = asked_destruction(ranking.analysis)
-        best = max((one.score for one in chosen.steps), default=0.0)
-        closure = prerequisites(
-            [(one.tool, one.chance) for one in chosen.steps if one.score >= GOAL_SHARE * best],
-            self._searcher.index,
-            literals=ranking.analysis.literals,
-            without=excluded,
-            done=used,
-            memo=self._needs,
+        others = tuple([one for one in choices if one.tool not in chances])
+        return _PlanDraft(
+            tuple(parts),
+            tuple(steps),
+            others,
+            tuple(used),
+            order,
+            tuple(map(tuple, layers)),
+            found,
+            names,
         )
-        known = steps.copy()
-        kept = []
-        for one in closure.found:
-            if one.need.before not in known or one.need.origin == _INFERRED:
-                continue
-            first, goal = self._surroundings.profile(one.tool), self._surroundings.profile(one.goal)
-            if (first.changes > CHANGES >= goal.changes) or (
-                not asked and self._surroundings.profile(one.tool).is_destructive
-            ):
-                continue
-            if one.tool not in known:
-                kept.append(one)
-            known.add(one.tool)
-        return Closure(tuple(kept), closure.needs)
+
+    def _rank_parts(
+        self, request: SearchRequest, whole: Mapping[int, float]
+    ) -> list[tuple[str, Mapping[int, float]]]:
+        """Return the parts of the goal, and the scores of the matches of each, best first."""
+        texts = cut_goal(request.query, self._searcher.index)
+        if len(texts) <= 1:
+            return [(request.query, whole)]
+        asked = request._replace(
+            limit=_MATCHES, context=" ".join(filter(None, (request.query, request.context)))
+        )
+        rankings = [self._searcher.rank_request(asked._replace(query=one))[0] for one in texts]
+        return [(text, list_matches(one)) for text, one in zip(texts, rankings, strict=True)]
 
     def _task(self, tool: int, layer: int, draft: _PlanDraft) -> Task:
         index = self._searcher.index
-        choice = next((one for one in draft.chosen.steps if one.tool == tool), None)
+        choice = next(one for one in draft.steps if one.tool == tool)
         tool_id, place_of = index.tool_id(tool), draft.order.index
         links = draft.found.links.items()
         before = [(place_of(first), link) for (first, then), link in links if then == tool]
@@ -260,7 +261,6 @@ class Planner:
             )
             for place, link in sorted(before, key=itemgetter(0))
         ]
-        is_first = any(first == tool for first, _ in draft.found.links)
         return Task(
             draft.names[tool],
             tool_id,
@@ -269,10 +269,10 @@ class Planner:
             index.display_name(tool),
             index.summary(tool),
             layer,
-            choice is None or (is_first and not _is_found(choice, draft.chosen)),
+            _is_prerequisite(choice),
             self._surroundings.profile(tool).is_destructive,
-            choice.score if choice else 0.0,
-            min(1.0, self._weigh_task(tool, choice, draft)),
+            choice.score,
+            task_confidence(choice.chance, self._model),
             tuple(depends_on),
             tuple(
                 [
@@ -286,82 +286,75 @@ class Planner:
                 [
                     Alternative(
                         index.tool_id(one.tool),
-                        one.source,
-                        confidence(one.chance, self._model) if one.chance else one.score,
+                        index.source_id(one.tool),
+                        task_confidence(one.chance, self._model),
                     )
-                    for one in (
-                        alternatives(choice, draft.chosen.others, self._surroundings)
-                        if choice
-                        else ()
-                    )
+                    for one in alternatives(choice, draft.others, self._surroundings)
                 ]
             ),
-            self._reason(tool, choice, draft),
+            self._explain_choice(choice, draft),
             lambda: self._searcher.tool(tool_id),
         )
 
-    def _weigh_task(self, tool: int, choice: Choice | None, draft: _PlanDraft) -> float:
-        """Return the confidence in a task; of a prerequisite that is its share of its goal's."""
-        if choice is not None:
-            return confidence(choice.chance, self._model)
-        needed = next((one for one in draft.closure.found if one.tool == tool), None)
-        for goal in draft.chosen.steps if needed else ():
-            if needed and goal.tool == needed.goal:
-                share = needed.score / goal.chance if goal.chance else 0.0
-                return confidence(goal.chance, self._model) * share
-        return 0.0
-
-    def _reason(self, tool: int, choice: Choice | None, draft: _PlanDraft) -> str:
+    def _explain_choice(self, choice: Choice, draft: _PlanDraft) -> str:
         index = self._searcher.index
-        followers = [then for (first, then) in draft.found.links if first == tool]
-        followers.sort(key=draft.order.index)
-        before = f"comes before {index.tool_name(followers[0])}" if followers else ""
-        if choice is None:
-            need = next(one.need for one in draft.closure.found if one.tool == tool)
-            return f"needed by {index.tool_name(need.before)}: {need.reason}"
-        is_told = _is_found(choice, draft.chosen) or (choice.score and not before)
-        found = (
-            f"a search for the goal finds it with a score of {score_text(choice.score)}"
-            if is_told
-            else ""
+        if _is_prerequisite(choice) and choice.need:
+            before = index.tool_name(choice.need.before)
+            return f"needed by {before}: {choice.need.reason}"
+        text = max(draft.parts, key=lambda one: one.asked.get(choice.tool, 0.0)).text
+        whole = "the goal" if len(draft.parts) == 1 else repr(text)
+        return f"the best tool for {whole}, with a probability of {score_text(choice.asked)}"
+
+    def _intent(self, part: GoalPart, draft: _PlanDraft) -> Intent:
+        """Return a part of the goal, its tasks, and why its first match is none of them."""
+        index = self._searcher.index
+        held = {tool: part.asked.get(tool, 0.0) for tool in draft.order}
+        best = max(held.values(), default=0.0)
+        answering = [tool for tool in draft.order if best and held[tool] >= _ANSWERS * best]
+        reason = ""
+        if part.best is None:
+            reason = "no tool matches it"
+        elif part.best[0] not in held:
+            tool, _ = part.best
+            choice = next((one for one in draft.others if one.tool == tool), None)
+            name = f"its first match, {index.tool_name(tool)},"
+            if tool in draft.used:
+                reason = f"{name} is in use already"
+            elif choice and not is_harmless(choice, self._surroundings):
+                reason = f"{name} destroys something, which the goal does not ask for"
+            else:
+                chance = choice.chance if choice else part.asked.get(tool, 0.0)
+                reason = f"{name} has a probability of {score_text(chance)}"
+        return Intent(part.text, tuple([draft.names[one] for one in answering]), best, reason)
+
+
+def _is_prerequisite(choice: Choice) -> bool:
+    """Return whether a tool is there for another one rather than for what the goal asks."""
+    return choice.need is not None and choice.asked < _ANSWERS * choice.chance
+
+
+def _follows_its_need(choice: Choice, found: TaskOrder) -> bool:
+    """Return whether a prerequisite runs after what it is there for, so that it is none."""
+    return (
+        _is_prerequisite(choice)
+        and choice.need is not None
+        and (choice.need.before, choice.tool) in found.links
+    )
+
+
+def _describe_doubts(
+    complete: float, clean: float, intents: Sequence[Intent], tasks: Sequence[Task]
+) -> Iterator[Diagnostic]:
+    """Yield what is doubtful of a plan, and the search that shows more."""
+    if complete < DOUBTFUL:
+        doubtful = min(intents, key=lambda one: one.confidence)
+        yield _doubt(
+            f"something is likely missing (the plan is complete with a probability of"
+            f" {format_below(complete, DOUBTFUL)}): {doubtful.text!r} is the part in doubt"
         )
-        return "; ".join(filter(None, (found, before))) or "its kind of work makes it likely"
-
-    def _rationale(self, draft: _PlanDraft) -> str:
-        used = {one.source for one in draft.chosen.steps}
-        shown = [
-            f"{source} ({score_text(chance)})"
-            for source, chance in draft.chosen.sources
-            if source in used
-        ]
-        steps = format_count(len(draft.chosen.steps), "tool")
-        added = len(draft.closure.found)
-        more = f", {format_count(added, 'prerequisite')}" if added else ""
-        return f"server {' and '.join(shown)}: {steps} by evidence{more}"
-
-
-def _is_found(choice: Choice, chosen: ToolSelection) -> bool:
-    """Return whether a search for the goal finds a tool not much less surely than the best."""
-    best = max(one.score for one in chosen.steps)
-    return choice.score >= GOAL_SHARE * best > 0
-
-
-def _intents(ranking: RankedList, draft: _PlanDraft) -> tuple[Intent, ...]:
-    """Return the parts of the goal and the tasks that answer each best."""
-    analysis = ranking.analysis
-    clauses = [clause.text for clause in analysis.clauses]
-    rows = {one.document: one.intents for one in ranking.candidates}
-    steps = [tool for tool in draft.order if tool in rows]
-    if not analysis.intents:
-        asked = tuple([one.text for one in analysis.clauses if one.origin == "query"])
-        goals = [one.tool for one in draft.chosen.steps if one.score]
-        return (Intent(asked, tuple([draft.names[tool] for tool in goals])),)
-    intents = []
-    for place, words in enumerate(analysis.intents):
-        values = {tool: rows[tool][place] for tool in steps}
-        best = max(values.values(), default=0.0)
-        answering = [tool for tool in steps if best and values[tool] >= _ANSWERS * best]
-        answering.sort(key=lambda tool: (-values[tool], draft.order.index(tool)))
-        texts = tuple([clauses[one] for one in words])
-        intents.append(Intent(texts, tuple([draft.names[tool] for tool in answering])))
-    return tuple(intents)
+    if clean < DOUBTFUL:
+        doubtful_task = min(tasks, key=lambda one: one.confidence)
+        yield _doubt(
+            f"something likely does not belong (every task is needed with a probability of"
+            f" {format_below(clean, DOUBTFUL)}): {doubtful_task.tool_name} is the task in doubt"
+        )

@@ -1,65 +1,78 @@
-"""Choose the tools that a goal needs, out of those that a search finds and their neighbours."""
+"""Choose the tasks of a plan by what they are worth."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache, partial
-from math import fsum, log, log1p
+from dataclasses import dataclass, field
+from functools import cache
+from math import fsum, log
 from pathlib import Path
-from typing import TypeAlias
+from typing import NamedTuple
 
-from mcpg.index import Index
-from mcpg.relations.edges import ORIGIN_FACTORS, EdgeOrigin
-from mcpg.relations.vocabulary import names_operation, rarity, singular
-from mcpg.search.calibration import logistic, weigh_inputs
-from mcpg.search.pipeline import RankedList
-from mcpg.search.prerequisites import NEXT_STEP
+from mcpg.plan.goal import ASKED_INPUTS, GoalPart, logit
+from mcpg.plan.needs import DELETE, NEED_INPUTS, Needed, PlanContext, likeness
+from mcpg.search.calibration import LOW_CONFIDENCE, logistic, weigh_inputs
 from mcpg.search.query import Analysis
 from mcpg.search.query_terms import wanted_operation
-from mcpg.text import lexicon, split_words, stem
+from mcpg.text import lexicon
+from mcpg.text.literals import TextLiteral
 from mcpg.values import DECIMALS
-
-Links: TypeAlias = Mapping[int, Mapping[int, float]]
-"""How likely a tool is followed by others, by number."""
 
 _FILE = Path(__file__).parent / "data" / "plan.json"
 
-SOURCE_INPUTS = ("anyScore", "lead", "share")
-STEP_INPUTS = ("score", "rank", "listsBefore", "readsBefore", "supplies", "handles", "arguments")
+MOST_ALTERNATIVES = 3
 
-# The score that stands for that of a tool which a search does not find.
-_LEAST_SCORE = 0.002
-# How relevant, beside the best of its server, such a tool is.
-_LEAST_RELEVANCE = 0.02
-# A server is taken to have so many tools at least, or one of two would be as rare as one of many.
-_LEAST_SIZE = 8
-READ_ONE, READ_MANY = 0, 1
-DELETE = len(lexicon.OPERATION_KINDS) - 1
+# Of two tools that are more alike only the likelier is a step; less alike, none is an alternative.
+_SAME_WORK = 0.7
+_LIKE_WORK = 0.5
+_ASKED = 0.5
+# A tool that changes something with a greater probability counts as one that does.
+_CHANGES = 0.5
+# So many meanings of a part are followed to what they need, if they are so likely.
+_MOST_MEANINGS = 8
+_LEAST_MEANING = 0.02
+
+
+class Costs(NamedTuple):
+    """What the faults of a plan cost.
+
+    Attributes:
+        missing: A task that the goal needs is not there.
+        superfluous: A task is there that the goal does not need.
+        harmful: What such a task costs besides where it changes something.
+    """
+
+    missing: float
+    superfluous: float
+    harmful: float
+
+    def worth(self, chance: float, changes: float) -> float:
+        """Return what a task is worth that is needed by *chance*, and *changes* something."""
+        waste = self.superfluous + self.harmful * changes
+        return chance * self.missing - (1 - chance) * waste
 
 
 @dataclass(frozen=True, slots=True)
 class PlanModel:
-    """Fitted numbers, and what they lead to.
+    """Fitted numbers, see `benchmarks/fit_plan.py`.
 
     Attributes:
-        sources: The intercept, and the coefficients of `SOURCE_INPUTS`.
-        steps: The intercept, and the coefficients of `STEP_INPUTS`.
-        calibration: The intercept and the slope that bring the logit of a choice to that of a
-            confidence.
-        reading: The least probability of a step that only reads.
-        changing: That of a step that changes something: a needless one may do harm.
-        source: That of a server beside the likeliest.
+        asked: The coefficients of `ASKED_INPUTS`.
+        needs: The intercept, and the coefficients of `NEED_INPUTS`.
+        costs: What decides whether a tool is worth a task.
+        task: The intercept and the slope that bring the logit of the chance of a task to that of
+            its confidence.
+        complete: Those of the probability that nothing is missing.
+        clean: Those of the probability that every task belongs.
     """
 
-    sources: tuple[float, ...]
-    steps: tuple[float, ...]
-    calibration: tuple[float, float]
-    reading: float
-    changing: float
-    source: float
+    asked: tuple[float, ...]
+    needs: tuple[float, ...]
+    costs: Costs
+    task: tuple[float, float]
+    complete: tuple[float, float]
+    clean: tuple[float, float]
 
 
 @cache
@@ -67,185 +80,14 @@ def plan_model() -> PlanModel:
     """Return the model of `data/plan.json`."""
     members = json.loads(_FILE.read_bytes())
     return PlanModel(
-        (members["sources"]["bias"], *(members["sources"][one] for one in SOURCE_INPUTS)),
-        (members["steps"]["bias"], *(members["steps"][one] for one in STEP_INPUTS)),
-        (members["calibration"]["intercept"], members["calibration"]["slope"]),
-        members["thresholds"]["reading"],
-        members["thresholds"]["changing"],
-        members["thresholds"]["source"],
+        tuple(members["asked"][one] for one in ASKED_INPUTS),
+        tuple(members["needs"][one] for one in ("bias", *NEED_INPUTS)),
+        Costs(**members["costs"]),
+        *(
+            (members[name]["intercept"], members[name]["slope"])
+            for name in ("task", "complete", "clean")
+        ),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Profile:
-    """What a tool does and needs, as far as planning asks.
-
-    Attributes:
-        kinds: The probability of each of `lexicon.OPERATION_KINDS`.
-        nouns: What its name says it works on, as stems.
-        asks: The stems in their names.
-        deletes: Whether it most likely deletes, and is not said to read only.
-        is_destructive: Whether it deletes, or its author or server calls it destructive.
-    """
-
-    kinds: tuple[float, ...]
-    nouns: tuple[str, ...]
-    required: tuple[str, ...]
-    asks: frozenset[str]
-    deletes: bool
-    is_destructive: bool
-
-    @property
-    def changes(self) -> float:
-        """The probability that it changes something."""
-        return fsum(self.kinds[lexicon.READING_KINDS :])
-
-    @property
-    def stage(self) -> float:
-        """Where in a plan its kind of work stands: find, read, create, change, delete."""
-        return fsum(place * share for place, share in zip(_STAGES, self.kinds, strict=True))
-
-
-_STAGES = (1.0, 0.0, 2.0, 2.5, 4.0)
-_SURELY = 0.5
-_MOST_ARGUMENTS = 64
-
-
-def build_profile(tool: int, index: Index) -> Profile:
-    """Return what *tool* does and needs."""
-    described = index.record(tool).tool
-    (shares,) = index.operations([tool])
-    total = sum(shares)
-    kinds = [share / total for share in shares] if total else [1 / len(shares)] * len(shares)
-    idle = set(split_words(described.source_id))
-    words = [word for word in split_words(described.name) if word not in idle]
-    nouns = [singular(stem(word)) for word in words if not names_operation(word)]
-    required = described.required_arguments[:_MOST_ARGUMENTS]
-    hints, notes = described.hints, described.annotations
-    reads_only = hints.read_only is True or notes.get("readOnlyHint") is True
-    is_called_destructive = hints.destructive is True or (
-        hints.destructive is None and notes.get("destructiveHint") is True
-    )
-    deletes = not reads_only and kinds[DELETE] > _SURELY
-    return Profile(
-        tuple(kinds),
-        tuple(dict.fromkeys(nouns)),
-        required,
-        frozenset(singular(stem(word)) for name in required for word in split_words(name)),
-        deletes,
-        deletes or (is_called_destructive and not reads_only),
-    )
-
-
-def logit(probability: float) -> float:
-    """Return the logit of a score, kept away from 0 and 1."""
-    kept = min(max(probability, _LEAST_SCORE), 1 - _LEAST_SCORE)
-    return log(kept / (1 - kept))
-
-
-def source_inputs(scores: Mapping[str, Sequence[float]]) -> dict[str, tuple[float, ...]]:
-    """Return what each of `SOURCE_INPUTS` is, by source, from the *scores* of its matches.
-
-    That is the logit of the probability that any of them is wanted, how far that of the best leads
-    the best of all others, and the share of the matches.
-    """
-    best = {source: logit(held[0]) for source, held in scores.items()}
-    count = sum(map(len, scores.values()))
-    found: dict[str, tuple[float, ...]] = {}
-    for source, held in scores.items():
-        none = 1.0
-        for score in held:
-            none *= 1 - score
-        others = [one for other, one in best.items() if other != source]
-        lead = best[source] - max(others, default=logit(0.0))
-        found[source] = (logit(1 - none), lead, len(held) / count)
-    return found
-
-
-def step_inputs(
-    tools: Sequence[int], scores: Mapping[int, float], profiles: Mapping[int, Profile], links: Links
-) -> dict[int, tuple[float, ...]]:
-    """Return what each of `STEP_INPUTS` is for each of the *tools* of one server.
-
-    *scores* are those of the tools that a search finds, best first; *links* lead from each tool to
-    others. The inputs are the logit of the score; the inverse of the rank among the server's
-    matches; how surely a relevant tool follows it, times the probability that it lists, and that it
-    reads; how relevant a tool is which asks for what it lists; how telling what it asks for is; and
-    the logarithm of one more than the number of its required arguments.
-    """
-    ranks = {
-        tool: place for place, tool in enumerate((one for one in scores if one in profiles), 1)
-    }
-    top = max((scores[tool] for tool in ranks), default=0.0) or 1.0
-    relevance = {tool: scores[tool] / top if tool in ranks else _LEAST_RELEVANCE for tool in tools}
-    handles = weigh_handles(tools, profiles)
-    # How much each handle is asked for: the most by any tool, by its relevance.
-    wanted: dict[str, float] = {}
-    for tool in tools:
-        for handle, weight in handles[tool].items():
-            wanted[handle] = max(wanted.get(handle, 0.0), relevance[tool] * weight)
-    found: dict[int, tuple[float, ...]] = {}
-    for tool in tools:
-        one = profiles[tool]
-        following = links.get(tool, {})
-        before = max(
-            (relevance[to] * following[to] for to in following if to in relevance), default=0.0
-        )
-        head = one.nouns[-1] if one.nouns else ""
-        supplied = 0.0 if head in handles[tool] else wanted.get(head, 0.0)
-        found[tool] = (
-            logit(scores.get(tool, 0.0)),
-            1 / ranks[tool] if tool in ranks else 0.0,
-            before * one.kinds[READ_MANY],
-            before * one.kinds[READ_ONE],
-            supplied * one.kinds[READ_MANY],
-            fsum(handles[tool].values()),
-            log1p(len(one.required)),
-        )
-    return found
-
-
-def weigh_handles(
-    tools: Iterable[int], profiles: Mapping[int, Profile]
-) -> dict[int, dict[str, float]]:
-    """Return what the required arguments of each tool name that other tools are named after.
-
-    With each handle stands how rare it is among the *tools*, in (0, 1]: one that all of them ask
-    for tells none apart.
-    """
-    tools = list(tools)
-    counts = Counter(one for tool in tools for one in profiles[tool].asks)
-    named = {noun for tool in tools for noun in profiles[tool].nouns}
-    size = max(_LEAST_SIZE, len(tools))
-    return {
-        tool: {
-            one: rarity(counts[one], size) for one in sorted(profiles[tool].asks) if one in named
-        }
-        for tool in tools
-    }
-
-
-def probability(inputs: Sequence[float], weights: Sequence[float]) -> float:
-    """Return the probability for *inputs* by *weights*, the first of which is the intercept."""
-    return logistic(weigh_inputs(inputs, weights[0], weights[1:]))
-
-
-MOST_SOURCES = 3
-"""The most servers of which a plan has tools, without those that are known to be needed."""
-
-WHOLE_SOURCE = 64
-"""A server with more tools than this is looked at only near the matches."""
-
-MOST_ALTERNATIVES = 3
-
-MORE = 0.6
-"""A plan has so many steps more than its limit, for what prepares what is asked for."""
-
-# Of two tools that are more alike only the likelier is a step; less alike, none is an alternative.
-_SAME_WORK = 0.7
-_LIKE_WORK = 0.5
-_ASKED = 0.5
-_MOST_REMEMBERED = 4_096
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,144 +95,123 @@ class Choice:
     """A tool that the goal may need.
 
     Attributes:
-        score: The score of the search, 0 for none.
-        chance: The probability that the goal needs it, by the evidence of its server and its own,
-            relative to the likeliest server.
+        chance: The probability that the goal needs it.
+        asked: The probability that a part of the goal means it.
+        part: The place of that part.
+        score: The score of a search for the goal or a part of it, 0 for none.
+        need: Why it runs before what is likeliest to need it; `None` where no such tool is.
     """
 
     tool: int
-    source: str
-    score: float
     chance: float
+    asked: float
+    part: int
+    score: float
+    need: Needed | None
 
 
-@dataclass(frozen=True, slots=True)
-class ToolSelection:
-    """What was chosen, and what else was looked at.
+@dataclass(slots=True)
+class _Tally:
+    """What speaks for a tool, collected over the parts of a goal."""
 
-    Attributes:
-        steps: The tools that are steps, the likeliest first.
-        others: The rest of what was looked at, the likeliest first.
-        sources: The probability of each server that was looked at, the likeliest first.
+    none: float = 1.0
+    asked: tuple[float, int] = (0.0, 0)
+    needs: list[tuple[float, Needed]] = field(default_factory=list)
+
+
+def weigh_tools(
+    parts: Sequence[GoalPart],
+    scores: Mapping[int, float],
+    context: PlanContext,
+    literals: Sequence[TextLiteral],
+    *,
+    excluded: Collection[int],
+    used: Collection[int],
+) -> list[Choice]:
+    """Return the tools that the *parts* of a goal may need, the likeliest first.
+
+    A part needs a tool as surely as it means that tool, or one that needs it. Tools *excluded*, and
+    those *used*, are none of them.
     """
-
-    steps: tuple[Choice, ...]
-    others: tuple[Choice, ...]
-    sources: tuple[tuple[str, float], ...]
-
-
-class PlanContext:
-    """What plans over one index ask of it again and again."""
-
-    def __init__(self, index: Index) -> None:
-        """Prepare to look at *index*; nothing is read yet."""
-        self.index = index
-        self.profile = lru_cache(_MOST_REMEMBERED)(partial(build_profile, index=index))
-
-    def links(self, tool: int) -> Mapping[int, float]:
-        """Return how likely *tool* is followed by others: what its edges say, by number."""
-        known: dict[int, float] = {}
-        for number, target, kind, weight in self.index.edges(tool):
-            if kind == NEXT_STEP and target != tool:
-                likely = strength(number, weight, self.index)
-                known[target] = max(known.get(target, 0.0), likely)
-        return known
-
-    @cached_property
-    def by_source(self) -> dict[str, list[int]]:
-        """The tools of each source, in order of number."""
-        found: dict[str, list[int]] = {}
-        for tool in range(len(self.index)):
-            found.setdefault(self.index.source_id(tool), []).append(tool)
-        return found
-
-    def near(self, source: str, found: Sequence[int], without: Collection[int]) -> list[int]:
-        """Return the tools of *source* that may be steps, in order of number.
-
-        Those of a small server are all of its tools; of a large one those that are *found*, and
-        those that the strongest edges lead from to these, or to which they lead.
-        """
-        tools = self.by_source.get(source, [])
-        if len(tools) <= WHOLE_SOURCE:
-            return [tool for tool in tools if tool not in without]
-        near: dict[int, float] = {}
-        for tool in found:
-            for _, other, kind, weight in (*self.index.edges(tool), *self.index.edges_to(tool)):
-                if kind == NEXT_STEP:
-                    near[other] = max(near.get(other, 0.0), weight)
-        own = frozenset(found)
-        reached = sorted((-weight, tool) for tool, weight in near.items() if tool not in own)
-        held = [tool for _, tool in reached if self.index.source_id(tool) == source]
-        kept = (*found, *held[: max(0, WHOLE_SOURCE - len(found))])
-        return sorted(tool for tool in kept if tool not in without)
-
-
-def strength(link: int, weight: float, index: Index) -> float:
-    """Return the strength of the evidence for an edge: its *weight* without that of its origin."""
-    return min(1.0, weight / ORIGIN_FACTORS[EdgeOrigin(index.origin(link))])
+    tallies: dict[int, _Tally] = {}
+    for place, part in enumerate(parts):
+        chances: dict[int, float] = {}
+        for tool, asked in [*part.asked.items()][:_MOST_MEANINGS]:
+            tally = tallies.setdefault(tool, _Tally())
+            tally.asked = max(tally.asked, (asked, -place))
+            chances[tool] = chances.get(tool, 0.0) + asked
+            if asked < _LEAST_MEANING:
+                continue
+            for need in context.closure(tool, literals, used):
+                chance = asked * need.chance
+                chances[need.tool] = chances.get(need.tool, 0.0) + chance
+                tallies.setdefault(need.tool, _Tally()).needs.append((chance, need))
+        for tool, chance in chances.items():
+            tallies[tool].none *= 1 - min(1.0, chance)
+    choices = []
+    for tool, tally in tallies.items():
+        if tool not in used and tool not in excluded:
+            needs = sorted(tally.needs, key=lambda one: (-one[0], one[1].before))
+            first = needs[0][1] if needs else None
+            chance = round(1 - tally.none, DECIMALS)
+            asked, at = tally.asked
+            choices.append(Choice(tool, chance, asked, -at, scores.get(tool, 0.0), first))
+    return sorted(choices, key=lambda one: (-one.chance, -one.score, one.tool))
 
 
 def choose(
-    ranking: RankedList,
-    surroundings: PlanContext,
+    choices: Sequence[Choice],
+    first: Collection[int],
+    context: PlanContext,
     model: PlanModel,
     *,
-    excluded: Collection[int],
+    allowed: Collection[int] | None,
     limit: int,
-) -> ToolSelection:
-    """Return the tools that the goal of *ranking* needs: *limit*, and what prepares them.
+) -> list[Choice]:
+    """Return at most *limit* of the *choices* that are worth a task, the likeliest first.
 
-    Tools in use are none of them, but speak for their server and for what goes with them.
+    Of these, the *first* matches of searches count before others. Where none is worth a task, the
+    likeliest is one. A tool that deletes is one only where the goal asks for that (*allowed* is
+    `None`) or names it, one that is marked as destructive where a search finds it as well.
     """
-    used = ranking.analysis.used.tools if ranking.analysis.used else ()
-    scores = dict(ranking.primaries)
-    found: dict[str, list[int]] = {}
-    for tool in scores:
-        found.setdefault(surroundings.index.source_id(tool), []).append(tool)
-    chances = {
-        source: probability(inputs, model.sources)
-        for source, inputs in source_inputs(
-            {source: [scores[tool] for tool in held] for source, held in found.items()}
-        ).items()
-    }
-    ordered = sorted(chances.items(), key=lambda one: (-one[1], one[0]))
-    considered: list[Choice] = []
-    for place, (source, chance) in enumerate(ordered):
-        if place and (place >= MOST_SOURCES or chance < model.source):
+    steps: list[Choice] = []
+    for one in sorted(choices, key=lambda one: one.tool not in first):
+        profile = context.profile(one.tool)
+        is_allowed = allowed is None or one.tool in allowed
+        if len(steps) == limit or not (is_allowed or is_harmless(one, context)):
             continue
-        tools = surroundings.near(source, found[source], excluded)
-        share = chance / ordered[0][1] if ordered[0][1] else 1.0
-        profiles = {tool: surroundings.profile(tool) for tool in tools}
-        links = {tool: surroundings.links(tool) for tool in tools}
-        own = {tool: score for tool, score in scores.items() if tool in profiles}
-        for tool, inputs in step_inputs(tools, own, profiles, links).items():
-            likely = round(share * probability(inputs, model.steps), DECIMALS)
-            considered.append(Choice(tool, source, own.get(tool, 0.0), likely))
-    considered = [one for one in considered if one.tool not in used]
-    # What the search finds most surely is what was asked for: no limit takes its place away.
-    found_first = max(considered, key=lambda one: (one.score, -one.tool), default=None)
-    considered.sort(
-        key=lambda one: (
-            one != found_first or one.chance < model.changing,
-            -one.chance,
-            -one.score,
-            one.tool,
-        )
+        if model.costs.worth(one.chance, profile.changes) > 0 and not any(
+            _does_same(one, other, context) for other in steps
+        ):
+            steps.append(one)
+    if not steps:
+        steps = [
+            one
+            for one in choices
+            if allowed is None or one.tool in allowed or is_harmless(one, context)
+        ][:1]
+    return sorted(steps, key=lambda one: (-one.chance, -one.score, one.tool))
+
+
+def _does_same(choice: Choice, other: Choice, context: PlanContext) -> bool:
+    """Return whether two tools do the same work, or both are guesses at what to change for a part.
+
+    One of which a search is confident is no guess.
+    """
+    one, another = context.profile(choice.tool), context.profile(other.tool)
+    is_guess = choice.score < LOW_CONFIDENCE and choice.part == other.part and choice.need is None
+    return likeness(one, another) > _SAME_WORK or (
+        is_guess and min(one.changes, another.changes) > _CHANGES
     )
-    asked = asked_destruction(ranking.analysis)
-    named = {one.document for one in ranking.candidates if one.exact >= 1}
-    steps = _steps(considered, surroundings, model, limit, named if not asked else None)
-    seen = {one.tool for one in considered}
-    further = [
-        Choice(tool, surroundings.index.source_id(tool), score, 0.0)
-        for tool, score in scores.items()
-        if tool not in seen and tool not in used
-    ]
-    others = [one for one in considered if one not in steps]
-    return ToolSelection(tuple(steps), (*others, *further), tuple(ordered))
 
 
-def asked_destruction(analysis: Analysis) -> bool:
+def is_harmless(choice: Choice, context: PlanContext) -> bool:
+    """Return whether a tool does not delete, nor is marked as destructive without being found."""
+    profile = context.profile(choice.tool)
+    return not profile.deletes and (bool(choice.score) or not profile.is_destructive)
+
+
+def asks_destruction(analysis: Analysis) -> bool:
     """Return whether any word of the goal asks to delete something."""
     return any(
         shares[DELETE] >= _ASKED
@@ -401,56 +222,41 @@ def asked_destruction(analysis: Analysis) -> bool:
     )
 
 
-def _steps(
-    considered: Sequence[Choice],
-    surroundings: PlanContext,
-    model: PlanModel,
-    limit: int,
-    named: Collection[int] | None,
-) -> list[Choice]:
-    """Return the steps among what is *considered*, the likeliest first.
-
-    A needless call that reads costs little, and one that changes something may do harm: so what is
-    likely enough depends on the kind of operation. One that deletes is a step only where the goal
-    asks for it (*named* is `None`) or names it, one that is called destructive where a search for
-    the goal finds it as well.
-    """
-    steps: list[Choice] = []
-    most = limit + int(MORE * limit)
-    for one in considered:
-        profile = surroundings.profile(one.tool)
-        if len(steps) == most:
-            break
-        is_asked = named is None or one.tool in named
-        if not is_asked and (profile.deletes or (profile.is_destructive and not one.score)):
-            continue
-        least = model.reading + (model.changing - model.reading) * profile.changes
-        is_likely = one.chance >= least or not steps
-        if is_likely and not any(
-            likeness(profile, surroundings.profile(other.tool)) > _SAME_WORK for other in steps
-        ):
-            steps.append(one)
-    return steps
-
-
-def likeness(one: Profile, other: Profile) -> float:
-    """Return how alike the work of two tools is, in [0, 1]: what they work on, and how."""
-    nouns, others = frozenset(one.nouns), frozenset(other.nouns)
-    shared = len(nouns & others) / (len(nouns | others) or 1)
-    return shared * fsum(map(min, one.kinds, other.kinds))
-
-
-def alternatives(step: Choice, others: Iterable[Choice], surroundings: PlanContext) -> list[Choice]:
+def alternatives(step: Choice, others: Iterable[Choice], context: PlanContext) -> list[Choice]:
     """Return those of *others* that may do the work of *step*, the most alike first."""
-    profile = surroundings.profile(step.tool)
+    profile = context.profile(step.tool)
     found = []
     for place, other in enumerate(others):
-        alike = likeness(profile, surroundings.profile(other.tool))
-        if alike >= _LIKE_WORK and not surroundings.profile(other.tool).deletes:
+        alike = likeness(profile, context.profile(other.tool))
+        if alike >= _LIKE_WORK and not context.profile(other.tool).deletes:
             found.append((-round(alike, 6), place, other))
     return [other for _, _, other in sorted(found, key=lambda one: one[:2])[:MOST_ALTERNATIVES]]
 
 
-def confidence(chance: float, model: PlanModel) -> float:
-    """Return the calibrated probability that the goal needs a step, by its *chance*."""
-    return probability((logit(chance),), model.calibration)
+def calibrate(value: float, by: Sequence[float]) -> float:
+    """Return the probability for *value* by an intercept and a slope."""
+    return logistic(weigh_inputs((value,), by[0], by[1:]))
+
+
+def task_confidence(chance: float, model: PlanModel) -> float:
+    """Return the calibrated probability that the goal needs a task."""
+    return calibrate(logit(chance), model.task)
+
+
+def weigh_completeness(
+    parts: Sequence[GoalPart], steps: Sequence[Choice], others: Sequence[Choice]
+) -> float:
+    """Return the logarithm of the probability that *steps* answer all that is asked.
+
+    That is how surely they are what the part means that is in most doubt, and that none of *others*
+    is needed.
+    """
+    tools = [one.tool for one in steps]
+    best = [max([part.asked.get(tool, 0.0) for tool in tools], default=0.0) for part in parts]
+    outside = fsum(log(max(1 - one.chance, _LEAST_MEANING)) for one in others)
+    return outside + log(max(min(best), _LEAST_MEANING))
+
+
+def weigh_cleanness(steps: Sequence[Choice]) -> float:
+    """Return the logarithm of the probability that all of *steps* are needed."""
+    return fsum(log(max(one.chance, _LEAST_MEANING)) for one in steps)

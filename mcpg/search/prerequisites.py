@@ -1,9 +1,10 @@
 """Prerequisites: what must run before given tools.
 
-A tool needs another where an author says so, where traces show it, where a field of the other's
+A tool needs another where an author states it, where traces show it, where a field of the other's
 result fills a required argument that the request does not, or where the other is a reader that
-very likely comes first. What only often follows proves nothing: a tool that writes is needed by no
-other unless somebody says so, and where two tools lead to each other the stronger evidence decides.
+very likely comes first. What only often follows proves nothing: a tool that writes is needed only
+where that is stated, or where it alone provides an argument. Where two tools lead to each other the
+stronger evidence decides.
 
 The closure follows these needs backwards, the strongest paths first. The strength of a path is the
 product of its weights, so no cycle makes anything stronger, and each tool is reached once.
@@ -19,6 +20,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from mcpg.index import Index
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.text import lexicon, split_words
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral
 from mcpg.values import round_score
@@ -35,12 +37,17 @@ AUTHORITY = ("inferred", "schema", "observed", "authored")
 """The origins of edges; of two tools that lead to each other, the later one's word counts."""
 
 # The least weight of an edge that says that its source must run first, by origin.
-_LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.2, "inferred": 0.4}
+_LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.12, "inferred": 0.4}
+SOLE = 0.95
+"""How surely the only tool that provides a required argument must run before."""
+
 # A tool that is stated to follow more tools than this is a general follow-up, and needs none:
 # one that sends messages, or one that reads what several others made.
 _MOST_JOINED = 4
 _MOST_BEFORE_READER = 1
-_SAID = frozenset(("authored", "observed"))
+STATED = frozenset(("authored", "observed"))
+"""The origins of edges that an author or a trace states."""
+
 # So many inferred needs of one tool are followed, and so many providers of one argument kept.
 _MOST_INFERRED = 1
 _MOST_PROVIDERS = 4
@@ -50,6 +57,9 @@ _MOST_NEEDS = 32
 _MOST_REMEMBERED = 4_096
 # How arguments that take what stands in quotation marks, or a number, are called.
 _NAMES_OF_QUOTED = ("name", "title", "text", "message", "content", "query", "label")
+COMPOSED = frozenset(_NAMES_OF_QUOTED)
+"""Arguments that a caller composes: that another tool returns such a text proves nothing."""
+
 _NUMBER = "number"
 _NAMES_OF_NUMBERS = (_NUMBER, "id", "index", "count", "amount", "limit")
 
@@ -57,7 +67,7 @@ _NAMES_OF_NUMBERS = (_NUMBER, "id", "index", "count", "amount", "limit")
 GOAL_SHARE = 0.3
 """A match is a goal of a search if its score is at least this share of the best."""
 
-LEAST_PATH = 0.2
+LEAST_PATH = 0.12
 """The least strength of a path to a prerequisite that a search shows."""
 
 
@@ -131,9 +141,9 @@ class Closure(NamedTuple):
 def choose_goals(matches: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     """Return those of the scored *matches*, best first, of which a search shows prerequisites.
 
-    The others are far less sure than the best; they may themselves be prerequisites of it.
+    The others are doubtful, or far less sure than the best: they may be prerequisites of it.
     """
-    least = GOAL_SHARE * matches[0][1] if matches else 0.0
+    least = max(LOW_CONFIDENCE, GOAL_SHARE * matches[0][1]) if matches else 0.0
     return [(tool, score) for tool, score in matches if score >= least]
 
 
@@ -211,7 +221,7 @@ class _PrerequisiteWalk:
 
         def precedence(need: PrerequisiteReason) -> tuple[bool, bool, float, int]:
             is_there = need.tool in self.goals or need.tool in self._done
-            return need.origin not in _SAID, not is_there, -need.weight, need.tool
+            return need.origin not in STATED, not is_there, -need.weight, need.tool
 
         provided: set[str] = set()
         inferred = 0
@@ -222,7 +232,7 @@ class _PrerequisiteWalk:
             if need.origin == "inferred":
                 is_new = inferred < _MOST_INFERRED
                 inferred += is_new
-            if not is_new and need.origin not in _SAID:
+            if not is_new and need.origin not in STATED:
                 continue
             provided |= arguments
             self.needs.append(need)
@@ -234,7 +244,7 @@ class _PrerequisiteWalk:
         """Return whether the request leaves *need* open."""
         if need.tool in self._without:
             return False
-        if need.origin in _SAID or not self._names:
+        if need.origin in STATED or not self._names:
             return True
         ends, kept = (need.before, need.tool), self._memo.arguments
         known = kept.get(ends)
@@ -273,11 +283,31 @@ def find_needs(
         chosen = max(held, need, key=lambda one: one.authority)
         needs[need.tool] = chosen._replace(fields=chosen.fields or held.fields or need.fields)
     against = _find_followers(tool, index)
-    left = [one for one in needs.values() if one.authority > against.get(one.tool, (-1, 0.0))]
+    spared = find_spared(tool, index)
+    # What is read needs no tool that writes and fills none of its arguments.
+    is_read = _reads(tool, index) and bool(index.required_arguments(tool))
+    left = [
+        one
+        for one in needs.values()
+        if one.authority > against.get(one.tool, (-1, 0.0))
+        and one.tool not in spared
+        and (one.fields or not is_read or _reads(one.tool, index))
+    ]
     found = tuple(sorted(left, key=lambda one: (-one.weight, one.tool))[:_MOST_NEEDS])
     if len(kept) < _MOST_REMEMBERED:
         kept[tool] = found
     return found
+
+
+def find_spared(tool: int, index: Index) -> set[int]:
+    """Return the tools that write, of which all that they provide to *tool* readers provide too."""
+    provided: dict[int, set[str]] = {}
+    for number, source, _ in index.provided_by(tool):
+        held = provided.setdefault(source, set())
+        held.update(argument for _, argument, _ in index.provision(number)[1])
+    readers = [one for one in provided if _reads(one, index)]
+    read = {argument for one in readers for argument in provided[one]}
+    return {one for one, held in provided.items() if one not in readers and held <= read}
 
 
 def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
@@ -287,30 +317,46 @@ def _stated_needs(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
         for number, source, kind, weight in index.edges_to(tool)
         if kind == NEXT_STEP and source != tool
     ]
-    said = sum(origin in _SAID for _, _, origin, _ in edges)
+    said = sum(origin in STATED for _, _, origin, _ in edges)
     follows_any = said > (_MOST_BEFORE_READER if _reads(tool, index) else _MOST_JOINED)
     for number, source, origin, weight in edges:
-        if weight < _LEAST.get(origin, 1.0) or (follows_any and origin in _SAID):
+        if weight < _LEAST.get(origin, 1.0) or (follows_any and origin in STATED):
             continue
         _, fields = index.mapping(number)
+        if fields and origin == "schema" and COMPOSED.issuperset(one for _, one in fields):
+            continue
         reason = index.reason(number) or _UNEXPLAINED
         yield PrerequisiteReason(source, tool, NEXT_STEP, origin, weight, reason, fields)
 
 
 def _believable(needs: Sequence[PrerequisiteReason], index: Index) -> list[PrerequisiteReason]:
-    """Return those of the *needs* of one tool that say more than that it may follow.
+    """Return those of the *needs* of one tool that state more than that it may follow.
 
-    What somebody says is believed, and that a reader comes first. A tool that writes is needed for
-    a value that no reader provides, if creating is what it does.
+    What an author or a trace states is believed, and that a reader comes first. A tool that writes
+    is needed for a value that no reader provides, if no other does either or if creating is what it
+    does; not if it deletes, nor before a reader. The only reader that provides a value, or the only
+    tool where none reads it, is needed surely.
     """
-    read = {argument for one in needs if _reads(one.tool, index) for _, argument in one.fields}
+    providers: dict[str, set[int]] = {}
+    for one in needs:
+        for _, argument in one.fields:
+            providers.setdefault(argument, set()).add(one.tool)
+    readers = {one.tool for one in needs if _reads(one.tool, index)}
+    sole = {argument for argument, tools in providers.items() if len(tools & readers or tools) == 1}
+    read = {argument for argument, tools in providers.items() if tools & readers}
     believed = []
     for one in needs:
-        if one.origin in _SAID or _reads(one.tool, index):
+        arguments = {argument for _, argument in one.fields}
+        if one.origin == "schema" and arguments & sole:
+            one = one._replace(weight=max(one.weight, SOLE))  # noqa: PLW2901
+        if one.origin in STATED or one.tool in readers:
             believed.append(one)
-        elif one.origin == "schema" and read.isdisjoint(argument for _, argument in one.fields):
+        elif one.origin == "schema" and not _reads(one.before, index):
             (shares,) = index.operations([one.tool])
-            if 2 * shares[lexicon.OPERATION_KINDS.index("create")] > sum(shares):
+            deletes = 2 * shares[-1] > sum(shares)
+            is_creation = 2 * shares[lexicon.OPERATION_KINDS.index("create")] > sum(shares)
+            is_needed = arguments & (sole - read) or (is_creation and not arguments & read)
+            if is_needed and not deletes:
                 believed.append(one)
     return believed
 
@@ -326,7 +372,11 @@ def _best_providers(tool: int, index: Index) -> Iterator[PrerequisiteReason]:
     providers = sorted(index.provided_by(tool), key=lambda one: (-one[2], one[1]))
     for number, source, weight in providers:
         _, mapping = index.provision(number)
-        fields = [(given, argument) for given, argument, required in mapping if required]
+        fields = [
+            (given, argument)
+            for given, argument, required in mapping
+            if required and argument not in COMPOSED
+        ]
         wanted = [field for field in fields if counts.get(field[1], 0) < _MOST_PROVIDERS]
         if source == tool or not wanted or weight < _LEAST["schema"]:
             continue

@@ -27,7 +27,7 @@ from mcpg.show.blocks import (
 )
 from mcpg.show.html import cut, page, page_head, verdict
 from mcpg.text.markup import element, mermaid_label, quoted_dot
-from mcpg.values import format_count
+from mcpg.values import format_count, score_text
 
 _RELATION_NAMES = {"nextStep": "next step"}
 _MOST_WITH_CALLS = 5
@@ -113,13 +113,16 @@ def _make_result_entry(rank: int, one: Json) -> ToolEntry:
 _SHORT, _LONG = 60, 240
 
 
-def plan_blocks(data: Json) -> list[Block]:
-    """Return *data*, an object of the schema `mcpg/plan/1`, as blocks without its diagnostics."""
+def plan_blocks(data: Json, *, explains: bool = True) -> list[Block]:
+    """Return *data*, an object of the schema `mcpg/plan/1`, as blocks without its diagnostics.
+
+    What *explains* its tasks is left out where that is not asked for.
+    """
     facts = FactList(tuple(_list_plan_facts(data)))
     blocks: list[Block] = [Section("goal", "Goal", (facts,), heading="")]
     tasks = {task["id"]: task for task in data["tasks"]}
     for place, layer in enumerate(data["layers"], 1):
-        entries = tuple([_make_task_entry(tasks[name], tasks) for name in layer])
+        entries = tuple([_make_task_entry(tasks[name], tasks, explains) for name in layer])
         title = f"Step {place}" + (": side by side" if len(layer) > 1 else "")
         blocks.append(Section(f"step-{place}", title, (Entries("task", entries),), heading=title))
     if data["missing"]:
@@ -165,21 +168,25 @@ def _list_plan_facts(data: Json) -> Iterator[tuple[str, Inline]]:
     if not data["tasks"]:
         yield "plan", "no tool fits"
         return
-    yield "confidence", Score(data["confidence"])
+    yield "complete", Score(data["complete"])
+    yield "clean", Score(data["clean"])
     tasks = format_count(len(data["tasks"]), "task")
     yield "plan", f"{tasks} in {format_count(len(data['layers']), 'step')}"
-    yield "because", CodeSpan(data["rationale"])
     for one in data["intents"] if len(data["intents"]) > 1 else ():
-        names = ", ".join(one["tasks"]) or "no task"
-        yield "part", (CodeSpan(" ".join(one["words"])), ": ", CodeSpan(names))
+        names = ", ".join([name[1:] for name in one["tasks"]])
+        yield "part", CodeSpan(f"{one['text']}: {names or 'no task'}")
+        if one["reason"]:
+            yield "", CodeSpan(one["reason"])
 
 
-def _make_task_entry(task: Json, tasks: Mapping[str, Json]) -> ToolEntry:
+def _make_task_entry(task: Json, tasks: Mapping[str, Json], explains: bool) -> ToolEntry:
     figures: list[Inline] = [Score(task["confidence"])]
     figures += [Styled("destructive", "yellow")] if task["isDestructive"] else []
     figures += [Styled("prerequisite", "yellow")] if task["isPrerequisite"] else []
-    rows: list[tuple[str, Inline]] = [("why", CodeSpan(task["rationale"]))]
-    for one in task["dependsOn"]:
+    rows: list[tuple[str, Inline]] = []
+    if explains:
+        rows.append(("why", CodeSpan(task["rationale"])))
+    for one in task["dependsOn"] if explains else ():
         fields = ", ".join(
             f"{mapping['field'] or 'its result'} fills {mapping['argument']}"
             for mapping in one["mappings"]
@@ -210,10 +217,14 @@ def plan_page(data: Json) -> str:
     sections += [one for one in plan_blocks(data) if isinstance(one, Section)][1:]
     told = element("p", "No tool fits.", class_="verdict low")
     if data["tasks"]:
-        told = verdict("Confidence", data["confidence"], data["rationale"])
+        told = verdict("Nothing is missing", data["complete"], _describe_clean(data))
     head = page_head("The goal", cut(data["goal"], _LONG), told)
     title = f"{cut(data['goal'], _SHORT)} · mcpg plan"
     return page("plan", title, head, sections, data={}, scripts=[])
+
+
+def _describe_clean(data: Json) -> str:
+    return f"every task belongs with a probability of {score_text(data['clean'])}"
 
 
 def plan_mermaid(data: Json) -> str:

@@ -194,7 +194,10 @@ def plan_html(data: Json) -> Markup:
         for one in data["missing"]
     ]
     return join_markup(
-        _heading(data["goal"], f"confidence {score_text(data['confidence'])}"),
+        _heading(
+            data["goal"],
+            f"complete {score_text(data['complete'])}, clean {score_text(data['clean'])}",
+        ),
         _table("Tasks", ("task", "tool", "after", "confidence", "why"), tasks),
         _list("Missing arguments", missing),
         _notices(data),

@@ -21,7 +21,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What `explain` says on a misspelt query to the examples, as JSON has it."""
     tools = tmp_path_factory.mktemp("explained") / "tools"
     shutil.copytree(ROOT / "examples/tools", tools)
-    return mcpg.load(tools).explain("shipmnt refund").to_dict()
+    return mcpg.load(tools).explain("refund a shipmnt payment").to_dict()
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ def test_a_page_is_deterministic_and_marked(explained: dict[str, Any]) -> None:
     page = explain_page(explained)
     assert page == explain_page(copy.deepcopy(explained))
     assert page.encode().startswith(MARK)
-    assert "<title>shipmnt refund · mcpg explain</title>" in page
+    assert "<title>refund a shipmnt payment · mcpg explain</title>" in page
 
 
 @pytest.mark.parametrize("kind", ["script", "style"])
@@ -84,7 +84,7 @@ def test_the_graph_has_a_node_a_tool_and_an_edge_a_reason(explained: dict[str, A
     """Edges lead from the query to its matches, and on along the edge that brought a tool in."""
     graph = build_match_graph(explained)
     names = [node["label"] for node in graph["nodes"]]
-    assert names[0] == "shipmnt refund"
+    assert names[0] == "refund a shipmnt payment"
     assert len(names) == len(set(names)) == len(graph["edges"]) + 1
     for one in reached_of(explained):
         (edge,) = [edge for edge in graph["edges"] if names[edge["to"]] == one["toolId"]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 from mcpg.cli.exit_codes import ExitCode
@@ -21,6 +22,7 @@ from mcpg.cli.parameters import (
 from mcpg.cli.query import Question, make_search_arguments, nothing_found
 from mcpg.cli.render import RecordListing, text, write_listing
 from mcpg.errors import UsageError
+from mcpg.plan import DOUBTFUL
 from mcpg.show import answers as views
 from mcpg.show.json import result_json
 
@@ -43,7 +45,7 @@ IN_USE = CONTEXT_TOOLS._replace(
     "result provides arguments. Repeatable."
 )
 STEPS = LIMIT._replace(
-    help="Maximum number of tasks that serve the goal itself, 1 to 50. [default: 5] "
+    help="Maximum number of tasks, prerequisites among them, 1 to 50. [default: 5] "
     "[env: MCPG_LIMIT]"
 )
 PARAMETERS = (
@@ -71,8 +73,8 @@ _ARGUMENTS = ("limit", "strategy", "context", "include_disabled", "fusion", "lex
 def run(output: Output, *, form: str, **asked: Any) -> int:
     """Plan which tools serve a goal, and in which order.
 
-    Tools that must run first are added, each with its reason and the probability that it is needed.
-    Missing arguments are listed.
+    Tools that must run first are among them, each with the probability that it is needed. Missing
+    arguments are listed. With --verbose, each task is explained.
     """
     question = Question.of({"min_score": None, **asked})
     arguments = make_search_arguments(question)
@@ -96,7 +98,8 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
         draw = {"mermaid": views.plan_mermaid, "dot": views.plan_dot, "html": views.plan_page}
         output.document(draw[form](data))
     elif form == "text":
-        output.text(text(views.plan_blocks(data), output) if tasks else "")
+        blocks = views.plan_blocks(data, explains=output.verbose)
+        output.text(text(blocks, output) if tasks else "")
     else:
         members = ("id", "toolId", "sourceId", "confidence", "isPrerequisite", "isDestructive")
         table = views.tasks_table(data)
@@ -104,4 +107,7 @@ def run(output: Output, *, form: str, **asked: Any) -> int:
         write_listing(listing, form, output)
     if not tasks:
         output.note(nothing_found(question))
+    elif plan.complete < DOUBTFUL:
+        doubtful = min(plan.intents, key=lambda one: one.confidence)
+        output.note(f"what else there is: mcpg search {quote(doubtful.text)}")
     return code

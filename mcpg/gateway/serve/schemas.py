@@ -304,6 +304,8 @@ OUTPUTS: dict[str, JsonObject] = {
     serve.PLAN: _object(
         {
             "confidence": _SCORE,
+            "complete": _SCORE,
+            "clean": _SCORE,
             "tasks": _list(_TASK),
             "missing": _list(
                 _object(

@@ -343,6 +343,8 @@ def plan_answers(plan: Plan) -> Iterator[JsonObject]:
         names = {task.id for task in kept}
         answer: JsonObject = {
             "confidence": round(plan.confidence, SHOWN_DECIMALS),
+            "complete": round(plan.complete, SHOWN_DECIMALS),
+            "clean": round(plan.clean, SHOWN_DECIMALS),
             "tasks": [_task_answer(task, brevity) for task in kept],
         }
         missing: list[JsonValue] = [
