@@ -41,6 +41,9 @@ if TYPE_CHECKING:
     from mcpg.search.trace import Explanation, Trace
 
 
+ITEMS = "items."
+"""What the names of the sections begin with that hold the index of a kind of items."""
+
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
@@ -124,6 +127,17 @@ class Engine:
         from mcpg.plugins.registry import open_items  # noqa: PLC0415 - a search reads no pages
 
         return self._make_once(f"items {name}", self.index, lambda: open_items(name, self.pages))
+
+    def kind_engine(self, name: str) -> Engine | None:
+        """Return what searches the items of a kind as tools are searched; `None` for no items."""
+
+        def open_section(index: Index) -> Engine | None:
+            section = f"{ITEMS}{name}"
+            if not index.has_section(section):
+                return None
+            return Engine(Index(index.section(section)), limit=self.limit)
+
+        return self._make_once(f"kind {name}", self.index, lambda: self.consult(open_section))  # type: ignore[no-any-return]
 
     @property
     def tools(self) -> tuple[Tool, ...]:

@@ -6,14 +6,14 @@ checked before it ranks; what does not pass is ignored, and the shipped model ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from os import PathLike, fspath
 from os.path import isfile
 from typing import TYPE_CHECKING, Any
 
-from mcpg.engine.engine import Engine
+from mcpg.engine.engine import ITEMS, Engine
 from mcpg.errors import Code, Diagnostic, warning, wrong_type
 from mcpg.files import present_paths
 from mcpg.index.file import IN_MEMORY, cached_path, content_key, fresh_index, index_for, renew_index
@@ -21,7 +21,7 @@ from mcpg.index.layout import NO_KEY, Header, StaleIndexError
 from mcpg.index.reader import Index
 from mcpg.index.tables import Section, pack
 from mcpg.plugins.hooks import GraphReader
-from mcpg.plugins.registry import load_reference, own_items
+from mcpg.plugins.registry import list_item_documents, load_reference, own_items
 from mcpg.search.model import (
     FEATURES,
     INPUTS,
@@ -458,8 +458,22 @@ def assembly_sections(
         recipe=recipe(),
         model=flatten(ranking.model),
         pages=assembly.pages,
-        extra=(*provenance_sections(ranking.origin, reason), *extra),
+        extra=(
+            *provenance_sections(ranking.origin, reason),
+            *_item_sections(assembly.pages),
+            *extra,
+        ),
         provisions=assembly.provisions,
         memo=memo or NO_BUILD_CACHE,
         word_sections_of=word_sections_of,
     )
+
+
+def _item_sections(pages: Sequence[ToolDocument]) -> Iterator[Section]:
+    """Yield a whole index of the items of each kind among *pages* that is searched as tools are."""
+    from mcpg.index.compile import compile_index  # noqa: PLC0415 - as above
+
+    model = flatten(default_model())
+    for name, documents in list_item_documents(pages):
+        data = compile_index(documents, recipe=recipe(), model=model)
+        yield Section(f"{ITEMS}{name}", "B", data)

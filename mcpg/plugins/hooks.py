@@ -89,11 +89,15 @@ class ItemKind:
         test: Returns whether a `mcpg.catalog.model.SourceDocument` is such an item, without parsing
             it. Its text is never changed.
         open: Returns what searches the items among the pages of a bundle.
+        documents: Takes the pages of a bundle and returns the items among them as
+            `mcpg.documents.model.ToolDocument`s, which are searched as tools are, in an index of
+            their own. "" for items that *open* alone searches.
     """
 
     name: str
     test: Callable[[Any], bool]
     open: Reference
+    documents: Reference = ""
 
 
 @dataclass(frozen=True, slots=True)
