@@ -130,6 +130,7 @@ class Code:
     HINT_UNTRUSTED = "hint_untrusted"
     GENERATED_STALE = "generated_stale"
     GENERATED_PARTLY = "generated_partly"
+    QUERIES_MISSING = "queries_missing"
     RELATION_INVALID = "relation_invalid"
     RELATION_UNRESOLVED = "relation_unresolved"
     DOCUMENT_INVALID = "document_invalid"
@@ -274,6 +275,7 @@ REMEDIES = {
     Code.HINT_INVALID: "See the keys of hints files.",
     Code.HINT_UNTRUSTED: "Set `trust_hints` for a source that is yours, or use a hints file.",
     Code.GENERATED_STALE: "Run `mcpg enrich`.",
+    Code.QUERIES_MISSING: "Add at least two examples to the hints of its tools.",
     Code.GENERATED_PARTLY: "Run `mcpg enrich` for the whole server, or remove its file.",
     Code.RELATION_UNRESOLVED: "Correct the name; near ones are suggested.",
     Code.RELATION_INVALID: "See the front matter.",

@@ -95,6 +95,12 @@ STRATEGY = CommandParameter(
     "NAME",
     completion="strategy",
 )
+KIND = CommandParameter(
+    "kind",
+    ("--kind",),
+    "Kind of items to search: tool, or server for the servers of catalogs. [default: tool]",
+    "KIND",
+)
 FUSION = CommandParameter(
     "fusion",
     ("--fusion",),
@@ -282,6 +288,7 @@ INPUT_SCHEMA = switch(
 
 SEARCH = (
     *QUESTION,
+    KIND,
     CONTEXT_TOOLS,
     CommandParameter(
         "related",
@@ -341,6 +348,7 @@ SHOW = (
 
 EXPLAIN = (
     *QUESTION,
+    KIND,
     CONTEXT_TOOLS,
     CommandParameter(
         "tool",

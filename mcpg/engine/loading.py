@@ -473,7 +473,7 @@ def _item_sections(pages: Sequence[ToolDocument]) -> Iterator[Section]:
     """Yield a whole index of the items of each kind among *pages* that is searched as tools are."""
     from mcpg.index.compile import compile_index  # noqa: PLC0415 - as above
 
-    model = flatten(default_model())
+    model, extra = flatten(default_model()), provenance_sections(default_provenance())
     for name, documents in list_item_documents(pages):
-        data = compile_index(documents, recipe=recipe(), model=model)
+        data = compile_index(documents, recipe=recipe(), model=model, extra=extra)
         yield Section(f"{ITEMS}{name}", "B", data)

@@ -17,11 +17,11 @@ from mcpg.plugins.hooks import HOOKS, ItemKind, Plugin
 
 ROOMS: dict[str, tuple[str, ...]] = {
     "mcpg.code.plugin": ("source_kinds", "item_kinds", "answerers"),
-    "mcpg.servers.plugin": ("item_kinds",),
     "mcpg.graph.plugin": ("commands", "graph_readers", "caches"),
     "mcpg.gateway.plugin": ("commands",),
     "mcpg.postgres.plugin": ("commands", "services", "checks"),
     "mcpg.explore.plugin": ("commands",),
+    "mcpg.servers.plugin": ("commands", "item_kinds"),
     "mcpg.telemetry.plugin": ("services", "checks"),
 }
 """The optional rooms: the module in which each registers what it adds, and its hooks.

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from mcpg.plugins.hooks import ItemKind, Plugin
+from mcpg.plugins.hooks import Command, ItemKind, Plugin
 from mcpg.sources.listings import is_listing_page
 
 PLUGIN = Plugin(
+    commands=(
+        Command(
+            "catalog",
+            "Write a catalog of the servers of a bundle, for others to find.",
+            "mcpg.servers.command",
+            after="lock",
+        ),
+    ),
     item_kinds=(
         ItemKind(
             "server",

@@ -24,7 +24,7 @@ from mcpg.sources.listings import (
     LONGEST_ADDRESS,
     LONGEST_NAME,
     LONGEST_TEXT,
-    MCP_SERVER,
+    MEDIA_TYPES,
     REGISTRY,
     ListedServer,
     clean_text,
@@ -40,14 +40,6 @@ MOST_SERVERS = 200_000
 _MARKS = re.compile(
     r'"(?:packages|remotes|version_detail|entries|servers|skills|\$schema)"\s*:\s*["\[{]'
 )
-_MEDIA_TYPES = {
-    "application/mcp-server+json": MCP_SERVER,
-    "application/mcp-server-card": MCP_SERVER,
-    "application/agent-card+json": AGENT,
-    "application/ai-registry": REGISTRY,
-}
-"""Older names of media types."""
-
 _SCHEMAS = ("server.schema.json", "server-card.schema.json")
 _CARD_KEYS = ("protocolVersion", "defaultInputModes", "supportedInterfaces", "capabilities")
 _OFFICIAL = "io.modelcontextprotocol.registry/official"
@@ -221,7 +213,7 @@ class _CatalogReader:
         identifier = clean_text(entry.get("identifier"), LONGEST_NAME)
         identifier = re.sub(r"\Aurn:ai:", "urn:air:", identifier)
         kind = clean_text(entry.get("type") or entry.get("mediaType"), LONGEST_NAME)
-        kind = _MEDIA_TYPES.get(kind, kind)
+        kind = MEDIA_TYPES.get(kind, kind)
         data, url = entry.get("data"), clean_text(entry.get("url"), LONGEST_ADDRESS)
         if kind == CATALOG and isinstance(data, dict):
             yield from self.read(data.get("entries", []), f"{path}.entries", depth + 1)

@@ -23,6 +23,14 @@ REGISTRY = "application/ai-registry+json"
 CATALOG = "application/ai-catalog+json"
 """Media types of what a catalog lists (Agentic Resource Discovery 0.91)."""
 
+MEDIA_TYPES = {
+    "application/mcp-server+json": MCP_SERVER,
+    "application/mcp-server-card": MCP_SERVER,
+    "application/agent-card+json": AGENT,
+    "application/ai-registry": REGISTRY,
+}
+"""Older names of media types."""
+
 ENTRY_TYPE = "listed-servers"
 """The `entry_type` of pages of listed servers."""
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.open_bundle import load_judgements, open_engine
+from mcpg.cli.open_bundle import load_judgements
 from mcpg.cli.output import Output
 from mcpg.cli.query import (
     LIST_FORMS,
@@ -15,6 +15,7 @@ from mcpg.cli.query import (
     answer_explain,
     exit_code,
     make_search_arguments,
+    open_kind,
     refuse,
     report_explain,
     write_blocks,
@@ -91,7 +92,7 @@ def answer_tool(
     """Explain the rank of *tool*, what would make it first, and what else that would change."""
     arguments = make_search_arguments(question)
     judgements = load_judgements(judged) if judged is not None else None
-    engine = open_engine(question.settings, output)
+    engine = open_kind(question, output)
     with output.progress("trying changes"):
         explanation = engine.explain(**arguments, tool=tool)
         standing: Any = explanation.tool

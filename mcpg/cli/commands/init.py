@@ -88,9 +88,9 @@ def run(
 ) -> int:
     """Bundle the servers of the MCP clients on this machine, and search.
 
-    Finds the configurations of desktop and editor clients, and never changes them. Writes
-    mcpg.toml, starts the servers to list their tools, and writes graph.mdld. With --add, prints
-    the entry of a listed server instead, and with --client adds it to that configuration.
+    Finds the configurations of desktop and editor clients. Writes mcpg.toml, starts the servers to
+    list their tools, and writes graph.mdld. With --add, prints the client entry of a server that a
+    catalog lists, and starts nothing.
     """
     if add is not None:
         return _add_server(add, bundle, client or (), output, yes=yes)

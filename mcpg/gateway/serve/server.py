@@ -29,6 +29,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg import __version__
+from mcpg.engine import Engine
 from mcpg.errors import Diagnostic, McpgError
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.prompts_and_resources import Directory
@@ -120,6 +121,12 @@ class GatewayServer:
         self.sdk.middleware += [self._meet, pass_unaltered]
         if serving.log is not None:
             self.sdk.middleware.append(self._log_request)
+
+    async def find_engine(self) -> Engine:
+        """Return the engine of the present tools, once the sources have been read."""
+        known = await self._catalogue.latest()
+        assert known.snapshot is not None  # noqa: S101 - they have been read
+        return known.snapshot.engine
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

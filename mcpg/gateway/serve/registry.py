@@ -1,0 +1,62 @@
+"""The registry over HTTP: `POST /search` of Agentic Resource Discovery."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import partial
+
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from mcpg.gateway.serve.server import GatewayServer
+from mcpg.servers.publish import (
+    Publisher,
+    RequestError,
+    answer_request,
+    parse_request,
+)
+
+SEARCH, EXPLORE = "/search", "/explore"
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Answers searches for servers with the tools that *served* shows.
+
+    Attributes:
+        domain: The domain that identifiers begin with.
+    """
+
+    served: GatewayServer
+    domain: str
+
+    @property
+    def routes(self) -> list[Route]:
+        return [
+            Route(SEARCH, endpoint=self.search, methods=["POST"]),
+            Route(EXPLORE, endpoint=self.explore, methods=["POST"]),
+        ]
+
+    async def search(self, request: Request) -> JSONResponse:
+        """Return the servers that a request asks for."""
+        try:
+            asked = parse_request(json.loads(await request.body()))
+        except RequestError as fault:
+            return _fail(fault.message, 400, "INVALID_ARGUMENT")
+        except (ValueError, RecursionError):
+            return _fail("the body is not JSON", 400, "INVALID_ARGUMENT")
+        engine = await self.served.find_engine()
+        publisher = Publisher(self.domain, str(request.base_url).rstrip("/"))
+        work = partial(answer_request, engine, asked, publisher)
+        return JSONResponse(await anyio.to_thread.run_sync(work, abandon_on_cancel=True))
+
+    async def explore(self, _: Request) -> JSONResponse:
+        """Return that facets are not offered."""
+        return _fail("facets are not offered: use POST /search", 501, "NOT_IMPLEMENTED")
+
+
+def _fail(message: str, status: int, code: str) -> JSONResponse:
+    return JSONResponse({"errorCode": code, "message": message}, status)
