@@ -133,6 +133,13 @@ NORMALIZE = CommandParameter(
     "[env: MCPG_NORMALIZE]",
     kind=bool,
 )
+RERANK = CommandParameter(
+    "rerank",
+    ("--rerank/--no-rerank",),
+    "Let a language model order the first 20 matches, or find that none fits. [default: no] "
+    "[env: MCPG_RERANK]",
+    kind=bool,
+)
 LEXICON = CommandParameter(
     "lexicon",
     ("--lexicon/--no-lexicon",),
@@ -289,6 +296,7 @@ INPUT_SCHEMA = switch(
 SEARCH = (
     *QUESTION,
     KIND,
+    RERANK,
     CONTEXT_TOOLS,
     CommandParameter(
         "related",
@@ -349,6 +357,7 @@ SHOW = (
 EXPLAIN = (
     *QUESTION,
     KIND,
+    RERANK,
     CONTEXT_TOOLS,
     CommandParameter(
         "tool",

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
     from mcpg.index.word_sections import WordSections
-    from mcpg.llm import Normalizer
+    from mcpg.llm import Normalizer, Reranker
     from mcpg.search.caches import SearchCache
     from mcpg.search.guards import CandidateSource
     from mcpg.search.observer import Observer
@@ -237,6 +237,7 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     cache: SearchCache | None = None,
     candidates: CandidateSource | None = None,
     observer: Observer | None = None,
+    reranker: Reranker | None = None,
 ) -> Engine:
     """Make an engine from a bundle, a folder of sources, a manifest or a document.
 
@@ -259,6 +260,7 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
         candidates: Chooses the tools to look at, for catalogues too large for one process.
         observer: Is told of searches, and of indexes and vectors that are made; see
             `mcpg.telemetry`.
+        reranker: Ranks what a search has found, where a search asks for that.
 
     Raises:
         McpgError: There is nothing at *path*, or it cannot be used.
@@ -269,7 +271,14 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     check_text("source_id", source_id)
     check_text("cache_dir", cache_dir)
     services = EngineServices(
-        embeddings, store, None, normalizer, cache, candidates, observer=observer
+        embeddings,
+        store,
+        None,
+        normalizer,
+        cache,
+        candidates,
+        observer=observer,
+        reranker=reranker,
     )
     paths = _paths(path)
     # What is read from a pipe cannot be read again, and a source id changes what a bundle holds.
