@@ -167,6 +167,7 @@ class Code:
     TELEMETRY_MISSING = "telemetry_missing"
     CONTEXT_TOOL_UNKNOWN = "context_tool_unknown"
     FILTER_IGNORED = "filter_ignored"
+    VIEW_UNMATCHED = "view_unmatched"
     FILTER_UNKNOWN = "filter_unknown"
     FILTER_EMPTY = "filter_empty"
     QUERY_TRUNCATED = "query_truncated"
@@ -314,7 +315,8 @@ REMEDIES = {
     Code.LIMIT_CAPPED: "Lower the limit.",
     Code.TOOL_EXPLAINED_BY_GRAPH: "No action needed, or use `--strategy graph`.",
     Code.CONTEXT_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
-    Code.FILTER_IGNORED: "Set `enabledByDefault: false` for those tools in a hints file.",
+    Code.FILTER_IGNORED: "Name those tools in `excludeTools` of their server.",
+    Code.VIEW_UNMATCHED: "Correct the name; `mcpg list` shows the tools, sources and categories.",
     Code.FILTER_UNKNOWN: "Correct the name; `mcpg list` shows the sources and categories.",
     Code.FILTER_EMPTY: "Drop a condition of the filter.",
     Code.QUERY_TRUNCATED: "Shorten the query.",

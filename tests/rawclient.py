@@ -54,12 +54,18 @@ class RawClient:
 
     async def read_until(self, number: int) -> list[str]:
         """Read up to the response to a request; return the methods of the messages before it."""
-        methods: list[str] = []
-        while True:
-            message = (await self._reading.receive()).message
-            if getattr(message, "id", None) == number:
-                return methods
-            methods.append(message.method)
+        return [message.method for message in (await self._receive(number))[:-1]]
+
+    async def ask(self, method: str, **params: Any) -> list[str]:
+        """Send a request; return what the server sends up to the response, as JSON."""
+        messages = await self._receive(await self.send(method, **params))
+        return [one.model_dump_json(by_alias=True, exclude={"id"}) for one in messages]
+
+    async def _receive(self, number: int) -> list[Any]:
+        messages: list[Any] = []
+        while not messages or getattr(messages[-1], "id", None) != number:
+            messages.append((await self._reading.receive()).message)
+        return messages
 
     async def _write(self, message: dict[str, Any]) -> None:
         parsed = jsonrpc_message_adapter.validate_python({"jsonrpc": "2.0", **message})

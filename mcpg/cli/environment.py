@@ -102,6 +102,7 @@ KEYS = {
         SettingKey("limits.query_memory", "MCPG_QUERY_MEMORY", "--max-memory"),
         SettingKey("serve.http", option="--http", plain=str),
         SettingKey("serve.allow_hosts", option="--allow-host"),
+        SettingKey("serve.view", option="--view", plain=str),
         SettingKey("serve.expose", option="--expose"),
         SettingKey("serve.on_change", option="--on-change"),
         SettingKey("serve.graph_tools", option="--graph-tools", plain=bool),
@@ -119,6 +120,9 @@ SECTIONS = tuple(dict.fromkeys(name.partition(".")[0] for name in KEYS if "." in
 
 SOURCES = "sources"
 """The array of tables for the sources in a file; neither a setting nor a section."""
+
+VIEWS = "views"
+"""The table of tables for the views in a file; neither a setting nor a section."""
 
 POSTGRES_VARIABLE = "MCPG_POSTGRES"
 KEY_VARIABLE = "MCPG_LLM_API_KEY"
@@ -219,7 +223,8 @@ def _read_plain_file(path: Path) -> dict[str, Any]:
     if len(text) > _LONGEST:
         raise NotPlainError
     table = tomllib.loads(text)
-    table.pop(SOURCES, None)
+    for name in (SOURCES, VIEWS):
+        table.pop(name, None)
     values = flatten_sections(table)
     for name, held in values.items():
         is_plain = name in KEYS and KEYS[name].is_plain(held)

@@ -28,7 +28,7 @@ from mcpg.cli.commands.schema import MARKER as FORMATS_MARKER
 from mcpg.cli.commands.schema import refreshed_formats
 from mcpg.cli.environment import KEYS, SECTIONS
 from mcpg.cli.options import command_help, group_help
-from mcpg.cli.setting_models import UNSET, Configuration
+from mcpg.cli.setting_models import UNSET, Configuration, ViewTable
 from mcpg.cli.source_settings import KINDS
 from mcpg.lint.model import RULES
 
@@ -93,9 +93,10 @@ def _table(sections: list[str]) -> Iterator[str]:
             yield f"| `{kind}` | {' '.join(str(model.__doc__).split())} | {keys} |\n".replace(
                 "|  |", "| |"
             )
-    elif sections == ["keys of sources"]:
+    elif sections in (["keys of sources"], ["views"]):
         yield "| key | holds | default |\n|---|---|---|\n"
-        fields = {key: one for kind in KINDS.values() for key, one in kind.model_fields.items()}
+        models = [ViewTable] if sections == ["views"] else KINDS.values()
+        fields = {key: one for model in models for key, one in model.model_fields.items()}
         for key, one in fields.items():
             if key not in KINDS:
                 yield f"| `{key}` | {_meaning(one)} | {_default(one)} |\n"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from mcpg.cli.environment import (
     KEY_VARIABLE,
@@ -19,6 +19,7 @@ from mcpg.cli.environment import (
     SECTIONS,
     SOURCES,
     TOKEN_VARIABLE,
+    VIEWS,
     holds_password,
 )
 from mcpg.errors import McpgError
@@ -163,6 +164,8 @@ class Serve(SettingsTable):
     """the HTTP address: a port, or `HOST:PORT`; `--stdio` overrides it"""
     allow_hosts: list[Annotated[str, Field(min_length=1)]] = unset("this machine's own")
     """a list of allowed host names for HTTP, optionally with a port"""
+    view: str = unset("none, which serves everything")
+    """the [view](../how-to/serve.md#views) that is served, one of `[views]`"""
     expose: Literal["meta", "found", "all"] = "meta"
     """what clients see: `meta`, the tools that find, describe and call the others; `found`, those
     that search and call, and what searches have found; or `all`"""
@@ -188,6 +191,34 @@ class Serve(SettingsTable):
     record_calls: str = unset("none")
     """the file to which calls of tools are appended, without arguments and results, for
     `mcpg learn`"""
+
+
+Pattern = Annotated[str, Field(min_length=1)]
+
+
+class ViewConditions(SettingsTable):
+    """The table `deny` of a view: conditions on what it hides."""
+
+    servers: list[Pattern] = unset("any")
+    """ids of sources, or globs"""
+    categories: list[Pattern] = unset("any")
+    """categories among the hints of tools, or globs"""
+    tools: list[Pattern] = unset("any")
+    """tools by `source::name`, name or id, or globs"""
+
+
+class ViewTable(ViewConditions):
+    """An entry of `[views]`: what clients see."""
+
+    read_only: bool = False
+    """`true` shows only tools with the hint that they only read"""
+    kinds: list[Literal["tool", "prompt", "resource", "page"]] = unset(
+        "all, but only `tool` with `categories` or `tools`"
+    )
+    """the kinds of items that are shown; `resource` includes templates, and `page` is a document
+    that describes no tool"""
+    deny: ViewConditions = Field(ViewConditions(), json_schema_extra={UNSET: "none"})
+    """a table with `servers`, `categories` and `tools` that are hidden, whatever else is set"""
 
 
 class Learn(SettingsTable):
@@ -305,12 +336,27 @@ def check_settings(
     try:
         return validate(values).model_dump(exclude_unset=True, by_alias=True)
     except ValidationError as faults:
-        fault = faults.errors(include_url=False)[0]
+        raise _setting_error(faults, fail, are_texts=are_texts) from None
+
+
+def check_views(values: Any, fail: Callable[..., McpgError]) -> dict[str, ViewTable]:
+    """Return the tables of `[views]` by their names; *fail* is as for `check_settings`."""
+    try:
+        return TypeAdapter(dict[str, ViewTable]).validate_python(values)
+    except ValidationError as faults:
+        raise _setting_error(faults, fail) from None
+
+
+def _setting_error(
+    faults: ValidationError, fail: Callable[..., McpgError], *, are_texts: bool = False
+) -> McpgError:
+    """Return the error of the first of *faults*; see `check_settings`."""
+    fault = faults.errors(include_url=False)[0]
     path, value, name = fault["loc"], fault["input"], shown_path(fault["loc"])
     if fault["type"] == "extra_forbidden":
-        raise fail(f"unknown key {_cut(repr(name))}", _advice_on_key(name), *path)
+        return fail(f"unknown key {_cut(repr(name))}", _advice_on_key(name), *path)
     if fault["type"] == "model_type":
-        raise fail(f"{name!r} is a section", f"write [{name}], and its keys below", *path)
+        return fail(f"{name!r} is a section", f"write [{name}], and its keys below", *path)
     is_plain = isinstance(value, str | bool | int | float | list | dict)
     is_secret = isinstance(value, str) and holds_password(value)
     shown = (
@@ -318,7 +364,7 @@ def check_settings(
     )
     # A variable is named by its place already.
     subject = "the value" if are_texts else repr(name)
-    raise fail(f"{subject} is {shown}", remedy_for(fault), *path)
+    return fail(f"{subject} is {shown}", remedy_for(fault), *path)
 
 
 def remedy_for(fault: ErrorDetails) -> str:
@@ -344,7 +390,7 @@ def _advice_on_key(name: str) -> str:
         return f"set the variable {variable} instead: secrets are not read from files"
     siblings = [key for key in KEYS if section and key.startswith(f"{section}.")]
     top = (key for key in KEYS if "." not in key)
-    return suggest_known(name, siblings or [*top, *SECTIONS, SOURCES])
+    return suggest_known(name, siblings or [*top, *SECTIONS, SOURCES, VIEWS])
 
 
 def suggest_known(word: str, known: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from mcpg.cli.environment import (
     KEYS,
     POSTGRES_VARIABLE,
     SOURCES,
+    VIEWS,
     SettingKey,
     flatten_sections,
     holds_password,
@@ -29,6 +30,7 @@ from mcpg.text.json_values import read_float
 from mcpg.text.library_errors import toml_reason
 
 if TYPE_CHECKING:
+    from mcpg.cli.setting_models import ViewTable
     from mcpg.cli.source_settings import ConfiguredSource
 
 CONFIG_FILE = "mcpg.toml"
@@ -167,6 +169,15 @@ class Settings:
             return read_entries(file.sources, Path(file.path), fail)
         return None
 
+    def views(self) -> dict[str, ViewTable]:
+        """Return the views that a configuration file defines, by their names."""
+        for file in self._files():
+            if file.views is not None:
+                from mcpg.cli.setting_models import check_views  # noqa: PLC0415 - pydantic
+
+                return check_views(file.views, partial(file.error, at=(VIEWS,)))
+        return {}
+
     def _files(self) -> Iterator[ConfigFile]:
         for name, above in _TABLES.items():
             if name not in self._read:
@@ -207,6 +218,7 @@ class ConfigFile:
         values: Settings by name; paths begin with the file's folder.
         sources: Value of `sources`, not yet checked, so that a mistake in it only stops what uses
             it; `None` where there is none.
+        views: Value of `views`, likewise.
     """
 
     path: str
@@ -214,6 +226,7 @@ class ConfigFile:
     above: tuple[str, ...]
     values: Mapping[str, Any]
     sources: Any = None
+    views: Any = None
 
     def error(
         self, message: str, remedy: str, *path: str | int, at: Sequence[str] = ()
@@ -251,10 +264,10 @@ def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
     if not isinstance(table, dict):
         name = ".".join(above)
         raise file.error(f"{name!r} is not a table", f"write [{name}]")
-    sources = table.pop(SOURCES, None)
+    sources, views = table.pop(SOURCES, None), table.pop(VIEWS, None)
     values, folder = _check_values(table, file), Path(path).parent
     values |= {name: str(folder / values[name]) for name in _PATHS & values.keys()}
-    return ConfigFile(path, text, above, values, sources)
+    return ConfigFile(path, text, above, values, sources, views)
 
 
 def _check_values(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:

@@ -27,12 +27,13 @@ from pydantic import (
 from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from mcpg.cli.environment import SOURCES, login_folder, relative_path
+from mcpg.cli.environment import SOURCES, VIEWS, login_folder, relative_path
 from mcpg.cli.setting_models import (
     UNSET,
     Configuration,
     Seconds,
     SettingsTable,
+    ViewTable,
     remedy_for,
     shown_path,
     suggest_known,
@@ -550,7 +551,7 @@ _REWRITTEN = ("title", "description", "default", UNSET)
 
 def settings_schema() -> JsonObject:
     """Return the schema of a configuration file, without its `$schema`."""
-    models: tuple[type[SettingsTable], ...] = (Configuration, *KINDS.values())
+    models: tuple[type[SettingsTable], ...] = (Configuration, ViewTable, *KINDS.values())
     references, made = models_json_schema([(model, "validation") for model in models])
     definitions = {name: _describe_schema(one) for name, one in made["$defs"].items()}
     root = definitions.pop(Configuration.__name__)
@@ -559,12 +560,17 @@ def settings_schema() -> JsonObject:
         "items": {"anyOf": [references[model, "validation"] for model in KINDS.values()]},
         "description": "The sources of `mcpg bundle`, `mcpg generate` and `mcpg serve`.",
     }
+    views = {
+        "type": "object",
+        "additionalProperties": references[ViewTable, "validation"],
+        "description": "The views of `mcpg serve`, by their names.",
+    }
     return {
         "$id": "urn:mcpg:schema:settings:1",
         "title": "mcpg.toml",
         "description": "Settings of mcpg: a file mcpg.toml, or [tool.mcpg] in a pyproject.toml.",
         "type": "object",
-        "properties": root["properties"] | {SOURCES: sources},
+        "properties": root["properties"] | {SOURCES: sources, VIEWS: views},
         "additionalProperties": False,
         "$defs": definitions,
     }

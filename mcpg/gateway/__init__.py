@@ -9,9 +9,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpg.gateway.calls import Fault, FaultCode, Invoked, Limits
-    from mcpg.gateway.gateway import Gateway, SyncGateway
+    from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource
     from mcpg.gateway.snapshots import Snapshot
+    from mcpg.gateway.sync_gateway import SyncGateway
+    from mcpg.gateway.views import ItemKind, Selection, View
     from mcpg.review.lock_sources import OnChange, ToolLock
     from mcpg.route import (
         Adjustment,
@@ -45,6 +47,7 @@ __all__ = [
     "GraphSource",
     "HttpServer",
     "Invoked",
+    "ItemKind",
     "Limits",
     "Live",
     "OnChange",
@@ -53,6 +56,7 @@ __all__ = [
     "RouteWeights",
     "RoutedCategory",
     "RoutedMatch",
+    "Selection",
     "ServerSource",
     "Snapshot",
     "Source",
@@ -60,6 +64,7 @@ __all__ = [
     "StdioServer",
     "SyncGateway",
     "ToolLock",
+    "View",
     "open_sources",
     "route",
 ]
@@ -72,8 +77,9 @@ _MODULES = (
     "mcpg.review.lock_sources",
     "mcpg.route",
     "mcpg.gateway.gateway",
-    "mcpg.gateway.gateway",
     "mcpg.gateway.snapshots",
+    "mcpg.gateway.sync_gateway",
+    "mcpg.gateway.views",
     "mcpg.sources.client_config",
 )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcpg.cli.environment import SOURCES, cache_folder
+from mcpg.cli.environment import SOURCES, TOKEN_VARIABLE, VIEWS, cache_folder
 from mcpg.cli.locks import is_locked, lock_path, open_lock
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.settings import Settings
@@ -15,14 +16,17 @@ from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.files import present_paths
 from mcpg.gateway.calls import Limits
 from mcpg.gateway.registry import GENERATED, FileGraph
+from mcpg.gateway.views import ItemKind, Selection, View
 from mcpg.review.lock_sources import OnChange, ToolLock
 from mcpg.search.results import EngineServices
 from mcpg.sources.client_config import Live
 from mcpg.sources.registry import FileSource, Source, open_sources, with_headers
+from mcpg.text.spelling import suggest
 
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway
 
+_VIEW_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _LIMITS = {
     "invoke_seconds": "invoke",
     "result_bytes": "result",
@@ -63,10 +67,12 @@ def make_gateway(
     *,
     reserved: Collection[str] = (),
     record_calls: str | None = None,
+    views: Collection[View] = (),
 ) -> Gateway:
     """Make a gateway; nothing is started, and only files that were named are looked at.
 
-    No tool gets an id that is *reserved*; calls are appended to the file *record_calls*.
+    No tool gets an id that is *reserved*; calls are appended to the file *record_calls*. If nothing
+    but *views* are used, sources that none of them can show are left out.
 
     Raises:
         McpgError: A file that is named cannot be used, or something that is set cannot be had or
@@ -87,6 +93,8 @@ def make_gateway(
             replace(one, allow_private=True) if isinstance(one, FileSource) else one
             for one in sources
         )
+    if views:
+        sources = tuple(one for one in sources if any(view.may_show(one) for view in views))
     found = settings.find("serve.on_change")
     reaction = OnChange(found.value) if found else OnChange.WARN
     factory = ServiceFactory(settings)
@@ -104,6 +112,63 @@ def make_gateway(
         diagnostics=noticed,
         record_calls=record_calls,
     )
+
+
+def read_views(settings: Settings) -> dict[str, View]:
+    """Return the views that *settings* define, by their names.
+
+    Raises:
+        UsageError: A view is invalid.
+    """
+    found: dict[str, View] = {}
+    for name, table in settings.views().items():
+        if not _VIEW_NAME.fullmatch(name):
+            remedy = "use letters, digits, `-` and `_`, and begin with a letter"
+            raise UsageError(f"{name[:80]!r} is not the name of a view", place=VIEWS, remedy=remedy)
+        allow, deny = (
+            Selection(tuple(one.servers or ()), tuple(one.categories or ()), tuple(one.tools or ()))
+            for one in (table, table.deny)
+        )
+        has_kinds = "kinds" in table.model_fields_set
+        kinds = frozenset(map(ItemKind, table.kinds)) if has_kinds else None
+        found[name] = View(name, allow, deny, table.read_only, kinds)
+    return found
+
+
+def find_view(name: str, views: Mapping[str, View], place: str) -> View:
+    """Return the view called *name*, which *place* names."""
+    if name in views:
+        return views[name]
+    near = suggest(name, views)
+    advice = f"did you mean {near[0]!r}?" if near else f"write [{VIEWS}.NAME] into mcpg.toml"
+    raise UsageError(f"there is no view {name[:80]!r}", place=place, remedy=advice)
+
+
+def read_tokens(environ: Mapping[str, str], views: Mapping[str, View]) -> dict[str, str]:
+    """Return the bearer tokens that the environment sets, by the view that each opens.
+
+    The token of the whole gateway has the name "".
+
+    Raises:
+        UsageError: A variable names no view, or two views have the same token or variable.
+    """
+    names = {f"{TOKEN_VARIABLE}_{name.upper().replace('-', '_')}": name for name in views}
+    if len(names) < len(views):
+        message = "two views have the same variable for their tokens"
+        raise UsageError(message, place=VIEWS, remedy="rename one")
+    names[TOKEN_VARIABLE] = ""
+    found: dict[str, str] = {}
+    for variable, token in environ.items():
+        if not token or not variable.startswith(TOKEN_VARIABLE):
+            continue
+        if variable not in names:
+            remedy = f"unset it, or write [{VIEWS}.NAME] into mcpg.toml"
+            raise UsageError("it is the token of no view", place=variable, remedy=remedy)
+        if token in found.values():
+            remedy = "make another one: openssl rand -hex 32"
+            raise UsageError("another view has the same token", place=variable, remedy=remedy)
+        found[names[variable]] = token
+    return found
 
 
 def open_wanted(

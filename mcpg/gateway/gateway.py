@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
-from contextlib import AsyncExitStack, ExitStack, nullcontext, suppress
+from contextlib import AsyncExitStack, nullcontext
+from copy import copy
 from dataclasses import replace
-from functools import partial, update_wrapper, wraps
+from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
-from types import NoneType, TracebackType
+from types import NoneType
 from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypedDict, TypeVar, Unpack
 from uuid import uuid4
 
 import anyio
 import anyio.to_thread
-from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
@@ -37,6 +36,7 @@ from mcpg.gateway.registry import (
 )
 from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.snapshots import IndexManager, OnIndex, Snapshot
+from mcpg.gateway.views import View
 from mcpg.review.lock_sources import ToolLock
 from mcpg.route import route
 from mcpg.search.caches import MemoryCache, NoCache
@@ -147,7 +147,9 @@ def is_brief_search(engine: Engine, query: object = None, **options: Any) -> boo
 Answer = TypeVar("Answer")
 Given = ParamSpec("Given")
 
-_REMEDY = "use it as a context manager"
+NOT_OPEN = "use it as a context manager"
+"""What to do about a gateway that is not open."""
+
 _AT_ONCE = 8
 """Concurrent searches; the interpreter lock makes more of them useless."""
 
@@ -275,6 +277,7 @@ class Gateway:
         self._session = uuid4().hex
         self._callbacks: list[OnIndex] = []
         self._warm: Engine | None = None
+        self._views: tuple[View, ...] = ()
         self._stack: AsyncExitStack | None = None
 
     @classmethod
@@ -317,9 +320,12 @@ class Gateway:
             stack.push_async_callback(self._invoker.aclose)
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
-            self._manager = IndexManager(self._registry, self._plan, sessions.tools, group)
+            self._manager = self._whole = IndexManager(
+                self._registry, self._plan, sessions.tools, group
+            )
             stack.callback(self._manager.close)
             self._manager.callbacks = self._callbacks
+            self._group = group
             self._limiter = anyio.CapacityLimiter(_AT_ONCE)
             self._stack = stack.pop_all()
         return self
@@ -344,15 +350,70 @@ class Gateway:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The sources, in the order in which they were added."""
-        return self._registry.sources
+        """The sources, in the order in which they were added; in a view, those that it may show."""
+        return tuple(filter(self._is_shown, self._registry.sources))
+
+    def _is_shown(self, source: Source) -> bool:
+        if not all(view.may_show(source) for view in self._views):
+            return False
+        snapshot = self._manager.current if self._views else None
+        if snapshot is None or all(view.may_name(source) for view in self._views):
+            return True
+        return source.id in snapshot.owner_ids
+
+    @property
+    def sure_names(self) -> tuple[str, ...]:
+        """The ids of those sources that all views are sure to show, whatever tools they have."""
+        shown = (one for one in self.sources if all(view.may_name(one) for view in self._views))
+        return tuple(one.id for one in shown)
 
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """Diagnostics of the sources, the last build, a failed newer one, and recorded calls."""
-        built = self._manager.diagnostics if self._stack else ()
+        """Diagnostics of the sources, the last build, a failed newer one, and recorded calls.
+
+        In a view, they also concern what it hides.
+        """
+        built = self._whole.diagnostics if self._stack else ()
+        if self._views:
+            built += self._manager.diagnostics
         recorded = self._recorder.diagnostics if self._recorder is not None else ()
         return (*self._before, *built, *recorded)
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether it shows a part of a gateway; see `narrow`."""
+        return bool(self._views)
+
+    def shows(self, server: Server) -> bool:
+        """Return whether it has *server* among its sources."""
+        servers = (one for one in self.sources if isinstance(one, ServerSource))
+        return any(one.server == server for one in servers)
+
+    def narrow(self, *views: View) -> Gateway:
+        """Return a gateway to what all *views* show of this one, which is open as long as this one.
+
+        What is hidden does not exist there: it has an index of its own, which has the tools that
+        are shown alone. Both share sources and connections.
+        """
+        self._require_manager()
+        narrowed, shown, callbacks = copy(self), (*self._views, *views), list[OnIndex]()
+        manager = IndexManager(
+            self._registry,
+            self._plan,
+            self._sessions.tools,
+            self._group,
+            callbacks,
+            self._whole,
+            shown,
+        )
+        self._whole.callbacks.append(manager.follow)
+        if self._stack is not None:
+            self._stack.callback(manager.close)
+        primitives = self._primitives.narrow(lambda: narrowed.sources, shown)
+        vars(narrowed).update(
+            _views=shown, _callbacks=callbacks, _warm=None, _manager=manager, _primitives=primitives
+        )
+        return narrowed
 
     def add(self, source: Source) -> None:
         """Add a source; the next request waits for its tools.
@@ -364,7 +425,7 @@ class Gateway:
         """
         self._registry.add(source)
         if self._stack is not None:
-            self._manager.follow()
+            self._whole.follow()
 
     async def remove(self, source_id: str) -> bool:
         """Remove a source and close its connection; return whether there was one with this id.
@@ -373,7 +434,8 @@ class Gateway:
         """
         source = self._registry.remove(source_id)
         if self._stack is not None and source is not None:
-            self._manager.follow()
+            self._primitives.forget(source)
+            self._whole.follow()
             if isinstance(source, ServerSource) and not self._find_ids(source.server):
                 await self._sessions.close(source.server)
         return source is not None
@@ -382,7 +444,7 @@ class Gateway:
         """Mark a source as changed, so that it is read again; return whether it exists."""
         found = self._registry.invalidate(source_id)
         if found and self._stack is not None:
-            self._manager.refresh()
+            self._whole.refresh()
         return found
 
     def on_change(self, callback: OnIndex) -> None:
@@ -572,127 +634,12 @@ class Gateway:
 
     def _require_manager(self) -> IndexManager:
         if self._stack is None:
-            raise UsageError("the gateway is not open", remedy=_REMEDY)
+            raise UsageError("the gateway is not open", remedy=NOT_OPEN)
         return self._manager
 
     async def _in_thread(self, work: Callable[[], Answer]) -> Answer:
         return await anyio.to_thread.run_sync(work, limiter=self._limiter, abandon_on_cancel=True)
 
     def _find_ids(self, server: Server) -> list[str]:
-        servers = (one for one in self.sources if isinstance(one, ServerSource))
+        servers = (one for one in self._registry.sources if isinstance(one, ServerSource))
         return [one.id for one in servers if one.server == server]
-
-
-def _blocking(
-    method: Callable[Concatenate[Gateway, Given], Coroutine[Any, Any, Answer]],
-) -> Callable[Concatenate[SyncGateway, Given], Answer]:
-    """Return a method that waits for *method* of the gateway in its thread.
-
-    It has the parameters and the documentation of *method*.
-    """
-
-    @wraps(method, assigned=WRAPPED)
-    def answer(self: SyncGateway, /, *given: Given.args, **named: Given.kwargs) -> Answer:
-        result: Answer = self._portal.call(lambda: method(self._gateway, *given, **named))
-        return result
-
-    return answer
-
-
-class SyncGateway:
-    """A `Gateway` in a thread of its own, usable from any thread.
-
-    It is a context manager and takes the arguments of `Gateway`. Outside of the context, and in a
-    process that was forked inside it, methods raise `UsageError`.
-    """
-
-    def __init__(
-        self, sources: SourceLike | Iterable[SourceLike] = (), **options: Unpack[GatewayOptions]
-    ) -> None:
-        """Create a gateway, as `Gateway` does from the same arguments."""
-        self._gateway = Gateway(sources, **options)
-        self._opened: tuple[BlockingPortal, ExitStack] | None = None
-        self._process = 0
-
-    update_wrapper(__init__, Gateway.__init__, WRAPPED)
-
-    @classmethod
-    def from_config(
-        cls, configuration: ConfigurationLike, **options: Unpack[GatewayOptions]
-    ) -> Self:
-        sources, options = read_configuration(configuration, options)
-        return cls(sources, **options)
-
-    def __repr__(self) -> str:
-        state = "open" if self._opened is not None else "not open"
-        count = len(self._gateway.sources)
-        return f"<{type(self).__name__}: {format_count(count, 'source')}, {state}>"
-
-    def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            portal = stack.enter_context(start_blocking_portal())
-            stack.enter_context(portal.wrap_async_context_manager(self._gateway))
-            self._opened = portal, stack.pop_all()
-        self._process = os.getpid()
-        # A thread cannot be joined any more once the interpreter takes the module apart.
-        atexit.register(self.__exit__, None, None, None)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        opened, self._opened = self._opened, None
-        if opened is None:
-            return None
-        atexit.unregister(self.__exit__)
-        portal, stack = opened
-        if self._process != os.getpid():
-            # Its thread has stayed in the parent process: nothing waits for it then.
-            with suppress(StopIteration, RuntimeError):
-                portal.stop().send(None)
-            return None
-        return stack.__exit__(kind, fault, trace)
-
-    @property
-    def _portal(self) -> BlockingPortal:
-        if self._opened is None:
-            raise UsageError("the gateway is not open", remedy=_REMEDY)
-        if self._process != os.getpid():
-            message = "the gateway was opened before this process was forked"
-            raise UsageError(message, remedy="create and open another one in this process")
-        return self._opened[0]
-
-    @property
-    def sources(self) -> tuple[Source, ...]:
-        return self._portal.call(lambda: self._gateway.sources)
-
-    @property
-    def diagnostics(self) -> tuple[Diagnostic, ...]:
-        return self._portal.call(lambda: self._gateway.diagnostics)
-
-    def add(self, source: Source) -> None:
-        self._portal.call(self._gateway.add, source)
-
-    def invalidate(self, source_id: str) -> bool:
-        return self._portal.call(self._gateway.invalidate, source_id)
-
-    def on_change(self, callback: OnIndex) -> None:
-        """As `Gateway.on_change`; *callback* runs in the thread of the gateway."""
-        self._portal.call(self._gateway.on_change, callback)
-
-    remove = _blocking(Gateway.remove)
-    build_index = _blocking(Gateway.build_index)
-    warm_up = _blocking(Gateway.warm_up)
-    snapshot = _blocking(Gateway.snapshot)
-    list_tools = _blocking(Gateway.list_tools)
-    describe = _blocking(Gateway.describe)
-    search = _blocking(Gateway.search)
-    ask = _blocking(Gateway.ask)
-    explain = _blocking(Gateway.explain)
-    plan = _blocking(Gateway.plan)
-    route = _blocking(Gateway.route)
-    invoke = _blocking(Gateway.invoke)
-    end_session = _blocking(Gateway.end_session)

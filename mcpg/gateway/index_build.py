@@ -17,14 +17,24 @@ from mcpg.bundle import Assembly, assemble
 from mcpg.bundle.codec import decode_bundle
 from mcpg.bundle.metadata import collect_definitions, definitions_in
 from mcpg.caching.build_cache import StoredBuildCache
-from mcpg.catalog.catalog import Catalog, build_catalog
+from mcpg.catalog.catalog import Catalog, assign_ids, build_catalog
 from mcpg.catalog.definitions import Key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.documents.model import ToolDocument
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly, load, with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
 from mcpg.files import exists
 from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource, SourceReading
+from mcpg.gateway.views import (
+    ItemKind,
+    ShownItems,
+    View,
+    drop_broken_links,
+    is_shown_whole,
+    narrow_batch,
+    report_unmatched,
+)
 from mcpg.index.reader import Index
 from mcpg.review.lock import lock_changes
 from mcpg.review.lock_sources import (
@@ -41,10 +51,16 @@ from mcpg.review.lock_sources import (
 )
 from mcpg.search.results import DEFAULT_LIMIT, NONE, EngineServices
 from mcpg.sources import read_sources
+from mcpg.sources.listings import ENTRY_TYPE
 from mcpg.sources.model import PYTHON, SourceBatch
 from mcpg.sources.registry import FileSource, Source, runs_tools
 
 _ICONS = "icons"
+_OF_TOOLS = frozenset(
+    (Code.DUPLICATE_TOOL_ID, Code.DUPLICATE_TOOL_NAME, Code.TOOL_REPEATED, Code.HINT_UNTRUSTED)
+)
+"""Diagnostics that concern nothing but the tools that they name."""
+
 _FALLBACK = "the tools of the sources are searched without it"
 
 
@@ -59,6 +75,7 @@ class IndexSpec:
         limit: Maximum number of matches of a search that sets none.
         earlier: Tools with the ids that they had before, and keep.
         lock: Definitions to which tools are held, `None` for none.
+        shown: What a view shows, `None` for everything.
     """
 
     graph: GraphSource
@@ -68,6 +85,7 @@ class IndexSpec:
     limit: int = DEFAULT_LIMIT
     earlier: tuple[Tool, ...] = ()
     lock: ToolLock | None = None
+    shown: ShownItems | None = None
 
     def load(self, path: str, source_id: str | None = None) -> Engine:
         """Open the bundle or source at *path*, through its compiled index where it has one."""
@@ -148,11 +166,15 @@ def map_documents(
             for one in assembly.documents
             if (one.tool.source_id, one.tool.name) not in keys
         }
-        if foreign:
+        if foreign or plan.shown is not None:
             written = {one.path for one in assembly.documents if one.tool.id in assembly.documented}
-            kept = written.union(page.path for page in assembly.pages).difference(foreign)
+            pages = {page.path for page in assembly.pages}
+            pages = pages if plan.shown is None else pages & plan.shown.pages
+            kept = written.union(pages).difference(foreign)
             texts = tuple(text for text in assembly.texts if text.path in kept)
+            whole = assembly
             assembly = put_together(SourceBatch.join([SourceBatch(documents=texts), live]))
+            assembly = assembly if plan.shown is None else drop_broken_links(assembly, whole)
     except McpgError as fault:
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
     unknown = {
@@ -283,9 +305,10 @@ def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildC
                 tool = replace(tool, listed=listed)  # noqa: PLW2901
             live.setdefault((tool.source_id, tool.name), tool)
             owners.setdefault((tool.source_id, tool.name), reading.source)
+    batch, whole = _narrow(batch, plan, memo)
     batch, held = _hold_to_review(batch, plan, memo)
     if isinstance(plan.graph, GeneratedGraph):
-        built = _build_generated(batch, plan, memo)
+        built = _build_generated(batch, plan, memo, whole)
     else:
         built = _build_by_documents(plan.graph, batch, plan, memo, held.hidden)
     review = held.followed_by(built.review)
@@ -311,6 +334,65 @@ def build(readings: Sequence[SourceReading], plan: IndexSpec, memo: StoredBuildC
     )
 
 
+def build_view(
+    whole: BuiltIndex,
+    views: Sequence[View],
+    readings: Sequence[SourceReading],
+    plan: IndexSpec,
+    memo: StoredBuildCache,
+) -> BuiltIndex:
+    """Build an index of what all *views* show of *readings*, of which *whole* is built.
+
+    The index of all tools only decides on what is shown: it has the ids and the hints of tools.
+    Diagnostics name nothing that is hidden, except for those of the views.
+    """
+    known = (*whole.catalog().tools, *whole.review.hidden.values())
+    tools = frozenset(
+        one.key
+        for one in known
+        if all(view.shows_tool(one, whole.owners.get(one.key, whole.sole)) for view in views)
+    )
+    has_pages = all(view.shows_kind(ItemKind.PAGE) for view in views)
+    found = (one for one in whole.engine.pages if has_pages and _shows_page(one, views))
+    pages = frozenset(one.path for one in found)
+    shown = ShownItems(tools, pages)
+    parts = [
+        one if is_shown_whole(one, shown, views) else one.without_diagnostics() for one in readings
+    ]
+    is_all = len(tools) == len(known) and len(pages) == len(whole.engine.pages)
+    is_same = is_all and _keeps_ids(whole.catalog().tools, plan)
+    built = whole if is_same else build(parts, replace(plan, shown=shown), memo)
+    # Diagnostics of a source, a review or a hints file may name what is hidden.
+    safe = {notice for one in parts for notice in one.batch.diagnostics}
+    kept = (one for one in built.diagnostics if one in safe or one.code in _OF_TOOLS)
+    sources = [one.source for one in readings]
+    noticed = (one for view in views for one in report_unmatched(view, known, sources))
+    return replace(built, diagnostics=(*kept, *noticed))
+
+
+def _shows_page(page: ToolDocument, views: Sequence[View]) -> bool:
+    """Return whether *views* show a page; one of listed servers is of the server of its catalog."""
+    catalog = page.further.get("catalog")
+    is_of_catalog = page.further.get("entry_type") == ENTRY_TYPE and isinstance(catalog, str)
+    return not is_of_catalog or all(view.shows_server(str(catalog)) for view in views)
+
+
+def _keeps_ids(tools: Sequence[Tool], plan: IndexSpec) -> bool:
+    """Return whether *tools* would get the ids that they have, which may be those of earlier."""
+    named, _ = assign_ids(tools, plan.reserved, plan.earlier)
+    return [(one.key, one.id) for one in named] == [(one.key, one.id) for one in tools]
+
+
+def _narrow(
+    batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
+) -> tuple[SourceBatch, Assembly | None]:
+    """Return *batch* as far as it is shown, and what the whole is assembled to, if it is not."""
+    if plan.shown is None:
+        return batch, None
+    whole = _assemble_without_texts(batch, plan, memo)
+    return narrow_batch(batch, plan.shown, whole), whole
+
+
 def _hold_to_review(
     batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache
 ) -> tuple[SourceBatch, ReviewOutcome]:
@@ -326,8 +408,13 @@ def _hold_to_review(
     return leave_out_unapproved(batch, read, changes, hides=hides), found
 
 
-def _build_generated(batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache) -> BuiltIndex:
+def _build_generated(
+    batch: SourceBatch, plan: IndexSpec, memo: StoredBuildCache, whole: Assembly | None = None
+) -> BuiltIndex:
+    """Build of the tools and documents of *batch*, a part of the *whole* unless that is `None`."""
     assembly = _assemble_without_texts(batch, plan, memo)
+    if whole is not None:
+        assembly = drop_broken_links(assembly, whole)
     return _build_from_assembly(assembly, plan, memo, assembly.diagnostics)
 
 
@@ -379,7 +466,10 @@ def _read_reviewed(graph: FileGraph, plan: IndexSpec, memo: StoredBuildCache) ->
             definitions = collect_definitions(documents, assembly.definitions)
     except McpgError as fault:
         raise UnusableGraphError(Code.GRAPH_BUILD_FAILED, fault.message, fault.place) from fault
-    return ReviewedGraph(tuple(document.tool for document in documents), definitions)
+    tools = (document.tool for document in documents)
+    shown = plan.shown
+    tools = (one for one in tools if shown is None or one.key in shown.tools)
+    return ReviewedGraph(tuple(tools), definitions)
 
 
 def _without_hidden(batch: SourceBatch, found: ReviewOutcome) -> SourceBatch:
@@ -406,7 +496,7 @@ def _build_from_graph(
         )
         catalog = replace(catalog, diagnostics=(*batch.diagnostics, *catalog.diagnostics))
     engine = matching_engine(graph, catalog, plan)
-    if engine is not None:
+    if engine is not None and (plan.shown is None or not engine.pages):
         noticed = (*catalog.diagnostics, *engine.diagnostics, *found.diagnostics)
         return BuiltIndex(engine, lambda: engine.catalog, noticed, review=found)
     assembly, mapped = map_documents(graph, catalog, batch, plan, memo, hidden)

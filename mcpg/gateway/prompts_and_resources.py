@@ -22,6 +22,7 @@ from mcpg.catalog.json_text import repair_surrogates
 from mcpg.errors import McpgError, NotFoundError
 from mcpg.gateway.calls import CallError, Limits
 from mcpg.gateway.sessions import Backoff, RequestTimeout, Sessions
+from mcpg.gateway.views import ItemKind, View
 from mcpg.sources.client_config import Server
 from mcpg.sources.live.client import MAX_PAGES, is_repeated
 from mcpg.sources.live.requests import Progress, current_caller, current_session
@@ -249,16 +250,29 @@ class _KnownLists:
 
 @dataclass(eq=False, slots=True)
 class Primitives:
-    """The prompts and resources of the servers of a gateway."""
+    """The prompts and resources of the servers of a gateway.
+
+    Attributes:
+        sources: Returns the sources of the gateway.
+        views: What clients see: what all of these views show.
+    """
 
     sources: Callable[[], tuple[Source, ...]]
     sessions: Sessions
     limits: Limits
+    views: tuple[View, ...] = ()
     _known: dict[str, _KnownLists] = field(default_factory=dict)
     # Addresses that servers have given out without listing them, the latest ones.
     _owners: OrderedDict[str, ServerSource] = field(default_factory=OrderedDict)
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
     _directory: Directory | None = None
+
+    def narrow(
+        self, sources: Callable[[], tuple[Source, ...]], views: tuple[View, ...]
+    ) -> Primitives:
+        """Return what all *views* show of these, which are listed once for both."""
+        lists = self._known, OrderedDict[str, ServerSource](), self._lock
+        return Primitives(sources, self.sessions, self.limits, views, *lists)
 
     @property
     def directory(self) -> Directory:
@@ -267,7 +281,8 @@ class Primitives:
     @property
     def due(self) -> float:
         """When the next server is listed that has announced a change, by the event loop's clock."""
-        return min((one.due() for one in self._known.values()), default=math.inf)
+        known = (self._known.get(one.id) for one in self.servers)
+        return min((one.due() for one in known if one is not None), default=math.inf)
 
     @property
     def servers(self) -> tuple[ServerSource, ...]:
@@ -286,8 +301,7 @@ class Primitives:
                 async with anyio.create_task_group() as group:
                     for source in wanted:
                         group.start_soon(self._list, source)
-            self._known = {one.id: self._find_known(one) for one in servers}
-            found = build_directory((one, self._find_known(one).lists) for one in servers)
+            found = build_directory((one, self._find_shown(one)) for one in servers)
             if found != self._directory:
                 self._directory = found
             return self.directory
@@ -298,6 +312,10 @@ class Primitives:
                 known = self._find_known(source)
                 known.is_fresh, known.again = False, 0.0
                 known.backoff.record_announcement()
+
+    def forget(self, source: Source) -> None:
+        """Drop what is known of a *source* that was removed."""
+        self._known.pop(source.id, None)
 
     def record_call(self, source: Source | None) -> None:
         """Record a call of a tool of *source*, which may have changed what it would list."""
@@ -356,12 +374,12 @@ class Primitives:
         place = (await self._latest()).resource(uri)
         if place is None:
             owners = [self._owners[uri]] if uri in self._owners else []
-            for source in self.servers if not owners else ():
+            for source in self.servers if not owners and self._shows("resources") else ():
                 with suppress(CallError):
                     if "resources" in await self.sessions.capabilities(source.server):
                         owners.append(source)
             place = ServerItem(owners[0], uri) if len(owners) == 1 else None
-        if place is None:
+        if place is None or not self._shows("resources"):
             raise NotFoundError(
                 f"no server has the resource {uri[:_SHOWN]!r}",
                 remedy="list the resources and templates",
@@ -396,7 +414,7 @@ class Primitives:
         kind, member = ("prompts", "name") if is_prompt else ("templates", "uri")
         key = str(ref.get(member))
         place = directory.located.get((kind, key))
-        if place is None and not is_prompt:
+        if place is None and not is_prompt and self._shows("templates"):
             place = directory.resource(key)
         if place is None:
             raise NotFoundError(f"no server has {key[:_SHOWN]!r}", remedy="list them")
@@ -415,8 +433,16 @@ class Primitives:
                 found[place.source.id, place.key] = uri
         for source in self.servers:
             own = frozenset(key for owner, key in found if owner == source.id)
-            self.sessions.watch(source.server, own)
+            self.sessions.watch(source.server, own, by=self)
         return found
+
+    def _shows(self, kind: str) -> bool:
+        shown = ItemKind.PROMPT if kind == "prompts" else ItemKind.RESOURCE
+        return all(view.shows_kind(shown) for view in self.views)
+
+    def _find_shown(self, source: ServerSource) -> _Lists:
+        lists = self._find_known(source).lists
+        return {kind: items if self._shows(kind) else () for kind, items in lists.items()}
 
     async def _latest(self) -> Directory:
         if self._directory is None or not all(

@@ -68,6 +68,9 @@ class SourceReading(NamedTuple):
     source: Source
     batch: SourceBatch
 
+    def without_diagnostics(self) -> SourceReading:
+        return self._replace(batch=replace(self.batch, diagnostics=()))
+
 
 @dataclass(slots=True)
 class _RegisteredSource:

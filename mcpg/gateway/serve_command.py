@@ -9,12 +9,11 @@ import sys
 import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from mcpg.cli import options
-from mcpg.cli.environment import TOKEN_VARIABLE
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
@@ -23,7 +22,13 @@ from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
-from mcpg.gateway.from_settings import GatewayRequest, make_gateway
+from mcpg.gateway.from_settings import (
+    GatewayRequest,
+    find_view,
+    make_gateway,
+    read_tokens,
+    read_views,
+)
 from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
 from mcpg.review.lock_sources import OnChange
 from mcpg.sources.registry import ServerSource, decide_scope
@@ -32,6 +37,7 @@ from mcpg.text.library_errors import install_command
 if TYPE_CHECKING:
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.serve.http import HttpOptions
+    from mcpg.gateway.views import View
 
 EXAMPLES = """\
 mcpg serve mcp.json                # one server in place of those of a client's configuration
@@ -101,6 +107,15 @@ AllowHost = Annotated[
         "--allow-host",
         metavar="NAME",
         help="A host name that clients may use besides this machine's own. Repeatable.",
+    ),
+]
+ViewName = Annotated[
+    str | None,
+    typer.Option(
+        "--view",
+        metavar="NAME",
+        help="Serve what the view [views.NAME] in mcpg.toml shows; what it hides does not exist "
+        "for clients.",
     ),
 ]
 Expose = Annotated[
@@ -204,6 +219,7 @@ def serve(
     http: HttpAddress = None,
     stdio: Stdio = False,
     allow_host: AllowHost = None,
+    view: ViewName = None,
     expose: Expose = None,
     graph_tools: ShowGraphTools = None,
     endpoint: Endpoint = None,
@@ -240,6 +256,7 @@ def serve(
         lexicon=lexicon,
         http=http,
         allow_host=allow_host,
+        view=view,
         expose=expose,
         on_change=on_change,
         locked=locked,
@@ -253,11 +270,12 @@ def serve(
         record_calls=record_calls,
     )
     shown = find_given(settings, SERVING_SETTINGS) | {"endpoints": tuple(endpoint or ())}
-    address = find_address(settings, is_stdio=stdio)
+    views = read_views(settings)
+    address = find_address(settings, is_stdio=stdio, views=views)
     wanted = GatewayRequest(
         tuple(sources or ()), graph, source_id, header, server_timeout, allow_private
     )
-    return serve_gateway(wanted, settings, shown, address, output)
+    return serve_gateway(wanted, settings, shown, address, output, views)
 
 
 _ADDRESS = re.compile(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]*):)?([0-9]{1,5})", re.ASCII)
@@ -282,11 +300,13 @@ class ListenAddress:
     Attributes:
         given: What is set of `hosts`, `requests` and `sessions`, as `AccessRules` and
             `HttpOptions` have them.
+        tokens: Bearer tokens by the view of each; see `AccessRules.tokens`.
     """
 
     text: str
     given: Mapping[str, Any] = field(default_factory=dict)
     place: str = "--http"
+    tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def find_given(settings: Settings, names: Mapping[str, str]) -> dict[str, Any]:
@@ -295,10 +315,13 @@ def find_given(settings: Settings, names: Mapping[str, str]) -> dict[str, Any]:
     return {to: one.value for to, one in found.items() if one is not None}
 
 
-def find_address(settings: Settings, *, is_stdio: bool = False) -> ListenAddress | None:
+def find_address(
+    settings: Settings, *, is_stdio: bool = False, views: Mapping[str, View] | None = None
+) -> ListenAddress | None:
     """Return where the server is reached by *settings*, `None` for standard input and output.
 
-    It is an error if the command line, where it *is_stdio*, asks for both.
+    *views* may have tokens of their own. It is an error if the command line, where it *is_stdio*,
+    asks for both.
     """
     found = settings.find("serve.http")
     if is_stdio and settings.flags.get("http") is not None:
@@ -308,7 +331,8 @@ def find_address(settings: Settings, *, is_stdio: bool = False) -> ListenAddress
         return None
     names = {"hosts": "serve.allow_hosts", "requests": "serve.requests"}
     given = find_given(settings, {**names, "sessions": "serve.sessions"})
-    return ListenAddress(found.value, given, found.origin)
+    tokens = read_tokens(os.environ, views or {})
+    return ListenAddress(found.value, given, found.origin, tokens)
 
 
 def serve_gateway(
@@ -317,8 +341,15 @@ def serve_gateway(
     shown: Mapping[str, Any],
     address: ListenAddress | None,
     output: Output,
+    views: Mapping[str, View] | None = None,
 ) -> int:
-    """Serve until the client leaves, or the process is told to end."""
+    """Serve until the client leaves, or the process is told to end.
+
+    Over HTTP, requests may name some of the *views*.
+    """
+    views = views or {}
+    named = settings.find("serve.view")
+    view = None if named is None else find_view(named.value, views, named.origin)
     try:
         import anyio  # noqa: PLC0415 - an extra
 
@@ -334,12 +365,15 @@ def serve_gateway(
     if recorded == "-":
         message = "standard output belongs to the protocol"
         raise UsageError(message, place="--record-calls", remedy="name a file")
-    gateway = make_gateway(wanted, settings, reserved=reserved, record_calls=recorded)
+    tokens = address.tokens if address is not None else {}
+    # Without a view or tokens for views alone, the whole gateway is served.
+    served = [view] if view else [views[name] for name in tokens if "" not in tokens]
+    gateway = make_gateway(wanted, settings, reserved=reserved, record_calls=recorded, views=served)
     if not output.debug:  # libraries may log what was asked, or what is secret
         logging.getLogger().addHandler(logging.NullHandler())
     if http is None and is_terminal(sys.stdin):
         output.note("a client speaks here, over standard input; --http serves at an address")
-    anyio.run(_run, gateway, serving, http, output)
+    anyio.run(_run, _Served(gateway, view, views), serving, http, output)
     return _wait_for_threads(output)
 
 
@@ -359,11 +393,15 @@ def make_http(address: ListenAddress) -> HttpOptions:
             remedy="give a port, or HOST:PORT such as 127.0.0.1:8080 or [::1]:8080",
         )
     host = (found[1] or "127.0.0.1").strip("[]")
-    token = os.environ.get(TOKEN_VARIABLE, "")
-    given = {**address.given}
+    given, tokens = {**address.given}, {**address.tokens}
     hosts = tuple(given.pop("hosts", ()))
     sessions = {"sessions": given.pop("sessions")} if "sessions" in given else {}
-    return HttpOptions(host, int(found[2]), AccessRules(token, hosts, **given), **sessions)
+    return HttpOptions(
+        host,
+        int(found[2]),
+        AccessRules(tokens.pop("", ""), hosts, view_tokens=tokens, **given),
+        **sessions,
+    )
 
 
 def _make_serving_options(
@@ -405,22 +443,31 @@ def _make_serving_options(
     )
 
 
+class _Served(NamedTuple):
+    """A gateway, the view of it that is served, and the views that requests may name."""
+
+    gateway: Gateway
+    view: View | None
+    views: Mapping[str, View]
+
+
 async def _run(
-    gateway: Gateway, serving: ServingOptions, http: HttpOptions | None, output: Output
+    served: _Served, serving: ServingOptions, http: HttpOptions | None, output: Output
 ) -> None:
     from mcpg.gateway.serve.server import GatewayServer, serve_stdio  # noqa: PLC0415 - loads the SDK
 
+    gateway, view, views = served
     for source in gateway.sources if output.verbose else ():
         if isinstance(source, ServerSource) and (found := decide_scope(source.server)).description:
             output.note(f"connections to {source.id}: {found.description}")
     async with gateway:
-        server = GatewayServer(gateway, serving)
+        server = GatewayServer(gateway.narrow(view) if view else gateway, serving)
         if http is None:
             await serve_stdio(server)
         else:
             from mcpg.gateway.serve.http import serve_http  # noqa: PLC0415 - an extra
 
-            await serve_http(server, http, lambda url: output.note(f"serving at {url}"))
+            await serve_http(server, http, lambda url: output.note(f"serving at {url}"), views)
     if serving.on_diagnostics is not None:
         serving.on_diagnostics(gateway.diagnostics)
 

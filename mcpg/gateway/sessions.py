@@ -82,7 +82,7 @@ class ServerState:
         backoff: When it is listed after it has announced a change.
         digest: A hash of its tools, `None` before they were listed.
         tasks: The names of the tools that only run as tasks.
-        uris: The resources that are subscribed to.
+        uris: The resources that are subscribed to, by those who subscribe.
         asks_one: Whether it has sent a request that may concern any of several clients.
         is_asking: Whether it has sent a request of its own accord.
         owes_roots: Whether it has asked for roots that nobody could be asked for.
@@ -98,7 +98,7 @@ class ServerState:
     backoff: Backoff
     digest: int | None = None
     tasks: frozenset[str] = frozenset()
-    uris: frozenset[str] = frozenset()
+    uris: dict[object, frozenset[str]] = field(default_factory=dict)
     asks_one: bool = False
     is_asking: bool = False
     owes_roots: bool = False
@@ -362,9 +362,12 @@ class Sessions:
                 with suppress(Exception):  # it ends anyway
                     await connection.notify(ROOTS_CHANGED)
 
-    def watch(self, server: Server, uris: frozenset[str]) -> None:
-        """Subscribe to *uris* of a server, and to no others, for as long as it is connected."""
-        self._state(server).uris = uris
+    def watch(self, server: Server, uris: frozenset[str], by: object = None) -> None:
+        """Subscribe to *uris* of a server for as long as it is connected, and withdraw others.
+
+        Subscriptions *by* others stay.
+        """
+        self._state(server).uris[by] = uris
         self._update_watches()
 
     def log(self, level: str | None) -> None:
@@ -374,8 +377,8 @@ class Sessions:
 
     def _update_watches(self) -> None:
         for one in self._connections:
-            uris = self._state(one.server).uris if one.client is None else frozenset()
-            one.watch(uris, self._log_level)
+            parts = self._state(one.server).uris.values() if one.client is None else ()
+            one.watch(frozenset().union(*parts), self._log_level)
 
     async def _exchange(
         self,

@@ -21,8 +21,9 @@ from mcpg.catalog.model import Tool
 from mcpg.engine.loading import with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, UsageError, error
 from mcpg.gateway.calls import Fault, FaultCode
-from mcpg.gateway.index_build import BuiltIndex, IndexSpec, build, open_existing
+from mcpg.gateway.index_build import BuiltIndex, IndexSpec, build, build_view, open_existing
 from mcpg.gateway.registry import GENERATED, SourceRegistry
+from mcpg.gateway.views import View
 from mcpg.search.observer import GuardedObserver
 from mcpg.search.telemetry import build_facts
 from mcpg.sources import read_sources
@@ -79,6 +80,12 @@ class Snapshot:
     def can_call(self, tool: Tool) -> bool:
         owner = self.owner(tool)
         return owner is not None and owner.id in self._runners
+
+    @cached_property
+    def owner_ids(self) -> frozenset[str]:
+        """The ids of the sources that have any of the tools."""
+        owners = map(self.owner, self.catalog.tools)
+        return frozenset(one.id for one in owners if one is not None)
 
     @cached_property
     def _runners(self) -> frozenset[str]:
@@ -200,6 +207,8 @@ class IndexManager:
         list_tools: Lists the tools of a server; reports failures as diagnostics.
         group: Runs background builds.
         callbacks: Called after each new snapshot.
+        whole: Builds the snapshots of which this one shows a part; `None` to show everything.
+        views: What it shows: what all of them do.
     """
 
     registry: SourceRegistry
@@ -207,6 +216,8 @@ class IndexManager:
     list_tools: ListTools
     group: TaskGroup
     callbacks: list[OnIndex] = field(default_factory=list)
+    whole: IndexManager | None = None
+    views: tuple[View, ...] = ()
     _snapshot: Snapshot | None = None
     _failures: tuple[Diagnostic, ...] = ()
     _memo: StoredBuildCache = field(default_factory=StoredBuildCache)
@@ -224,6 +235,11 @@ class IndexManager:
         """Diagnostics of the last build, and of a failed newer one."""
         found = self._snapshot.diagnostics if self._snapshot is not None else ()
         return (*found, *self._failures)
+
+    @property
+    def current(self) -> Snapshot | None:
+        """The last snapshot, `None` before the first build."""
+        return self._snapshot
 
     async def latest(self) -> Snapshot:
         return await self._at_least(self.registry.version)
@@ -279,14 +295,19 @@ class IndexManager:
         version, plan = self.registry.version, self.plan
         try:
             plan = replace(plan, earlier=await _in_thread(self._earlier))
-            built = await _in_thread(partial(open_existing, self.registry.sources, plan))
+            built, make = None, build
+            if self.whole is None:
+                built = await _in_thread(partial(open_existing, self.registry.sources, plan))
+            else:
+                whole = await self.whole.latest()
+                make = partial(build_view, whole.built, self.views)
             if built is None:
                 observer = plan.services.observer
                 watched = GuardedObserver.of(observer).build() if observer else nullcontext()
                 with watched as report:
                     await read_into(self.registry, self.list_tools)
                     memo = self._memo.make_next()
-                    built = await _in_thread(partial(build, self.registry.readings(), plan, memo))
+                    built = await _in_thread(partial(make, self.registry.readings(), plan, memo))
                     if report is not None:
                         report(build_facts(built.engine.index))
                 self._memo = memo

@@ -114,42 +114,49 @@ def leave_out_unapproved(
             left_out.add(change.key)
     given = {tool.key for tool in batch.tools}
     replaced = left_out | (approved.keys() - given)
-    dropped = set(_find_texts(read, replaced))
+    dropped = set(find_texts(read, replaced))
     # A server's own definition takes the place of a document that a bundle has changed.
     beside = {
         one.key
         for one in changes
         if any(part.part is DefinitionPart.DOCUMENT for part in one.parts)
     } & given
-    dropped.update(_find_texts((item for item in read if item.is_bundled), beside))
+    dropped.update(find_texts((item for item in read if item.is_bundled), beside))
     # Documents that state another definition than the approved one give way to their tools.
     documented: dict[Key, Tool] = {}
     for tool in (item.document.tool for item in read):
         if tool.key in replaced and tool.key in approved:
             documented.setdefault(tool.key, tool)
     tools = [one for one in batch.tools if one.key in approved or one.key not in left_out]
-    bundles = (_without(raw, dropped) for raw in batch.bundles) if dropped else batch.bundles
     return replace(
-        batch,
+        keep_documents(batch, lambda one: one not in dropped) if dropped else batch,
         tools=(
             *(as_approved(one, approved[one.key]) if one.key in approved else one for one in tools),
             *(as_approved(one, approved[one.key]) for one in documented.values()),
         ),
-        documents=tuple(one for one in batch.documents if as_authored(one) not in dropped),
-        bundles=tuple(bundles),
     )
 
 
-def _find_texts(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator[SourceDocument]:
+def keep_documents(batch: SourceBatch, is_kept: Callable[[SourceDocument], bool]) -> SourceBatch:
+    """Return *batch* with those documents in it and in its bundles, as authored, that are kept."""
+    return replace(
+        batch,
+        documents=tuple(one for one in batch.documents if is_kept(as_authored(one))),
+        bundles=tuple(_keep_in_bundle(raw, is_kept) for raw in batch.bundles),
+    )
+
+
+def find_texts(read: Iterable[ReadDocument], keys: Collection[Key]) -> Iterator[SourceDocument]:
+    """Yield the documents of the tools *keys* among those that were *read*."""
     for item in read if keys else ():
         if item.document.tool.key in keys:
             yield item.source
             yield from (page.source for page in item.about)
 
 
-def _without(raw: RawFile, dropped: Collection[SourceDocument]) -> RawFile:
+def _keep_in_bundle(raw: RawFile, is_kept: Callable[[SourceDocument], bool]) -> RawFile:
     bundle = decode_bundle(raw.text, raw.place)
-    kept = tuple(one for one in bundle.documents if as_authored(one) not in dropped)
+    kept = tuple(one for one in bundle.documents if is_kept(as_authored(one)))
     if len(kept) == len(bundle.documents):
         return raw
     return RawFile(encode_bundle(Bundle(kept, bundle.extension)).decode(), raw.place)

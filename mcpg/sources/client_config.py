@@ -9,7 +9,8 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from fnmatch import fnmatchcase
+from itertools import chain, pairwise
 from pathlib import PurePath
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -49,6 +50,8 @@ class _Configured:
         sessions: `client` for a connection for each client session, `shared` for one of all,
             `None` for what `mcpg.sources.registry` finds.
         variables: The environment variables that were filled in, with their values.
+        included: The only tools that are used, by names or globs; none for all.
+        excluded: Tools that are not used, whether or not they are *included*.
     """
 
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -56,6 +59,17 @@ class _Configured:
     trust_hints: bool = False
     sessions: SessionSetting | None = None
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
+    included: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+
+    def uses_tool(self, name: str) -> bool:
+        """Return whether the tool that the server calls *name* is used."""
+        is_included = not self.included or _is_named(name, self.included)
+        return is_included and not _is_named(name, self.excluded)
+
+
+def _is_named(name: str, patterns: Sequence[str]) -> bool:
+    return name in patterns or any(fnmatchcase(name, one) for one in patterns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,10 +351,8 @@ _STDIO = frozenset({"stdio", "local", ""})
 _ADDRESS = re.compile(r"https?://[^\s/?#]", re.IGNORECASE)
 _MILLISECONDS = 1000
 _REMEDY = "see the documentation of the client for its layout"
-_FILTERS = (
-    *("includeTools", "excludeTools", "enabledTools", "disabledTools", "enabled_tools"),
-    *("disabled_tools", "available_tools", "tools"),
-)
+_INCLUDED = ("includeTools", "enabledTools", "enabled_tools", "available_tools", "tools")
+_EXCLUDED = ("excludeTools", "disabledTools", "disabled_tools")
 _BARE = re.compile(
     r"(?:bearer )?(\$[A-Za-z_]\w*|%[A-Za-z_]\w*%|\$\(.*|\{(?:env|file):[^}]*\})", re.IGNORECASE
 )
@@ -424,11 +436,6 @@ def read_client_configuration(
 def _warn_unsupported(entry: JsonValue, where: str) -> Iterator[Diagnostic]:
     """Yield warnings of what the client of an *entry* does and mcpg does not."""
     members = entry if isinstance(entry, dict) else {}
-    for key in _FILTERS:
-        given = members.get(key)
-        if isinstance(given, list) and given not in ([], ["*"]):
-            message = f"its `{key}` has no effect: all tools of this server are used"
-            yield warning(Code.FILTER_IGNORED, message, where)
     if members.get("envFile"):
         message = "its `envFile` is not read; write the variables into `env`"
         yield warning(Code.VALUE_INVALID, message, where)
@@ -538,7 +545,14 @@ class _EntryFields:
             "trust_hints": trusts,
             "sessions": sessions,
             "variables": self.used,
+            "included": self._names(_INCLUDED),
+            "excluded": self._names(_EXCLUDED),
         }
+
+    def _names(self, keys: Sequence[str]) -> tuple[str, ...]:
+        """Return the names in the lists of tools that clients write under one of *keys*."""
+        lists = (given for key in keys if isinstance(given := self.entry.get(key), list))
+        return tuple(name for name in chain.from_iterable(lists) if isinstance(name, str))
 
     def _read_ours(self) -> tuple[bool, SessionSetting | None]:
         """Return what the object `mcpg` holds, which no client reads: trust and sessions."""

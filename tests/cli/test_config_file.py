@@ -100,6 +100,7 @@ requests = 8
 sessions = 9
 record_calls = "logs/calls.jsonl"
 answer_timeout = 60
+view = "support"
 
 [learn]
 output = "seen.jsonl"

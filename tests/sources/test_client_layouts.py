@@ -18,6 +18,7 @@ from mcpg.sources.client_config import (
     read_client_configuration,
 )
 from mcpg.sources.clients import client_files
+from mcpg.sources.live.client import ServerTools, read_listing
 from mcpg.sources.model import FileKind, kind_of_named
 
 if TYPE_CHECKING:
@@ -270,22 +271,26 @@ def test_a_file_of_variables_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    "filters",
+    ("lists", "used"),
     [
-        {"includeTools": ["a"]},
-        {"excludeTools": ["a"]},
-        {"disabledTools": ["a"]},
-        {"tools": ["a"]},
-        {"enabled_tools": ["a"]},
+        ({"includeTools": ["read", "list"]}, ["list", "read"]),
+        ({"excludeTools": ["read"]}, ["list", "write"]),
+        ({"disabledTools": ["read"]}, ["list", "write"]),
+        ({"tools": ["read"]}, ["read"]),
+        ({"tools": ["*"]}, ["list", "read", "write"]),
+        ({"tools": []}, ["list", "read", "write"]),
+        ({"enabled_tools": ["read", "write"], "disabled_tools": ["write"]}, ["read"]),
+        ({"includeTools": "read", "excludeTools": [7, "*e*"]}, ["list"]),
     ],
 )
-def test_lists_of_tools_are_reported(filters: dict[str, list[str]]) -> None:
-    """A client's choice among the tools of a server has no effect, which is a warning."""
-    for one, expected in ((filters, 1), ({key: [] for key in filters}, 0)):
-        text = json.dumps({"mcpServers": {"a": {"command": "x", **one}}})
-        servers, noticed = read_client_configuration(text, "mcp.json", {})
-        assert len(servers) == 1
-        assert [told.code for told in noticed] == [Code.FILTER_IGNORED] * expected
+def test_a_client_chooses_among_the_tools_of_a_server(lists: Any, used: list[str]) -> None:
+    """The lists of a client name the tools of its server that are used; exclusion comes first."""
+    text = json.dumps({"mcpServers": {"a": {"command": "x", **lists}}})
+    (server,), noticed = read_client_configuration(text, "mcp.json", {})
+    assert not noticed
+    tools = ({"name": name, "inputSchema": {}} for name in ("list", "read", "write"))
+    batch = read_listing(server, ServerTools("x", tuple(tools)))
+    assert [tool.name for tool in batch.tools] == used
 
 
 @pytest.mark.parametrize(

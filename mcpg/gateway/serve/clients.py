@@ -339,6 +339,12 @@ def is_logged(params: Mapping[str, Any], level: str | None) -> bool:
     return _LEVELS.index(stated) >= _LEVELS.index(level)
 
 
+def least_level(clients: Iterable[Client]) -> str | None:
+    """Return the least level of log messages that any of *clients* has requested."""
+    stated = {one.level for one in clients}
+    return next((level for level in _LEVELS if level in stated), None)
+
+
 class Clients:
     """The connected clients, notified when lists or resources change.
 
@@ -364,12 +370,6 @@ class Clients:
     def __iter__(self) -> Iterator[Client]:
         yield from list(self._clients.values())
 
-    @property
-    def level(self) -> str | None:
-        """The least level of log messages that any client has requested."""
-        stated = {one.level for one in self}
-        return next((level for level in _LEVELS if level in stated), None)
-
     def of(self, context: Context) -> Client | None:
         """Return the client that has sent a request, `None` for one without a connection."""
         if context.protocol_version in MODERN_PROTOCOL_VERSIONS:
@@ -392,6 +392,10 @@ class Clients:
     def tell(self, client: Client, method: str, params: JsonObject) -> None:
         if self.group is not None:
             self.group.start_soon(client.tell, method, params)
+
+    def tell_all(self, method: str, params: JsonObject) -> None:
+        for client in self:
+            self.tell(client, method, params)
 
     async def relist(self, current: Callable[[ClientView], Awaitable[int]]) -> None:
         """Notify the clients that were sent another list of tools than the *current* one."""

@@ -6,7 +6,7 @@ import asyncio
 import hmac
 import json
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -14,7 +14,7 @@ from typing import Any
 
 import anyio
 import uvicorn
-from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -26,6 +26,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from mcpg.errors import UsageError
 from mcpg.gateway.serve.registry import SEARCH, Registry
 from mcpg.gateway.serve.server import GatewayServer, on_signal
+from mcpg.gateway.serve.view_servers import VIEW, ViewServers
+from mcpg.gateway.views import View
 from mcpg.net.addresses import is_loopback
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
@@ -50,17 +52,27 @@ class AccessRules:
     """Rules for requests.
 
     Attributes:
-        token: Bearer token that requests need, "" for none.
+        token: Bearer token of the whole gateway, "" for none.
         hosts: Allowed host names besides those of this machine, perhaps with a port.
         requests: Maximum of concurrent requests. Streams of notifications do not count, nor does
             what is answered at once: responses, notifications, pings, and the end of a session.
         body_seconds: Seconds within which a request must arrive.
+        view_tokens: Bearer tokens of views, by their names.
     """
 
     token: str = field(default="", repr=False)
     hosts: tuple[str, ...] = ()
     requests: int = 64
     body_seconds: float = 30.0
+    view_tokens: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def tokens(self) -> dict[str, str]:
+        """The bearer tokens, of which requests need one if there are any, by the view of each.
+
+        That of the whole gateway has the name "".
+        """
+        return {**({"": self.token} if self.token else {}), **self.view_tokens}
 
 
 class _RequestKind(Enum):
@@ -119,11 +131,17 @@ class AccessCheck:
         size = sum(len(name) + len(value) for name, value in request.headers.raw)
         if size > _HEADER_BYTES:
             return PlainTextResponse("headers too large", 431)
-        if not self._rules.token:
+        if not self._rules.tokens:
             return None
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        given, wanted = token.strip().encode("latin-1"), self._rules.token.encode()
-        if hmac.compare_digest(given, wanted) and scheme.lower() == "bearer":
+        given = token.strip().encode("latin-1")
+        opened = [
+            view
+            for view, wanted in self._rules.tokens.items()
+            if hmac.compare_digest(given, wanted.encode())
+        ]
+        if opened and scheme.lower() == "bearer":
+            request.scope[VIEW] = opened[0]
             return None
         headers = {"WWW-Authenticate": 'Bearer realm="mcpg"'}
         return PlainTextResponse("bearer token required", 401, headers)
@@ -198,7 +216,8 @@ class HttpOptions:
         read_seconds: Seconds after which a client that reads nothing loses its connection.
 
     Raises:
-        UsageError: The host is not loopback, and there is no token or no allowed host.
+        UsageError: A token is too short, or the host is not loopback, and there is no token or no
+            allowed host.
     """
 
     host: str = "127.0.0.1"
@@ -211,15 +230,17 @@ class HttpOptions:
     read_seconds: float = 30.0
 
     def __post_init__(self) -> None:
-        token = self.rules.token
-        if token and (len(token) < SHORTEST_TOKEN or not token.isascii()):
-            raise UsageError(
-                f"the bearer token needs at least {SHORTEST_TOKEN} characters, all ASCII",
-                remedy="make one: openssl rand -hex 32",
-            )
+        for view, token in self.rules.tokens.items():
+            if len(token) < SHORTEST_TOKEN or not token.isascii():
+                named = f" of the view {view!r}" if view else ""
+                raise UsageError(
+                    f"the bearer token{named} needs at least {SHORTEST_TOKEN} characters, "
+                    "all ASCII",
+                    remedy="make one: openssl rand -hex 32",
+                )
         if is_loopback(self.host):
             return
-        if not token:
+        if not self.rules.tokens:
             raise UsageError(
                 f"{self.host} is not a loopback address, and there is no bearer token",
                 remedy="set MCPG_SERVE_TOKEN, or listen on 127.0.0.1",
@@ -232,9 +253,14 @@ class HttpOptions:
 
 
 async def serve_http(
-    served: GatewayServer, http: HttpOptions, on_listening: Callable[[str], None]
+    served: GatewayServer,
+    http: HttpOptions,
+    on_listening: Callable[[str], None],
+    views: Mapping[str, View] | None = None,
 ) -> None:
     """Serve clients until the process gets a signal to end, or until cancelled.
+
+    Tokens and headers of requests name some of the *views*.
 
     A cancellation closes all connections at once; after it, the event loop can run another server.
     Once the server listens, *on_listening* is called with its address.
@@ -242,16 +268,20 @@ async def serve_http(
     Raises:
         UsageError: The server cannot listen on the address.
     """
-    manager = StreamableHTTPSessionManager(
-        served.sdk,
-        max_request_body_size=http.body_bytes,
-        session_idle_timeout=http.idle_seconds,
-        max_sessions=http.sessions,
-    )
+
+    def make_manager(server: GatewayServer) -> StreamableHTTPSessionManager:
+        return StreamableHTTPSessionManager(
+            server.sdk,
+            max_request_body_size=http.body_bytes,
+            session_idle_timeout=http.idle_seconds,
+            max_sessions=http.sessions,
+        )
+
+    servers = ViewServers(served, views or {}, make_manager)
     application = Starlette(
         routes=[
-            Route(PATH, endpoint=StreamableHTTPASGIApp(manager)),
-            *Registry(served, _find_domain(http)).routes,
+            Route(PATH, endpoint=servers),
+            *Registry(servers.find_server, _find_domain(http)).routes,
             Route(HEALTH, endpoint=JSONResponse({"status": "ok"}), methods=["GET"]),
         ]
     )
@@ -274,7 +304,7 @@ async def serve_http(
     )
     server = _SignalFreeServer(config)
     with _open_listener(http) as (listener, address):
-        async with served.running(), manager.run(), anyio.create_task_group() as group:
+        async with servers.running(http.rules.tokens), anyio.create_task_group() as group:
             group.start_soon(on_signal, server.end)
             server.closing = guard.close
             on_listening(f"http://{address}{PATH}")

@@ -41,6 +41,7 @@ from mcpg.gateway.serve.clients import (
     keep_unaltered,
     make_mcp_error,
 )
+from mcpg.gateway.serve.relay import Relay
 from mcpg.index.reader import Index
 from mcpg.search.features import LOW_CONFIDENCE
 from mcpg.sources.client_config import Server as McpServer
@@ -283,6 +284,7 @@ class PrimitiveHandlers:
     """Handles requests for prompts and resources.
 
     Attributes:
+        relay: Asks and notifies the clients of the gateway, and of its views.
         on_behalf: Does work on behalf of the client of a request.
         unwatch: Called when a subscription has ended, to begin `watch`.
     """
@@ -290,6 +292,7 @@ class PrimitiveHandlers:
     gateway: Gateway
     serving: ServingOptions
     clients: Clients
+    relay: Relay
     on_behalf: OnBehalf
     unwatch: Callable[[], None]
     _watching: anyio.Lock = field(default_factory=anyio.Lock)
@@ -412,5 +415,5 @@ class PrimitiveHandlers:
         client = self.clients.of(context)
         if client is not None:
             client.level = params.level
-            self.gateway.sessions.log(self.clients.level)
+            self.gateway.sessions.log(self.relay.level)
         return types.EmptyResult()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,7 +11,9 @@ import anyio.to_thread
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
+from starlette.types import Scope
 
+from mcpg.errors import NotFoundError
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.servers.publish import (
     Publisher,
@@ -24,13 +27,14 @@ SEARCH, EXPLORE = "/search", "/explore"
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """Answers searches for servers with the tools that *served* shows.
+    """Answers searches for servers with the tools that a request may see.
 
     Attributes:
+        find_server: Returns the server of the view of a request.
         domain: The domain that identifiers begin with.
     """
 
-    served: GatewayServer
+    find_server: Callable[[Scope], Awaitable[GatewayServer]]
     domain: str
 
     @property
@@ -48,7 +52,10 @@ class Registry:
             return _fail(fault.message, 400, "INVALID_ARGUMENT")
         except (ValueError, RecursionError):
             return _fail("the body is not JSON", 400, "INVALID_ARGUMENT")
-        engine = await self.served.find_engine()
+        try:
+            engine = await (await self.find_server(request.scope)).engine()
+        except NotFoundError as fault:
+            return _fail(fault.message, 400, "INVALID_ARGUMENT")
         publisher = Publisher(self.domain, str(request.base_url).rstrip("/"))
         work = partial(answer_request, engine, asked, publisher)
         return JSONResponse(await anyio.to_thread.run_sync(work, abandon_on_cancel=True))

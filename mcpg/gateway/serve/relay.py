@@ -14,7 +14,14 @@ from mcp_types import INVALID_REQUEST, REQUEST_TIMEOUT
 
 from mcpg.errors import Code, Diagnostic, info
 from mcpg.gateway.serve.answers import line
-from mcpg.gateway.serve.clients import Client, Clients, Context, RequestCaller, check_capability
+from mcpg.gateway.serve.clients import (
+    Client,
+    Clients,
+    Context,
+    RequestCaller,
+    check_capability,
+    least_level,
+)
 from mcpg.sources.client_config import Server
 from mcpg.sources.live.requests import Caller, MessageOrigin
 from mcpg.sources.live.server_requests import ELICITATION, ROOTS
@@ -141,32 +148,50 @@ _SEVERAL = (
 _FIRST_CLIENT = 5.0
 
 
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """The clients of a gateway, or of a view of it.
+
+    Attributes:
+        clients: The clients.
+        shows: Returns whether a server exists for them.
+        changed: Called when a server announces a change of its prompts or resources.
+        updated: Called when a server announces a change of a resource.
+    """
+
+    clients: Clients
+    shows: Callable[[Server], bool]
+    changed: Callable[[Server], None]
+    updated: Callable[[Server, str], Awaitable[None]]
+
+
 @dataclass(eq=False, slots=True)
 class Relay:
     """The host of the servers behind a gateway: asks clients on their behalf.
 
     Attributes:
-        clients: The clients.
-        seconds: The time that each has to respond.
-        changed: Called when a server announces a change of its prompts or resources.
-        updated: Called when a server announces a change of a resource.
+        seconds: The time that each client has to respond.
         report: Called when a log message is dropped.
+        audiences: The clients of the gateway and of its views.
         has_many: Whether there may be several clients at a time.
         arrived: Wakes up servers that wait for a first client.
     """
 
-    clients: Clients
     seconds: float
-    changed: Callable[[Server], None]
-    updated: Callable[[Server, str], Awaitable[None]]
     report: Callable[[Diagnostic], None]
+    audiences: list[Audience] = field(default_factory=list)
     has_many: bool = False
     arrived: anyio.Event = field(default_factory=anyio.Event)
 
     @property
     def has_clients(self) -> bool:
         """Whether a client is connected, as far as connections tell."""
-        return not self.has_many or any(True for _ in self.clients)
+        return not self.has_many or any(True for one in self.audiences for _ in one.clients)
+
+    @property
+    def level(self) -> str | None:
+        """The least level of log messages that any client has requested."""
+        return least_level(client for one in self.audiences for client in one.clients)
 
     async def answer_request(
         self, origin: MessageOrigin, method: str, params: JsonObject
@@ -202,16 +227,17 @@ class Relay:
                     message = f"log messages of {name!r} are dropped: clients share its process"
                     self.report(info(Code.LOG_DROPPED, message, server.place))
             case ["prompts" | "resources", "list_changed"]:
-                self.changed(server)
+                for audience in self._find_audiences(server):
+                    audience.changed(server)
             case ["resources", "updated"] if isinstance(uri, str):
-                await self.updated(server, uri)
+                await self._announce_update(server, uri)
             case ["elicitation", "complete"]:
                 receiver = self._find_receiver(origin)
                 if receiver is not None:
                     await receiver.tell(_ELICITED, params)
                     return
-                for client in self.clients:  # others ignore what they did not begin
-                    self.clients.tell(client, _ELICITED, params)
+                for audience in self._find_audiences(server):
+                    audience.clients.tell_all(_ELICITED, params)  # others ignore it
 
     def _find_receiver(self, origin: MessageOrigin) -> Caller | Client | None:
         """Return the client that a message concerns, `None` if that is not certain.
@@ -224,8 +250,20 @@ class Relay:
             return origin.callers[0] if is_certain and origin.callers else None
         if origin.callers:  # clients may never come back to an earlier call
             return origin.callers[-1]
-        clients = [one for one in self.clients if origin.client in (None, one.identity)]
+        clients = [
+            one
+            for audience in self._find_audiences(origin.server)
+            for one in audience.clients
+            if origin.client in (None, one.identity)
+        ]
         return clients[0] if len(clients) == 1 else None
+
+    async def _announce_update(self, server: Server, uri: str) -> None:
+        for audience in self._find_audiences(server):
+            await audience.updated(server, uri)
+
+    def _find_audiences(self, server: Server) -> list[Audience]:
+        return [one for one in self.audiences if one.shows(server)]
 
 
 def _add_source_meta(params: JsonObject, name: str) -> JsonObject:

@@ -29,7 +29,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg import __version__
-from mcpg.engine import Engine
+from mcpg.engine.engine import Engine
 from mcpg.errors import Diagnostic, McpgError
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.prompts_and_resources import Directory
@@ -49,9 +49,10 @@ from mcpg.gateway.serve.clients import (
     pass_unaltered,
 )
 from mcpg.gateway.serve.prompts_and_resources import PrimitiveHandlers
-from mcpg.gateway.serve.relay import PendingCalls, Relay
+from mcpg.gateway.serve.relay import Audience, PendingCalls, Relay
 from mcpg.gateway.serve.schemas import instructions
 from mcpg.gateway.serve.tools import MetaTools
+from mcpg.gateway.views import View
 from mcpg.sources.client_config import Server as McpServer
 from mcpg.sources.live.connection import AUTO, LEGACY
 from mcpg.sources.live.requests import Caller, current_caller
@@ -71,26 +72,31 @@ _PRIMITIVES_PATIENCE = 5.0
 class GatewayServer:
     """A server of one gateway for any number of clients: *sdk* runs over a transport."""
 
-    def __init__(self, gateway: Gateway, serving: ServingOptions) -> None:
-        """Serve *gateway*, which is open for as long as `running` is."""
+    def __init__(
+        self, gateway: Gateway, serving: ServingOptions, relay: Relay | None = None
+    ) -> None:
+        """Serve *gateway*, which is open for as long as `running` is.
+
+        A view of a gateway that is served as well has the *relay* of that one.
+        """
         self._gateway = gateway
         self._serving = serving
         self._catalogue = Catalogue(gateway, serving)
         self._meta = MetaTools(gateway, serving, self._catalogue)
         self._clients = Clients(self._forget_client)
         self._parking = PendingCalls()
+        if relay is None:
+            relay = gateway.sessions.host = Relay(serving.ask_seconds, self._report_dropped)
+            gateway.sessions.crashed = self._report
+        self.relay = relay
         self._handlers = PrimitiveHandlers(
-            gateway, serving, self._clients, self._on_behalf, self._unwatch
+            gateway, serving, self._clients, self.relay, self._on_behalf, self._unwatch
         )
-        self.relay = Relay(
-            self._clients,
-            serving.ask_seconds,
-            self._list_changed,
-            self._handlers.announce_update,
-            self._report_dropped,
+        self.relay.audiences.append(
+            Audience(
+                self._clients, gateway.shows, self._list_changed, self._handlers.announce_update
+            )
         )
-        gateway.sessions.host = self.relay
-        gateway.sessions.crashed = self._report
         self._changed = anyio.Event()
         self._met = anyio.Event()
         self._read = anyio.Event()
@@ -122,11 +128,13 @@ class GatewayServer:
         if serving.log is not None:
             self.sdk.middleware.append(self._log_request)
 
-    async def find_engine(self) -> Engine:
-        """Return the engine of the present tools, once the sources have been read."""
-        known = await self._catalogue.latest()
-        assert known.snapshot is not None  # noqa: S101 - they have been read
-        return known.snapshot.engine
+    def narrow(self, *views: View) -> GatewayServer:
+        """Return a server of what all *views* show of the gateway."""
+        return GatewayServer(self._gateway.narrow(*views), self._serving, self.relay)
+
+    async def engine(self) -> Engine:
+        """Return the engine of what clients of this server see."""
+        return (await self._gateway.snapshot()).engine
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:

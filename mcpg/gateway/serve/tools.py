@@ -593,7 +593,10 @@ class MetaTools:
 
     async def _index_build(self, _: Arguments, __: ClientRequest) -> JsonObject:
         snapshot = await self._gateway.build_index(force=True)
-        work = partial(index_answers, snapshot, self._gateway.diagnostics)
+        noticed = self._gateway.diagnostics
+        if self._gateway.is_narrowed:  # others name what is hidden
+            noticed = tuple(one for one in snapshot.diagnostics if one.code != Code.VIEW_UNMATCHED)
+        work = partial(index_answers, snapshot, noticed)
         return self._fit_answers(await anyio.to_thread.run_sync(work))
 
     def _fit_answers(self, answers: Iterable[JsonObject]) -> JsonObject:

@@ -265,7 +265,8 @@ def read_listing(
         noticed = error(Code.SOURCE_LOAD_FAILED, answer, server.place)
         return SourceBatch(diagnostics=(noticed,), failed=(failed,))
     named = (*server.named_secrets, *answer.secrets)
-    shown = [answer.name, list(answer.tools)]
+    used = [one for one in answer.tools if _is_used(one, server)]
+    shown = [answer.name, used]
     (stated, tools), is_redacted = redact(shown, server.secrets, named, _IDENTIFIERS)
     name = source_id or server.name or bounded_source(stated) or server.place
     try:
@@ -280,6 +281,11 @@ def read_listing(
         message = f"list of tools has no end; the first {len(answer.tools):,} are used"
         diagnostics = (*diagnostics, warning(Code.SOURCE_INCOMPLETE, message, server.place))
     return SourceBatch(tools=found.tools, diagnostics=diagnostics)
+
+
+def _is_used(tool: Any, server: Server) -> bool:
+    name = tool.get("name") if isinstance(tool, dict) else None
+    return not isinstance(name, str) or server.uses_tool(name)
 
 
 def _read_tools(
