@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from intent_questions import questions, tools
+from intent_questions import SYMBOLS, questions, tools
 
 from mcpg.ask.asker import SymbolAnswerers
-from mcpg.ask.intent import decide, extract_question_features
+from mcpg.ask.intent import OF_CODE, decide, extract_question_features
 from mcpg.ask.mentions import NameLookup, recognise, tokenize_question
 from mcpg.ask.model import INTENTS
 from mcpg.bundle import assemble
@@ -54,11 +54,28 @@ def names() -> NameLookup:
     return NameLookup(Index(compile_assembly(assemble(SourceBatch(tools=tuple(tools()))))))
 
 
+class _Symbols:
+    """The names of the invented source code."""
+
+    def __init__(self) -> None:
+        names = {name.casefold() for name in SYMBOLS}
+        self._names = names | {name.rpartition(".")[2] for name in names}
+
+    def has(self, name: str) -> bool:
+        return name.casefold() in self._names
+
+    def near(self, name: str) -> str:
+        return ""
+
+    def imports(self, name: str) -> bool:
+        return False
+
+
 def rows(asked: Iterable[tuple[str, str]], known: NameLookup) -> Iterator[Row]:
     """Return intent and features of each question that mentions anything."""
     for intent, text in asked:
         tokens = tokenize_question(text)
-        mentions = recognise(tokens, known, SymbolAnswerers(known.index))
+        mentions = recognise(tokens, known, _Symbols())
         if mentions:
             yield (
                 intent,
@@ -100,6 +117,14 @@ def fit(found: Sequence[Row], penalty: float = PENALTY) -> Weights:
         }
         for number, intent in enumerate(INTENTS)
     }
+
+
+def fit_both(found: Sequence[Row], penalty: float = PENALTY) -> Weights:
+    """Return the coefficients of questions about tools, and of those about code alone."""
+    code = [row for row in found if next(iter(row[1])).startswith(OF_CODE)]
+    others = [row for row in found if not next(iter(row[1])).startswith(OF_CODE)]
+    tools_weights, code_weights = fit(others, penalty), fit(code, penalty)
+    return {intent: tools_weights[intent] | code_weights[intent] for intent in INTENTS}
 
 
 def minimise(loss: Callable[[Vector], tuple[float, Vector]], start: Vector) -> Vector:
@@ -151,7 +176,7 @@ def held_out(
     for fold in range(5):
         train = [one for n, group in enumerate(found_by_wording) if n % 5 != fold for one in group]
         test = [one for n, group in enumerate(found_by_wording) if n % 5 == fold for one in group]
-        weights = fit(train, penalty)
+        weights = fit_both(train, penalty)
         module._weights = lambda weights=weights: weights  # noqa: SLF001 - measured in place
         for intent, features, text in test:
             found = module.probabilities(features)
@@ -204,7 +229,7 @@ def main() -> None:
         print(f"held-out wordings: {share:.3f}", confusion.most_common(8))
         return
     found = list(rows(questions(each=each), known))
-    weights = fit(found, options.penalty)
+    weights = fit_both(found, options.penalty)
     origin = f"fitted by benchmarks/fit_intents.py on {len(found)} questions, penalty {PENALTY}"
     members = {"provenance": origin, "weights": weights}
     DATA.write_text(json.dumps(members, indent=1, sort_keys=True) + "\n", encoding="utf-8")

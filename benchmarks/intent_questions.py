@@ -2,13 +2,14 @@
 """Questions to fit intents on: wordings of each intent, filled with tools of invented servers.
 
 A wording holds `{t}`, a tool; `{u}`, another one; `{f}`, an argument of the tool; `{j}`, what the
-tool does in plain words; `{s}`, its server; `{x}`, something to work on. None is taken from a
-question that intents are measured on.
+tool does in plain words; `{s}`, its server; `{x}`, something to work on; `{y}` and `{z}` two symbols
+of invented source code. None is taken from a question that intents are measured on.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 
 from mcpg.catalog.model import Tool
@@ -758,6 +759,333 @@ SPOKEN_OTHERS = {
     "navigation": ("where is the {w} tool", "open the {w} tool", "which server has the {w} tool"),
 }
 
+SYMBOLS = (
+    *("InvoiceParser", "parse_invoice", "TokenBucket", "TokenBucket.take", "renderPage", "Ledger"),
+    *("flush_queue", "RetryPolicy", "useCart", "CartProvider", "ShipmentTracker.poll", "Codec"),
+    *(
+        "to_iso_date",
+        "withTransaction",
+        "IStockRepository",
+        "StockRepository",
+        "onMessage",
+        "Router",
+    ),
+    *("load_fixtures", "GeoIndex", "GeoIndex.nearest", "http_client", "newServer", "Mailer"),
+)
+"""Names of the functions, classes and methods of invented source code."""
+
+CODE = {
+    "navigation": """
+{y}
+where is the {y} class
+where is the {y} class?
+where is the {y} method?
+where is {y} defined
+where is {y} declared
+where is {y} implemented
+where does {y} live
+which file defines {y}
+which file has {y}
+which file is {y} in
+in which file is {y}
+in what module is {y}
+find {y}
+find the {y} class
+find the {y} function
+find the definition of {y}
+find where {y} is defined
+locate {y}
+locate the {y} method
+locate the definition of {y}
+show {y}
+show me {y}
+show me the {y} class
+show me the definition of {y}
+show the source of {y}
+show the code of {y}
+open {y}
+go to {y}
+jump to the definition of {y}
+definition of {y}
+declaration of {y}
+{y} definition
+the {y} class
+the file with {y}
+line of {y}
+dónde está definido {y}
+wo ist {y} definiert
+où est défini {y}
+{y}在哪里定义
+""",
+    "relations": """
+what calls {y}
+what calls {y}?
+what calls the {y} method
+who calls {y}
+which functions call {y}
+where is {y} called
+where is {y} called from
+from where is {y} called
+callers of {y}
+find callers of {y}
+find all callers of {y}
+list the callers of {y}
+show me the callers of {y}
+what does {y} call
+which functions does {y} call
+which methods are called by {y}
+callees of {y}
+calls of {y}
+calls to {y}
+all calls to {y}
+list calls to {y}
+call chain of {y}
+call chain from {y} to {z}
+show the call chain from {y} to {z}
+call graph of {y}
+call hierarchy of {y}
+how does {y} reach {z}
+how do I get from {y} to {z}
+path from {y} to {z}
+does {y} call {z}
+what references {y}
+who references {y}
+what refers to {y}
+references to {y}
+all references to {y}
+find references to {y}
+find all references of {y}
+list references to {y}
+show references to {y}
+references of {y}
+is {y} referenced
+is {y} referenced anywhere
+what uses {y}
+who uses {y}
+what uses {y}?
+which code uses {y}
+which classes use {y}
+which files use {y}
+where is {y} used
+where is {y} used?
+where do we use {y}
+where else is {y} used
+find uses of {y}
+find all uses of {y}
+find usages of {y}
+list usages of {y}
+all usages of {y}
+uses of {y}
+is {y} used
+is {y} used anywhere
+is {y} still used
+is {y} used by {z}
+is {y} ever called
+does anything use {y}
+does anything call {y}
+does {y} use {z}
+what does {y} use
+what depends on {y}
+which classes depend on {y}
+what does {y} depend on
+what does {y} need
+dependencies of {y}
+dependents of {y}
+what breaks if I change {y}
+what is affected by {y}
+what inherits from {y}
+what extends {y}
+which classes extend {y}
+what implements {y}
+which classes implement {y}
+implementations of {y}
+find implementations of {y}
+subclasses of {y}
+list the subclasses of {y}
+subtypes of {y}
+children of {y}
+descendants of {y}
+superclass of {y}
+parent of {y}
+parent class of {y}
+base class of {y}
+ancestors of {y}
+what does {y} inherit from
+what does {y} extend
+which interface does {y} implement
+what overrides {y}
+overrides of {y}
+what imports {y}
+who imports {y}
+which files import {y}
+what creates {y}
+who creates a {y}
+what is related to {y}
+how are {y} and {z} related
+wer ruft {y} auf
+qui appelle {y}
+quién llama a {y}
+""",
+    "documentation": """
+what is {y}
+what is {y}?
+what is the {y} class
+what is {y} for
+what is {y} good for
+what is the purpose of {y}
+what does {y} do
+what does {y} do?
+what does the {y} method do
+what does {y} return
+what does {y} mean
+explain {y}
+explain the {y} class
+explain what {y} does
+explain how {y} works
+explain how {y} is handled
+explain how {y} are handled
+explain how {y} are stored
+explain to me how {y} works
+describe {y}
+describe the {y} class
+describe how {y} works
+describe what {y} does
+how does {y} work
+how does {y} work?
+how does the {y} class work
+how does {y} handle {x}
+how is {y} implemented
+how is {y} computed
+how are {y} checked
+how are {y} handled
+why does {y} exist
+tell me about {y}
+docs of {y}
+documentation of {y}
+documentation for {y}
+{y} docs
+summary of {y}
+overview of {y}
+when should I use {y}
+what arguments does {y} take
+which parameters does {y} have
+what happens in {y}
+was macht {y}
+qué hace {y}
+que fait {y}
+{y}是做什么的
+""",
+    "examples": """
+example of {y}
+examples of {y}
+examples of using {y}
+an example for {y}
+example of how to use {y}
+show me examples of {y}
+show me examples of using {y}
+show me an example of {y}
+show an example that uses {y}
+give me an example of {y}
+give me examples for {y}
+usage of {y}
+{y} usage
+usage example of {y}
+usage examples for {y}
+show me usage of {y}
+show usage of {y}
+show me the usage of {y}
+how to use {y}
+how to use {y}?
+how to call {y}
+how do I use {y}
+how do I use {y}?
+how do I use the {y} class
+how do I call {y}
+how can I use {y}
+how would I use {y}
+how should I use {y}
+how is {y} used
+how is {y} used?
+how is {y} called
+show how {y} is used
+show me how {y} is used
+show me how to use {y}
+show me how to call {y}
+show me {y} in use
+sample of {y}
+samples of {y}
+sample for {y}
+sample code for {y}
+sample usage of {y}
+a sample call of {y}
+code sample with {y}
+snippet with {y}
+demo of {y}
+tests that show how {y} is used
+ejemplo de {y}
+Beispiel für {y}
+exemple de {y}
+""",
+    "similar": """
+similar to {y}
+similar code to {y}
+find similar code to {y}
+find code similar to {y}
+find something similar to {y}
+find functions like {y}
+code like {y}
+anything like {y}
+anything like {y}?
+is there anything like {y}
+is there something like {y}
+is there another function like {y}
+what is similar to {y}
+what is like {y}
+which functions resemble {y}
+which classes are like {y}
+functions similar to {y}
+classes like {y}
+duplicates of {y}
+find duplicates of {y}
+alternatives to {y}
+what could I use instead of {y}
+{y} vs {z}
+{y} or {z}
+difference between {y} and {z}
+compare {y} and {z}
+""",
+    "search": """
+handle {y}
+handling of {y}
+default {y}
+supported {y}
+{y} limit
+{y} format
+{y} handling
+{y} code
+code for {y}
+code about {y}
+code that handles {y}
+find code for {y}
+find code about {y}
+find code that handles {y}
+find code that limits {y}
+find code that returns {y}
+find code that calls {y}
+find the code that supports {y}
+the code which formats {y}
+functions that handle {y}
+turn {y} into {x}
+{y} with {x}
+find code that calls a server after {y} and writes the result to a file
+find code that handles {x} in {y} and retries on errors
+code for {x} near {y} with timeouts and logging
+{j} like in {y}, then {j}
+I want to {j} with {y}, for example for {x}
+""",
+}
+"""Wordings about source code."""
+
 WORDINGS = {
     "navigation": NAVIGATION,
     "relations": RELATIONS,
@@ -766,6 +1094,7 @@ WORDINGS = {
     "similar": SIMILAR,
     "search": SEARCH,
 }
+_OF_TOOLS = re.compile(r"\{[fsjw]\}|\btools?\b|\bserver\b")
 _LEADS = ("", "", "", "", "please ", "hey, ", "quick question: ", "hi! ", "ok so ")
 _ENDS = ("", "", "", "", "", " please", " thanks", "?", " pls")
 
@@ -798,8 +1127,13 @@ def questions(seed: int = 7, each: int = 6) -> Iterator[tuple[str, str]]:
 
 def _wordings() -> Iterator[tuple[str, str, int]]:
     """Yield intents and wordings, and how much more often than others each is to be filled."""
-    for intent, text in WORDINGS.items():
+    for intent, text in (*WORDINGS.items(), *CODE.items()):
         yield from ((intent, wording, 1) for wording in text.strip().splitlines())
+    for intent, text in WORDINGS.items():
+        # Those of tools that hold for code as well.
+        lines = text.strip().splitlines()
+        of_code = (one.replace("{t}", "{y}").replace("{u}", "{z}") for one in lines)
+        yield from ((intent, one, 1) for one in of_code if not _OF_TOOLS.search(one))
     yield from (("search", wording, 4) for wording in SPOKEN_SEARCH.strip().splitlines())
     for intent, spoken in SPOKEN_OTHERS.items():
         yield from ((intent, wording, 2) for wording in spoken)
@@ -820,6 +1154,7 @@ def _filled(wording: str, chance: random.Random) -> str:
     field = chance.choice(long or fields.split())
     spoken = "".join(f" {sign.lower()}" if sign.isupper() else sign for sign in name)
     names = {"{t}": _spelt(name, chance), "{u}": _spelt(other, chance), "{f}": field, "{s}": server}
+    names |= zip(("{y}", "{z}"), chance.sample(SYMBOLS, 2), strict=True)
     names["{w}"] = spoken.replace("_", " ").replace("-", " ").strip()
     for mark, value in names.items():
         text = text.replace(mark, value)

@@ -112,6 +112,8 @@ class Code:
     SOURCE_INCOMPLETE = "source_incomplete"
     LOG_DROPPED = "log_dropped"
     CODE_SKIPPED = "code_skipped"
+    CODE_INDEX_STALE = "code_index_stale"
+    CODE_INDEX_UNUSABLE = "code_index_unusable"
     PLUGIN_FAILED = "plugin_failed"
     TOOLS_STALE = "tools_stale"
     TOOL_INVALID = "tool_invalid"
@@ -261,6 +263,8 @@ REMEDIES = {
     ),
     Code.LOG_DROPPED: 'Set `sessions = "client"` for a server whose log messages clients need.',
     Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
+    Code.CODE_INDEX_STALE: "Run the indexer again.",
+    Code.CODE_INDEX_UNUSABLE: "Run the indexer again; its index belongs beside the code.",
     Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
     Code.KEY_REPEATED: "Keep one of them.",
     Code.KEY_UNKNOWN: "Correct the key; near ones are suggested.",

@@ -12,9 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import islice
+from math import inf
 from typing import Protocol, TypeVar
 
-from mcpg.ask.intent import IntentPattern, check_patterns, decide, matching, residue
+from mcpg.ask.intent import (
+    NOTHING_NAMED,
+    IntentPattern,
+    check_patterns,
+    decide,
+    decide_topic,
+    find_topic,
+    matching,
+    residue,
+)
 from mcpg.ask.mentions import (
     NameLookup,
     SymbolNames,
@@ -27,8 +37,10 @@ from mcpg.ask.mentions import (
 from mcpg.ask.model import (
     INTENTS,
     MAX_LIMIT,
+    WORDS_ALONE,
     Answer,
     AskResult,
+    CodeRanking,
     CodeScope,
     Decision,
     Direction,
@@ -43,14 +55,17 @@ from mcpg.ask.relations import ToolRelationsAnswers, decide_direction
 from mcpg.ask.tools import ToolAnswers
 from mcpg.errors import Code, Diagnostic, UsageError, info, warning
 from mcpg.index import Index
+from mcpg.index.layout import ABSENT
 from mcpg.plugins.hooks import Answerer
 from mcpg.plugins.registry import Registered, load_reference, own_items, package_plugins
 from mcpg.search.results import (
     ASK_LIMIT,
     MAX_QUERY_CHARACTERS,
+    EngineServices,
     SearchResult,
     check_flag,
     check_limit,
+    check_strategy,
     check_text,
 )
 from mcpg.search.results import MAX_LIMIT as MOST_MATCHES
@@ -68,6 +83,9 @@ class SymbolQuestion:
         intent: What it wants, one of `mcpg.ask.INTENTS`.
         symbols: The names among these that answerers know.
         scope: The source code that is meant; `None` for all.
+        topic: What a question is about that names nothing, "" for any other question.
+        ranking: How source code is ranked.
+        services: What makes vectors, `None` for nothing.
     """
 
     intent: str
@@ -77,6 +95,9 @@ class SymbolQuestion:
     symbols: tuple[str, ...]
     scope: CodeScope | None
     limit: int
+    topic: str = ""
+    ranking: CodeRanking = WORDS_ALONE
+    services: EngineServices | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +106,14 @@ class SymbolAnswers:
 
     answers: tuple[Answer, ...] = ()
     direction: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class SymbolAnswerer(SymbolNames, Protocol):
     """Answers questions about symbols of one index."""
+
+    def has_any(self) -> bool:
+        """Return whether there is any symbol."""
 
     def answer(self, question: SymbolQuestion) -> SymbolAnswers:
         """Answer a question: one that names symbols, or a search."""
@@ -96,8 +121,11 @@ class SymbolAnswerer(SymbolNames, Protocol):
     def leads(self, direction: str, name: str, scope: CodeScope | None) -> bool:
         """Return whether anything is related in a *direction* to the symbol *name*."""
 
-    def homes(self) -> set[tuple[str, str]]:
-        """Return the repositories and branches that the symbols are from."""
+    def check_scope(self, scope: CodeScope) -> tuple[Diagnostic, ...]:
+        """Report what *scope* names that there is not."""
+
+    def find_handler(self, name: str, description: str) -> RelatedItem | None:
+        """Return the symbol that implements a tool, `None` where names do not say."""
 
 
 def _make(answerer: Answerer, index: Index) -> SymbolAnswerer:
@@ -123,6 +151,9 @@ class SymbolAnswerers:
             else:
                 self._answerers.append(Registered(one.owner, made))
 
+    def has_any(self) -> bool:
+        return any(self._ask(lambda one: one.has_any()))
+
     def has(self, name: str) -> bool:
         return any(self._ask(lambda one: one.has(name)))
 
@@ -135,13 +166,19 @@ class SymbolAnswerers:
     def answer(self, question: SymbolQuestion) -> SymbolAnswers:
         found = list(self._ask(lambda one: one.answer(question)))
         answers = tuple(answer for one in found for answer in one.answers)
-        return SymbolAnswers(answers, next((one.direction for one in found if one.direction), ""))
+        direction = next((one.direction for one in found if one.direction), "")
+        diagnostics = tuple(diagnostic for one in found for diagnostic in one.diagnostics)
+        return SymbolAnswers(answers, direction, diagnostics)
 
     def leads(self, direction: str, name: str, scope: CodeScope | None) -> bool:
         return any(self._ask(lambda one: one.leads(direction, name, scope)))
 
-    def homes(self) -> set[tuple[str, str]]:
-        return set().union(*self._ask(lambda one: one.homes()))
+    def check_scope(self, scope: CodeScope) -> tuple[Diagnostic, ...]:
+        return next(iter(self._ask(lambda one: one.check_scope(scope))), ())
+
+    def find_handler(self, name: str, description: str) -> RelatedItem | None:
+        found = self._ask(lambda one: one.find_handler(name, description))
+        return next(filter(None, found), None)
 
     def _ask(self, ask: Callable[[SymbolAnswerer], Value]) -> Iterable[Value]:
         for one in [*self._answerers]:
@@ -162,6 +199,7 @@ _SIMILAR = re.compile(r"\s*similar:\s*(\S+)\s*(.*)", re.DOTALL | re.IGNORECASE)
 _MOST_KEYWORDS = 32
 _MOST_SUGGESTIONS = 3
 _MOST_RELATED = 6
+_MOST_KNOWN = 256
 _SHORT = 16
 
 
@@ -173,6 +211,7 @@ class AskRequest:
         intent: What it wants, one of `INTENTS`; "" to decide by the question.
         patterns: Wordings that a host gives intents to, the first that fits counts.
         scope: The source code that is meant; `None` for all.
+        ranking: How source code is ranked.
     """
 
     intent: str = ""
@@ -180,6 +219,7 @@ class AskRequest:
     include_disabled: bool = False
     patterns: tuple[IntentPattern, ...] = ()
     scope: CodeScope | None = None
+    ranking: CodeRanking = WORDS_ALONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +231,7 @@ class _ReadQuestion:
     mentions: tuple[Mention, ...]
     literals: tuple[str, ...]
     terms: str = ""
+    topic: Mention | None = None
 
     def mentioned_names(self, kind: str) -> list[str]:
         """Return the names of the mentions of a *kind*, each once; sure ones if there are any."""
@@ -202,8 +243,10 @@ class _ReadQuestion:
 class Asker:
     """Answers questions about one index; what was read once is kept."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, services: EngineServices | None = None) -> None:
         self._index = index
+        self._services = services
+        self._known: dict[object, AskResult] = {}
         self._disabled = frozenset(index.iter_disabled_tools())
         self.names = NameLookup(index)
 
@@ -211,18 +254,33 @@ class Asker:
     def _symbols(self) -> SymbolAnswerers:
         return SymbolAnswerers(self._index)
 
-    def ask(self, text: str | None, request: AskRequest, search: Search) -> AskResult:
+    def ask(
+        self, text: str | None, request: AskRequest, search: Search, filters: object = None
+    ) -> AskResult:
         """Answer the question *text*; *search* finds the tools for a text.
+
+        The last answers are kept, by the question, the request and the *filters* of the search.
 
         Raises:
             UsageError: There is no question, or *request* asks for something that there is not.
         """
+        key = text, repr(request), repr(filters)
+        known = self._known.get(key)
+        if known is None:
+            known = self._answer(text, request, search)
+            if len(known.query) <= MAX_QUERY_CHARACTERS:
+                self._known[key] = known
+            for oldest in [*self._known][:-_MOST_KNOWN]:
+                self._known.pop(oldest, None)
+        return known
+
+    def _answer(self, text: str | None, request: AskRequest, search: Search) -> AskResult:
         request, diagnostics = _check_request(text, request)
         question = self._read((text or "").strip()[:MAX_QUERY_CHARACTERS])
         decision = self._decide(question, request)
         disabled = frozenset[int]() if request.include_disabled else self._disabled
         tools = ToolAnswers(self._index, self.names, disabled)
-        lookup = _Lookup(question, request, tools, self._symbols, search)
+        lookup = _Lookup(question, request, tools, self._symbols, search, self._services)
         results, decision = lookup.results(decision)
         if not results and decision.intent != Intent.SEARCH:
             intent, direction = decision.intent, decision.direction
@@ -232,10 +290,16 @@ class Asker:
             )
             diagnostics = (*diagnostics, info(Code.ASK_FALLBACK, message))
             results = lookup.search_question()
-        homes = set[tuple[str, str]]()
-        if any(one.kind not in {"tool", "page"} for one in results):
-            homes = self._symbols.homes()
-        noticed = (*self._unknown(question), *lookup.diagnostics, *self._symbols.diagnostics)
+        homes = {(one.repo, one.branch) for one in results if one.repo or one.branch}
+        if len(homes) == 1:
+            results = [replace(one, repo="", branch="") for one in results]
+        scoped = self._symbols.check_scope(request.scope) if request.scope else ()
+        noticed = (
+            *scoped,
+            *self._unknown(question),
+            *lookup.diagnostics,
+            *self._symbols.diagnostics,
+        )
         return AskResult(
             text or "",
             decision,
@@ -257,7 +321,8 @@ class Asker:
         symbols = {one.text for one in mentions if one.kind == MentionKind.SYMBOL}
         # A qualified name such as `Model.save` is no argument.
         literals = tuple(one.text for one in find_literals(text) if one.text not in symbols)
-        return _ReadQuestion(text, tokens, mentions, literals, terms)
+        topic = None if mentions else find_topic(tokens)
+        return _ReadQuestion(text, tokens, mentions, literals, terms, topic)
 
     def _decide(self, question: _ReadQuestion, request: AskRequest) -> Decision:
         if request.intent:
@@ -277,6 +342,8 @@ class Asker:
             is_form = is_form or (len(question.tokens) == 1 and is_rare(question.tokens[0]))
             intent = Intent.NAVIGATION if is_form else Intent.SEARCH
             return Decision(intent, 1.0, "name", why)
+        if question.topic and self._symbols.has_any():
+            return decide_topic(question.tokens, question.topic)
         return decide(question.tokens, mentions, len(question.literals))
 
     def _describe_question(self, question: _ReadQuestion) -> ParsedQuestion:
@@ -317,12 +384,14 @@ class _Lookup:
         tools: ToolAnswers,
         symbols: SymbolAnswerers,
         search: Search,
+        services: EngineServices | None,
     ) -> None:
         self._question = question
         self._request = request
         self._tools = tools
         self._answerers = symbols
         self._search = search
+        self._services = services
         self.diagnostics: tuple[Diagnostic, ...] = ()
         words = [token.text for token in question.tokens]
         sources = [word for word in words if tools.names.sources(word)]
@@ -337,6 +406,9 @@ class _Lookup:
         intent, tools, behind = decision.intent, self._tools, list[Answer]()
         if intent == Intent.SEARCH:
             return self.search_question(), decision
+        is_topical = intent in {Intent.DOCUMENTATION, Intent.EXAMPLES}
+        if is_topical and self._question.topic and self._answerers.has_any():
+            return self._answer_topic(decision)
         if intent == Intent.RELATIONS and self._symbols:
             related = self._ask_answerers(intent)
             return [*related.answers], replace(decision, direction=related.direction)
@@ -366,16 +438,42 @@ class _Lookup:
                 if self._named
                 else []
             )
+        if intent in {Intent.NAVIGATION, Intent.DOCUMENTATION} and self._answerers.has_any():
+            found = [self._with_handler(one) for one in found]
         return [*found, *self._ask_answerers(intent).answers, *behind], decision
 
-    def _ask_answerers(self, intent: str) -> SymbolAnswers:
+    def _with_handler(self, answer: Answer) -> Answer:
+        """Return an answer that is a tool with the symbol that implements it."""
+        number = self._tools.index.find_tool(answer.symbol) if answer.kind == "tool" else ABSENT
+        if number == ABSENT:
+            return answer
+        view = self._tools.index.view(number)
+        name = self._tools.index.tool_name(number)
+        handler = self._answerers.find_handler(name, view.description)
+        return replace(answer, related=(handler, *answer.related)) if handler else answer
+
+    def _answer_topic(self, decision: Decision) -> tuple[list[Answer], Decision]:
+        """Answer a question about a topic by source code, or search where a tool fits better."""
+        found = self.search_question()
+        if not found or found[0].kind == "tool":
+            if self._request.intent:
+                return [], decision
+            return found, Decision(Intent.SEARCH, 1.0, "default", NOTHING_NAMED)
+        tools = [one for one in found if one.kind == "tool"]
+        topic = self._question.topic.text if self._question.topic else ""
+        return [*self._ask_answerers(decision.intent, topic).answers, *tools], decision
+
+    def _ask_answerers(self, intent: str, topic: str = "") -> SymbolAnswers:
         question, request = self._question, self._request
-        return self._answerers.answer(
+        found = self._answerers.answer(
             SymbolQuestion(
                 *(intent, question.text, question.tokens, question.mentions),
-                *(tuple(self._symbols), request.scope, request.limit),
+                *(tuple(self._symbols), request.scope, request.limit, topic),
+                *(request.ranking, self._services),
             )
         )
+        self.diagnostics = tuple(dict.fromkeys((*self.diagnostics, *found.diagnostics)))
+        return found
 
     def _holders(self) -> list[int]:
         fields = self._tools.names.fields if self._fields else {}
@@ -396,7 +494,7 @@ class _Lookup:
         if scope is not None:
             return [*symbols]
         found = self._search(self._question.text, min(limit, MOST_MATCHES))
-        self.diagnostics = found.diagnostics
+        self.diagnostics = (*self.diagnostics, *found.diagnostics)
         groups = (
             ("prerequisite", found.prerequisites),
             ("related", found.related_matches),
@@ -430,6 +528,11 @@ def _check_request(
     if not (text or "").strip():
         raise UsageError("there is no question", remedy="ask about a tool, a field or a symbol")
     check_limit(request.limit)
+    ranking = request.ranking._replace(strategy=check_strategy(request.ranking.strategy))
+    weights = ranking.words, ranking.vectors
+    if not (min(weights) >= 0 < sum(weights) < inf):
+        message = f"{weights[0]:g} and {weights[1]:g} are no weights of words and vectors"
+        raise UsageError(message, remedy="use two numbers from 0 on, not both 0")
     if request.intent and request.intent not in INTENTS:
         message = f"no intent is called {request.intent[:40]!r}"
         raise UsageError(message, remedy=f"use {', '.join(INTENTS)}")
@@ -440,8 +543,8 @@ def _check_request(
     if len((text or "").strip()) > MAX_QUERY_CHARACTERS:
         message = f"only the first {MAX_QUERY_CHARACTERS} characters of the question were read"
         found.append(warning(Code.QUERY_TRUNCATED, message))
-    limit = min(request.limit, MAX_LIMIT)
-    return replace(request, limit=limit, patterns=check_patterns(request.patterns)), tuple(found)
+    limit, patterns = min(request.limit, MAX_LIMIT), check_patterns(request.patterns)
+    return replace(request, limit=limit, patterns=patterns, ranking=ranking), tuple(found)
 
 
 def suggest(
@@ -452,11 +555,7 @@ def suggest(
         return
     best, name = results[0], results[0].symbol
     if best.kind != "tool":
-        if decision.direction != Direction.CALLERS and leads(Direction.CALLERS, best):
-            yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
-        if decision.direction != Direction.CALLEES and leads(Direction.CALLEES, best):
-            yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
-        yield Suggestion(f"symbols like {name}", ("ask", f"similar:{name}"))
+        yield from _suggest_code(decision, best, leads)
         return
     others = [one.symbol for one in results[1:] if one.kind == "tool"]
     if decision.intent != Intent.DOCUMENTATION:
@@ -469,3 +568,18 @@ def suggest(
         yield Suggestion(f"what runs before {name}", ("ask", f"what comes before {name}"))
     if decision.intent != Intent.SIMILAR:
         yield Suggestion(f"tools like {name}", ("ask", f"similar:{name}"))
+
+
+def _suggest_code(
+    decision: Decision, best: Answer, leads: Callable[[str, Answer], bool]
+) -> Iterator[Suggestion]:
+    name = best.symbol
+    is_called = leads(Direction.CALLERS, best)
+    if decision.intent != Intent.EXAMPLES and is_called:
+        yield Suggestion(f"how {name} is used", ("ask", f"show me how {name} is used"))
+    if decision.direction != Direction.CALLERS and is_called:
+        yield Suggestion(f"what calls {name}", ("ask", f"what calls {name}"))
+    if decision.direction != Direction.CALLEES and leads(Direction.CALLEES, best):
+        yield Suggestion(f"what {name} calls", ("ask", f"what does {name} call"))
+    if decision.intent != Intent.SIMILAR:
+        yield Suggestion(f"code like {name}", ("ask", f"similar:{name}"))

@@ -112,6 +112,9 @@ def _matches(words: Sequence[str], units: Sequence[tuple[str, str]]) -> bool:
 
 Features = dict[str, float]
 
+OF_CODE = "code: "
+"""What the names of features of questions about source code alone begin with."""
+
 KINDS = (
     *("before", "after", "way", "give", "take", "call", "inherit", "import", "reference", "depend"),
     *("similar", "other", "than", "like", "example", "artefact", "want", "docs"),
@@ -148,7 +151,10 @@ def extract_question_features(
     found |= _mention_features(tokens, mentions)
     found |= _shape(tokens, mentions, literals)
     found |= _cue_features(tokens, mentions, found)
-    return found
+    if any(one.kind != MentionKind.SYMBOL for one in mentions):
+        return found
+    # The same words can ask for other things about code, such as `the usage of X`.
+    return {f"{OF_CODE}{name}": amount for name, amount in found.items()}
 
 
 def _mention_features(tokens: Sequence[Token], mentions: Sequence[Mention]) -> Features:
@@ -294,8 +300,17 @@ def probabilities(features: Features) -> dict[str, float]:
     return {intent: one / total for intent, one in odds.items()}
 
 
+NOTHING_NAMED = ("no tool, field or symbol is named",)
+"""The evidence for a search where a question names nothing."""
+
 _MOST_BESIDE_A_POINTED_WORD = 2
 _DOUBTFUL = 0.6
+_SURE_TOPIC = 0.85
+# The cues of which a question about a topic has one; a search can have any other.
+_OF_TOPICS = {
+    Intent.DOCUMENTATION: frozenset(("docs", "how", "what", "why")),
+    Intent.EXAMPLES: frozenset(("example", "how")),
+}
 
 
 def decide(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int = 0) -> Decision:
@@ -305,7 +320,7 @@ def decide(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int =
     name stands among other content, and a long one whose intent is doubtful.
     """
     if not mentions:
-        return Decision(Intent.SEARCH, 1.0, "default", ("no tool, field or symbol is named",))
+        return Decision(Intent.SEARCH, 1.0, "default", NOTHING_NAMED)
     # Words that may be a name are one where little else is said.
     beside = len(residue(tokens, mentions))
     is_pointed = any(is_pointed_at(tokens, one.start) for one in mentions)
@@ -321,6 +336,31 @@ def decide(tokens: Sequence[Token], mentions: Sequence[Mention], literals: int =
     return Decision(intent, found[intent], "model", tuple(_evidence(intent, features, mentions)))
 
 
+def find_topic(tokens: Sequence[Token]) -> Mention | None:
+    """Return what a question is about that names nothing: its content words, and what follows."""
+    if not tokens:
+        return None
+    content = set(residue(tokens, ()))
+    places = [place for place, token in enumerate(tokens) if token in content]
+    start, end = (places[0], places[-1] + 1) if places else (len(tokens) - 1, len(tokens))
+    text = " ".join(token.text for token in tokens[start:])
+    return Mention(MentionKind.SYMBOL, text, text, Spelling.NAME, (), start, end)
+
+
+def decide_topic(tokens: Sequence[Token], topic: Mention) -> Decision:
+    """Return the intent of a question that names nothing, where source code is at hand.
+
+    It is a search unless it reads, with the topic as a name, as one for documentation or examples.
+    """
+    features = extract_question_features(tokens, (topic,))
+    found = probabilities(features)
+    intent = max(INTENTS, key=lambda one: found[one])
+    is_asked = any(_OF_TOPICS.get(intent, frozenset()) & token.cues for token in tokens)
+    if not is_asked or found[intent] < _SURE_TOPIC:
+        return Decision(Intent.SEARCH, 1.0, "default", NOTHING_NAMED)
+    return Decision(intent, found[intent], "model", (f"is about {topic.text!r}",))
+
+
 def _evidence(intent: str, features: Features, mentions: Sequence[Mention]) -> Iterable[str]:
     """Return what speaks for *intent*, by how much more than for the other intents."""
     weights = _weights()
@@ -334,8 +374,7 @@ def _evidence(intent: str, features: Features, mentions: Sequence[Mention]) -> I
         )
         for name, amount in features.items()
     }
-    margins.pop(_ALWAYS)
     ranked = sorted(margins, key=lambda name: (-margins[name], name))
-    for name in ranked[: _SHOWN_EVIDENCE - 1]:
+    for name in [one for one in ranked if not one.endswith(_ALWAYS)][: _SHOWN_EVIDENCE - 1]:
         if margins[name] >= _LEAST_EVIDENCE:
-            yield f"{name} (+{margins[name]:.1f})"
+            yield f"{name.removeprefix(OF_CODE)} (+{margins[name]:.1f})"

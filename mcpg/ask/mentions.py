@@ -333,6 +333,9 @@ def recognise(
 ) -> tuple[Mention, ...]:
     """Return what *tokens* mention, in order of place; mentions do not overlap."""
     found = [one for place in range(len(tokens)) if (one := _single(tokens, place, names, symbols))]
+    if any(one.kind == MentionKind.SYMBOL and tokens[one.start].is_identifier for one in found):
+        # "Parent" is a relation in `the parent class of ShopClient`, though a class has the name.
+        found = [one for one in found if not tokens[one.start].cues & _OF_CODE]
     found = found or [*_bare_symbols(tokens, symbols)]
     taken = {place for one in found for place in range(one.start, one.end) if one.is_sure}
     spoken = list(_find_spoken_names(tokens, names, taken))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
 from mcpg.errors import Diagnostic
+from mcpg.search.results import Strategy, StrategyName
 from mcpg.text.json_values import JsonObject
 from mcpg.values import empty_as_null, format_count, score_text, to_json
 
@@ -56,6 +57,7 @@ class Direction:
     SUPERTYPES = "supertypes"
     IMPORTERS = "importers"
     REFERENCES = "references"
+    DEPENDENCIES = "dependencies"
 
 
 class MentionKind:
@@ -182,6 +184,8 @@ class Answer:
         why: What speaks for it, at most three.
         call: For an example, an object that holds the arguments of a call.
         card: For documentation, the whole description.
+        repo: The repository of source code, "" where all results are of one.
+        branch: The branch of source code, likewise.
     """
 
     file: str
@@ -196,6 +200,8 @@ class Answer:
     why: tuple[str, ...] = ()
     call: Any = None
     card: Any = None
+    repo: str = ""
+    branch: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as a JSON object; what it does not have is left out."""
@@ -235,8 +241,8 @@ class AskResult:
     Attributes:
         total: How many results there are, those beyond the limit included.
         results: The first of them, best first.
-        repository: The repository of all results that are code, "" otherwise.
-        branch: The branch of all results that are code, "" otherwise.
+        repository: The repository of all results that are code, "" where there are several.
+        branch: The branch of all results that are code, likewise.
         omitted: How many results a byte budget left out.
     """
 
@@ -338,6 +344,23 @@ def _cut(result: AskResult, count: int) -> AskResult:
     return replace(changed, suggestions=(), parsed=replace(result.parsed, tools=(), fields=()))
 
 
+class CodeRanking(NamedTuple):
+    """How a search of source code ranks.
+
+    Attributes:
+        strategy: `graph` for words alone, `embeddings` for vectors alone, `auto` for both.
+        words: With `auto`, the weight of words.
+        vectors: With `auto`, the weight of vectors.
+    """
+
+    strategy: StrategyName = Strategy.GRAPH
+    words: float = 0.3
+    vectors: float = 0.7
+
+
+WORDS_ALONE = CodeRanking()
+
+
 class ScopedFile(Protocol):
     """What a scope looks at in a source file."""
 
@@ -368,15 +391,29 @@ class CodeScope:
     def has(self, file: ScopedFile) -> bool:
         """Return whether *file* is in the scope."""
         languages = {language.casefold() for language in self.languages}
-        folders = [path.rstrip("/") for path in self.paths]
         return (
             (not languages or file.language in languages)
             and (not self.repositories or file.repository in self.repositories)
             and (not self.branches or file.branch in self.branches)
-            and (
-                not folders
-                or file.path in folders
-                or file.path.startswith(tuple(f"{folder}/" for folder in folders))
-                or any(fnmatchcase(file.path, path) for path in self.paths)
-            )
+            and (not self.paths or any(_is_in(file.path, path) for path in self.paths))
         )
+
+    def find_unknown(self, files: Collection[ScopedFile]) -> Iterator[tuple[str, str, list[str]]]:
+        """Yield each value that no file has, after what it is, with those that there are."""
+        for what, values, known in (
+            ("language", self.languages, {one.language for one in files}),
+            ("repository", self.repositories, {one.repository for one in files}),
+            ("branch", self.branches, {one.branch for one in files}),
+        ):
+            held = {one.casefold() for one in known} if what == "language" else known
+            for value in values:
+                if (value.casefold() if what == "language" else value) not in held:
+                    yield what, value, sorted(filter(None, known))
+        for path in self.paths:
+            if not any(_is_in(one.path, path) for one in files):
+                yield "path", path, []
+
+
+def _is_in(path: str, wanted: str) -> bool:
+    folder = wanted.rstrip("/")
+    return path == folder or path.startswith(f"{folder}/") or fnmatchcase(path, wanted)

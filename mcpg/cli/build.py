@@ -399,12 +399,23 @@ def with_kept_ranking(assembly: Assembly, target: str | None, output: Output) ->
     return replace(assembly, ranking=None if carried is None else ranking_json(ranking))
 
 
+def leave_code_out(assembly: Assembly) -> Assembly:
+    """Return *assembly* without the pages of source code."""
+    code = {text.path for text in assembly.texts if is_item(text, "code")}
+    return replace(
+        assembly,
+        texts=tuple(text for text in assembly.texts if text.path not in code),
+        pages=tuple(page for page in assembly.pages if page.path not in code),
+    )
+
+
 class BuildSources:
     """The sources of one run: those that are named, else those of a configuration file.
 
     Attributes:
         paths: The files and folders among the sources, and whatever else is named.
         keeps_generated: Whether texts that a language model wrote are kept.
+        keeps_code: Whether pages of source code are kept.
     """
 
     def __init__(
@@ -415,6 +426,7 @@ class BuildSources:
         source_id: str | None = None,
         header: Sequence[str] | None = None,
         seconds: float | None = None,
+        keeps_code: bool = True,
     ) -> None:
         """Find out what is read; nothing is opened yet."""
         self.source_id = source_id
@@ -429,6 +441,7 @@ class BuildSources:
             raise UsageError(message, place=f"{self._entries[0].file}: {SOURCES}", remedy=remedy)
         kept = settings.find("generated_hints")
         self.keeps_generated = kept is None or bool(kept.value)
+        self.keeps_code = keeps_code
         self.options = ServerOptions(sources or (), header, seconds)
         self.paths = tuple(sources or (one.argument for one in self._used if not one.is_server))
 
@@ -454,6 +467,8 @@ class BuildSources:
             given = repr((given, kept))
         if not self.keeps_generated:
             given = repr((given, "without generated hints"))
+        if not self.keeps_code:
+            given = repr((given, "without pages of source code"))
         signature = source_signature(self.paths, source_id=given, exclude=[target])
         return f"{signature} {_LAYOUT}" if signature else ""
 

@@ -24,7 +24,6 @@ _GAP = "  "
 _INDENT = " " * 12  # where the ids of matches with a number begin
 _LEAST_ROOM = 24  # for a description beside the id
 
-LIST_HINT = ", or `mcpg list` for all tools"
 WITH_SOURCE = 80
 """Columns from which lists of tools name their sources."""
 
@@ -38,7 +37,7 @@ def nothing_found_text(min_score: float | None, *, abstain: bool, is_filtered: b
     elif is_filtered:
         return "no tool matches: leave out a filter, or try other words"
     else:
-        return f"no tool matches: try other words{LIST_HINT}"
+        return "no tool matches: try other words, or `mcpg list` for all tools"
     return f"no tool matches {gate}: add detail to the query, or {remedy}"
 
 

@@ -95,12 +95,6 @@ STRATEGY = CommandParameter(
     "NAME",
     completion="strategy",
 )
-KIND = CommandParameter(
-    "kind",
-    ("--kind",),
-    "Kind of items to search: tool, or server for the servers of catalogs. [default: tool]",
-    "KIND",
-)
 FUSION = CommandParameter(
     "fusion",
     ("--fusion",),
@@ -256,6 +250,13 @@ PREFER = CommandParameter(
     choices=("read-only", "write", "none"),
 )
 
+KIND = CommandParameter(
+    "kind",
+    ("--kind",),
+    "What to list or search: tool, symbol of source code, or server of a catalog. [default: tool]",
+    "KIND",
+)
+
 SETTINGS = (BUNDLE, LIMIT, STRATEGY, FUSION, EMBED_WITH, CANDIDATES, NORMALIZE, LEXICON)
 """Options that are settings, too: the environment and configuration files may give them."""
 
@@ -332,6 +333,7 @@ SEARCH = (
 
 LIST = (
     BUNDLE,
+    KIND,
     *FILTERS,
     CommandParameter(
         "limit", ("--limit", "-n"), "Maximum number of tools. [default: all]", "N", int, least=1
@@ -417,6 +419,15 @@ ASK = (
         "INTENT=TEMPLATE",
         repeats=True,
     ),
+    CommandParameter(
+        "strategy",
+        ("--strategy",),
+        "How to search, source code included: graph, embeddings, or auto for both. "
+        "[default: graph]",
+        "NAME",
+        completion="strategy",
+    ),
+    EMBED_WITH,
     CommandParameter(
         "max_bytes",
         ("--max-bytes",),

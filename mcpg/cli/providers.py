@@ -88,8 +88,8 @@ class ServiceFactory:
 
     @property
     def needs_vectors(self) -> bool:
-        found = self._settings.find("strategy")
-        return found is not None and found.value not in _GRAPH
+        found = (self._settings.find(name) for name in ("strategy", "ask.strategy"))
+        return any(one is not None and one.value not in _GRAPH for one in found)
 
     @property
     def is_normalizing(self) -> bool:

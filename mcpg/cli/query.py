@@ -10,7 +10,7 @@ from typing import Any
 
 from mcpg.catalog.api_tools import ApiName, check_api
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.matches import LIST_HINT, nothing_found_text, result_text
+from mcpg.cli.matches import nothing_found_text, result_text
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output, write_report
 from mcpg.cli.parameters import FUSION, RERANK, SETTINGS, select_filters
@@ -19,16 +19,13 @@ from mcpg.cli.render import RecordListing, markdown, text, write_listing
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import standard_input
 from mcpg.engine import Engine
-from mcpg.errors import McpgError, NotFoundError, UsageError
+from mcpg.errors import McpgError, UsageError
 from mcpg.search.results import SearchResult, Strategy, check_fusion, check_strategy
 from mcpg.show.blocks import Block, Table
 from mcpg.show.explain import explain_blocks
 from mcpg.show.explain_summary import summary_blocks
 from mcpg.show.json import result_json
 from mcpg.text.json_values import JsonObject
-
-TOOL = "tool"
-"""The kind of items that is searched by default."""
 
 _DEFAULT_LIMIT = 5
 _QUERY_LIMIT = 1024 * 1024
@@ -45,7 +42,6 @@ class Question:
         words: Words of the query as given; a single `-` reads standard input.
         min_score: The gate: the least score that counts, in [0, 1].
         filters: The arguments of `Engine.search` that choose among the tools, those that are set.
-        kind: The kind of items that is searched.
     """
 
     settings: Settings
@@ -56,7 +52,6 @@ class Question:
     abstain: bool = False
     context_tools: tuple[str, ...] = ()
     filters: tuple[tuple[str, Any], ...] = ()
-    kind: str = TOOL
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Question:
@@ -79,7 +74,6 @@ class Question:
             given.get("abstain", False),
             tuple(given.get("context_tools") or ()),
             select_filters(given),
-            given.get("kind") or TOOL,
         )
 
     @property
@@ -113,7 +107,7 @@ def answer_search(
 ) -> int:
     """Search and print the result."""
     arguments = make_search_arguments(question) | find_reranking(question.settings)
-    engine = open_kind(question, output)
+    engine = open_engine(question.settings, output)
     result = engine.search(**arguments)
     if not related:
         result = result.without_related()
@@ -129,24 +123,6 @@ def answer_search(
     return exit_code(result)
 
 
-def open_kind(question: Question, output: Output) -> Engine:
-    """Load what searches the kind of items that *question* is about.
-
-    Raises:
-        NotFoundError: There are none.
-    """
-    engine = open_engine(question.settings, output)
-    if question.kind == TOOL:
-        return engine
-    found = engine.kind_engine(question.kind)
-    if found is None:
-        message = f"the bundle has no items of the kind {question.kind[:80]!r}"
-        remedy = "bundle some, such as a server.json, or leave out --kind"
-        raise NotFoundError(message, place="--kind", remedy=remedy)
-    found.diagnostics = engine.diagnostics
-    return found
-
-
 def check_schemas(form: str, *, is_asked: bool) -> None:
     """Check that input schemas, if they are *asked* for, can be written in the *form*."""
     if is_asked and form not in {"json", "jsonl"}:
@@ -157,11 +133,7 @@ def check_schemas(form: str, *, is_asked: bool) -> None:
 def nothing_found(question: Question) -> str:
     """Return that no tool was found, and what to try."""
     abstain, is_filtered = question.abstain, bool(question.filters)
-    gate = question.min_score
-    told = nothing_found_text(gate, abstain=abstain, is_filtered=is_filtered)
-    if question.kind == TOOL:
-        return told
-    return told.replace("no tool", f"no {question.kind}", 1).removesuffix(LIST_HINT)
+    return nothing_found_text(question.min_score, abstain=abstain, is_filtered=is_filtered)
 
 
 def answer_explain(
@@ -180,7 +152,7 @@ def answer_explain(
             JSON, and below the explanation.
     """
     arguments = make_search_arguments(question) | find_reranking(question.settings)
-    engine = open_kind(question, output)
+    engine = open_engine(question.settings, output)
     explanation = engine.explain(**arguments)
     members, below = add(engine, arguments) if add else ({}, [])
     if shown.html is not None:
@@ -260,6 +232,18 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
 def find_reranking(settings: Settings) -> dict[str, Any]:
     """Return the argument of a search that a model is to rank, nothing for others."""
     return {"rerank": True} if ServiceFactory(settings).is_reranking else {}
+
+
+def make_ask_arguments(settings: Settings) -> dict[str, Any]:
+    """Return the arguments of `Engine.ask` that the section `[ask]` sets."""
+    from mcpg.ask.intent import IntentPattern  # noqa: PLC0415 - few commands answer questions
+
+    found = {name: settings.find(f"ask.{name}") for name in ("strategy", "weights", "patterns")}
+    given = {name: one.value for name, one in found.items() if one is not None}
+    if "patterns" in given:
+        patterns = given["patterns"].items()
+        given["patterns"] = tuple(IntentPattern(text, intent) for text, intent in patterns)
+    return given
 
 
 def find_strategy(settings: Settings) -> str:

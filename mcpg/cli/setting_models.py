@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _SHOWN = 80
+IntentName = Literal["navigation", "relations", "documentation", "examples", "similar", "search"]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -254,6 +255,22 @@ class Lint(SettingsTable):
     """the rules that it does not check for some tools, by id, `source::name`, name or glob"""
 
 
+class Ask(SettingsTable):
+    """The section `[ask]`."""
+
+    strategy: Literal["graph", "markdown-ld", "embeddings", "auto"] = "graph"
+    """how questions are searched for: `graph`, by words; `embeddings`, by vectors, those of all
+    symbols of source code included; or `auto`, by both"""
+    weights: Annotated[
+        list[Annotated[float, Field(ge=0, allow_inf_nan=False)]],
+        Field(min_length=2, max_length=2),
+    ] = [0.3, 0.7]
+    """what words and vectors count in the search of source code by `auto`"""
+    patterns: dict[str, IntentName] = unset("none")
+    """the intents of wordings of your own, such as `"who owns {tool}" = "documentation"`; also for
+    `mcpg serve`"""
+
+
 class Graph(SettingsTable):
     """The section `[graph]`."""
 
@@ -314,6 +331,7 @@ class Configuration(SettingsTable):
     learn: Learn = Learn()
     lock: Lock = Lock()
     lint: Lint = Lint()
+    ask: Ask = Ask()
     graph: Graph = Graph()
     limits: Limits = Limits()
     serve: Serve = Serve()

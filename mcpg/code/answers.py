@@ -5,26 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from mcpg.ask.asker import SymbolAnswers, SymbolQuestion
 from mcpg.ask.mentions import Token, does
 from mcpg.ask.model import Answer, CodeScope, Direction, Intent, Mention, MentionKind, RelatedItem
-from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind
-from mcpg.code.search import CodeGraph, CodeSearch, LocatedSymbol, Relation
+from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind, SymbolKind
+from mcpg.code.search import (
+    Blend,
+    CodeGraph,
+    CodeSearch,
+    LocatedSymbol,
+    Relation,
+    locate_file,
+)
+from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.index import Index
+from mcpg.search.results import EngineServices, Strategy
 from mcpg.text import stem
-from mcpg.text.spelling import edit_distance
+from mcpg.text.spelling import edit_distance, suggest
+
+if TYPE_CHECKING:
+    from mcpg.code.vectors import SymbolVectors
 
 _MOST_RELATED = 20
 _MOST_NAMED = 20
-_OF_RELATED, _OF_FURTHER, _ALONE = 0.9, 0.8, 0.3
+_OF_RELATED, _OF_FURTHER, _OF_GUESS, _ALONE = 0.9, 0.8, 0.45, 0.3
 _TARGET = "symbol_with_relations"
 _MOST_SIMILAR = 10
+_MOST_SHOWN = 3
+_KNOWN = 10
 
 _INCOMING: dict[str, tuple[tuple[CodeEdgeKind, ...], str, str]] = {
     Direction.CALLERS: ((CodeEdgeKind.CALLS,), "caller", "called_by"),
     Direction.REFERENCES: (
-        (CodeEdgeKind.CALLS, CodeEdgeKind.REFERENCES, CodeEdgeKind.IMPORTS),
+        tuple(kind for kind in CodeEdgeKind if kind is not CodeEdgeKind.DEFINES),
         "user",
         "used_by",
     ),
@@ -33,6 +48,11 @@ _INCOMING: dict[str, tuple[tuple[CodeEdgeKind, ...], str, str]] = {
 }
 _OUTGOING: dict[str, tuple[tuple[CodeEdgeKind, ...], str, str]] = {
     Direction.CALLEES: ((CodeEdgeKind.CALLS,), "callee", "calls"),
+    Direction.DEPENDENCIES: (
+        tuple(kind for kind in CodeEdgeKind if kind is not CodeEdgeKind.DEFINES),
+        "dependency",
+        "uses",
+    ),
     Direction.SUPERTYPES: ((CodeEdgeKind.INHERITS,), "supertype", "inherits"),
 }
 
@@ -42,6 +62,7 @@ class CodeAnswers:
 
     def __init__(self, index: Index) -> None:
         self._index = index
+        self._vectors: tuple[EngineServices, SymbolVectors] | None = None
 
     @cached_property
     def search(self) -> CodeSearch:
@@ -55,9 +76,18 @@ class CodeAnswers:
     def is_empty(self) -> bool:
         return not (self._index.has_section("pages") and self.graph.files)
 
+    def has_any(self) -> bool:
+        """Return whether there is any symbol."""
+        return not self.is_empty
+
     def has(self, name: str) -> bool:
-        """Return whether a symbol is called *name*, in any case."""
-        return not self.is_empty and bool(self.graph.find(name))
+        """Return whether a symbol or a file is called *name*, symbols in any case."""
+        return not self.is_empty and bool(self.graph.find(name) or self._find_files(name))
+
+    def _find_files(self, name: str, scope: CodeScope | None = None) -> list[LocatedSymbol]:
+        # A word without an ending is no name of a file.
+        files = self.graph.find_files(name.lstrip("./"), scope) if "." in name else ()
+        return [locate_file(one) for one in files]
 
     def near(self, name: str) -> str:
         """Return the name of a symbol that *name* misspells, "" where none is near."""
@@ -81,26 +111,63 @@ class CodeAnswers:
         """Answer a question that names symbols, or search for its words."""
         if self.is_empty:
             return SymbolAnswers()
-        if question.intent == Intent.SEARCH:
-            matches = self.search.search(question.text, question.scope, limit=question.limit)
-            found = [
-                _answer(one.definition, "symbol", one.score, (f"holds {', '.join(one.words)}",))
-                for one in matches
-            ]
-            return SymbolAnswers(tuple(found))
+        if question.topic or question.intent == Intent.SEARCH:
+            return self._search(question)
         if not question.symbols:
             return SymbolAnswers()
         definitions = self.find_definitions(question.symbols, question.scope)
         if question.intent == Intent.RELATIONS:
             return self._relate(question, definitions)
         if question.intent == Intent.EXAMPLES:
-            found = self.relate_symbols(Direction.CALLERS, definitions, question.scope)
+            found = self._show_use(definitions, question.scope)
         elif question.intent == Intent.SIMILAR:
             found = self.similar(definitions, question.scope)
         else:
             kind = "documentation" if question.intent == Intent.DOCUMENTATION else "symbol"
             found = [_answer(one, kind, 1.0, (_describe_match(one),)) for one in definitions]
         return SymbolAnswers(tuple(found))
+
+    def _search(self, question: SymbolQuestion) -> SymbolAnswers:
+        """Return what a search finds: symbols, their documentation, or how they are used."""
+        text, diagnostics = question.topic or question.text, tuple[Diagnostic, ...]()
+        blend = None
+        if question.ranking.strategy != Strategy.GRAPH:
+            try:
+                blend = self._compare(text, question)
+            except McpgError as fault:
+                message = f"source code is searched by words alone: {fault.message}"
+                diagnostics = (warning(Code.EMBEDDING_FAILED, message),)
+        matches = self.search.search(text, question.scope, limit=question.limit, blend=blend)
+        if question.intent == Intent.EXAMPLES:
+            best = [one.definition for one in matches[:_MOST_SHOWN]]
+            return SymbolAnswers(tuple(self._show_use(best, question.scope)), "", diagnostics)
+        is_wanted = question.intent == Intent.DOCUMENTATION
+        kind = "documentation" if is_wanted else "symbol"
+        found = (
+            _answer(one.definition, kind, one.score, (_describe_words(one.words),))
+            for one in matches
+        )
+        return SymbolAnswers(tuple(found), "", diagnostics)
+
+    def _compare(self, text: str, question: SymbolQuestion) -> Blend:
+        """Return how near the symbols are to *text*, with the weights of the question."""
+        from mcpg.code.vectors import SymbolVectors  # noqa: PLC0415 - most questions need none
+
+        services = question.services or EngineServices()
+        if self._vectors is None or self._vectors[0] is not services:
+            self._vectors = services, SymbolVectors(self.graph.definitions, services)
+        _, words, vectors = question.ranking
+        is_alone = question.ranking.strategy == Strategy.EMBEDDINGS
+        nearness = self._vectors[1].compare(text)
+        return Blend(0.0, 1.0, nearness) if is_alone else Blend(words, vectors, nearness)
+
+    def _show_use(
+        self, definitions: Sequence[LocatedSymbol], scope: CodeScope | None
+    ) -> list[Answer]:
+        """Return *definitions* with their callers, or with all that uses them where none calls."""
+        is_called = any(self._relations(Direction.CALLERS, one, scope)[2] for one in definitions)
+        direction = Direction.CALLERS if is_called else Direction.REFERENCES
+        return self.relate_symbols(direction, definitions, scope)
 
     def _relate(
         self, question: SymbolQuestion, definitions: Sequence[LocatedSymbol]
@@ -120,19 +187,35 @@ class CodeAnswers:
         imported = importing if direction == Direction.IMPORTERS else []
         return SymbolAnswers((*imported, *found), direction)
 
-    def homes(self) -> set[tuple[str, str]]:
-        """Return the repositories and branches that the symbols are from."""
-        return (
-            set() if self.is_empty else {(one.repository, one.branch) for one in self.graph.files}
-        )
+    def check_scope(self, scope: CodeScope) -> tuple[Diagnostic, ...]:
+        """Report what *scope* names that no source file has."""
+        found = []
+        for what, value, known in scope.find_unknown(() if self.is_empty else self.graph.files):
+            near = suggest(value, known)
+            hint = (
+                f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known[:_KNOWN])}"
+            )
+            message = f"no source code has the {what} {value[:80]!r}{f'; {hint}' if known else ''}"
+            found.append(warning(Code.FILTER_UNKNOWN, message))
+        return tuple(found)
+
+    def find_handler(self, name: str, description: str) -> RelatedItem | None:
+        """Return the function or method that implements a tool, where names say so."""
+        found = None if self.is_empty else self.graph.find_handler(name, description)
+        if found is None:
+            return None
+        symbol, file = found.symbol, found.file
+        rel, line = "implemented_by", symbol.first_line
+        return RelatedItem(symbol.plain_name, symbol.kind.value, rel, file.path, line)
 
     def find_definitions(
         self, names: Iterable[str], scope: CodeScope | None
     ) -> list[LocatedSymbol]:
-        """Return the definitions of *names*, those of one name in order of their files."""
+        """Return the definitions of *names*, or files called so, in order of their files."""
         found: dict[tuple[str, str, str], LocatedSymbol] = {}
         for name in names:
-            for one in self.graph.find(name, scope)[:_MOST_NAMED]:
+            named = self.graph.find(name, scope)[:_MOST_NAMED]
+            for one in named or self._find_files(name, scope)[:_MOST_NAMED]:
                 found[one.file.repository, one.file.branch, one.id] = one
         return list(found.values())
 
@@ -169,9 +252,14 @@ class CodeAnswers:
     ) -> tuple[str, str, tuple[Relation, ...]]:
         if direction == Direction.SUBTYPES and one.symbol.kind in CALLABLE_KINDS:
             return "override", "overridden_by", ()
+        is_file = one.symbol.kind is SymbolKind.FILE
+        if is_file:
+            is_out = direction in _OUTGOING
+            direction = Direction.DEPENDENCIES if is_out else Direction.IMPORTERS
         if direction in _OUTGOING:
             kinds, kind, rel = _OUTGOING[direction]
-            return kind, rel, self.graph.outgoing(one, kinds)
+            is_whole = direction == Direction.DEPENDENCIES
+            return kind, rel, self.graph.outgoing(one, kinds, with_members=is_whole)
         kinds, kind, rel = _INCOMING.get(direction, _INCOMING[Direction.REFERENCES])
         return kind, rel, self.graph.incoming(one, kinds, scope)
 
@@ -205,16 +293,9 @@ class CodeAnswers:
         ]
 
     def importers(self, module: str, scope: CodeScope | None) -> list[Answer]:
+        why = (f"imports {module!r}",)
         return [
-            Answer(
-                one.file.path,
-                _lines(one.lines),
-                one.weight,
-                "importer",
-                one.file.path,
-                "file",
-                why=(f"imports {module!r}",),
-            )
+            _answer_file(one, "importer", 1.0, why, one.file.path)
             for one in self.graph.importers(module, scope)
         ]
 
@@ -279,8 +360,8 @@ _VERBS = {
     "inherit": (Direction.SUPERTYPES, Direction.SUBTYPES),
     "import": (Direction.IMPORTERS, Direction.IMPORTERS),
     "call": (Direction.CALLEES, Direction.CALLERS),
-    "depend": (Direction.CALLEES, Direction.REFERENCES),
-    "take": (Direction.CALLEES, Direction.REFERENCES),
+    "depend": (Direction.DEPENDENCIES, Direction.REFERENCES),
+    "take": (Direction.DEPENDENCIES, Direction.REFERENCES),
 }
 """What a question asks for by a verb: that which the named does, and that which is done to it."""
 
@@ -298,7 +379,13 @@ def _answer(one: LocatedSymbol, kind: str, score: float, why: tuple[str, ...]) -
         symbol.documentation,
         (),
         why,
+        repo=one.file.repository,
+        branch=one.file.branch,
     )
+
+
+def _describe_words(words: Sequence[str]) -> str:
+    return f"holds {', '.join(words)}" if words else "is near in meaning"
 
 
 def _describe_match(one: LocatedSymbol) -> str:
@@ -306,20 +393,33 @@ def _describe_match(one: LocatedSymbol) -> str:
 
 
 def _other(relation: Relation, kind: str, one: LocatedSymbol) -> Answer:
-    score = _OF_RELATED * relation.weight
+    score = _OF_GUESS if relation.is_guess else _OF_RELATED
     lines = f", line {_lines(relation.lines)}" if relation.lines else ""
-    why = (f"{kind} of {one.symbol.plain_name}{lines}",)
+    guess = ("a guess: only the name agrees",) if relation.is_guess else ()
+    why = (f"{kind} of {one.symbol.plain_name}{lines}", *guess)
     if relation.symbol is not None:
         return _answer(LocatedSymbol(relation.file, relation.symbol), kind, score, why)
+    name = relation.name
+    return _answer_file(relation, kind, score, why, name)
+
+
+def _answer_file(
+    relation: Relation, kind: str, score: float, why: tuple[str, ...], name: str
+) -> Answer:
+    """Return a file, or something outside the code, as an answer."""
+    file = relation.file
     return Answer(
-        relation.file.path, _lines(relation.lines), score, kind, relation.name, "file", why=why
+        *(file.path, _lines(relation.lines), score, kind, name, SymbolKind.FILE.value),
+        why=why,
+        repo=file.repository,
+        branch=file.branch,
     )
 
 
 def _item(relation: Relation, rel: str) -> RelatedItem:
     symbol = relation.symbol
     name = symbol.plain_name if symbol else relation.name
-    kind = symbol.kind.value if symbol else "file"
+    kind = (symbol.kind if symbol else SymbolKind.FILE).value
     line = relation.lines[0] if relation.lines else None
     return RelatedItem(name, kind, rel, relation.file.path, line)
 

@@ -3,7 +3,7 @@
 Names are looked up as their language does it: in the functions and types around the use, in the
 file, among its imports, in its package. The type of a receiver is that of its annotation, or of the
 constructor or annotated function that its value comes from. A method of an unknown receiver is
-linked only where one method alone has its name, and with less weight.
+linked only where one method alone has its name, as a guess.
 """
 
 from __future__ import annotations
@@ -109,9 +109,6 @@ def node_id(found: ScopeNode | CodeModule) -> str:
         return found.path
     return f"{found.module.path}{SEPARATOR}{found.name}"
 
-
-GUESSED = 0.5
-"""The weight of a call that only the name of the method speaks for."""
 
 _SELF = frozenset({"self", "this", "cls", "Self"})
 _BASE = frozenset({"super", "super()", "base"})
@@ -475,16 +472,16 @@ class _Linker:
 
     def edges(self, module: CodeModule) -> Iterator[CodeEdge]:
         """Return the edges that leave a file, sorted, each target once for each symbol."""
-        lines: defaultdict[tuple[CodeEdgeKind, str, str, float, bool], set[int]] = defaultdict(set)
+        lines: defaultdict[tuple[CodeEdgeKind, str, str, bool, bool], set[int]] = defaultdict(set)
         for use in module.facts.uses:
             node = module.nodes[use.owner] if use.owner >= 0 else None
-            target, weight = self._target(use, node, module)
+            target, is_guess = self._target(use, node, module)
             is_call = use.kind in {CodeEdgeKind.CALLS, CREATES}
             kind = CodeEdgeKind.CALLS if is_call else CodeEdgeKind(use.kind)
             if target is not None and (target is not node or is_call):
                 # The edge leaves a symbol, or the file.
                 symbols = (one.name for one in around(node) if one.definition.kind != IMPL)
-                lines[kind, next(symbols, ""), node_id(target), weight, False].add(use.line)
+                lines[kind, next(symbols, ""), node_id(target), False, is_guess].add(use.line)
         for one in module.facts.imports:
             is_whole = one.name == EVERYTHING
             meant = self._resolve_import(module, one.module, "" if is_whole else one.name, 0)
@@ -494,19 +491,19 @@ class _Linker:
             outside = f"{one.module}.{one.name}" if is_joined else one.module
             unknown = outside.strip(".") or one.module or one.name
             name = unknown if meant is None else node_id(meant)
-            lines[CodeEdgeKind.IMPORTS, "", name, 1.0, meant is None].add(one.line)
+            lines[CodeEdgeKind.IMPORTS, "", name, meant is None, False].add(one.line)
         strong = {key[1:3] for key in lines if key[0] is not CodeEdgeKind.REFERENCES}
         for key in sorted(lines):
-            kind, source, name, weight, is_external = key
+            kind, source, name, *_ = key
             if kind is not CodeEdgeKind.REFERENCES or (source, name) not in strong:
                 shown = tuple(sorted(lines[key]))
-                yield CodeEdge(kind, source, name, shown, weight, is_external)
+                yield CodeEdge(kind, source, name, shown, *key[3:])
 
     def _target(
         self, use: NameUse, node: ScopeNode | None, module: CodeModule
-    ) -> tuple[_Meaning, float]:
+    ) -> tuple[_Meaning, bool]:
         if not use.receiver:
-            return self._find_bare_target(use, node, module), 1.0
+            return self._find_bare_target(use, node, module), False
         owner = self._evaluate(use.receiver, _find_scope(use, node), module, 0)
         if owner is not None:
             found = self._named_in(owner, use.name, 0)
@@ -515,14 +512,14 @@ class _Linker:
                 and isinstance(found, ScopeNode)
                 and (found.definition.name != use.name)
             )
-            return (None if is_field else found), 1.0
+            return (None if is_field else found), False
         if use.kind != CodeEdgeKind.CALLS or self._is_foreign(use.receiver, node, module):
-            return None, 1.0
+            return None, False
         # The one method that has the name of the call, if the name is no common word.
         methods = self._methods.get((module.family, use.name), [])
         is_telling = len(list(split_words(use.name))) >= _GUESSABLE_WORDS
         is_sure = len(methods) == 1 and is_telling and not use.name.startswith("_")
-        return (methods[0] if is_sure else None), GUESSED
+        return (methods[0] if is_sure else None), True
 
     def _find_bare_target(
         self, use: NameUse, node: ScopeNode | None, module: CodeModule

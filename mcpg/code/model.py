@@ -22,18 +22,26 @@ class SymbolKind(StrEnum):
     CLASS = "class"
     CONSTRUCTOR = "constructor"
     ENUM = "enum"
+    FIELD = "field"
+    FILE = "file"
     FUNCTION = "function"
     INTERFACE = "interface"
     METHOD = "method"
     STRUCT = "struct"
     TRAIT = "trait"
     TYPE = "type"
+    VARIABLE = "variable"
 
 
 CALLABLE_KINDS = frozenset({SymbolKind.CONSTRUCTOR, SymbolKind.FUNCTION, SymbolKind.METHOD})
 """The kinds of symbols that are called."""
 
-TYPE_KINDS = frozenset(SymbolKind) - CALLABLE_KINDS
+TYPE_KINDS = frozenset(SymbolKind) - {
+    *CALLABLE_KINDS,
+    SymbolKind.FIELD,
+    SymbolKind.FILE,
+    SymbolKind.VARIABLE,
+}
 """The kinds of symbols that have members."""
 
 
@@ -105,7 +113,7 @@ class CodeEdge:
         target: `path::qualified name` of a symbol, the path of a file, or the name of something
             outside the code.
         lines: Lines on which it stands, ascending.
-        weight: 1 where names and types resolve; less where only the name of a method is known.
+        is_guess: Whether only a name supports it, and no scope, import or type.
         is_external: Whether the target is no part of the code.
     """
 
@@ -113,8 +121,8 @@ class CodeEdge:
     source: str
     target: str
     lines: tuple[int, ...] = ()
-    weight: float = 1.0
     is_external: bool = False
+    is_guess: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +133,8 @@ class CodeFile:
         path: Its path in the repository, with `/`.
         branch: Branch that was read, "" if unknown.
         edges: The edges that leave it, without those of definition, which the names state.
+        indexer: Name and version of the indexer whose SCIP index states the edges, "" for none.
+        is_newer: Whether the file is newer than an index that describes it, which is not used.
     """
 
     path: str
@@ -134,6 +144,8 @@ class CodeFile:
     lines: int
     symbols: tuple[Symbol, ...] = ()
     edges: tuple[CodeEdge, ...] = ()
+    indexer: str = ""
+    is_newer: bool = False
 
     def symbol_id(self, symbol: Symbol) -> str:
         return f"{self.path}{SEPARATOR}{symbol.name}"
@@ -151,8 +163,8 @@ _DEFAULTS: JsonObject = {
     "signature": "",
     "documentation": "",
     "lines": [],
-    "weight": 1.0,
     "external": False,
+    "guess": False,
 }
 """What members of records stand for that are left out."""
 
@@ -162,9 +174,12 @@ _EDGE_KINDS = {kind.value: kind for kind in CodeEdgeKind}
 
 def write_page(file: CodeFile) -> SourceDocument:
     """Return the page of *file*; equal files give equal texts."""
-    place = "/".join(filter(None, (file.repository, file.branch, file.path)))
-    uri = f"{_URI}{quote(place)}/"
-    facts = {"language": file.language, "repository": file.repository, "branch": file.branch}
+    place = _join_place(file.repository, file.branch, file.path)
+    uri = page_uri(file.repository, file.branch, file.path)
+    facts: JsonObject = {"path": file.path, "language": file.language}
+    facts |= {"repository": file.repository, "branch": file.branch, "lines": file.lines}
+    facts |= {"indexer": file.indexer} if file.indexer else {}
+    facts |= {"newerThanIndex": True} if file.is_newer else {}
     symbols: list[JsonObject] = [
         {
             "symbol": one.name,
@@ -181,8 +196,8 @@ def write_page(file: CodeFile) -> SourceDocument:
             "from": one.source,
             "to": one.target,
             "lines": list(one.lines),
-            "weight": one.weight,
             "external": one.is_external,
+            "guess": one.is_guess,
         }
         for one in file.edges
     ]
@@ -190,7 +205,7 @@ def write_page(file: CodeFile) -> SourceDocument:
         (
             f"---\ntitle: {_json(file.path)}\ntool: false\n{_MARK}canonical_url: {_json(uri)}\n",
             f"source_project: {_json(file.repository)}\n" if file.repository else "",
-            f"code: {_json({'path': file.path, **facts, 'lines': file.lines})}\n---\n",
+            f"code: {_json(facts)}\n---\n",
             f"\n# {_json(file.path)[1:-1]}\n",
             *_write_section("Symbols", symbols),
             *_write_section("Edges", edges),
@@ -199,6 +214,15 @@ def write_page(file: CodeFile) -> SourceDocument:
     # Without characters that a path of a bundle must not have.
     path = quote(place, safe="/ !$&'()+,;=@[]{}~")
     return SourceDocument(f"{_FOLDER}/{path}.md", text, uri)
+
+
+def page_uri(repository: str, branch: str, path: str) -> str:
+    """Return the URI of the page of the file at *path*."""
+    return f"{_URI}{quote(_join_place(repository, branch, path))}/"
+
+
+def _join_place(*parts: str) -> str:
+    return "/".join(filter(None, parts))
 
 
 def _write_section(heading: str, records: list[JsonObject]) -> Iterator[str]:
@@ -248,6 +272,8 @@ def read_body(facts: object, body: str) -> CodeFile | None:
         lines=count if isinstance(count, int) else 0,
         symbols=tuple(filter(None, (_read_symbol(one) for one in records if "symbol" in one))),
         edges=tuple(filter(None, (_read_edge(one) for one in records if "edge" in one))),
+        indexer=_text(facts, "indexer"),
+        is_newer=facts.get("newerThanIndex") is True,
     )
 
 
@@ -278,7 +304,6 @@ def _read_symbol(record: JsonObject) -> Symbol | None:
 
 def _read_edge(record: JsonObject) -> CodeEdge | None:
     kind, target = _EDGE_KINDS.get(_text(record, "edge")), _text(record, "to")
-    weight = record.get("weight", 1.0)
     if not target or kind is None:
         return None
     return CodeEdge(
@@ -286,6 +311,6 @@ def _read_edge(record: JsonObject) -> CodeEdge | None:
         _text(record, "from"),
         target,
         _numbers(record.get("lines")),
-        float(weight) if isinstance(weight, int | float) else 1.0,
         record.get("external") is True,
+        record.get("guess") is True,
     )

@@ -17,6 +17,6 @@ PLUGIN = Plugin(
             lambda one: os.path.realpath(one.removeprefix(CODE)),
         ),
     ),
-    item_kinds=(ItemKind("code", is_code_page, "mcpg.code.search:CodeSearch.of_pages"),),
+    item_kinds=(ItemKind("code", is_code_page, "mcpg.code.search:CodeSearch.of_pages", "symbol"),),
     answerers=(Answerer("code", "mcpg.code.answers:CodeAnswers"),),
 )

@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,6 +17,7 @@ from mcpg.code.extract import SourceFacts, decode_facts, encode_facts, extract
 from mcpg.code.languages import UnparsableError, check_installed, language_of_name, query_text
 from mcpg.code.link import link
 from mcpg.code.model import CodeFile, write_page
+from mcpg.code.scip import SUFFIX, ScipDocument, read_index, use_indexes
 from mcpg.errors import Code, Diagnostic, InputError, McpgError, NotFoundError, info, warning
 from mcpg.files import exists, is_file, is_link, read_bytes, text_of_path
 from mcpg.plugins.hooks import SourceContent, SourceRequest
@@ -335,14 +336,21 @@ def read_files(
         )
     here = place.resolve()
     repository = find_repository(here.parent if is_file(here) else here)
+    indexes = _find_indexes(here, repository.root)
+    here = here.parent if here in indexes else here
     skipped: defaultdict[str, list[str]] = defaultdict(list)
     facts: dict[str, tuple[str, SourceFacts]] = {}
+    read: dict[str, tuple[Path, str]] = {}
     found = source_files(here, repository.root)
     for file in islice(found, MOST_FILES):
         try:
-            facts[file.path] = (file.language, _facts(file, memo))
+            source = read_source(file.location)
+            facts[file.path] = (file.language, _facts(source, file.language, memo))
         except SkippedError as fault:
             skipped[str(fault)].append(file.path)
+            continue
+        if indexes:
+            read[file.path] = file.location, source.decode()
     broken = sorted(path for path, (_, one) in facts.items() if one.has_errors)
     root_name = text_of_path(repository.root.name)
     told = [(f"skipped: {reason}", paths) for reason, paths in sorted(skipped.items())]
@@ -352,14 +360,77 @@ def read_files(
     if next(found, None) is not None:
         message = f"there are more source files; the first {MOST_FILES:,} are used"
         noticed.append(warning(Code.SOURCE_INCOMPLETE, message, str(place)))
-    return link(facts, (repository.name, repository.branch), root_name), tuple(noticed)
+    files = link(facts, (repository.name, repository.branch), root_name)
+    if indexes:
+        indexed = _IndexedFiles(indexes, read, repository.root)
+        texts = {path: text for path, (_, text) in read.items() if path in indexed.documents}
+        files = [
+            replace(one, is_newer=True) if one.path in indexed.newer else one
+            for one in use_indexes(files, facts, texts, indexed.documents)
+        ]
+        noticed += indexed.report(str(place))
+    return files, tuple(noticed)
 
 
-def _facts(file: FoundFile, memo: BuildCache) -> SourceFacts:
-    source = read_source(file.location)
-    prefix = f"{file.language}\0{query_text(file.language)}\0".encode()
+def _find_indexes(here: Path, root: Path) -> list[Path]:
+    """Return the SCIP indexes in a folder and at the root of its repository, or the one named."""
+    if is_file(here):
+        return [here] if here.suffix == SUFFIX else []
+    found = (path for folder in {here, root} for path in folder.glob(f"*{SUFFIX}"))
+    return sorted(path for path in found if is_file(path) and not is_link(path))
+
+
+class _IndexedFiles:
+    """The documents of SCIP indexes that describe files as they are.
+
+    Attributes:
+        documents: The documents with their indexers, by path.
+        newer: The paths of files that are newer than the index that describes them.
+    """
+
+    def __init__(self, indexes: list[Path], read: dict[str, tuple[Path, str]], root: Path) -> None:
+        self.documents: dict[str, tuple[ScipDocument, str]] = {}
+        self.newer: set[str] = set()
+        self._outside: list[str] = []
+        self._faults: list[Diagnostic] = []
+        for place in indexes:
+            try:
+                index = read_index(place)
+                made = place.stat().st_mtime
+            except (InputError, OSError) as fault:
+                reason = fault.message if isinstance(fault, InputError) else type(fault).__name__
+                self._faults.append(warning(Code.CODE_INDEX_UNUSABLE, reason, str(place)))
+                continue
+            for one in index.documents:
+                path = os.path.normpath(place.parent / one.path)
+                name = Path(path).relative_to(root).as_posix() if _is_below(path, root) else ""
+                if not name:
+                    self._outside.append(one.path)
+                elif name in read and read[name][0].stat().st_mtime > made:
+                    self.newer.add(name)
+                elif name in read:
+                    self.documents[name] = one, index.indexer
+        self.newer -= self.documents.keys()
+
+    def report(self, place: str) -> Iterator[Diagnostic]:
+        """Yield what was not used of the indexes."""
+        yield from self._faults
+        if self.newer:
+            what = "newer than their index: read without it; run the indexer again"
+            yield warning(Code.CODE_INDEX_STALE, _describe(sorted(self.newer), what), place)
+        if self._outside:
+            what = "of the index outside the folder: ignored"
+            yield warning(Code.CODE_INDEX_UNUSABLE, _describe(self._outside, what), place)
+
+
+def _is_below(path: str, root: Path) -> bool:
+    return Path(path).is_relative_to(root)
+
+
+def _facts(source: bytes, language: str, memo: BuildCache) -> SourceFacts:
+    prefix = f"{language}\0{query_text(language)}\0".encode()
     try:
-        return memo.recall(FACTS, lambda: prefix + source, partial(extract, source, file.language))
+        return memo.recall(FACTS, lambda: prefix + source, partial(extract, source, language))
     except UnparsableError:
         raise SkippedError("too complex to parse") from None
 

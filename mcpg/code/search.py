@@ -8,15 +8,17 @@ these are cut into words. A code graph of 12,000 symbols is searched in millisec
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import nsmallest
 from itertools import groupby
-from math import fsum
+from math import fsum, log1p
+from typing import NamedTuple
 
 from mcpg.ask.model import CodeScope
 from mcpg.code.model import (
+    CALLABLE_KINDS,
     ENTRY_TYPE,
     SEPARATOR,
     CodeEdge,
@@ -33,28 +35,44 @@ from mcpg.index.recipe import (
     occurrence_weight,
     saturate,
 )
+from mcpg.plugins.hooks import Item
 from mcpg.text import fold, joined, split_words, stem, stop_words_in, strip_accents
 from mcpg.text.spelling import allowed_edits, edit_distance, signature
 
 DEEPEST = 12
 """How many levels of inheritance are followed."""
 
+_MOST_TOP = 12
+
 
 @dataclass(frozen=True, slots=True)
 class LocatedSymbol:
-    """A symbol with its file."""
+    """A symbol with its file; a file itself is a symbol of its own kind."""
 
     file: CodeFile
     symbol: Symbol
 
     @property
     def id(self) -> str:
-        return self.file.symbol_id(self.symbol)
+        is_file = self.symbol.kind is SymbolKind.FILE
+        return self.file.path if is_file else self.file.symbol_id(self.symbol)
+
+    @property
+    def parent_name(self) -> str:
+        """The qualified name that its members begin with, "" for those of a file."""
+        return "" if self.symbol.kind is SymbolKind.FILE else self.symbol.name
 
     @property
     def place(self) -> str:
         """Its file and lines, such as `shop/store.py:2-3`."""
         return f"{self.file.path}:{self.symbol.first_line}-{self.symbol.last_line}"
+
+
+def locate_file(file: CodeFile) -> LocatedSymbol:
+    """Return *file* as a symbol, which its outermost definitions document."""
+    names = [one.name for one in file.symbols if not one.parent][:_MOST_TOP]
+    what = ", ".join((f"{file.language}, {file.lines} lines", *names))
+    return LocatedSymbol(file, Symbol(file.path, SymbolKind.FILE, 1, file.lines, "", what))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +83,7 @@ class Relation:
         file: The file of the other end, that of the edge where the other end is outside the code.
         symbol: The symbol at the other end; `None` for a file, or for something outside the code.
         lines: Lines of the edge, in the file that it leaves.
+        is_guess: Whether only a name supports the edge.
     """
 
     kind: CodeEdgeKind
@@ -72,7 +91,7 @@ class Relation:
     symbol: Symbol | None
     name: str
     lines: tuple[int, ...]
-    weight: float
+    is_guess: bool = False
 
 
 class CodeGraph:
@@ -124,6 +143,33 @@ class CodeGraph:
         exact = [one for one in found if _ends(one.symbol.plain_name, wanted, in_case=True)]
         return tuple(exact or found)
 
+    def find_handler(self, name: str, description: str) -> LocatedSymbol | None:
+        """Return the function or method that implements a tool, where names leave no doubt.
+
+        It is the only one with the name, tests aside, and the name has several words or the
+        function has the description of the tool.
+        """
+        found = [
+            one
+            for one in self.names.get(joined(name), ())
+            if one.symbol.kind in CALLABLE_KINDS and not is_test(one.file.path)
+        ]
+        if len(found) != 1:
+            return None
+        documentation = found[0].symbol.documentation
+        is_described = bool(documentation) and " ".join(description.split()).startswith(
+            documentation
+        )
+        return found[0] if is_described or len(split_words(name)) > 1 else None
+
+    @cached_property
+    def names(self) -> dict[str, list[LocatedSymbol]]:
+        """The symbols by their short names without signs and case."""
+        found: dict[str, list[LocatedSymbol]] = {}
+        for one in self.definitions:
+            found.setdefault(joined(one.symbol.short_name), []).append(one)
+        return found
+
     def close_names(self, name: str, limit: int = 3) -> tuple[str, ...]:
         """Return the short names that few edits make of *name*, the closest first."""
         near = sorted(_find_close(name.rpartition(".")[2].casefold(), self._by_name))
@@ -152,7 +198,7 @@ class CodeGraph:
     ) -> tuple[Relation, ...]:
         """Return what calls, references, imports, inherits or defines a symbol or file.
 
-        The strongest come first, then those of earlier files and lines.
+        The certain ones come first, then those of earlier files and lines.
         """
         tree = self._tree(end)
         found = [
@@ -164,7 +210,7 @@ class CodeGraph:
             name, lines = _end(end.file, end.symbol.parent), (end.symbol.first_line,)
             parent = tree.definitions.get(name)
             around = parent.symbol if parent else None
-            found.append(Relation(CodeEdgeKind.DEFINES, end.file, around, name, lines, 1.0))
+            found.append(Relation(CodeEdgeKind.DEFINES, end.file, around, name, lines))
         return tuple(
             sorted((one for one in found if scope is None or scope.has(one.file)), key=_order)
         )
@@ -173,22 +219,34 @@ class CodeGraph:
         self,
         end: LocatedSymbol | CodeFile,
         kinds: Collection[CodeEdgeKind] = frozenset(CodeEdgeKind),
+        *,
+        with_members: bool = False,
     ) -> tuple[Relation, ...]:
-        """Return what a symbol or file calls, references, imports, inherits or defines."""
+        """Return what a symbol or file calls, references, imports, inherits or defines.
+
+        Args:
+            end: The symbol or file.
+            kinds: Which edges are followed.
+            with_members: Whether those of what is defined in it are followed as well, out of it.
+        """
         tree = self._tree(end)
+        within = dict.fromkeys((_id(end), *(_list_members(end) if with_members else ())))
+        edges = {
+            (edge.kind, edge.target): (file, edge)
+            for one in within
+            for file, edge in reversed(tree.outgoing.get(one, ()))
+            if edge.kind in kinds and not (with_members and edge.target in within)
+        }
         found = [
             tree.relation(
                 edge, edge.target, tree.files.get(edge.target.partition(SEPARATOR)[0], file)
             )
-            for file, edge in tree.outgoing.get(_id(end), ())
-            if edge.kind in kinds
+            for file, edge in edges.values()
         ]
         if CodeEdgeKind.DEFINES in kinds:
-            file, parent = (end, "") if isinstance(end, CodeFile) else (end.file, end.symbol.name)
+            file, parent = (end, "") if isinstance(end, CodeFile) else (end.file, end.parent_name)
             found += [
-                Relation(
-                    CodeEdgeKind.DEFINES, file, one, file.symbol_id(one), (one.first_line,), 1.0
-                )
+                Relation(CodeEdgeKind.DEFINES, file, one, file.symbol_id(one), (one.first_line,))
                 for one in file.symbols
                 if one.parent == parent
             ]
@@ -334,7 +392,12 @@ class _BranchFiles:
         """Return an edge by its other end, the symbol or file called *name* in the file *at*."""
         definition = self.definitions.get(name)
         symbol = definition.symbol if definition else None
-        return Relation(edge.kind, at, symbol, name, edge.lines, edge.weight)
+        return Relation(edge.kind, at, symbol, name, edge.lines, edge.is_guess)
+
+
+def is_test(path: str) -> bool:
+    """Return whether the names of a file and its folders are those of tests."""
+    return not _TESTS.isdisjoint(split_words(path))
 
 
 def _home(file: CodeFile) -> tuple[str, str]:
@@ -349,14 +412,21 @@ def _end(file: CodeFile, source: str) -> str:
     return f"{file.path}{SEPARATOR}{source}" if source else file.path
 
 
+def _list_members(end: LocatedSymbol | CodeFile) -> Iterator[str]:
+    """Yield the ids of what is defined in a symbol or file, at any depth."""
+    file, name = (end, "") if isinstance(end, CodeFile) else (end.file, end.parent_name)
+    start = f"{name}." if name else ""
+    return (file.symbol_id(one) for one in file.symbols if one.name.startswith(start))
+
+
 def _ends(name: str, wanted: str, *, in_case: bool = False) -> bool:
     """Return whether the qualified *name* is *wanted*, or ends in it at a dot."""
     name, wanted = (name, wanted) if in_case else (name.casefold(), wanted.casefold())
     return name == wanted or name.endswith(f".{wanted}")
 
 
-def _order(relation: Relation) -> tuple[float, str, tuple[int, ...], str]:
-    return -relation.weight, relation.file.path, relation.lines, relation.name
+def _order(relation: Relation) -> tuple[bool, str, tuple[int, ...], str]:
+    return relation.is_guess, relation.file.path, relation.lines, relation.name
 
 
 DEFAULT_LIMIT = 50
@@ -371,6 +441,10 @@ _FIELDS = {
 }
 # Identifiers abbreviate: "auth" stands for "authentication". Prose does not.
 _IDENTIFIERS = frozenset({"name", "parents", "path"})
+# Tests use the words of what they test.
+_TESTS = frozenset(("test", "tests", "spec", "specs"))
+_OF_TESTS = 0.8
+_OF_USE, _MANY_USERS = 0.05, 20
 _SHORTEST_PREFIX = 4
 _PREFIX_CREDIT = 0.5
 _EDIT_CREDIT = 0.8
@@ -385,11 +459,48 @@ class CodeMatch:
     Attributes:
         score: How well it fits, in [0, 1]; 1 for its own name.
         words: The words of the query that it holds, or the name that it was found by.
+        shares: What each of the words adds to the score of words alone.
     """
 
     definition: LocatedSymbol
     score: float
     words: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
+
+
+def _make_item(one: LocatedSymbol, score: float | None = None, why: tuple[str, ...] = ()) -> Item:
+    symbol = one.symbol
+    about = symbol.documentation or symbol.signature
+    return Item(one.id, symbol.kind.value, one.place, about, score, why)
+
+
+def _list_shares(match: CodeMatch) -> tuple[str, ...]:
+    """Return what each word of a query adds to the score of a match."""
+    shares = zip(match.words, match.shares, strict=True)
+    return tuple(f"{word} {share:.2f}" for word, share in shares)
+
+
+class Blend(NamedTuple):
+    """What words and nearness in meaning count in a search.
+
+    Attributes:
+        words: The weight of words.
+        vectors: The weight of nearness.
+        nearness: How near each definition of the graph is to the text, in [0, 1].
+    """
+
+    words: float
+    vectors: float
+    nearness: Sequence[float]
+
+    def merge(self, score: float, number: int, use: float) -> float:
+        """Return the score of a definition whose words alone have a *score*.
+
+        *use*, how much it is used by others, in [0, 1], decides between those that are near.
+        """
+        whole = (self.words + self.vectors) * (1 + _OF_USE)
+        near = self.words * score + self.vectors * self.nearness[number]
+        return near / whole + use * _OF_USE / (1 + _OF_USE)
 
 
 class CodeSearch:
@@ -409,6 +520,30 @@ class CodeSearch:
         )
         return cls(CodeGraph(file for file in files if file is not None))
 
+    def list_items(self) -> Iterator[Item]:
+        """Return all symbols, by file and line."""
+        return (_make_item(one) for one in self.graph.definitions)
+
+    def search_items(self, query: str, limit: int) -> Iterator[Item]:
+        """Return the symbols that fit a query: those with the name, else by words."""
+        found = self.graph.find(query)[:limit]
+        if found:
+            return (_make_item(one, 1.0, ("is its name",)) for one in found)
+        matches = self.search(query, limit=limit)
+        return (_make_item(one.definition, one.score, _list_shares(one)) for one in matches)
+
+    def count_items(self) -> dict[str, dict[str, int]]:
+        """Return how many symbols and edges there are of each kind."""
+        symbols = Counter(one.symbol.kind.value for one in self.graph.definitions)
+        edges = Counter(
+            f"{edge.kind.value}{', guessed' if edge.is_guess else ''}"
+            for file in self.graph.files
+            for edge in file.edges
+            if not edge.is_external
+        )
+        languages = Counter(file.language for file in self.graph.files)
+        return {"symbols": symbols, "edges": edges, "files": languages}
+
     def find_named_symbols(
         self,
         name: str,
@@ -421,12 +556,13 @@ class CodeSearch:
         if found:
             return tuple(CodeMatch(one, 1.0, (name,)) for one in found[:limit])
         wanted = joined(name.rpartition(".")[2])[:_LONGEST_TEXT]
+        names = self.graph.names
         # Signs alone resemble nothing.
-        near = sorted(_find_close(wanted, self._names)) if wanted else ()
+        near = sorted(_find_close(wanted, names)) if wanted else ()
         matches = (
             CodeMatch(one, 1 - edits / len(wanted), (one.symbol.short_name,))
             for edits, key in near
-            for one in self._names[key]
+            for one in names[key]
             if one.symbol.kind in kinds and (scope is None or scope.has(one.file))
         )
         return tuple(match for _, match in zip(range(limit), matches, strict=False))
@@ -437,8 +573,17 @@ class CodeSearch:
         scope: CodeScope | None = None,
         kinds: Collection[SymbolKind] = EVERY_KIND,
         limit: int = DEFAULT_LIMIT,
+        blend: Blend | None = None,
     ) -> tuple[CodeMatch, ...]:
-        """Find symbols by words of their names, paths, signatures and documentation."""
+        """Find symbols by words of their names, paths, signatures and documentation.
+
+        Args:
+            text: What is looked for.
+            scope: Where to search, everywhere by default.
+            kinds: Which symbols are meant.
+            limit: Maximum number of matches.
+            blend: How near the symbols are in meaning, which counts beside the words.
+        """
         words = list(dict.fromkeys(split_words(text[:_LONGEST_TEXT])))[:_MOST_WORDS]
         stops = stop_words_in(words, "english")
         holders = {
@@ -452,8 +597,11 @@ class CodeSearch:
             word: inverse_document_frequency(size, len(held)) for word, held in holders.items()
         }
         whole = fsum(rarities.values())
+        if kinds == EVERY_KIND:  # a type stands for its constructors, which are called as it is
+            kinds = EVERY_KIND - {SymbolKind.CONSTRUCTOR}
+        of_tests = 1.0 if _TESTS.intersection(words) else _OF_TESTS
         matches: list[CodeMatch] = []
-        for number in sorted(set[int]().union(*holders.values())):
+        for number in range(size) if blend else sorted(set[int]().union(*holders.values())):
             one = definitions[number]
             if one.symbol.kind in kinds and (scope is None or scope.has(one.file)):
                 weights = {
@@ -461,7 +609,11 @@ class CodeSearch:
                     for word, held in holders.items()
                     if number in held
                 }
-                matches.append(CodeMatch(one, fsum(weights.values()) / whole, tuple(weights)))
+                score = fsum(weights.values()) / whole if weights else 0.0
+                score = blend.merge(score, number, self._use[number]) if blend else score
+                score *= of_tests if one.file.path in self._tests else 1.0
+                shares = tuple(weight / whole for weight in weights.values())
+                matches.append(CodeMatch(one, score, tuple(weights), shares))
         # Equal scores keep the order of the graph.
         return tuple(nsmallest(limit, matches, key=lambda match: -match.score))
 
@@ -498,6 +650,17 @@ class CodeSearch:
         return self._holders(word, near) if near else found
 
     @cached_property
+    def _use(self) -> list[float]:
+        """How much each definition is used: the logarithm of its users, against that of many."""
+        users = (self.graph.degrees(one)[0] for one in self.graph.definitions)
+        return [min(1.0, log1p(count) / log1p(_MANY_USERS)) for count in users]
+
+    @cached_property
+    def _tests(self) -> frozenset[str]:
+        """The paths of tests, by the names of their files and folders."""
+        return frozenset(file.path for file in self.graph.files if is_test(file.path))
+
+    @cached_property
     def _fields(self) -> dict[str, list[str]]:
         definitions = self.graph.definitions
         return {
@@ -518,14 +681,6 @@ class CodeSearch:
     def _texts(self) -> list[str]:
         joint = map(" ".join, zip(*self._fields.values(), strict=True))
         return [text.lower() if text.isascii() else fold(strip_accents(text)) for text in joint]
-
-    @cached_property
-    def _names(self) -> dict[str, list[LocatedSymbol]]:
-        """The symbols by their short names without signs and case."""
-        found: dict[str, list[LocatedSymbol]] = {}
-        for one in self.graph.definitions:
-            found.setdefault(joined(one.symbol.short_name), []).append(one)
-        return found
 
     @cached_property
     def _vocabulary(self) -> frozenset[str]:

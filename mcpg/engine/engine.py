@@ -285,6 +285,8 @@ class Engine:
         include_disabled: bool = False,
         patterns: Iterable[IntentPattern] = (),
         scope: CodeScope | None = None,
+        strategy: StrategyName = Strategy.GRAPH,
+        weights: tuple[float, float] = (0.3, 0.7),
         sources: Sequence[str] = (),
         categories: Sequence[str] = (),
         read_only: bool = False,
@@ -301,6 +303,9 @@ class Engine:
             include_disabled: Whether tools that are off by default may be results.
             patterns: Wordings that always have an intent, the first that fits counts.
             scope: The source code that is meant; all of it by default.
+            strategy: As for `search`; source code is searched so as well. The first search with
+                vectors makes those of all symbols.
+            weights: With the strategy `auto`, what words and vectors count in the search of code.
             sources: As for `search`, where the question is answered by a search. What it names is
                 found wherever it is.
             categories: As *sources*.
@@ -310,9 +315,10 @@ class Engine:
             UsageError: There is no question, an argument has the wrong type, *limit* is below 1,
                 or *intent* or a pattern is unknown.
         """
-        from mcpg.ask import Asker, AskRequest  # noqa: PLC0415 - a search answers no questions
+        from mcpg.ask import Asker, AskRequest, CodeRanking  # noqa: PLC0415 - a search answers no questions
 
-        asked = AskRequest(intent, limit, include_disabled, tuple(patterns), scope)
+        ranking = CodeRanking(strategy, *weights)
+        asked = AskRequest(intent, limit, include_disabled, tuple(patterns), scope, ranking)
         sources, categories = check_texts("sources", sources), check_texts("categories", categories)
         check_flag("read_only", read_only)
 
@@ -320,6 +326,7 @@ class Engine:
             return self.search(
                 text,
                 limit=most,
+                strategy=strategy,
                 include_disabled=include_disabled,
                 sources=sources,
                 categories=categories,
@@ -328,8 +335,8 @@ class Engine:
 
         def answer(searcher: Searcher) -> AskResult:
             index = searcher.index
-            asker: Asker = self._make_once("asker", index, lambda: Asker(index))
-            return asker.ask(question, asked, search)
+            asker: Asker = self._make_once("asker", index, lambda: Asker(index, self.services))
+            return asker.ask(question, asked, search, (sources, categories, read_only))
 
         return self._ask(answer)
 

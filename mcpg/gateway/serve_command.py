@@ -18,7 +18,7 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.providers import ServiceFactory
-from mcpg.cli.query import find_fusion, find_strategy, uses_lexicon
+from mcpg.cli.query import find_fusion, find_strategy, make_ask_arguments, uses_lexicon
 from mcpg.cli.settings import Settings
 from mcpg.cli.terminal import is_terminal
 from mcpg.errors import Code, Diagnostic, Severity, UsageError
@@ -437,6 +437,7 @@ def _make_serving_options(
         **{**shown, "expose": Exposure(shown.get("expose") or Exposure.META)},
         search=asked,
         route=asked,
+        ask=make_ask_arguments(settings),
         log=output.note if output.verbose else None,
         plugin_tools=plugin_tools,
         on_diagnostics=report,

@@ -24,6 +24,7 @@ from mcpg.cli.terminal import and_pages, one_line
 from mcpg.documents.addresses import BASE
 from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
+from mcpg.engine.items import open_kind
 from mcpg.errors import Code, Diagnostic, Severity, UsageError, warning
 from mcpg.files import atomic_write
 from mcpg.graph import exports, query_command
@@ -39,6 +40,7 @@ from mcpg.graph.schema import (
 from mcpg.graph.terms import context_text, ontology_text
 from mcpg.graph.triples import distinct_documents, triples_of
 from mcpg.graph.validation import DEFAULT_TIMEOUT, ShaclFinding, Validation, validate_documents
+from mcpg.plugins.registry import list_item_kinds
 from mcpg.show.blocks import Block, CodeSpan, Column, FactList, Inline, Section, Table, join_inlines
 from mcpg.show.json import diagnostics_json
 from mcpg.sources import SourceBatch
@@ -97,15 +99,42 @@ def stats(
     """
     engine = open_engine(read_settings(bundle=bundle), output)
     found = compute_statistics(engine.documents, engine.pages, top=top)
+    items = count_items(engine)
     if form is OutputFormat.JSON:
-        output.json(stats_json(found, engine.diagnostics))
+        output.json(stats_json(found, items, engine.diagnostics))
     else:
         output.note_opening(engine.diagnostics)
-        output.text(text_of(stats_blocks(found), output))
+        output.text(text_of([*stats_blocks(found), *item_blocks(items)], output))
     return ExitCode.DONE
 
 
-def stats_json(found: Statistics, diagnostics: Iterable[Diagnostic]) -> JsonObject:
+Counts = Mapping[str, Mapping[str, Mapping[str, int]]]
+"""How many items and edges of each type there are, by kind of item and name of the count."""
+
+
+def count_items(engine: Engine) -> Counts:
+    """Return the counts of each kind of items that the bundle has."""
+    if not engine.pages:
+        return {}
+    kinds = [one for one in list_item_kinds() if one.noun]
+    counts = {one.noun: open_kind(engine, one).count_items() for one in kinds}
+    return {noun: found for noun, found in counts.items() if any(found.values())}
+
+
+def item_blocks(items: Counts) -> list[Block]:
+    """Return the counts of each kind of items as tables."""
+    return [
+        _table(
+            f"{noun} {name}".capitalize() if name != f"{noun}s" else name.title(),
+            ("type", "count"),
+            [(one, f"{count:,}") for one, count in sorted(counts.items())],
+        )
+        for noun, found in items.items()
+        for name, counts in found.items()
+    ]
+
+
+def stats_json(found: Statistics, items: Counts, diagnostics: Iterable[Diagnostic]) -> JsonObject:
     """Return the object that `graph stats` prints."""
     return {
         "schema": "mcpg/graph-stats/1",
@@ -125,6 +154,9 @@ def stats_json(found: Statistics, diagnostics: Iterable[Diagnostic]) -> JsonObje
         "orphans": list(found.orphans),
         "hubs": [to_json(hub, {"tool": "toolId"}) for hub in found.hubs],
         "densestGroups": [to_json(dense) for dense in found.densest],
+        "items": {
+            noun: {name: {**one} for name, one in counts.items()} for noun, counts in items.items()
+        },
         "diagnostics": diagnostics_json(diagnostics),
     }
 

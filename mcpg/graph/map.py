@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from mcpg.documents.model import ToolDocument
-from mcpg.graph.schema import GROUP, PAGE, THING, TOOL, Network, build_network
+from mcpg.graph.schema import GROUP, PAGE, SYMBOL, THING, TOOL, Network, build_network
 from mcpg.graph.terms import broader_group, group_label
 from mcpg.graph.triples import triples_of
 from mcpg.show.blocks import Chart, CodeSpan, Column, Figure, Section, Table
@@ -43,6 +43,7 @@ def graph_page(documents: Sequence[ToolDocument]) -> str:
         "Servers": len(_count_servers(network)),
         "Edges": sum(len(document.links) for document in documents),
         "Pages": kinds[PAGE],
+        "Symbols": kinds[SYMBOL],
         "Groups": kinds[GROUP],
         "Things": kinds[THING],
     }
@@ -119,11 +120,28 @@ class MapClusters:
 
 
 def build_clusters(network: Network) -> MapClusters:
-    """Return the clusters of the tools of *network*.
+    """Return the clusters of the tools of *network*, and of its source code by folder.
 
     A server is one, unless there is a single server for many tools, or one for nearly each. Then
     the groups that most tools share are.
     """
+    found = _build_tool_clusters(network)
+    folders = {
+        place: node.source
+        for place, node in enumerate(network.nodes)
+        if node.kind in {PAGE, SYMBOL} and node.source
+    }
+    if not folders:
+        return found
+    counts = Counter(folders.values())
+    names = sorted(counts, key=lambda name: (-counts[name], name))
+    places = {name: len(found.sizes) + place for place, name in enumerate(names)}
+    of = {**found.of, **{place: places[folder] for place, folder in folders.items()}}
+    kind = found.kind if found.sizes else "folder"
+    return MapClusters(kind, (*found.sizes, *((name, counts[name]) for name in names)), of)
+
+
+def _build_tool_clusters(network: Network) -> MapClusters:
     tools = [place for place, node in enumerate(network.nodes) if node.kind == TOOL]
     servers = _count_servers(network)
     is_telling = 1 < len(servers) <= len(tools) / _SMALLEST
@@ -262,7 +280,7 @@ def _key(network: Network, kinds: Mapping[str, int]) -> Markup:
     ]
     items += [
         element("li", element("i", class_=f"dot {kind}"), kind)
-        for kind in (PAGE, GROUP, THING)
+        for kind in (PAGE, GROUP, SYMBOL, THING)
         if kinds[kind]
     ]
     key = element("ul", items, class_="legend", aria_label="Lines and marks")

@@ -19,20 +19,26 @@ from mcpg.graph.triples import triples_of
 from mcpg.relations.edges import EdgeKind, EdgeOrigin
 from mcpg.values import SHOWN_DECIMALS, to_json
 
-TOOL, PAGE, GROUP, THING = "tool", "page", "group", "thing"
-"""The kinds of nodes: a tool, a document of none, a group of tools, and what else edges reach."""
+TOOL, PAGE, GROUP, SYMBOL, THING = "tool", "page", "group", "symbol", "thing"
+"""The kinds of nodes: a tool, a document of none, a group of tools, a symbol of source code, and
+what else edges reach."""
 
 LINKS = (v.KB_RELATED_TO, v.KB_NEXT_STEP, v.KB_MEMBER_OF)
 """The predicates whose objects are nodes even where nothing else is known of them."""
 
 # The first class that a node has decides.
-_KINDS = {v.MCPG_TOOL: TOOL, v.KB_MARKDOWN_DOCUMENT: PAGE, v.SCHEMA_DEFINED_TERM: GROUP}
+_KINDS = {
+    v.MCPG_TOOL: TOOL,
+    v.KB_MARKDOWN_DOCUMENT: PAGE,
+    v.SCHEMA_DEFINED_TERM: GROUP,
+    v.MCPG_SYMBOL: SYMBOL,
+}
 # What describes another node, or the vocabulary, is part of a drawing in another way or not at all.
 _HIDDEN = {v.MCPG_PARAMETER, v.MCPG_EXAMPLE, v.MCPG_SECTION, v.MCPG_SOURCE, v.RDF_STATEMENT} | {
     v.SKOS_CONCEPT_SCHEME
 }
 _STATEMENT_PARTS = (v.RDF_SUBJECT, v.RDF_PREDICATE, v.RDF_OBJECT)
-_NO_EDGES = {v.RDF_TYPE, v.PROV_DERIVED_FROM, v.SKOS_BROADER}
+_NO_EDGES = {v.RDF_TYPE, v.PROV_DERIVED_FROM, v.SKOS_BROADER, v.MCPG_DEFINED_IN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +47,11 @@ class NetworkNode:
 
     Attributes:
         iri: Its IRI.
-        kind: `TOOL`, `PAGE`, `GROUP` or `THING`.
+        kind: `TOOL`, `PAGE`, `GROUP`, `SYMBOL` or `THING`.
         label: What to call it: the tool's id, the name, or the IRI where there is neither.
         title: The name for people.
         description: What it is, or "".
-        source: The source of a tool, or "".
+        source: The source of a tool, the folder of a source file or symbol, or "".
     """
 
     iri: str
@@ -107,7 +113,9 @@ def build_network(triples: Iterable[Triple]) -> Network:
         (subject, predicate, target)
         for subject, one in drawn.items()
         for predicate, target in one.references
-        if target != subject and (target in drawn or predicate in LINKS)
+        if target != subject
+        and predicate not in _NO_EDGES
+        and (target in drawn or predicate in LINKS)
     ]
     targets = (target for _, _, target in lines)
     places = {iri: place for place, iri in enumerate(dict.fromkeys((*drawn, *targets)))}
@@ -130,7 +138,7 @@ def _collect_facts(triples: Iterable[Triple]) -> dict[str, _SubjectFacts]:
             one.texts.setdefault(predicate, value.text)
         elif predicate == v.RDF_TYPE:
             one.types.append(value)
-        elif predicate not in _NO_EDGES:
+        elif predicate not in _NO_EDGES or predicate == v.MCPG_DEFINED_IN:
             one.references.append((predicate, value))
     return facts
 
@@ -146,8 +154,16 @@ def _make_node(iri: str, known: dict[str, _SubjectFacts]) -> NetworkNode:
         facts.texts.get(v.MCPG_TOOL_ID) or name,
         name,
         facts.texts.get(v.SCHEMA_DESCRIPTION, ""),
-        source.texts.get(v.SCHEMA_NAME, "") if source else "",
+        source.texts.get(v.SCHEMA_NAME, "") if source else _find_folder(facts, known),
     )
+
+
+def _find_folder(facts: _SubjectFacts, known: dict[str, _SubjectFacts]) -> str:
+    """Return the folder of a source file or symbol, "" for other things."""
+    page = known.get(dict(facts.references).get(v.MCPG_DEFINED_IN, "")) or facts
+    if v.MCPG_LANGUAGE not in page.texts:
+        return ""
+    return page.texts.get(v.SCHEMA_NAME, "").rpartition("/")[0] or "."
 
 
 def _make_edge(

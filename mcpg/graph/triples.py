@@ -27,6 +27,7 @@ from mcpg.documents.model import Link, ToolDocument
 from mcpg.documents.reader import mapping_json
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.graph import terms as v
+from mcpg.graph.code import file_triples, link_tools, read_files
 from mcpg.graph.terms import (
     GROUP_SCHEME,
     RdfLiteral,
@@ -261,6 +262,8 @@ def _describe(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
         yield GROUP_SCHEME, v.SCHEMA_NAME, RdfLiteral("Groups of tools")
         tops = (node_iri(name) for name in groups if broader_group(name) not in groups)
         yield from ((GROUP_SCHEME, v.SKOS_HAS_TOP_CONCEPT, top) for top in dict.fromkeys(tops))
+    files = read_files(documents)
+    handlers = link_tools(documents, files.values()) if files else {}
     for document in documents:
         source = source_iri(document.tool.source_id)
         if source not in described and not document.is_page:
@@ -282,7 +285,9 @@ def _describe(documents: Sequence[ToolDocument]) -> Iterator[Triple]:
                 yield group, v.SKOS_BROADER, node_iri(broader)
             else:
                 yield group, v.SKOS_TOP_CONCEPT_OF, GROUP_SCHEME
-        yield from _document(document)
+        yield from _document(document, handlers.get(document.uri, ()))
+        if document.uri in files:
+            yield from file_triples(node_iri(document.uri), files[document.uri])
 
 
 def distinct_documents(
@@ -321,7 +326,7 @@ def _with_stated(
         yield from ((node, *said) for said in facts)
 
 
-def _document(document: ToolDocument) -> Iterator[Triple]:
+def _document(document: ToolDocument, handlers: Iterable[str]) -> Iterator[Triple]:
     node, tool = node_iri(document.uri), document.tool
     is_tool = not document.is_page
     yield node, v.RDF_TYPE, v.SCHEMA_ARTICLE
@@ -352,6 +357,7 @@ def _document(document: ToolDocument) -> Iterator[Triple]:
         targets = [node_iri(link.target) for link in document.links if link.kind is kind]
         yield from ((node, predicate, target) for target in dict.fromkeys(targets))
     yield node, v.PROV_DERIVED_FROM, node
+    yield from ((node, v.MCPG_IMPLEMENTED_BY, handler) for handler in handlers)
     yield from _parts(node, document)
 
 

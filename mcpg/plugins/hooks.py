@@ -7,9 +7,9 @@ reference, imported when it is needed, so that `mcpg --help` imports none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from mcpg.errors import Diagnostic
 from mcpg.values import JsonObject
@@ -81,6 +81,38 @@ class SourceKind:
     path: Callable[[str], str] = lambda _: ""
 
 
+class Item(NamedTuple):
+    """Something of a bundle beside tools, as `mcpg list --kind` and `mcpg search --kind` show it.
+
+    Attributes:
+        id: What it is called.
+        type: What it is among the items of its kind, such as `class`.
+        place: Where it is, such as `src/store.py:10-24`.
+        score: How well it fits a query, in [0, 1]; `None` where there is none.
+        why: What speaks for it, for people.
+    """
+
+    id: str
+    type: str
+    place: str
+    description: str = ""
+    score: float | None = None
+    why: tuple[str, ...] = ()
+
+
+class ItemSearch(Protocol):
+    """Lists and searches the items of one kind in a bundle."""
+
+    def list_items(self) -> Iterable[Item]:
+        """Return all items, in order."""
+
+    def search_items(self, query: str, limit: int) -> Iterable[Item]:
+        """Return the items that fit a query, the best first."""
+
+    def count_items(self) -> Mapping[str, Mapping[str, int]]:
+        """Return how many items and edges there are of each type, by the name of the count."""
+
+
 @dataclass(frozen=True, slots=True)
 class ItemKind:
     """A kind of items of a bundle beside tools, such as pages of source code.
@@ -89,14 +121,16 @@ class ItemKind:
         test: Returns whether a `mcpg.catalog.model.SourceDocument` is such an item, without parsing
             it. Its text is never changed.
         open: Returns what searches the items among the pages of a bundle.
+        noun: What `--kind` calls an item; "" where `open` returns no `ItemSearch`.
         documents: Takes the pages of a bundle and returns the items among them as
             `mcpg.documents.model.ToolDocument`s, which are searched as tools are, in an index of
-            their own. "" for items that *open* alone searches.
+            their own; `meta["type"]` is the type of an item. "" for items that *open* searches.
     """
 
     name: str
     test: Callable[[Any], bool]
     open: Reference
+    noun: str = ""
     documents: Reference = ""
 
 

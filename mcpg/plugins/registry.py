@@ -138,10 +138,14 @@ def _own_item_kinds() -> tuple[ItemKind, ...]:
     return tuple(own_items(ItemKind))
 
 
-def is_item(document: Any) -> bool:
-    """Return whether a `SourceDocument` is an item that some plugin knows, without parsing it."""
-    if any(one.test(document) for one in _own_item_kinds()):
-        return True
+def is_item(document: Any, name: str = "") -> bool:
+    """Return whether a `SourceDocument` is an item that some plugin knows, without parsing it.
+
+    With a *name*, only items of that kind of ours count.
+    """
+    is_ours = any(one.test(document) for one in _own_item_kinds() if name in {"", one.name})
+    if is_ours or name:
+        return is_ours
     found = (
         one.attempt(lambda one=one: one.item.test(document))  # type: ignore[misc]
         for one in package_plugins().items(ItemKind)
@@ -161,12 +165,16 @@ def list_item_documents(pages: Sequence[Any]) -> Iterator[tuple[str, Sequence[An
                 yield one.item.name, found
 
 
+def list_item_kinds() -> tuple[ItemKind, ...]:
+    """Return the kinds of items that plugins know."""
+    others = (one.item for one in package_plugins().items(ItemKind))
+    return (*_own_item_kinds(), *others)
+
+
 def open_items(name: str, pages: Iterable[Any]) -> Any:
     """Return what searches the items *name* among the *pages* of a bundle."""
-    kinds = [*_own_item_kinds()]
-    if all(one.name != name for one in kinds):
-        kinds += [one.item for one in package_plugins().items(ItemKind)]
-    for one in kinds:
-        if one.name == name:
-            return load_reference(one.open)(pages)
-    raise LookupError(name)
+    own = next((one for one in _own_item_kinds() if one.name == name), None)
+    found = own or next((one for one in list_item_kinds() if one.name == name), None)
+    if found is None:
+        raise LookupError(name)
+    return load_reference(found.open)(pages)

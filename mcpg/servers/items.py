@@ -9,9 +9,12 @@ from mcpg.catalog.catalog import ToolLookup, assign_ids
 from mcpg.catalog.model import Hints, Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import NotFoundError
-from mcpg.sources.listings import ListedServer, read_listing_page
+from mcpg.sources.listings import AGENT, MCP_SERVER, SKILL, ListedServer, read_listing_page
 from mcpg.text.json_values import JsonObject
 from mcpg.values import join_choices
+
+_TYPES = {MCP_SERVER: "server", AGENT: "agent", SKILL: "skill"}
+"""What media types are called in lists."""
 
 _NAMED = 5
 _SHOWN = 120
@@ -55,7 +58,7 @@ def _make_tools(servers: Iterable[ListedServer]) -> tuple[Tool, ...]:
                 name=one.name,
                 title=one.title or None,
                 description=one.description,
-                meta={"listed": claims} if any(claims.values()) else {},
+                meta={"type": _TYPES.get(one.type, one.type), "listed": claims},
                 hints=Hints(enabled_by_default=False if one.status else None),
             )
         )
@@ -99,7 +102,5 @@ class ListedServers:
             message = f"{name[:_SHOWN]!r} is the name of {len(found)} servers"
             raise NotFoundError(message, remedy=f"use {names}")
         near = [self.by_id[one].name for one in self._lookup.suggest(name)]
-        advice = (
-            f"did you mean {join_choices(near)}?" if near else "see `mcpg search --kind server`"
-        )
+        advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list --kind server`"
         raise NotFoundError(f"no catalog lists a server {name[:_SHOWN]!r}", remedy=advice)

@@ -19,6 +19,7 @@ PLUGIN = Plugin(
             "server",
             is_listing_page,
             "mcpg.servers.items:ListedServers",
+            "server",
             "mcpg.servers.items:make_documents",
         ),
     ),

@@ -73,7 +73,7 @@ def embedding_texts(document: ToolDocument) -> tuple[str, ...]:
 def text_weights(count: int) -> tuple[float, ...]:
     """Return what each of *count* texts of a tool weighs in its vector."""
     generated = count - len(WEIGHTS)
-    return *WEIGHTS, *[GENERATED_WEIGHT / generated for _ in range(generated)]
+    return *WEIGHTS[:count], *[GENERATED_WEIGHT / generated for _ in range(generated)]
 
 
 def hash_texts(texts: tuple[str, ...]) -> str:
@@ -202,7 +202,23 @@ def vectors_for(
         known: Vectors of an earlier run; those of another fingerprint do not count.
         on_progress: Called with the number of tools that are embedded, and of those that need it.
     """
-    work = _EmbeddingRun(documents, provider, known, on_progress)
+    texts = {one.tool.id: embedding_texts(one) for one in documents}
+    return embed_items(texts, provider, store=store, known=known, on_progress=on_progress)
+
+
+def embed_items(
+    texts: Mapping[str, tuple[str, ...]],
+    provider: EmbeddingProvider,
+    *,
+    store: EmbeddingStore | None = None,
+    known: PreviousVectors | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> BuiltVectors:
+    """Return a vector for each item of *texts*, which has its texts by id, as `vectors_for` does.
+
+    The vectors are in the order of the ids.
+    """
+    work = _EmbeddingRun(texts, provider, known, on_progress)
     work.take_stored(store)
     with work.turn(store):
         work.embed(store)
@@ -218,7 +234,7 @@ class _ToolTexts:
 class _EmbeddingRun:
     def __init__(
         self,
-        documents: Iterable[ToolDocument],
+        texts: Mapping[str, tuple[str, ...]],
         provider: EmbeddingProvider,
         known: PreviousVectors | None,
         on_progress: Callable[[int, int], None] | None,
@@ -229,10 +245,9 @@ class _EmbeddingRun:
         self._on_progress = on_progress or (lambda _done, _of: None)
         self._texts: dict[str, _ToolTexts] = {}
         self._hashes: list[str] = []
-        for document in sorted(documents, key=lambda document: document.tool.id):
-            texts = embedding_texts(document)
-            key = hash_texts(texts)
-            self._texts.setdefault(key, _ToolTexts(texts)).tools.append(document.tool.id)
+        for item in sorted(texts):
+            key = hash_texts(texts[item])
+            self._texts.setdefault(key, _ToolTexts(texts[item])).tools.append(item)
             self._hashes.append(key)
         self._found: dict[str, Vector] = {}
         self._fresh: set[str] = set()

@@ -103,7 +103,7 @@ def test_callers_are_found_across_files(language: str, tmp_path: Path) -> None:
     (login,) = graph.find("login")
     callers = graph.incoming(login, CALLS)
     assert [one.symbol.short_name for one in callers if one.symbol] == ["post"]
-    assert [one.weight for one in callers] == [1.0]
+    assert [one.is_guess for one in callers] == [False]
     assert login.file.language == language
 
 
@@ -118,17 +118,17 @@ def test_inherited_methods_are_found(language: str, tmp_path: Path) -> None:
     assert [one.name.rpartition("::")[2] for one in heirs] == ["Store"]
 
 
-def called(graph: CodeGraph, caller: str) -> list[tuple[str, float]]:
-    """Return the ids that *caller* calls, with their weights."""
+def called(graph: CodeGraph, caller: str) -> list[tuple[str, bool]]:
+    """Return the ids that *caller* calls, and whether each is a guess."""
     (start,) = graph.find(caller)
-    return [(one.name, one.weight) for one in graph.outgoing(start, CALLS)]
+    return [(one.name, one.is_guess) for one in graph.outgoing(start, CALLS)]
 
 
 def test_new_objects_are_of_types(tmp_path: Path) -> None:
     """`new X` calls the type X, though a method around it has the same name."""
     text = "class Item {}\nclass Tests {\n  void Item() { var i = new Item(); }\n}\n"
     graph = graph_of(write(tmp_path, {"Tests.cs": text}))
-    assert called(graph, "Tests.Item") == [("Tests.cs::Item", 1.0)]
+    assert called(graph, "Tests.Item") == [("Tests.cs::Item", False)]
 
 
 def test_parts_of_a_type_share_members(tmp_path: Path) -> None:
@@ -151,19 +151,19 @@ def test_overloads_are_called_by_the_first(tmp_path: Path) -> None:
     """Of several methods of a name, calls lead to the first one."""
     text = "class A {\n  void put(int x) {}\n  void put(long x) {}\n  void go() { put(1); }\n}\n"
     graph = graph_of(write(tmp_path, {"A.java": text}))
-    assert called(graph, "A.go") == [("A.java::A.put", 1.0)]
+    assert called(graph, "A.go") == [("A.java::A.put", False)]
 
 
 @pytest.mark.parametrize(
     ("parameter", "expected"),
     [
-        ("", [("m.py::Own.send_mail", 0.5)]),
+        ("", [("m.py::Own.send_mail", True)]),
         (": Foreign", []),
-        (": Own", [("m.py::Own.send_mail", 1)]),
+        (": Own", [("m.py::Own.send_mail", False)]),
     ],
 )
 def test_methods_of_foreign_types_are_not_guessed(
-    parameter: str, expected: list[tuple[str, float]], tmp_path: Path
+    parameter: str, expected: list[tuple[str, bool]], tmp_path: Path
 ) -> None:
     """A method of an unknown receiver is guessed; one of a type outside the code is not."""
     text = (

@@ -15,10 +15,11 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import ASK
+from mcpg.cli.query import make_ask_arguments
 from mcpg.cli.render import RecordListing, listing_text, text
 from mcpg.cli.terminal import standard_input
 from mcpg.errors import UsageError
-from mcpg.search.results import ASK_LIMIT, DEFAULT_LIMIT
+from mcpg.search.results import ASK_LIMIT, DEFAULT_LIMIT, StrategyName
 from mcpg.show.answers import answers_table, ask_blocks
 from mcpg.show.json import ask_json
 from mcpg.text.json_values import JsonObject
@@ -31,6 +32,7 @@ mcpg ask "how do I get from list_bases to create_record"
 mcpg ask "example of create_issue" --format json
 mcpg ask similar:git_diff
 mcpg ask "what calls the Login method?" -b app.mdld --language python --path src
+mcpg ask "retry a failed upload" -b app.mdld --strategy auto
 mcpg ask git_commit --intent documentation
 mcpg ask "who owns git_commit" --pattern 'documentation=who owns {tool}'"""
 
@@ -50,6 +52,8 @@ def run(
     intent: IntentName | None,
     limit: int | None,
     patterns: list[str] | None,
+    strategy: StrategyName | None,
+    embed_with: str | None,
     max_bytes: int | None,
     include_disabled: bool,
     form: str,
@@ -64,16 +68,19 @@ def run(
     words = " ".join(question)
     if question == ["-"]:
         words = standard_input(_QUESTION_LIMIT).decode("utf-8", "replace").strip()
-    engine = open_engine(read_settings(bundle=bundle), output)
+    settings = read_settings(bundle=bundle, embed_with=embed_with, strategy=strategy)
+    engine = open_engine(settings, output)
+    given = make_ask_arguments(settings) | ({"strategy": strategy} if strategy else {})
+    given["patterns"] = (*map(_read_pattern, patterns or ()), *given.get("patterns", ()))
     parts = {name: tuple(values or ()) for name, values in scope.items()}
     started = perf_counter()
     result = engine.ask(
         words,
         intent=intent or "",
         include_disabled=include_disabled,
-        patterns=[_read_pattern(one) for one in patterns or ()],
         scope=CodeScope(**parts) if any(parts.values()) else None,
         limit=ASK_LIMIT if limit is None else limit,
+        **given,
     )
     milliseconds = 1000 * (perf_counter() - started)
     total = result.total

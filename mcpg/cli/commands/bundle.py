@@ -57,7 +57,8 @@ mcpg bundle manifests/ -o graph.mdld --embed            # and its vectors
 mcpg bundle manifests/ -o graph.mdld --watch            # again at every change
 mcpg bundle --check                                     # the sources of mcpg.toml
 mcpg bundle --locked                                    # refuse what mcpg.lock lacks
-my-server --list-tools | mcpg bundle - --source-id mine -o -"""
+my-server --list-tools | mcpg bundle - --source-id mine -o -
+mcpg bundle app.mdld -o dotnet.mdld --no-code-pages"""
 
 STDOUT = "-"
 _LOCK_CHANGES = "lockChanges"
@@ -121,6 +122,13 @@ class BundleOptions:
         ),
     ] = False
     generated_hints: options.GeneratedHints = None
+    no_code_pages: Annotated[
+        bool,
+        typer.Option(
+            "--no-code-pages",
+            help="Leave out the pages of source code, of which other gateways may make vectors.",
+        ),
+    ] = False
     embed: Annotated[
         bool,
         typer.Option(
@@ -211,6 +219,7 @@ class _Run:
             source_id=chosen.source_id,
             header=chosen.header,
             seconds=chosen.server_timeout,
+            keeps_code=not chosen.no_code_pages,
         )
 
     def build(self) -> int:
@@ -269,6 +278,8 @@ class _Run:
         assembly = build.assemble_sources(
             self.intake, self.output, memory, last, [self.target], self.guard
         )
+        if self.chosen.no_code_pages:
+            assembly = build.leave_code_out(assembly)
         if self.chosen.untuned:
             assembly = replace(assembly, ranking=None)
         else:

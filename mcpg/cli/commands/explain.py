@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from mcpg.cli.open_bundle import load_judgements
+from mcpg.cli.open_bundle import load_judgements, open_engine
 from mcpg.cli.output import Output
 from mcpg.cli.query import (
     LIST_FORMS,
@@ -15,7 +15,6 @@ from mcpg.cli.query import (
     answer_explain,
     exit_code,
     make_search_arguments,
-    open_kind,
     refuse,
     report_explain,
     write_blocks,
@@ -39,13 +38,15 @@ mcpg explain refund the invoice --format markdown > why.md
 mcpg explain shipment status --tool order_get
 mcpg explain shipment status --tool order_get --judged queries.jsonl
 mcpg explain refund the invoice --compare old.mdld new.mdld
-mcpg explain refund the invoice --route --prefer write"""
+mcpg explain refund the invoice --route --prefer write
+mcpg explain parse the response -b app.mdld --kind symbol"""
 MORE = "docs/how-to/explain.md"
 
 
 def run(
     output: Output,
     *,
+    kind: str | None,
     tool: str | None,
     judged: str | None,
     compare: tuple[str, str] | None,
@@ -61,6 +62,11 @@ def run(
     Shows what each word became, which fields it matched, how the score of each match adds up, and
     what would help.
     """
+    if kind not in (None, "tool"):
+        from mcpg.cli.items import answer_search_for  # noqa: PLC0415 - most searches are for tools
+
+        given = {"tool": tool, "judged": judged, "compare": compare, "route": routes, "html": html}
+        return answer_search_for(kind, asked | {"form": form}, output, given, explains=True)
     question, shown = Question.of(asked), DisplayOptions(form, html, shows_times=shows_times)
     if (routes or compare or tool is not None) and form in LIST_FORMS:
         message = f"{form} is for the matches of a search alone"
@@ -92,7 +98,7 @@ def answer_tool(
     """Explain the rank of *tool*, what would make it first, and what else that would change."""
     arguments = make_search_arguments(question)
     judgements = load_judgements(judged) if judged is not None else None
-    engine = open_kind(question, output)
+    engine = open_engine(question.settings, output)
     with output.progress("trying changes"):
         explanation = engine.explain(**arguments, tool=tool)
         standing: Any = explanation.tool

@@ -31,6 +31,7 @@ EXAMPLES = """\
 mcpg list
 mcpg list --source commerce --category orders
 mcpg list --read-only --format ids
+mcpg list -b app.mdld --kind symbol -n 20
 mcpg list -b manifests/ --format json | jq -r '.tools[].toolId'"""
 
 
@@ -52,12 +53,19 @@ def run(
     output: Output,
     *,
     bundle: list[str] | None,
+    kind: str | None,
     limit: int | None,
     input_schema: bool,
     form: str,
     **given: Any,
 ) -> int:
-    """List the tools of a bundle, disabled ones included."""
+    """List the tools of a bundle, disabled ones included, or items of another kind."""
+    if kind not in (None, "tool"):
+        from mcpg.cli.items import answer_items  # noqa: PLC0415 - most lists are of tools
+
+        others = given | {"input_schema": input_schema}
+        chosen = {"bundle": bundle, "limit": limit, "form": form}
+        return answer_items(kind, None, chosen, output, others)
     if input_schema:
         from mcpg.cli.query import check_schemas  # noqa: PLC0415 - it loads the engine
 

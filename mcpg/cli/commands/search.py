@@ -22,6 +22,7 @@ mcpg search "open pull requests" --source github --read-only --no-related
 mcpg search "refund the customer" --min-score 0.5 --format json | jq -r '.matches[].toolId'
 echo "where is my parcel" | mcpg search -
 mcpg search "where is my parcel" --watch
+mcpg search "parse the response" -b app.mdld --kind symbol
 mcpg search "refund the customer" --as anthropic | jq .tools
 mcpg search                        # browse"""
 MORE = "docs/tutorial.md"
@@ -30,6 +31,7 @@ MORE = "docs/tutorial.md"
 def run(
     output: Output,
     *,
+    kind: str | None,
     explain: bool,
     form: str,
     watch: bool,
@@ -45,6 +47,11 @@ def run(
     Each match has a score, the probability that the tool is the right one. Below the matches are
     tools that must run first, related tools and next steps.
     """
+    if kind not in (None, "tool"):
+        from mcpg.cli.items import answer_search_for  # noqa: PLC0415 - most searches are for tools
+
+        others = {"api": api, "watch": watch, "input_schema": input_schema}
+        return answer_search_for(kind, asked | {"form": form}, output, others, explains=explain)
     if api or deferred or strict_schemas:
         tool_list = ToolList.of(
             api, deferred=deferred, related=bool(related), strict=strict_schemas

@@ -65,6 +65,7 @@ class ServingOptions:
         ask_seconds: Seconds that a client has to respond to a request of a server.
         search: Keyword arguments of every search, such as `strategy`.
         route: Keyword arguments of every route.
+        ask: Keyword arguments of every question, such as `patterns`.
         log: Called with one line for each request, without its arguments; `None` for no log.
         plugin_tools: Tools that plugins add.
         on_diagnostics: Called with the diagnostics of the sources, and of log messages that are
@@ -82,6 +83,7 @@ class ServingOptions:
     ask_seconds: float = 300.0
     search: Mapping[str, Any] = field(default_factory=dict)
     route: Mapping[str, Any] = field(default_factory=dict)
+    ask: Mapping[str, Any] = field(default_factory=dict)
     log: Callable[[str], None] | None = None
     plugin_tools: tuple[Registered[MetaTool], ...] = ()
     on_diagnostics: Callable[[tuple[Diagnostic, ...]], None] | None = None

@@ -23,6 +23,9 @@ from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count, to_json
 
 MOST_MATCHES, MOST_CATEGORIES, MOST_OF_CATEGORY, MOST_ANSWERS = 50, 20, 10, 200
+CODE_FILTERS = ("languages", "branches", "repositories", "paths")
+"""The arguments of `gateway_ask` that choose among source files."""
+
 USUAL_MATCHES, USUAL_CATEGORIES, USUAL_OF_CATEGORY, USUAL_ANSWERS = 5, 5, 3, 20
 EXPORT_FORMATS = ("turtle", "json-ld", "mermaid", "dot")
 USUAL_FORMAT = EXPORT_FORMATS[0]
@@ -227,6 +230,7 @@ INPUTS: dict[str, JsonObject] = {
                 "What the question wants; by default inferred from it.", {"enum": [*INTENTS]}
             ),
             "limit": _count("Maximum number of results.", USUAL_ANSWERS, MOST_ANSWERS),
+            **dict.fromkeys(CODE_FILTERS, _TEXTS),
         },
         "question",
     ),

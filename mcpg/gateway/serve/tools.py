@@ -11,7 +11,7 @@ import anyio.to_thread
 from jsonschema_rs import Draft202012Validator
 
 from mcpg.ask import AskResult, Suggestion
-from mcpg.ask.model import fit_budget
+from mcpg.ask.model import CodeScope, fit_budget
 from mcpg.catalog.model import Tool
 from mcpg.errors import Code, Diagnostic, McpgError, Severity
 from mcpg.gateway import serve
@@ -37,6 +37,7 @@ from mcpg.gateway.serve.prompts_and_resources import (
     show_message,
 )
 from mcpg.gateway.serve.schemas import (
+    CODE_FILTERS,
     INPUTS,
     USUAL_ANSWERS,
     USUAL_CATEGORIES,
@@ -523,10 +524,13 @@ class MetaTools:
         return self._fit_answers(route_answers(result, known.find))
 
     async def _ask(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
+        scope = {name: tuple(arguments.get(name, ())) for name in CODE_FILTERS}
         result = await self._gateway.ask(
             arguments["question"],
             intent=arguments.get("intent", ""),
             limit=int(arguments.get("limit", USUAL_ANSWERS)),
+            scope=CodeScope(**scope) if any(scope.values()) else None,
+            **self._serving.ask,
         )
 
         def answer(one: AskResult) -> JsonObject:

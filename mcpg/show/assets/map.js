@@ -8,7 +8,7 @@ const toolMap = (() => {
   const details = byId("graph-details");
   const reachOf = byId("map-reach");
   const groups = byId("map-groups");
-  const KINDS = { tool: "tool", page: "page", group: "group", thing: "thing" };
+  const KINDS = { tool: "tool", page: "page", group: "group", symbol: "symbol", thing: "thing" };
   // As many nodes as a browser moves smoothly without a graphics card.
   const MOST = 2000;
   const BUNDLE = 100;
@@ -198,7 +198,8 @@ const toolMap = (() => {
       .attr("d", ([, points]) => `M${mapLayout.hull(points).join("L") || points[0]}Z`);
   }
 
-  const classOf = (node) => `spot ${node.kind} ${node.kind === "tool" ? mapServers.colorOf(node.cluster) : ""}`;
+  const isColored = ({ kind }) => kind === "tool" || kind === "symbol";
+  const classOf = (node) => `spot ${node.kind} ${isColored(node) ? mapServers.colorOf(node.cluster) : ""}`;
 
   function pathOf({ kind, cluster }) {
     if (kind === "tool") return mapServers.shapeOf(cluster);

@@ -10,9 +10,12 @@ from builders import make_tool
 from mcpg.ask.model import CodeScope
 from mcpg.bundle import assemble
 from mcpg.code.model import CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind, write_page
+from mcpg.embeddings import FunctionEmbeddings
 from mcpg.engine import Engine
 from mcpg.engine.loading import compile_assembly
+from mcpg.errors import UsageError
 from mcpg.index import Index
+from mcpg.search.results import EngineServices
 from mcpg.sources import SourceBatch
 
 if TYPE_CHECKING:
@@ -264,7 +267,11 @@ def test_importers_of_a_library(code: Engine) -> None:
 def test_suggestions_lead_to_something(code: Engine) -> None:
     """Callers and callees are suggested where there are any."""
     suggested = [one.command[1] for one in code.ask("where is slugify?").suggestions]
-    assert suggested == ["what calls slugify", "similar:slugify"]
+    assert suggested == [
+        "show me how slugify is used",
+        "what calls slugify",
+        "similar:slugify",
+    ]
 
 
 def test_a_chain_between_methods_of_one_name() -> None:
@@ -320,3 +327,158 @@ def test_only_short_questions_are_repaired(code: Engine) -> None:
     """A long question is not searched for misspelt symbols word by word."""
     assert code.ask("where is AuthServise").parsed.symbols
     assert not code.ask("where is AuthServise" + " and more" * 20).parsed.symbols
+
+
+OTHER = CodeFile(
+    "src/auth.cs",
+    "csharp",
+    "other-app",
+    "next",
+    20,
+    (Symbol("AuthService", SymbolKind.CLASS, 1, 20, "class AuthService", "Signs users in."),),
+)
+TESTS = CodeFile(
+    "tests/test_auth.py",
+    "python",
+    "my-app",
+    "main",
+    9,
+    (Symbol("test_login", SymbolKind.FUNCTION, 1, 9, "def test_login()", "Logs in."),),
+    (CodeEdge(CALLS, "test_login", "src/auth.cs::AuthService.Login", (3,)),),
+)
+
+
+def test_several_repositories_stand_at_each_result() -> None:
+    """Results of several repositories name theirs; of one, the answer does."""
+    engine = engine_of((AUTH, INTERFACE, OTHER))
+    answer = engine.ask("where is the AuthService class?")
+    assert (answer.repository, answer.branch) == ("", "")
+    homes = [(one.repo, one.branch) for one in answer.results]
+    assert homes == [("my-app", "main"), ("other-app", "next")]
+    scope = CodeScope(repositories=("other-app",))
+    (found,) = (answer := engine.ask("where is the AuthService class?", scope=scope)).results
+    assert (answer.repository, found.repo) == ("other-app", "")
+
+
+@pytest.mark.parametrize(
+    ("question", "intent"),
+    [
+        ("where is src/auth.cs", "navigation"),
+        ("open ./src/auth.cs", "navigation"),
+        ("find auth.cs", "navigation"),
+    ],
+)
+def test_files_are_results(code: Engine, question: str, intent: str) -> None:
+    """A file is found by its path or the end of it."""
+    answer = code.ask(question)
+    (found,) = answer.results
+    assert answer.decision.intent == intent
+    assert (found.file, found.lines, found.kind) == ("src/auth.cs", "1-60", "file")
+
+
+@pytest.mark.parametrize(
+    ("question", "intent", "first"),
+    [
+        ("explain how hashing works", "documentation", "AuthService.Hash"),
+        ("show me examples of using slugify", "examples", "slugify"),
+        ("usage of AuthService", "examples", "AuthService"),
+        ("how to use BaseBackend", "examples", "BaseBackend"),
+        ("references to BaseBackend", "relations", "BaseBackend"),
+        ("what depends on AuthService", "relations", "AuthService"),
+        ("find similar code to AuthService.Login", "similar", None),
+        ("find hashing code", "search", "AuthService.Hash"),
+    ],
+)
+def test_wordings_about_code(code: Engine, question: str, intent: str, first: str | None) -> None:
+    """Questions about code have the intents that their wordings have for code."""
+    answer = code.ask(question)
+    assert answer.decision.intent == intent
+    assert first is None or answer.results[0].symbol == first
+
+
+def test_a_type_depends_on_what_its_methods_use(code: Engine) -> None:
+    """Dependencies of a type are those of its members, itself aside."""
+    answer = code.ask("what does AuthService depend on")
+    assert answer.decision.direction == "dependencies"
+    assert [one.symbol for one in answer.results if one.type == "dependency"] == ["IAuth"]
+
+
+def test_tests_stand_below_what_they_test() -> None:
+    """Of equal symbols one of a test ranks lower, unless the query asks for tests."""
+    engine = engine_of((AUTH, INTERFACE, TESTS))
+    best = [one.symbol for one in engine.ask("log a user in").results]
+    assert best.index("AuthService.Login") < best.index("test_login")
+    assert engine.ask("login tests").results[0].symbol == "test_login"
+
+
+def test_unknown_values_of_a_scope_are_reported(code: Engine) -> None:
+    """A language, branch, repository or path that no file has is reported."""
+    scope = CodeScope(("pyton", "csharp"), ("my-app",), ("trunk",), ("src", "nowhere"))
+    found = [one.message for one in code.ask("AuthService", scope=scope).diagnostics]
+    named = [one for one in found if one.startswith("no source code has the ")]
+    assert [one.partition("has the ")[2].split("'")[:2] for one in named] == [
+        ["language ", "pyton"],
+        ["branch ", "trunk"],
+        ["path ", "nowhere"],
+    ]
+    assert "did you mean 'python'" in named[0]
+
+
+def test_a_tool_is_linked_with_its_function() -> None:
+    """A tool whose function is in the code, without doubt, comes with its place."""
+    file = CodeFile(
+        "app/mail.py",
+        "python",
+        "my-app",
+        "main",
+        9,
+        (
+            Symbol("send_mail", SymbolKind.FUNCTION, 2, 5),
+            Symbol("fetch", SymbolKind.FUNCTION, 6, 9, "", "Another thing."),
+        ),
+    )
+    engine = engine_of((file,), "send_mail", "fetch")
+    (handler, *_) = engine.ask("where is send_mail").results[0].related
+    assert (handler.rel, handler.file, handler.line) == ("implemented_by", "app/mail.py", 2)
+    assert all(
+        one.rel != "implemented_by" for one in engine.ask("where is fetch").results[0].related
+    )
+
+
+def test_answers_are_kept(code: Engine) -> None:
+    """The same question is answered once; another request is another question."""
+    first = code.ask("where is slugify?")
+    assert code.ask("where is slugify?") is first
+    assert code.ask("where is slugify?", limit=1) is not first
+
+
+def embed(texts: list[str]) -> list[list[float]]:
+    """Return vectors in which words about doors are near each other."""
+    near = [("hash", "text", "scramble"), ("slug", "address")]
+    return [[0.1, *(sum(map(text.lower().count, words)) for words in near)] for text in texts]
+
+
+def test_vectors_find_what_words_do_not() -> None:
+    """With vectors, a symbol is found that shares no word with the question."""
+    pages = tuple(map(write_page, (AUTH, BACKEND, INTERFACE)))
+    index = Index(compile_assembly(assemble(SourceBatch(documents=pages))))
+    services = EngineServices(embeddings=FunctionEmbeddings(embed, "test"))
+    engine = Engine(index, services=services)
+    assert not engine.ask("scramble").results
+    for strategy in ("embeddings", "auto"):
+        best, *_ = engine.ask("scramble", strategy=strategy).results
+        assert (best.symbol, best.why) == ("AuthService.Hash", ("is near in meaning",))
+
+
+def test_without_a_provider_words_are_searched(code: Engine) -> None:
+    """A search with vectors that cannot be had is one by words, and says so."""
+    answer = code.ask("hash", strategy="auto", intent="search")
+    assert answer.results[0].symbol == "AuthService.Hash"
+    assert "embedding_failed" in [one.code for one in answer.diagnostics]
+
+
+@pytest.mark.parametrize("weights", [(0, 0), (-1, 2), (float("nan"), 1), (1, float("inf"))])
+def test_weights_are_checked(code: Engine, weights: tuple[float, float]) -> None:
+    """Weights are two numbers from 0 on, not both 0."""
+    with pytest.raises(UsageError, match="weights"):
+        code.ask("hash", strategy="auto", weights=weights)

@@ -1,0 +1,120 @@
+"""Items of a bundle beside tools, such as symbols of source code: lists, searches, explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.open_bundle import open_engine, read_settings
+from mcpg.cli.output import Output
+from mcpg.cli.render import RecordListing, listing_text
+from mcpg.cli.terminal import json_text, standard_input
+from mcpg.engine import Engine
+from mcpg.engine.items import open_kind
+from mcpg.errors import UsageError
+from mcpg.plugins.hooks import Item, ItemSearch
+from mcpg.plugins.registry import list_item_kinds
+from mcpg.search.results import DEFAULT_LIMIT
+from mcpg.show.blocks import CodeSpan, Score, Styled, Table, make_columns
+from mcpg.show.json import diagnostics_json
+from mcpg.text.json_values import JsonObject
+from mcpg.text.spelling import suggest
+from mcpg.values import format_count, to_json
+
+TOOL = "tool"
+"""The kind of tools, whose commands do without this module."""
+
+_LONGEST_QUERY = 1024 * 1024
+
+
+_SHARED = {"query", "bundle", "limit", "form", "lexicon", "related"}
+
+
+def answer_search_for(
+    kind: str,
+    asked: Mapping[str, Any],
+    output: Output,
+    others: Mapping[str, Any],
+    *,
+    explains: bool,
+) -> int:
+    """Search for items of a *kind*; *others* are options of a search for tools alone."""
+    given = {name: value for name, value in asked.items() if name not in _SHARED}
+    words = asked["query"] or []
+    query = standard_input(_LONGEST_QUERY).decode("utf-8", "replace") if words == ["-"] else None
+    text = (query or " ".join(words)).strip()
+    return answer_items(kind, text or None, asked, output, {**given, **others}, explains=explains)
+
+
+def answer_items(
+    kind: str,
+    query: str | None,
+    given: Mapping[str, Any],
+    output: Output,
+    others: Mapping[str, Any],
+    *,
+    explains: bool = False,
+) -> int:
+    """List the items of a *kind*, or those that fit *query*, in one of the forms of lists.
+
+    Raises:
+        UsageError: There are none of that kind, or one of *others*, which are for tools, is given.
+    """
+    for name in (name for name, value in others.items() if value):
+        flag = f"--{name.removeprefix('in_').replace('_', '-')}"
+        message = f"{flag} is for tools alone"
+        raise UsageError(message, place="--kind", remedy="leave one of them out")
+    form, limit = given["form"], given["limit"]
+    engine = open_engine(read_settings(bundle=given["bundle"]), output)
+    search = find_kind(engine, kind)
+    if query:
+        found = [*search.search_items(query, DEFAULT_LIMIT if limit is None else limit)]
+    else:
+        found = [*search.list_items()][:limit]
+    records = [to_json(one) | {"kind": kind} for one in found]
+    if form == "json":
+        members: JsonObject = {"schema": "mcpg/items/1", "kind": kind, "query": query}
+        diagnostics = diagnostics_json(engine.diagnostics)
+        output.text(json_text({**members, "items": records, "diagnostics": diagnostics}))
+    else:
+        names = ("id", "kind", "type", "place", "description", "score")
+        listing = RecordListing(records, names, "id", _draw_items(found, kind, explains=explains))
+        output.note_opening(engine.diagnostics)
+        output.text(listing_text(listing, form, output))
+    if not found:
+        output.note(f"no {kind} matches" if query else f"there is no {kind}")
+    output.detail(format_count(len(found), kind))
+    return ExitCode.DONE if found else ExitCode.FINDINGS
+
+
+def find_kind(engine: Engine, noun: str) -> ItemSearch:
+    """Return what searches the items of an engine that `--kind` calls *noun*.
+
+    Raises:
+        UsageError: There are none of that kind.
+    """
+    known = {one.noun: one for one in list_item_kinds() if one.noun}
+    if noun not in known:
+        near = suggest(noun, (TOOL, *known))
+        remedy = f"did you mean {near[0]!r}?" if near else f"use {', '.join((TOOL, *known))}"
+        raise UsageError(f"no kind of items is called {noun!r}", place="--kind", remedy=remedy)
+    return open_kind(engine, known[noun])
+
+
+def _draw_items(found: Sequence[Item], kind: str, *, explains: bool) -> Table:
+    is_ranked = any(one.score is not None for one in found)
+    rows = tuple(
+        (
+            Score(one.score) if one.score is not None else "",
+            Styled(CodeSpan(one.id), "cyan"),
+            one.type,
+            CodeSpan(one.description),
+            CodeSpan(one.place),
+            CodeSpan("; ".join(one.why) if explains else ""),
+        )
+        for one in found
+    )
+    heads = ("score" if is_ranked else "", kind, "type", "description", "at", "why")
+    columns = make_columns(*heads, below=("at", "why"), whole=(kind,))
+    return Table(f"{kind.title()}s", columns, rows, has_heads=True)

@@ -1,0 +1,96 @@
+"""Source code as triples: the symbols of code pages, the edges between them, and their tools."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, page_uri, read_body
+from mcpg.code.search import CodeGraph
+from mcpg.documents.model import ToolDocument
+from mcpg.graph import terms as v
+from mcpg.graph.terms import RdfLiteral, Triple, node_iri, part_iri, plain
+
+PREDICATES = {
+    CodeEdgeKind.CALLS: v.MCPG_CALLS,
+    CodeEdgeKind.IMPORTS: v.MCPG_IMPORTS,
+    CodeEdgeKind.INHERITS: v.MCPG_INHERITS,
+    CodeEdgeKind.REFERENCES: v.MCPG_REFERENCES,
+}
+"""The predicate of each kind of edge of source code."""
+
+
+def read_files(documents: Iterable[ToolDocument]) -> dict[str, CodeFile]:
+    """Return the source files among *documents*, by the URI of their page."""
+    found = ((one.uri, one.further.get("code"), one.body) for one in documents if one.is_page)
+    files = ((uri, read_body(facts, body)) for uri, facts, body in found if facts)
+    return {uri: file for uri, file in files if file is not None}
+
+
+def file_triples(node: str, file: CodeFile) -> Iterator[Triple]:
+    """Yield what is known of a source file, whose page is *node*, and then of its symbols.
+
+    Guessed edges are left out.
+    """
+    for predicate, text in (
+        (v.MCPG_LANGUAGE, file.language),
+        (v.MCPG_REPOSITORY, file.repository),
+        (v.MCPG_BRANCH, file.branch),
+    ):
+        if text:
+            yield node, predicate, plain(text)
+    members: defaultdict[str, list[str]] = defaultdict(list)
+    for one in file.symbols:
+        members[one.parent].append(one.name)
+    edges: defaultdict[str, list[CodeEdge]] = defaultdict(list)
+    for edge in file.edges:
+        if not edge.is_guess and edge.kind in PREDICATES:
+            edges[edge.source].append(edge)
+    yield from _relations(node, file, members[""], edges[""])
+    for one in file.symbols:
+        own = _target_iri(file, file.symbol_id(one))
+        yield own, v.RDF_TYPE, v.MCPG_SYMBOL
+        yield own, v.SCHEMA_NAME, plain(one.plain_name)
+        yield own, v.MCPG_SYMBOL_KIND, plain(one.kind.value)
+        yield own, v.MCPG_DEFINED_IN, node
+        yield own, v.MCPG_FIRST_LINE, RdfLiteral(str(one.first_line), v.XSD_INTEGER)
+        yield own, v.MCPG_LAST_LINE, RdfLiteral(str(one.last_line), v.XSD_INTEGER)
+        if one.documentation:
+            yield own, v.SCHEMA_DESCRIPTION, plain(one.documentation)
+        if one.signature:
+            yield own, v.MCPG_SIGNATURE, plain(one.signature)
+        yield from _relations(own, file, members[one.name], edges[one.name])
+
+
+def _relations(
+    node: str, file: CodeFile, members: Iterable[str], edges: Iterable[CodeEdge]
+) -> Iterator[Triple]:
+    """Yield what a symbol or file defines, and the edges that leave it, each once."""
+    for name in members:
+        yield node, v.MCPG_DEFINES, _target_iri(file, f"{file.path}{SEPARATOR}{name}")
+    found = dict.fromkeys(
+        (v.MCPG_LIBRARY, plain(one.target))
+        if one.is_external
+        else (PREDICATES[one.kind], _target_iri(file, one.target))
+        for one in edges
+    )
+    yield from ((node, *one) for one in found)
+
+
+def _target_iri(file: CodeFile, target: str) -> str:
+    path, mark, name = target.partition(SEPARATOR)
+    page = node_iri(page_uri(file.repository, file.branch, path))
+    return part_iri(page, "symbol", name) if mark else page
+
+
+def link_tools(
+    documents: Sequence[ToolDocument], files: Iterable[CodeFile]
+) -> dict[str, tuple[str]]:
+    """Return the IRI of the symbol that implements a tool, by the URI of the tool's document."""
+    graph = CodeGraph(files)
+    found = (
+        (one.uri, graph.find_handler(one.tool.name, one.tool.description))
+        for one in documents
+        if not one.is_page and graph.definitions
+    )
+    return {uri: (_target_iri(one.file, one.id),) for uri, one in found if one is not None}
