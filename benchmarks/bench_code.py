@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING
 from measuring import HERE, row
 
 from mcpg.caching.build_cache import StoredBuildCache
+from mcpg.code.graph import CodeGraph
 from mcpg.code.model import CodeEdgeKind, CodeFile, read_page, write_page
 from mcpg.code.read import find_repository, read_files
-from mcpg.code.search import CodeGraph, CodeSearch
+from mcpg.code.search import CodeSearch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -624,7 +624,8 @@ def _place_pages(
     """Return *pages* each a path and a URI that no tool and no other page has, in order of paths.
 
     A page stays in its folder, so that its links lead where they led. It is read again where it
-    goes: its text stays, and what it is called there is what whoever reads the bundle will see.
+    goes elsewhere: its text stays, and what it is called there is what whoever reads the bundle
+    will see.
     """
     taken = list(addresses)
     paths = _UniqueNames(".md", (path for path, _ in taken))
@@ -635,6 +636,9 @@ def _place_pages(
         path = paths.take((), "pages/page.md" if path_fault(path) else path, "-")
         uri = uris.take([uri], f"{uri.rstrip('/')}/page/")
         source = replace(page.source, path=path, canonical_uri=uri)
-        document = replace(parse_document(source)[0], is_page=True)
+        document = page.document
+        if (path, uri) != (document.path, document.uri):
+            document = parse_document(source)[0]
+        document = replace(document, is_page=True)
         placed.append(replace(page, source=source, document=document))
     return sorted(placed, key=lambda page: page.document.path)

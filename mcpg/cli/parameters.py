@@ -419,14 +419,7 @@ ASK = (
         "INTENT=TEMPLATE",
         repeats=True,
     ),
-    CommandParameter(
-        "strategy",
-        ("--strategy",),
-        "How to search, source code included: graph, embeddings, or auto for both. "
-        "[default: graph]",
-        "NAME",
-        completion="strategy",
-    ),
+    STRATEGY,
     EMBED_WITH,
     CommandParameter(
         "max_bytes",

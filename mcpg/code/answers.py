@@ -10,15 +10,9 @@ from typing import TYPE_CHECKING
 from mcpg.ask.asker import SymbolAnswers, SymbolQuestion
 from mcpg.ask.mentions import Token, does
 from mcpg.ask.model import Answer, CodeScope, Direction, Intent, Mention, MentionKind, RelatedItem
+from mcpg.code.graph import CodeGraph, LocatedSymbol, Relation, locate_file
 from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind, SymbolKind
-from mcpg.code.search import (
-    Blend,
-    CodeGraph,
-    CodeSearch,
-    LocatedSymbol,
-    Relation,
-    locate_file,
-)
+from mcpg.code.search import Blend, CodeSearch
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.index import Index
 from mcpg.search.results import EngineServices, Strategy
@@ -258,8 +252,7 @@ class CodeAnswers:
             direction = Direction.DEPENDENCIES if is_out else Direction.IMPORTERS
         if direction in _OUTGOING:
             kinds, kind, rel = _OUTGOING[direction]
-            is_whole = direction == Direction.DEPENDENCIES
-            return kind, rel, self.graph.outgoing(one, kinds, with_members=is_whole)
+            return kind, rel, self.graph.outgoing(one, kinds)
         kinds, kind, rel = _INCOMING.get(direction, _INCOMING[Direction.REFERENCES])
         return kind, rel, self.graph.incoming(one, kinds, scope)
 

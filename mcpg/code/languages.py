@@ -1,12 +1,9 @@
-"""Which file an import statement means, by the rules of its language."""
+"""The languages of source files, and how a file is parsed."""
 
 from __future__ import annotations
 
 import importlib
-import posixpath
 import threading
-from collections import defaultdict
-from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -37,6 +34,9 @@ class Grammar:
     function: str = "language"
     shown: str = ""
 
+
+USES = "_uses"
+"""The ending of files of queries for scopes, names that are bound, and references."""
 
 _TYPESCRIPT = ("javascript", "typescript_only")
 GRAMMARS = {
@@ -110,19 +110,19 @@ def language(name: str) -> Language:
 
 
 @cache
-def query_text(name: str) -> str:
-    """Return the queries of the grammar called *name*."""
+def query_text(name: str, ending: str = "") -> str:
+    """Return the queries of the grammar called *name*, of files with this *ending*."""
     folder = files("mcpg.code") / "queries"
-    texts = (folder / f"{part}.scm" for part in GRAMMARS[name].queries)
-    return "".join(text.read_text("utf-8") for text in texts)
+    texts = (folder / f"{part}{ending}.scm" for part in GRAMMARS[name].queries)
+    return "".join(text.read_text("utf-8") for text in texts if text.is_file())
 
 
 @cache
-def query(name: str) -> Query:
+def query(name: str, ending: str = "") -> Query:
     """Return the compiled queries of the grammar called *name*."""
     from tree_sitter import Query  # noqa: PLC0415 - an extra
 
-    return Query(language(name), query_text(name))
+    return Query(language(name), query_text(name, ending))
 
 
 Parsed = TypeVar("Parsed")
@@ -199,119 +199,3 @@ def _parse_in_thread(source: bytes, grammar: str) -> Tree:
             if not cursor.goto_parent():
                 break
     return tree
-
-
-_ROOTS = ("src/", "lib/", "python/")
-_INDEX = "index"
-_SCRIPTS = ("ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs")
-_PYTHON = ("py", "pyi")
-_PACKAGE = "__init__"
-
-
-class Modules:
-    """The files of one family of languages, by what import statements call them."""
-
-    def __init__(self, family: str, paths: Collection[str], root_name: str = "") -> None:
-        """Index *paths* of a repository whose root, if it is a package itself, has *root_name*."""
-        self._family = family
-        self._paths = frozenset(paths)
-        self._root_name = root_name
-        self._folders: defaultdict[str, list[str]] = defaultdict(list)
-        # Folders by their last segments, to see where these name one alone.
-        self._by_suffix: defaultdict[str, set[str]] = defaultdict(set)
-        for path in sorted(paths):
-            self._folders[posixpath.dirname(path)].append(path)
-        for folder in self._folders if family == "go" else ():
-            parts = folder.split("/")
-            for start in range(len(parts)):
-                self._by_suffix["/".join(parts[start:])].add(folder)
-        self._by_name = self._names() if family == "python" else {}
-
-    def _names(self) -> Mapping[str, str]:
-        """Return the files of Python by the dotted name under which they are imported."""
-        found: dict[str, str] = {}
-        for path in sorted(self._paths, key=lambda path: (path.endswith(".pyi"), path)):
-            top = self._package_root(path)
-            # A lone script in some folder is known there alone.
-            is_lone = "/" in path and top == f"{posixpath.dirname(path)}/"
-            roots = [] if is_lone else [top, *(root for root in _ROOTS if path.startswith(root))]
-            if top or "/" not in path:
-                roots.append("")
-            for root in roots:
-                parts = path.removeprefix(root).rpartition(".")[0].split("/")
-                if parts[-1] == _PACKAGE:
-                    parts.pop()
-                if not root and self._root_name and f"{_PACKAGE}.py" in self._paths:
-                    parts.insert(0, self._root_name)
-                name = ".".join(parts)
-                if name or is_lone:
-                    found.setdefault(name, path)
-        return found
-
-    def _package_root(self, path: str) -> str:
-        """Return the folder of the outermost package of *path*, with a slash, "" for the root."""
-        folder = posixpath.dirname(path)
-        while folder and f"{folder}/{_PACKAGE}.py" in self._paths:
-            folder = posixpath.dirname(folder)
-        return f"{folder}/" if folder else ""
-
-    def resolve_import(self, module: str, importer: str) -> list[str]:
-        """Return the paths that the *module* of an import statement in *importer* means.
-
-        These are one file, or for Go all files of a folder; none for a module outside the code.
-        """
-        if self._family == "python":
-            found = self._python(module, importer)
-        elif self._family == "javascript":
-            found = self._javascript(module, importer)
-        else:
-            return self._go(module) if self._family == "go" else []
-        return [found] if found else []
-
-    def siblings(self, path: str) -> list[str]:
-        return self._folders[posixpath.dirname(path)]
-
-    def submodule(self, path: str, name: str) -> str | None:
-        """Return the module called *name* in the package whose file is *path*."""
-        stem = f"{posixpath.dirname(path)}/{name}".lstrip("/")
-        is_package = posixpath.basename(path).startswith(f"{_PACKAGE}.")
-        return self._first(stem, _PYTHON, _PACKAGE) if is_package else None
-
-    def _python(self, module: str, importer: str) -> str | None:
-        if not module.startswith("."):
-            beside = posixpath.join(posixpath.dirname(importer), module.replace(".", "/"))
-            is_script = self._package_root(importer).rstrip("/") == posixpath.dirname(importer)
-            local = self._first(beside, _PYTHON, _PACKAGE) if is_script else None
-            return local or self._by_name.get(module)
-        name = module.lstrip(".")
-        folder = posixpath.dirname(importer)
-        for _ in range(len(module) - len(name) - 1):
-            folder = posixpath.dirname(folder)
-        return self._first(posixpath.join(folder, name.replace(".", "/")), _PYTHON, _PACKAGE)
-
-    def _javascript(self, module: str, importer: str) -> str | None:
-        if not module.startswith("."):
-            return None
-        stem = posixpath.normpath(posixpath.join(posixpath.dirname(importer), module))
-        if stem in self._paths:
-            return stem
-        # TypeScript imports `./a.js` where `./a.ts` stands.
-        bare, end = posixpath.splitext(stem)
-        bare = bare if end in {".js", ".mjs", ".cjs"} else stem
-        return self._first(stem, _SCRIPTS, _INDEX) or self._first(bare, _SCRIPTS, _INDEX)
-
-    def _first(self, stem: str, suffixes: Collection[str], index: str) -> str | None:
-        stem = stem.strip("/")
-        files = (f"{stem}.{suffix}" for suffix in suffixes) if stem else ()
-        inner = (f"{stem}/{index}.{suffix}".lstrip("/") for suffix in suffixes)
-        return next((path for path in (*files, *inner) if path in self._paths), None)
-
-    def _go(self, module: str) -> list[str]:
-        parts = module.split("/")
-        # The first segment of a package of the standard library has no dot.
-        starts = range(len(parts)) if "." in parts[0] or len(parts) > 1 else ()
-        for start in starts:
-            named = self._by_suffix.get("/".join(parts[start:]), set())
-            if len(named) == 1:
-                return self._folders[next(iter(named))]
-        return []

@@ -10,129 +10,71 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from mcpg.code.extract import CREATES, EVERYTHING, IMPL, UNKNOWN, Definition, NameUse, SourceFacts
-from mcpg.code.languages import GRAMMARS, Modules
-from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
+from mcpg.code.expressions import UNKNOWN
+from mcpg.code.facts import (
+    CREATES,
+    IMPL,
+    IMPLICIT_SELF,
+    NAMES_TYPE,
+    SCOPES,
+    SELF,
+    NameUse,
+    SourceFacts,
+)
+from mcpg.code.imports import EVERYTHING, GLOBAL, Import
+from mcpg.code.languages import GRAMMARS
+from mcpg.code.model import CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
+from mcpg.code.modules import Modules
+from mcpg.code.scopes import (
+    DEEPEST,
+    CodeModule,
+    ScopeNode,
+    around,
+    edge_kind,
+    find_scope,
+    find_values,
+    node_id,
+    outer_name,
+    symbol_around,
+    type_around,
+)
 from mcpg.text import split_words
 
-CONTAINERS = frozenset({"class", "enum", "interface", "struct", "trait", "type", IMPL})
-"""The kinds of definitions that have members."""
-
-DEEPEST = 12
-"""How far names, types and scopes are followed."""
-
-_MOST_LEVELS = 100
-
-
-@dataclass(slots=True, eq=False)
-class ScopeNode:
-    """A definition with what stands in it."""
-
-    definition: Definition
-    module: CodeModule
-    parent: ScopeNode | None
-    name: str = ""
-    members: dict[str, ScopeNode] = field(default_factory=dict)
-    bases: list[NameUse] = field(default_factory=list)
-    fields: dict[str, list[str]] = field(default_factory=dict)
-    variables: dict[str, list[str]] = field(default_factory=dict)
-
-    @property
-    def is_type(self) -> bool:
-        return self.definition.kind in CONTAINERS
-
-
-@dataclass(slots=True, eq=False)
-class CodeModule:
-    """A file with what stands at its top."""
-
-    path: str
-    grammar: str
-    facts: SourceFacts
-    nodes: list[ScopeNode] = field(default_factory=list)
-    top: dict[str, ScopeNode] = field(default_factory=dict)
-    variables: dict[str, list[str]] = field(default_factory=dict)
-    imports: dict[str, tuple[str, str]] = field(default_factory=dict)
-    stars: list[str] = field(default_factory=list)
-
-    @property
-    def family(self) -> str:
-        return GRAMMARS[self.grammar].family
-
-    @property
-    def folder(self) -> str:
-        return self.path.rpartition("/")[0]
-
-
-def around(node: ScopeNode | None) -> Iterator[ScopeNode]:
-    """Return *node* and those around it; a member can stand in a type that stands in it."""
-    for _ in range(_MOST_LEVELS):
-        if node is None:
-            return
-        yield node
-        node = node.parent
-
-
-def find_values(name: str, node: ScopeNode | None, module: CodeModule) -> list[str]:
-    """Return the values of the variable or field that *name* may be within *node*."""
-    for here in around(node):
-        found = (here.fields if here.is_type else here.variables).get(name)
-        if found:
-            return found
-    return module.variables.get(name, [])
-
-
-def outer_name(node: ScopeNode | None) -> str:
-    """Return the qualified name of *node*, "" for none."""
-    names: list[str] = []
-    while node is not None and len(names) < DEEPEST:
-        names.append(node.definition.name)
-        node = node.parent
-    return ".".join(reversed(names))
-
-
-def type_around(node: ScopeNode | None) -> ScopeNode | None:
-    """Return the innermost type around *node*, itself included."""
-    return next((one for one in around(node) if one.is_type), None)
-
-
-def _find_scope(use: NameUse, node: ScopeNode | None) -> ScopeNode | None:
-    """Return where the name of a use is looked up: that of a base type, around the type."""
-    return node.parent if use.kind == CodeEdgeKind.INHERITS and node is not None else node
-
-
-def node_id(found: ScopeNode | CodeModule) -> str:
-    """Return the id of a symbol, or the path of a file."""
-    if isinstance(found, CodeModule):
-        return found.path
-    return f"{found.module.path}{SEPARATOR}{found.name}"
-
-
-_SELF = frozenset({"self", "this", "cls", "Self"})
 _BASE = frozenset({"super", "super()", "base"})
 _MOST_BASES = 64
 _GUESSABLE_WORDS = 2
-# Languages where a bare name can be a member of the type around it.
-_IMPLICIT_SELF = frozenset({"csharp", "java"})
-# Languages where a name in another file may be meant that no import statement names in full.
-_BY_NAME = frozenset({"csharp", "go", "java", "rust"})
-# Languages where a later definition of a name is one more, and does not replace the first.
-_OVERLOADED = frozenset({"csharp", "java"})
+# Languages whose files share the names of a package or namespace.
+_PACKAGED = frozenset({"csharp", "go", "java"})
+# Languages where a receiver may be a name that no import statement states.
+_BY_NAME = _PACKAGED | {"rust"}
+# Languages where the names of a namespace may be known by a setting of the project.
+_GUESSED_TYPES = frozenset({"csharp", "rust"})
+_TYPE_USES = frozenset({CREATES, NAMES_TYPE, "inherits"})
 
 
-_Meaning = ScopeNode | CodeModule | None
+class Instance(NamedTuple):
+    """A value whose type is known."""
+
+    type: ScopeNode
+
+
+_Meaning = ScopeNode | CodeModule | Instance | None
 
 
 def link(
-    facts: Mapping[str, tuple[str, SourceFacts]], home: tuple[str, str], root_name: str = ""
+    facts: Mapping[str, tuple[str, SourceFacts]],
+    home: tuple[str, str],
+    root_name: str = "",
+    manifests: Mapping[str, str] | None = None,
 ) -> list[CodeFile]:
     """Link the facts of files, with the grammar of each by its path, to each other.
 
-    *home* has what the files have in common; *root_name* is the folder that holds them.
+    *home* has what the files have in common; *root_name* is the folder that holds them;
+    *manifests* are the texts of files such as `go.mod` by their paths.
     """
-    linker = _Linker(facts, root_name)
+    linker = _Linker(facts, root_name, manifests or {})
     files: list[CodeFile] = []
     for module in linker.modules:
         symbols = tuple(
@@ -145,7 +87,7 @@ def link(
                 one.documentation,
             )
             for node, one in zip(module.nodes, module.facts.definitions, strict=True)
-            if one.kind != IMPL
+            if one.kind != IMPL and one.kind not in SCOPES
         )
         edges, lines = tuple(linker.edges(module)), module.facts.lines
         language = GRAMMARS[module.grammar].shown or module.grammar
@@ -156,81 +98,73 @@ def link(
 class _Linker:
     """All files, and the names in them."""
 
-    def __init__(self, facts: Mapping[str, tuple[str, SourceFacts]], root_name: str) -> None:
+    def __init__(
+        self,
+        facts: Mapping[str, tuple[str, SourceFacts]],
+        root_name: str,
+        manifests: Mapping[str, str],
+    ) -> None:
         self.modules = [CodeModule(path, *facts[path]) for path in sorted(facts)]
         self._by_path = {module.path: module for module in self.modules}
-        families = {module.family for module in self.modules}
+        paths: defaultdict[str, list[str]] = defaultdict(list)
+        for module in self.modules:
+            paths[module.family].append(module.path)
         self._places = {
-            family: Modules(
-                family, [one.path for one in self.modules if one.family == family], root_name
-            )
-            for family in families
+            family: Modules(family, found, root_name, manifests) for family, found in paths.items()
         }
-        self._types: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
         self._methods: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
+        self._types: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
         self._files: dict[tuple[str, str], list[CodeModule]] = {}
         self._values: dict[int, _Meaning] = {}
         self._globals: dict[tuple[str, str], _Meaning] = {}
         self._lineages: dict[ScopeNode, list[ScopeNode]] = {}
         self._open_lineages = 0
-        self._tops: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
+        self._packages: defaultdict[tuple[str, str], dict[str, dict[str, ScopeNode]]]
+        self._packages = defaultdict(dict)
+        self._global_stars: list[str] = []
         for module in self.modules:
-            self._place_definitions(module)
-            self._note_names(module)
+            self._note_package(module)
         self._join_parts()
         for module in self.modules:
             self._adopt(module)
             self._name(module)
 
-    def _place_definitions(self, module: CodeModule) -> None:
-        """Make the nodes of a file, known by their names where they stand."""
-        for one in module.facts.definitions:
-            parent = module.nodes[one.parent] if one.parent >= 0 else None
-            node = ScopeNode(one, module, parent)
-            module.nodes.append(node)
-            if one.owner or one.kind == IMPL:
-                continue
-            held = module.top if parent is None else parent.members
-            if one.name not in held or module.family not in _OVERLOADED:
-                held[one.name] = node
-            if parent is None:
-                self._tops[module.family, one.name].append(node)
-            if node.is_type:
-                self._types[module.family, one.name].append(node)
-
-    @staticmethod
-    def _note_names(module: CodeModule) -> None:
-        """Note what a file imports, the bases of its types, its variables and fields."""
-        for local, name, imported, _ in module.facts.imports:
-            if local == EVERYTHING:
-                module.stars.append(name)
-            elif local:
-                module.imports[local] = (name, imported)
-        for use in module.facts.uses:
-            if use.kind == CodeEdgeKind.INHERITS and use.owner >= 0:
-                module.nodes[use.owner].bases.append(use)
-        for owner, name, value in module.facts.variables:
-            node = module.nodes[owner] if owner >= 0 else None
-            field_name = name.removeprefix("self.")
-            if field_name != name:
-                node = type_around(node)
-                held = {} if node is None else node.fields
-            elif node is None:
-                held = module.variables
-            else:
-                held = node.fields if node.is_type else node.variables
-            held.setdefault(field_name, []).append(value)
+    def _note_package(self, module: CodeModule) -> None:
+        """Note the names that a file adds to its package, by the folders that the file is in."""
+        for node in module.nodes:
+            if node.is_type and node.definition.name and node.definition.kind != IMPL:
+                self._types[module.family, node.definition.name].append(node)
+        if module.family not in _PACKAGED:
+            return
+        names = self._packages[module.family, module.package]
+        for name, node in module.top.items():
+            held = names.setdefault(name, {})
+            folder = module.folder
+            held.setdefault(folder, node)
+            while folder:
+                folder = folder.rpartition("/")[0]
+                held.setdefault(folder, node)
+        for one in module.facts.imports:
+            if one.name == GLOBAL:
+                self._global_stars.append(one.module)
+            elif module.family == "go" and one.local == "" and one.owner < 0:
+                # A package is called as its files state.
+                files = self._find_modules(one.module, module)
+                name = files[0].facts.package if files else one.module.rpartition("/")[2]
+                module.imports[name] = (one.module, "")
 
     def _join_parts(self) -> None:
         """Give each part of a partial type of C# the members of all parts."""
         parts: defaultdict[tuple[str, str], list[ScopeNode]] = defaultdict(list)
         for (family, _), found in self._types.items():
             for node in found if family == "csharp" and len(found) > 1 else ():
-                parts[node.module.facts.package, outer_name(node)].append(node)
+                parts[node.module.package, outer_name(node)].append(node)
         for first, *others in parts.values():
             for node in others:
-                first.members.update({**node.members, **first.members})
-                first.fields.update({**node.fields, **first.fields})
+                for name, member in node.members.items():
+                    first.members.setdefault(name, member)
+                for name, values in node.fields.items():
+                    first.fields.setdefault(name, values)
                 first.bases += node.bases
                 node.members, node.fields, node.bases = first.members, first.fields, first.bases
 
@@ -241,8 +175,8 @@ class _Linker:
             owner = one.name if one.kind == IMPL else one.owner
             if not owner:
                 continue
-            found = self._type_named(owner.rpartition(".")[2], module)
-            if found is None or found is node:
+            found = self._evaluate(owner, node.parent, module, 0)
+            if not isinstance(found, ScopeNode) or not found.is_type or found is node:
                 continue
             if one.kind == IMPL:
                 found.members.update(node.members)
@@ -263,25 +197,12 @@ class _Linker:
         for node in module.nodes:
             one, parent = node.definition, node.parent
             name = ".".join(filter(None, (outer_name(parent) or one.owner, one.name)))
-            if one.kind != IMPL:
+            if one.name and one.kind != IMPL:
                 taken[name] = taken.get(name, 0) + 1
                 name = f"{name}#{taken[name]}" if taken[name] > 1 else name
                 if (parent is not None and parent.is_type) or one.owner:
                     self._methods[module.family, one.name].append(node)
             node.name = name
-
-    def _type_named(self, name: str, module: CodeModule) -> ScopeNode | None:
-        """Return the type called *name* that is nearest to a file."""
-        found = self._types.get((module.family, name), [])
-        near = [node for node in found if node.module is module]
-        if not near:
-            near = [node for node in found if node.module.folder == module.folder]
-        if not near and module.facts.package:
-            near = [node for node in found if node.module.facts.package == module.facts.package]
-        choice = near or found
-        is_one = len({(node.module.facts.package, outer_name(node)) for node in choice}) == 1
-        is_partial = module.family == "csharp" and is_one
-        return choice[0] if len(choice) == 1 or near or (choice and is_partial) else None
 
     def _look_up(
         self, name: str, node: ScopeNode | None, module: CodeModule, depth: int
@@ -291,7 +212,7 @@ class _Linker:
             if here.module is not module:
                 break
             is_known, found = self._within(here, name, is_innermost=here is node, depth=depth)
-            if is_known:
+            if is_known or (here.definition.kind == "module" and module.family == "rust"):
                 return found
         return self._global(module, name, depth)
 
@@ -303,13 +224,56 @@ class _Linker:
             return True, self._value(here.variables[name], here, here.module, depth)
         if name in here.members and (is_innermost or not here.is_type):
             return True, here.members[name]
-        if not here.is_type or here.module.family not in _IMPLICIT_SELF:
-            return False, None
-        if name in here.fields:
+        if name in here.imports:
+            source = self._outside(here, here.imports[name][0])
+            return True, self._resolve_import(here.module, source, here.imports[name][1], depth)
+        for star in here.stars:
+            for other in self._find_modules(self._outside(here, star), here.module):
+                if found := self._global(other, name, depth + 1):
+                    return True, found
+        is_implicit = here.is_type and here.module.family in IMPLICIT_SELF
+        if is_implicit and name in here.fields:
             return True, self._value(here.fields[name], here, here.module, depth)
-        lineage = self._lineage(here)
-        member = next((one.members[name] for one in lineage if name in one.members), None)
+        member = self._inherited(here, name) if is_implicit else None
         return member is not None, member
+
+    def _inherited(self, here: ScopeNode, name: str) -> ScopeNode | None:
+        lineage = self._lineage(here)
+        return next((one.members[name] for one in lineage if name in one.members), None)
+
+    def _outside_parts(self, parts: list[str], node: ScopeNode | None) -> list[str]:
+        path = ".".join(part.removesuffix("()") for part in parts)
+        return (self._outside(node, path) if node is not None else path).split(".")
+
+    @staticmethod
+    def _outside(here: ScopeNode, source: str) -> str:
+        """Return what a path of Rust within a module inside a file means at the top of the file."""
+        levels = sum(one.definition.kind == "module" for one in around(here))
+        while levels and source.partition(".")[0] == "super":
+            source = source.partition(".")[2]
+            source = source if source.partition(".")[0] == "super" else f"self.{source}".strip(".")
+            levels -= 1
+        return source
+
+    def _find_apart(
+        self, name: str, node: ScopeNode | None, module: CodeModule, *, is_type: bool
+    ) -> ScopeNode | None:
+        """Return the type, or what is no type, that a bare *name* means within *node*."""
+        for here in around(node):
+            if here.module is not module:
+                break
+            found: _Meaning = here.members.get(name)
+            if found is None and here.is_type and module.family in IMPLICIT_SELF:
+                found = self._inherited(here, name)
+            if found is None and (name in here.imports or here.stars):
+                found = self._within(here, name, is_innermost=True, depth=0)[1]
+            if isinstance(found, ScopeNode) and found.is_type is is_type:
+                return found
+            if here.definition.kind == "module" and module.family == "rust":
+                return None
+        meaning = self._global(module, name, 0)
+        is_meant = isinstance(meaning, ScopeNode) and meaning.is_type is is_type
+        return meaning if is_meant and isinstance(meaning, ScopeNode) else None
 
     def _global(self, module: CodeModule, name: str, depth: int) -> _Meaning:
         """Return what *name* means at the top of a file, imports included."""
@@ -328,30 +292,72 @@ class _Linker:
             return self._resolve_import(module, *module.imports[name], depth)
         if name in module.variables:
             return self._value(module.variables[name], None, module, depth)
-        for star in module.stars if module.family in {"python", "javascript"} else ():
+        if module.family in _PACKAGED:
+            return self._find_in_packages(module, name)
+        for star in module.stars:
             for other in self._find_modules(star, module):
-                if other is not module and (found := self._global(other, name, depth + 1)):
+                if other is not module and (found := self._exported(other, name, depth + 1)):
                     return found
-        if module.family in _BY_NAME:
-            return self._in_package(module, name) or self._type_named(name, module)
+        return self._submodule(module, name) if module.family == "rust" else None
+
+    def _exported(self, module: CodeModule, name: str, depth: int) -> _Meaning:
+        """Return what a file exports as *name*."""
+        if name in module.exports:
+            return self._global(module, module.exports[name], depth)
+        if name == "default" and name not in module.imports:
+            return None
+        return self._global(module, name, depth)
+
+    def _find_in_packages(self, module: CodeModule, name: str) -> _Meaning:
+        """Return what *name* means in the package of a file, or in those that it imports whole."""
+        found = self._in_package(module, module.package, name)
+        if found is not None or module.family == "go":
+            stars = module.stars if found is None else ()
+            files = (self._find_modules(star, module) for star in stars)
+            dotted = (self._in_package(module, one[0].package, name) for one in files if one)
+            return found or next((one for one in dotted if one is not None), None)
+        package = module.package if module.family == "csharp" else ""
+        while package:
+            package = package.rpartition(".")[0]
+            found = self._in_package(module, package, name)
+            if found is not None:
+                return found
+        stars = [*module.stars, *(self._global_stars if module.family == "csharp" else ())]
+        for star in stars:
+            found = self._in_package(module, star, name)
+            if found is None and (outer := self._qualified(module, star)) is not None:
+                found = outer.members.get(name)
+            if found is not None:
+                return found
         return None
 
-    def _in_package(self, module: CodeModule, name: str) -> ScopeNode | None:
-        if module.family != "go":
+    def _in_package(self, module: CodeModule, package: str, name: str) -> ScopeNode | None:
+        """Return what has *name* in a package, the nearest to a file where several have."""
+        held = self._packages.get((module.family, package), {}).get(name)
+        if held is None:
             return None
-        paths = self._places["go"].siblings(module.path)
-        return next(
-            (self._by_path[one].top[name] for one in paths if name in self._by_path[one].top), None
-        )
+        folder = module.folder
+        while folder and folder not in held:
+            folder = folder.rpartition("/")[0]
+        return held.get(folder) or next(iter(held.values()))
+
+    def _qualified(self, module: CodeModule, name: str) -> ScopeNode | None:
+        """Return what a dotted *name* means that begins with a package."""
+        parts = name.split(".")
+        for end in range(len(parts) - 1, -1, -1):
+            found = self._in_package(module, ".".join(parts[:end]), parts[end])
+            for part in parts[end + 1 :] if found is not None else ():
+                found = found.members.get(part) if found is not None else None
+            if found is not None:
+                return found
+        return None
 
     def _resolve_import(self, module: CodeModule, source: str, name: str, depth: int) -> _Meaning:
+        if module.family in IMPLICIT_SELF:
+            return self._qualified(module, f"{source}.{name}".strip("."))
         files = self._find_modules(source, module)
-        if module.family in {"csharp", "java", "rust"}:
-            found = self._type_named(name, module)
-            if found is None and module.family == "rust":
-                tops = self._tops.get(("rust", name), [])
-                found = tops[0] if len(tops) == 1 else None
-            return found
+        if module.family == "rust":
+            return self._resolve_path(module, [*source.split("."), name], depth)
         if not files:
             # A package that has no file of its own may have modules.
             joint = "" if source.endswith(".") else "."
@@ -359,13 +365,22 @@ class _Linker:
             return next(iter(inner), None)
         if not name:
             return files[0]
-        if name == "default":
-            # The only class of the file, or its only definition at the top.
-            nodes = list(files[0].top.values())
-            choice = [node for node in nodes if node.is_type] or nodes
-            return choice[0] if len(choice) == 1 else None
-        found_name = self._global(files[0], name, depth + 1)
+        found_name = self._exported(files[0], name, depth + 1)
         return found_name or self._submodule(files[0], name)
+
+    def _resolve_path(self, module: CodeModule, parts: list[str], depth: int) -> _Meaning:
+        """Return what a path of Rust means at the top of a file."""
+        parts = [part for part in parts if part]
+        for end in range(len(parts), 0, -1):
+            files = self._find_modules(".".join(parts[:end]), module)
+            found: _Meaning = files[0] if files else None
+            if end == 1 and found is None and depth <= DEEPEST and len(parts) > 1:
+                found = self._global(module, parts[0], depth + 1)
+            for part in parts[end:] if found is not None else ():
+                found = self._named_in(found, part, depth + 1) if found is not None else None
+            if found is not None:
+                return found
+        return None
 
     def _submodule(self, package: CodeModule, name: str) -> CodeModule | None:
         path = self._places[package.family].submodule(package.path, name)
@@ -376,20 +391,24 @@ class _Linker:
         known = self._files.get(key)
         if known is None:
             paths = self._places[module.family].resolve_import(source, module.path)
-            known = self._files[key] = [self._by_path[path] for path in paths]
+            known = [self._by_path[path] for path in paths]
+            if module.family == "go":
+                # Not the tests of a package, nor those of its files that are excluded.
+                names = [one for one in known if not one.path.endswith("_test.go")]
+                known = names or known
+            self._files[key] = known
         return known
 
     def _value(
         self, values: list[str], node: ScopeNode | None, module: CodeModule, depth: int
     ) -> _Meaning:
-        """Return the type of a variable, from the first of its *values* that is known."""
+        """Return the type of a variable whose *values* all have it."""
         # Each variable is looked at once, and while it is, it has no type: circles end.
         key = id(values)
         if key not in self._values:
             self._values[key] = None
-            known = (value for value in values if value != UNKNOWN)
-            found = (self._evaluate(value, node, module, depth + 1) for value in known)
-            self._values[key] = next((one for one in found if one is not None), None)
+            found = {self._evaluate(value, node, module, depth + 1) for value in values}
+            self._values[key] = found.pop() if len(found) == 1 else None
         return self._values[key]
 
     def _evaluate(
@@ -404,15 +423,24 @@ class _Linker:
             if found is None:
                 return None
             name = part.removesuffix("()")
-            found = self._named_in(found, name, depth)
+            found = self._named_in(self._content(found, depth) or found, name, depth)
             found = self._resolve_call(found, depth) if name != part else found
-        return found
+        return self._content(found, depth)
+
+    def _content(self, found: _Meaning, depth: int) -> _Meaning:
+        """Return the type of the value of a constant, and anything else as it is."""
+        if not isinstance(found, ScopeNode) or found.definition.kind != "constant":
+            return found
+        returns = found.definition.returns
+        if found.members or returns == UNKNOWN:
+            return found
+        return self._evaluate(returns, found.parent, found.module, depth + 1)
 
     def _first_part(
         self, parts: list[str], node: ScopeNode | None, module: CodeModule, depth: int
     ) -> tuple[_Meaning, list[str]]:
         first = parts[0]
-        if first in _SELF:
+        if first in SELF[module.family]:
             return type_around(node), parts[1:]
         if first in _BASE:
             outer = type_around(node)
@@ -423,34 +451,76 @@ class _Linker:
             name = ".".join(parts[:end])
             if name in module.imports:
                 return self._resolve_import(module, *module.imports[name], depth), parts[end:]
+        if module.family == "rust" and first in {"crate", "self", "super"}:
+            return self._resolve_path(module, self._outside_parts(parts, node), depth), []
         name = first.removesuffix("()")
+        if name != first:
+            return self._resolve_call(self._called(name, node, module, depth), depth), parts[1:]
         found = self._look_up(name, node, module, depth)
-        return (self._resolve_call(found, depth) if name != first else found), parts[1:]
+        is_package = found is None and module.family in IMPLICIT_SELF
+        return self._first_qualified(parts, module) if is_package else (found, parts[1:])
 
-    def _named_in(self, owner: ScopeNode | CodeModule, name: str, depth: int) -> _Meaning:
+    def _called(
+        self, name: str, node: ScopeNode | None, module: CodeModule, depth: int
+    ) -> _Meaning:
+        """Return what a call of *name* calls: a method, or a type of which an object is made."""
+        if module.family not in IMPLICIT_SELF:
+            return self._look_up(name, node, module, depth)
+        method = self._find_apart(name, node, module, is_type=False)
+        return method or self._find_apart(name, node, module, is_type=True)
+
+    def _first_qualified(self, parts: list[str], module: CodeModule) -> tuple[_Meaning, list[str]]:
+        """Return what the shortest part of a dotted name means that begins with a package."""
+        for end in range(1, len(parts)):
+            package = ".".join(parts[:end])
+            found = self._in_package(module, package, parts[end].removesuffix("()"))
+            if found is not None:
+                return found, parts[end + 1 :]
+        return None, []
+
+    def _named_in(
+        self, owner: ScopeNode | CodeModule | Instance, name: str, depth: int
+    ) -> _Meaning:
+        owner = owner.type if isinstance(owner, Instance) else owner
         if isinstance(owner, CodeModule):
-            found = self._global(owner, name, depth + 1) if owner.family != "go" else None
-            return found or self._in_package(owner, name) or self._submodule(owner, name)
-        if not owner.is_type:
-            return None
-        for one in self._lineage(owner):
+            if owner.family == "go":
+                return self._in_package(owner, owner.package, name)
+            return self._exported(owner, name, depth + 1) or self._submodule(owner, name)
+        if owner.definition.kind == "module":
+            return owner.members.get(name)
+        for one in self._lineage(owner) if owner.is_type else ():
             if name in one.members:
                 return one.members[name]
             if name in one.fields:
                 return self._value(one.fields[name], one, one.module, depth)
         return None
 
+    def _find_member(self, owner: ScopeNode | CodeModule | Instance, name: str) -> _Meaning:
+        """Return the symbol that is called *name* in a type or file; a field is none."""
+        owner = owner.type if isinstance(owner, Instance) else owner
+        if isinstance(owner, CodeModule) or owner.definition.kind == "module":
+            return self._named_in(owner, name, 0)
+        for one in self._lineage(owner) if owner.is_type else ():
+            # In Python, a field may be set through a property of a base.
+            if name in one.members or (name in one.fields and owner.module.family != "python"):
+                return one.members.get(name)
+        return None
+
     def _resolve_call(self, found: _Meaning, depth: int) -> _Meaning:
-        """Return the type of what calling *found* returns."""
-        if not isinstance(found, ScopeNode) or found.is_type:
-            return found
+        """Return what calling *found* returns."""
+        if not isinstance(found, ScopeNode):
+            return found if isinstance(found, CodeModule) else None
+        if found.is_type:
+            return Instance(found)
         returns = found.definition.returns
         if returns == UNKNOWN or depth > DEEPEST:
             return None
-        if returns in _SELF:
-            return type_around(found)
+        if returns in SELF[found.module.family]:
+            outer = type_around(found)
+            return Instance(outer) if outer is not None else None
         result = self._evaluate(returns, found.parent, found.module, depth + 1)
-        return result if isinstance(result, ScopeNode) and result.is_type else None
+        is_type = isinstance(result, ScopeNode) and result.is_type
+        return Instance(result) if is_type and isinstance(result, ScopeNode) else None
 
     def _lineage(self, node: ScopeNode) -> list[ScopeNode]:
         """Return a type and those that it inherits from, nearest first; circles end."""
@@ -472,77 +542,107 @@ class _Linker:
 
     def edges(self, module: CodeModule) -> Iterator[CodeEdge]:
         """Return the edges that leave a file, sorted, each target once for each symbol."""
+        lines = self._lines_of_uses(module)
+        for one in module.facts.imports:
+            if one.module:
+                name, is_external = self._imported(one, module)
+                lines[CodeEdgeKind.IMPORTS, "", name, is_external, False].add(one.line)
+        # A call on the same line is a reference as well.
+        strong: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        for key, found in lines.items():
+            if key[0] is not CodeEdgeKind.REFERENCES:
+                strong[key[1:3]] |= found
+        for key in sorted(lines):
+            shown = lines[key]
+            if key[0] is CodeEdgeKind.REFERENCES:
+                shown = shown - strong[key[1:3]]
+            if shown:
+                yield CodeEdge(*key[:3], tuple(sorted(shown)), *key[3:])
+
+    def _lines_of_uses(
+        self, module: CodeModule
+    ) -> defaultdict[tuple[CodeEdgeKind, str, str, bool, bool], set[int]]:
+        """Return the lines of the uses of names by kind, source, target and certainty."""
         lines: defaultdict[tuple[CodeEdgeKind, str, str, bool, bool], set[int]] = defaultdict(set)
         for use in module.facts.uses:
             node = module.nodes[use.owner] if use.owner >= 0 else None
             target, is_guess = self._target(use, node, module)
-            is_call = use.kind in {CodeEdgeKind.CALLS, CREATES}
-            kind = CodeEdgeKind.CALLS if is_call else CodeEdgeKind(use.kind)
-            if target is not None and (target is not node or is_call):
-                # The edge leaves a symbol, or the file.
-                symbols = (one.name for one in around(node) if one.definition.kind != IMPL)
-                lines[kind, next(symbols, ""), node_id(target), False, is_guess].add(use.line)
-        for one in module.facts.imports:
-            is_whole = one.name == EVERYTHING
-            meant = self._resolve_import(module, one.module, "" if is_whole else one.name, 0)
-            if meant is None:
-                meant = next(iter(self._find_modules(one.module, module)), None)
-            is_joined = one.name and not is_whole and module.family != "javascript"
-            outside = f"{one.module}.{one.name}" if is_joined else one.module
-            unknown = outside.strip(".") or one.module or one.name
-            name = unknown if meant is None else node_id(meant)
-            lines[CodeEdgeKind.IMPORTS, "", name, meant is None, False].add(one.line)
-        strong = {key[1:3] for key in lines if key[0] is not CodeEdgeKind.REFERENCES}
-        for key in sorted(lines):
-            kind, source, name, *_ = key
-            if kind is not CodeEdgeKind.REFERENCES or (source, name) not in strong:
-                shown = tuple(sorted(lines[key]))
-                yield CodeEdge(kind, source, name, shown, *key[3:])
+            kind = edge_kind(use, node)
+            source = symbol_around(node)
+            if isinstance(target, Instance) or (
+                isinstance(target, CodeModule) and kind is CodeEdgeKind.REFERENCES
+            ):
+                continue  # a value is no symbol, and an edge of its import leads to a module
+            if target is not None and (target is not source or kind is CodeEdgeKind.CALLS):
+                name = source.name if source is not None else ""
+                lines[kind, name, node_id(target), False, is_guess].add(use.line)
+        return lines
+
+    def _imported(self, one: Import, module: CodeModule) -> tuple[str, bool]:
+        """Return the id of what an import means, or its name where it is no part of the code."""
+        is_whole = one.local == EVERYTHING
+        source, name = one.module, "" if is_whole else one.name
+        if one.owner >= 0:
+            source = self._outside(module.nodes[one.owner], source)
+        meant = self._resolve_import(module, source, name, 0)
+        if meant is None or isinstance(meant, Instance):
+            meant = next(iter(self._find_modules(source, module)), None)
+        if meant is not None:
+            return node_id(meant), False
+        is_joined = name and module.family != "javascript"
+        outside = f"{one.module}.{name}" if is_joined else one.module
+        return outside.strip(".") or one.module or one.name, True
 
     def _target(
         self, use: NameUse, node: ScopeNode | None, module: CodeModule
     ) -> tuple[_Meaning, bool]:
+        """Return what a use means, and whether only its name says so."""
         if not use.receiver:
-            return self._find_bare_target(use, node, module), False
-        owner = self._evaluate(use.receiver, _find_scope(use, node), module, 0)
+            found = self._find_bare_target(use, node, module)
+            if found is None and use.kind in _TYPE_USES and module.family in _GUESSED_TYPES:
+                return self._only(self._types, use.name, module), True
+            return found, False
+        owner = self._evaluate(use.receiver, find_scope(use, node), module, 0)
         if owner is not None:
-            found = self._named_in(owner, use.name, 0)
-            is_field = (
-                isinstance(owner, ScopeNode)
-                and isinstance(found, ScopeNode)
-                and (found.definition.name != use.name)
-            )
-            return (None if is_field else found), False
+            member = self._find_member(owner, use.name)
+            is_type = isinstance(member, ScopeNode) and member.is_type
+            return (None if use.kind == NAMES_TYPE and not is_type else member), False
+        if module.family in IMPLICIT_SELF and use.kind != CodeEdgeKind.CALLS:
+            return self._qualified(module, f"{use.receiver}.{use.name}"), False
         if use.kind != CodeEdgeKind.CALLS or self._is_foreign(use.receiver, node, module):
             return None, False
-        # The one method that has the name of the call, if the name is no common word.
-        methods = self._methods.get((module.family, use.name), [])
-        is_telling = len(list(split_words(use.name))) >= _GUESSABLE_WORDS
-        is_sure = len(methods) == 1 and is_telling and not use.name.startswith("_")
-        return (methods[0] if is_sure else None), True
+        return self._only(self._methods, use.name, module), True
+
+    @staticmethod
+    def _only(
+        named: Mapping[tuple[str, str], list[ScopeNode]], name: str, module: CodeModule
+    ) -> ScopeNode | None:
+        """Return the one definition that is called *name*, if the name is no common word."""
+        found = named.get((module.family, name), [])
+        is_telling = len(list(split_words(name))) >= _GUESSABLE_WORDS
+        is_sure = len(found) == 1 and is_telling and not name.startswith("_")
+        return found[0] if is_sure and name not in module.imports else None
 
     def _find_bare_target(
         self, use: NameUse, node: ScopeNode | None, module: CodeModule
     ) -> _Meaning:
         """Return what a use of a name means before which nothing stands."""
-        if use.kind == CREATES:
-            members = (here.members.get(use.name) for here in around(node))
-            inner = next((one for one in members if one is not None and one.is_type), None)
-            meaning = inner or self._global(module, use.name, 0)
-            is_type = isinstance(meaning, ScopeNode) and meaning.is_type
-            return meaning if is_type else self._type_named(use.name, module)
-        values = node.variables.get(use.name) if node is not None else None
-        if values is not None and use.kind == CodeEdgeKind.REFERENCES:
-            return None
-        found = self._look_up(use.name, _find_scope(use, node), module, 0)
-        # A variable that is called holds a class or function, or an instance of unknown type.
-        is_held = values is None or any(one != UNKNOWN and not one.endswith("()") for one in values)
-        return found if is_held else None
+        scope = find_scope(use, node)
+        if use.kind in _TYPE_USES and module.family != "python":
+            found = self._find_apart(use.name, scope, module, is_type=True)
+            if found is None and module.family == "csharp":
+                # An attribute is mostly called without the end of its name.
+                name = use.name.removesuffix("Attribute")
+                found = self._find_apart(name, scope, module, is_type=True)
+            return found
+        if use.kind == CodeEdgeKind.CALLS and module.family in IMPLICIT_SELF:
+            return self._find_apart(use.name, scope, module, is_type=False)
+        return self._look_up(use.name, scope, module, 0)
 
     def _is_foreign(self, receiver: str, node: ScopeNode | None, module: CodeModule) -> bool:
         """Return whether a receiver, or the type of it, is named and is not in the code."""
         parts = receiver.replace("()", "").split(".")
-        first = parts[1] if parts[0] in _SELF and len(parts) > 1 else parts[0]
+        first = parts[1] if parts[0] in SELF[module.family] and len(parts) > 1 else parts[0]
         if first in module.imports:
             return True
         values = find_values(first, node, module)
@@ -550,7 +650,7 @@ class _Linker:
         if not values and module.family in _BY_NAME and first[:1].isupper():
             heads = {first}
         return bool(heads) and not any(
-            one in _SELF
+            one in SELF[module.family]
             or find_values(one, node, module)
             or self._look_up(one, node, module, 0) is not None
             for one in heads

@@ -20,6 +20,7 @@ class SymbolKind(StrEnum):
     """What a symbol is."""
 
     CLASS = "class"
+    CONSTANT = "constant"
     CONSTRUCTOR = "constructor"
     ENUM = "enum"
     FIELD = "field"
@@ -27,6 +28,7 @@ class SymbolKind(StrEnum):
     FUNCTION = "function"
     INTERFACE = "interface"
     METHOD = "method"
+    MODULE = "module"
     STRUCT = "struct"
     TRAIT = "trait"
     TYPE = "type"
@@ -38,8 +40,10 @@ CALLABLE_KINDS = frozenset({SymbolKind.CONSTRUCTOR, SymbolKind.FUNCTION, SymbolK
 
 TYPE_KINDS = frozenset(SymbolKind) - {
     *CALLABLE_KINDS,
+    SymbolKind.CONSTANT,
     SymbolKind.FIELD,
     SymbolKind.FILE,
+    SymbolKind.MODULE,
     SymbolKind.VARIABLE,
 }
 """The kinds of symbols that have members."""
@@ -47,6 +51,7 @@ TYPE_KINDS = frozenset(SymbolKind) - {
 
 KINDS_BY_WORD = {
     "class": frozenset({SymbolKind.CLASS, SymbolKind.STRUCT}),
+    "constant": frozenset({SymbolKind.CONSTANT}),
     "constructor": frozenset({SymbolKind.CONSTRUCTOR}),
     "enum": frozenset({SymbolKind.ENUM}),
     "function": CALLABLE_KINDS,

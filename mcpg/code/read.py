@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,10 +13,19 @@ from itertools import islice
 from pathlib import Path
 
 from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind
-from mcpg.code.extract import SourceFacts, decode_facts, encode_facts, extract
-from mcpg.code.languages import UnparsableError, check_installed, language_of_name, query_text
+from mcpg.code.extract import extract
+from mcpg.code.facts import SourceFacts, decode_facts, encode_facts
+from mcpg.code.languages import (
+    GRAMMARS,
+    USES,
+    UnparsableError,
+    check_installed,
+    language_of_name,
+    query_text,
+)
 from mcpg.code.link import link
 from mcpg.code.model import CodeFile, write_page
+from mcpg.code.modules import MANIFESTS
 from mcpg.code.scip import SUFFIX, ScipDocument, read_index, use_indexes
 from mcpg.errors import Code, Diagnostic, InputError, McpgError, NotFoundError, info, warning
 from mcpg.files import exists, is_file, is_link, read_bytes, text_of_path
@@ -360,7 +369,8 @@ def read_files(
     if next(found, None) is not None:
         message = f"there are more source files; the first {MOST_FILES:,} are used"
         noticed.append(warning(Code.SOURCE_INCOMPLETE, message, str(place)))
-    files = link(facts, (repository.name, repository.branch), root_name)
+    manifests = _read_manifests(repository.root, facts)
+    files = link(facts, (repository.name, repository.branch), root_name, manifests)
     if indexes:
         indexed = _IndexedFiles(indexes, read, repository.root)
         texts = {path: text for path, (_, text) in read.items() if path in indexed.documents}
@@ -427,8 +437,27 @@ def _is_below(path: str, root: Path) -> bool:
     return Path(path).is_relative_to(root)
 
 
+def _read_manifests(root: Path, facts: Mapping[str, tuple[str, SourceFacts]]) -> dict[str, str]:
+    """Read the files such as `go.mod` in the folders around the source files."""
+    names = {
+        (GRAMMARS[language].family, Path(path).parent) for path, (language, _) in facts.items()
+    }
+    places = {
+        above / MANIFESTS[family]
+        for family, folder in names
+        if family in MANIFESTS
+        for above in (folder, *folder.parents)
+    }
+    return {
+        place.as_posix(): _read(root / place)
+        for place in sorted(places)
+        if is_file(root / place) and not is_link(root / place)
+    }
+
+
 def _facts(source: bytes, language: str, memo: BuildCache) -> SourceFacts:
-    prefix = f"{language}\0{query_text(language)}\0".encode()
+    queries = query_text(language) + query_text(language, USES)
+    prefix = f"{language}\0{queries}\0".encode()
     try:
         return memo.recall(FACTS, lambda: prefix + source, partial(extract, source, language))
     except UnparsableError:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from mcpg.code.extract import SourceFacts
+from mcpg.code.facts import SourceFacts
 from mcpg.code.model import CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
 from mcpg.errors import InputError
 from mcpg.files import read_bytes

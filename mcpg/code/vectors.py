@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mcpg.code.search import LocatedSymbol
+from mcpg.code.graph import LocatedSymbol
 from mcpg.embeddings import provider_of
 from mcpg.embeddings.provider import EmbeddingError, EmbeddingProvider, embed_query
 from mcpg.search.results import EngineServices

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
+from mcpg.code.graph import CodeGraph
 from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, page_uri, read_body
-from mcpg.code.search import CodeGraph
 from mcpg.documents.model import ToolDocument
 from mcpg.graph import terms as v
 from mcpg.graph.terms import RdfLiteral, Triple, node_iri, part_iri, plain

@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape, quoteattr
 import pyoxigraph
 
 from mcpg.documents.model import ToolDocument
-from mcpg.graph.schema import GROUP, PAGE, THING, TOOL, Network, NetworkEdge, NetworkNode
+from mcpg.graph.schema import GROUP, PAGE, SYMBOL, THING, TOOL, Network, NetworkEdge, NetworkNode
 from mcpg.graph.terms import (
     KB_MEMBER_OF,
     KB_NEXT_STEP,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import rdflib
 
 
-_SHAPES = {TOOL: "box", PAGE: "note", GROUP: "ellipse", THING: "hexagon"}
+_SHAPES = {TOOL: "box", PAGE: "note", GROUP: "ellipse", SYMBOL: "component", THING: "hexagon"}
 _STYLES = {KB_RELATED_TO: "solid", KB_NEXT_STEP: "bold", KB_MEMBER_OF: "dotted"}
 
 
@@ -119,7 +119,13 @@ def _document(nodes: Iterable[NodeObject]) -> Iterator[str]:
     yield "\n  ]\n}\n"
 
 
-_BRACKETS = {TOOL: ("[", "]"), PAGE: ("[/", "/]"), GROUP: ("([", "])"), THING: ("{{", "}}")}
+_BRACKETS = {
+    TOOL: ("[", "]"),
+    PAGE: ("[/", "/]"),
+    GROUP: ("([", "])"),
+    SYMBOL: ("[[", "]]"),
+    THING: ("{{", "}}"),
+}
 _ARROWS = {KB_RELATED_TO: "-->", KB_NEXT_STEP: "==>", KB_MEMBER_OF: "-.->"}
 
 

@@ -69,3 +69,105 @@ def test_a_missing_folder_is_an_error(run: Callable[..., Run]) -> None:
     result = run("bundle", "code:nowhere", "-o", "app.mdld")
     assert result.code == 2
     assert "nowhere" in result.err
+
+
+@pytest.fixture
+def bundled(run: Callable[..., Run]) -> str:
+    """A bundle of a tool and source code."""
+    assert run("bundle", "tools.json", "code:src", "-o", "app.mdld", "-q").code == 0
+    return "app.mdld"
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "csv", "ids", "markdown", "text"])
+def test_symbols_are_a_kind_of_items(bundled: str, form: str, run: Callable[..., Run]) -> None:
+    """`--kind symbol` lists, searches and explains symbols in every form of lists."""
+    for command in (("list",), ("search", "login"), ("explain", "login")):
+        result = run(*command, "-b", bundled, "--kind", "symbol", "--format", form)
+        assert result.code == 0
+        assert "app.py::login" in result.out
+
+
+def test_kinds_are_told_apart(bundled: str, run: Callable[..., Run]) -> None:
+    """Records of items state their kind, and lists of tools stay as they are."""
+    found = json.loads(run("list", "-b", bundled, "--kind", "symbol", "--format", "json").out)
+    assert [(one["id"], one["kind"], one["type"]) for one in found["items"]] == [
+        ("app.py::login", "symbol", "function"),
+        ("app.py::post", "symbol", "function"),
+    ]
+    plain = run("list", "-b", bundled, "--format", "json").out
+    assert run("list", "-b", bundled, "--kind", "tool", "--format", "json").out == plain
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--kind", "symbl"), "did you mean 'symbol'?"),
+        (("--kind", "symbol", "--read-only"), "--read-only is for tools alone"),
+        (("--kind", "symbol", "--min-score", "0.5"), "--min-score is for tools alone"),
+    ],
+)
+def test_wrong_kinds_are_refused(
+    bundled: str, options: tuple[str, ...], message: str, run: Callable[..., Run]
+) -> None:
+    """An unknown kind, and an option that is for tools, are errors of usage."""
+    result = run("search", "login", "-b", bundled, *options)
+    assert result.code == 2
+    assert message in result.err
+
+
+def test_nothing_found_is_an_exit_code(bundled: str, run: Callable[..., Run]) -> None:
+    """A search for items that finds none exits with 1."""
+    assert run("search", "zebra", "-b", bundled, "--kind", "symbol").code == 1
+
+
+def test_code_pages_can_be_left_out(bundled: str, run: Callable[..., Run]) -> None:
+    """`--no-code-pages` bundles the same tools without source code, also from a bundle."""
+    for sources in (("tools.json", "code:src"), (bundled,)):
+        result = run("bundle", *sources, "-o", "small.mdld", "--no-code-pages", "-q")
+        assert result.code == 0
+        assert names("small.mdld") == []
+        assert [tool.name for tool in load("small.mdld").tools] == ["login"]
+
+
+def test_questions_have_settings(folder: Path, bundled: str, run: Callable[..., Run]) -> None:
+    """Patterns and the strategy of questions stand in mcpg.toml."""
+    text = (
+        '[ask]\nstrategy = "graph"\nweights = [0.5, 0.5]\n'
+        '[ask.patterns]\n"who owns {symbol}" = "navigation"\n'
+    )
+    (folder / "mcpg.toml").write_text(text, "utf-8")
+    found = json.loads(run("ask", "who owns post()", "-b", bundled, "--format", "json").out)
+    assert (found["intent"], found["decision"]["decidedBy"]) == ("navigation", "pattern")
+
+
+@pytest.mark.parametrize(
+    "text", ["weights = [1]", "weights = [1, -1]", 'patterns = {"who" = "owner"}', 'strategy = "x"']
+)
+def test_wrong_settings_of_questions_are_refused(
+    text: str, folder: Path, bundled: str, run: Callable[..., Run]
+) -> None:
+    """Settings that mean nothing are errors that name the file and the key."""
+    (folder / "mcpg.toml").write_text(f"[ask]\n{text}\n", "utf-8")
+    result = run("ask", "login", "-b", bundled)
+    assert result.code == 2
+    assert "mcpg.toml" in result.err
+
+
+def test_symbols_are_nodes_of_the_graph(bundled: str, run: Callable[..., Run]) -> None:
+    """Symbols, their edges, and the function of a tool can be queried, counted and exported."""
+    query = (
+        "SELECT ?name ?kind { ?caller mcpg:calls ?called ; schema:name ?name ; "
+        'mcpg:symbolKind ?kind . ?called schema:name "login" }'
+    )
+    result = run("graph", "sparql", query, "-b", bundled, "--format", "csv")
+    assert result.out.split() == ["name,kind", "post,function"]
+    stats = json.loads(run("graph", "stats", "-b", bundled, "--format", "json").out)
+    assert stats["items"]["symbol"] == {
+        "symbols": {"function": 2},
+        "edges": {"calls": 1},
+        "files": {"python": 1},
+    }
+    turtle = run("graph", "export", "-b", bundled).out
+    assert "a mcpg:Symbol" in turtle
+    drawing = run("graph", "export", "-b", bundled, "--format", "mermaid").out
+    assert "calls" in drawing

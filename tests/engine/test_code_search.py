@@ -9,9 +9,10 @@ import pytest
 
 from mcpg import load
 from mcpg.ask.model import CodeScope
+from mcpg.code.graph import CodeGraph
 from mcpg.code.model import KINDS_BY_WORD
 from mcpg.code.read import read_files
-from mcpg.code.search import CodeGraph, CodeMatch, CodeSearch
+from mcpg.code.search import CodeMatch, CodeSearch
 
 FILES = {
     "shop/auth/service.py": (

@@ -59,7 +59,7 @@ def run(
     form: str,
     **given: Any,
 ) -> int:
-    """List the tools of a bundle, disabled ones included, or items of another kind."""
+    """List the tools of a bundle, disabled ones included, or other items."""
     if kind not in (None, "tool"):
         from mcpg.cli.items import answer_items  # noqa: PLC0415 - most lists are of tools
 
