@@ -469,7 +469,7 @@ def assembly_sections(
         pages=assembly.pages,
         extra=(
             *provenance_sections(ranking.origin, reason),
-            *_item_sections(assembly.pages),
+            *_item_sections(assembly.pages, memo or NO_BUILD_CACHE),
             *extra,
         ),
         provisions=assembly.provisions,
@@ -478,11 +478,11 @@ def assembly_sections(
     )
 
 
-def _item_sections(pages: Sequence[ToolDocument]) -> Iterator[Section]:
+def _item_sections(pages: Sequence[ToolDocument], memo: BuildCache) -> Iterator[Section]:
     """Yield a whole index of the items of each kind among *pages* that is searched as tools are."""
     from mcpg.index.compile import compile_index  # noqa: PLC0415 - as above
 
     model, extra = flatten(default_model()), provenance_sections(default_provenance())
     for name, documents in list_item_documents(pages):
-        data = compile_index(documents, recipe=recipe(), model=model, extra=extra)
+        data = compile_index(documents, recipe=recipe(), model=model, extra=extra, memo=memo)
         yield Section(f"{ITEMS}{name}", "B", data)

@@ -284,7 +284,8 @@ def _fill(text: str, given: JsonObject, entry: ClientEntry) -> str:
         variable = declared.get(placeholder[1])
         if not isinstance(variable, dict):
             return placeholder[0]
-        own = {**variable, "isRequired": True}
+        # A variable has none of its own: texts that refer to each other could grow without end.
+        own = {**variable, "isRequired": True, "variables": None}
         return _value(own, placeholder[1], entry) or ""
 
     return _PLACEHOLDER.sub(replace, text)

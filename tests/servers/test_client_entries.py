@@ -184,6 +184,16 @@ def test_addresses_come_with_their_headers_and_variables() -> None:
     assert set(entry.variables) == {"TENANT", "KEY"}
 
 
+def test_variables_of_variables_do_not_multiply() -> None:
+    """Texts that refer to each other twice, fifty levels deep, stay as short as they are."""
+    variables: dict[str, Any] = {"a": {"value": "{a}{a}"}}
+    for _ in range(50):
+        variables = {"a": {"value": "{a}{a}", "variables": variables}}
+    argument = {"type": "positional", "value": "{a}{a}", "variables": variables}
+    entry = make_client_entry(package(packageArguments=[argument]))
+    assert entry.members["args"][-1] == "{a}{a}{a}{a}"
+
+
 ENTRY = ClientEntry("tides", "npm", {"command": "npx", "args": ["-y", "tides@1.4.0"]})
 COMMENTED = """{
 \t// mine

@@ -93,6 +93,8 @@ def run(
     catalog lists, and starts nothing.
     """
     if add is not None:
+        others = {"--project": project, "--dry-run": dry_run, "--force": force, "QUERY": query}
+        refuse(others, "it has no effect with --add", "leave {flag} out")
         return _add_server(add, bundle, client or (), output, yes=yes)
     refuse({"--bundle": bundle, "--yes": yes}, "is an option of --add", "remove {flag}")
     found = _find_clients(client, output)
