@@ -20,6 +20,7 @@ from mcpg.engine import Engine
 from mcpg.errors import Code, Diagnostic, InputError, UsageError, warning
 from mcpg.servers.items import ListedServers
 from mcpg.sources.listings import MCP_SERVER, MEDIA_TYPES, REGISTRY, ListedServer, clean_text
+from mcpg.sources.registry import free_name
 from mcpg.text.json_values import JsonObject, JsonValue, write_json
 from mcpg.values import format_count
 
@@ -89,8 +90,8 @@ def make_manifest(
     """
     entries: list[JsonValue] = []
     noticed: list[Diagnostic] = []
-    for entry, server in _make_entries(tools, publisher, generated=generated):
-        entries.append(entry)
+    for server, entry in make_entries(tools, publisher, generated=generated).items():
+        entries.append(_with_address(entry, publisher))
         if "representativeQueries" not in entry:
             message = (
                 "it has no representative queries, by which others find it: "
@@ -114,20 +115,32 @@ def make_manifest(
     return Publication(manifest, tuple(noticed))
 
 
-def _make_entries(
+def make_entries(
     tools: Iterable[Tool], publisher: Publisher, *, generated: bool = False
-) -> Iterator[tuple[JsonObject, str]]:
-    """Yield an entry for each server of *tools*, with the source id of the server."""
+) -> dict[str, JsonObject]:
+    """Return an entry for each server of *tools*, without its address, by source id in order.
+
+    The arguments are those of `make_manifest`.
+    """
     servers: defaultdict[str, list[Tool]] = defaultdict(list)
     for tool in tools:
         if tool.enabled:
             servers[tool.source_id].append(tool)
-    taken: Counter[str] = Counter()
+    taken: set[str] = set()
+    entries: dict[str, JsonObject] = {}
     for source_id, members in sorted(servers.items()):
-        name = normalize(source_id, SOURCE_FALLBACK)
-        taken[name] += 1
-        name = name if taken[name] == 1 else f"{name}-{taken[name]}"
-        yield _make_entry(source_id, name, members, publisher, generated=generated), source_id
+        name = free_name(normalize(source_id, SOURCE_FALLBACK), taken)
+        entries[source_id] = _make_entry(source_id, name, members, publisher, generated=generated)
+    return entries
+
+
+def _with_address(entry: JsonObject, publisher: Publisher) -> JsonObject:
+    """Return the entry of a server with the address at which *publisher* serves it, if at all."""
+    card = entry["data"]
+    if not publisher.url or not isinstance(card, dict):
+        return entry
+    remote: JsonObject = {"type": "streamable-http", "url": f"{publisher.url}/mcp"}
+    return {**entry, "data": {**card, "remotes": [remote]}}
 
 
 def _make_entry(
@@ -136,8 +149,6 @@ def _make_entry(
     title = clean_text(source_id) or name
     reverse = ".".join(reversed(publisher.domain.split(".")))
     card: JsonObject = {"name": f"{reverse}/{name}", "title": title}
-    if publisher.url:
-        card["remotes"] = [{"type": "streamable-http", "url": f"{publisher.url}/mcp"}]
     shown = ", ".join(clean_text(tool.display_name) for tool in tools)
     description = f"{format_count(len(tools), 'tool')}: {shown}"
     if len(description) > _LONGEST_DESCRIPTION:
@@ -264,12 +275,25 @@ def _read_values(path: str, values: JsonValue) -> frozenset[str]:
     return frozenset(MEDIA_TYPES.get(one, one) if term == "type" else one for one in texts)
 
 
-def answer_request(engine: Engine, request: RegistryRequest, publisher: Publisher) -> JsonObject:
+def answer_request(
+    engine: Engine,
+    entries: Mapping[str, JsonObject],
+    request: RegistryRequest,
+    publisher: Publisher,
+) -> JsonObject:
     """Return the result of `POST /search`: servers of tools, and listed ones, the best first.
 
     A server is as relevant as the best of its tools; `score` is the confidence in percent.
+
+    Args:
+        engine: Searches the tools.
+        entries: The `make_entries` of these.
+        request: What is searched for.
+        publisher: Who answers.
     """
-    found = [*_rank_servers(engine, request.text, publisher), *_rank_listed(engine, request.text)]
+    own = _rank_servers(engine, entries, request.text)
+    found = [(score, _with_address(entry, publisher)) for score, entry in own]
+    found += _rank_listed(engine, request.text)
     source = f"{publisher.url}/"
     results = [
         {**entry, "score": score, "source": source}
@@ -287,23 +311,19 @@ _MOST_MATCHES = 50
 
 
 def _rank_servers(
-    engine: Engine, text: str, publisher: Publisher
+    engine: Engine, entries: Mapping[str, JsonObject], text: str
 ) -> Iterator[tuple[int, JsonObject]]:
-    matches = engine.search(text, limit=_MOST_MATCHES).matches
     best: dict[str, float] = {}
     ranked: defaultdict[str, list[str]] = defaultdict(list)
-    for match in matches:
+    for match in engine.search(text, limit=_MOST_MATCHES).matches:
         best.setdefault(match.source_id, match.score)
         ranked[match.source_id].append(match.tool_name)
-    if not best:
-        return
-    for entry, source_id in _make_entries(engine.tools, publisher):
-        if source_id in best:
-            entry.pop("representativeQueries", None)
-            names: Any = entry["capabilities"]
-            names = dict.fromkeys((*ranked[source_id], *names))
-            entry["capabilities"] = [*names][:_MOST_CAPABILITIES]
-            yield round(100 * best[source_id]), entry
+    for source_id in best.keys() & entries.keys():
+        names: Any = entries[source_id]["capabilities"]
+        names = dict.fromkeys((*ranked[source_id], *names))
+        entry = {**entries[source_id], "capabilities": [*names][:_MOST_CAPABILITIES]}
+        entry.pop("representativeQueries", None)  # which are for indexing
+        yield round(100 * best[source_id]), entry
 
 
 def _rank_listed(engine: Engine, text: str) -> Iterator[tuple[int, JsonObject]]:

@@ -17,6 +17,7 @@ from mcpg.servers.publish import (
     RequestError,
     answer_request,
     check_domain,
+    make_entries,
     make_manifest,
     parse_request,
 )
@@ -89,6 +90,15 @@ def test_an_entry_has_its_tools_and_examples_of_different_tools(engine: Engine) 
     assert registry["url"] == "https://tools.acme.example/"
 
 
+def test_every_server_has_an_identifier_of_its_own(save: Callable[[str, object], str]) -> None:
+    """Servers whose names differ in signs alone have different identifiers."""
+    names = ("desk", "Desk", "desk!", "desk-2")
+    engine = mcpg.load(
+        [save("tools.json", [tool(f"t{n}", server=one) for n, one in enumerate(names)])]
+    )
+    assert len({one["identifier"] for one in entries(engine)}) == 5
+
+
 def test_missing_queries_are_reported(engine: Engine) -> None:
     """An entry that others hardly find is a warning with its server, and no invented query."""
     (noticed,) = make_manifest(engine.tools, OWNER).diagnostics
@@ -151,7 +161,8 @@ def test_a_publisher_is_a_domain(domain: str) -> None:
 def answer(engine: Engine, text: str, **more: Any) -> Any:
     """Return the answer to a search."""
     query = {"text": text, **({"filter": more.pop("filter")} if "filter" in more else {})}
-    return answer_request(engine, parse_request({"query": query, **more}), OWNER)
+    request = parse_request({"query": query, **more})
+    return answer_request(engine, make_entries(engine.tools, OWNER), request, OWNER)
 
 
 def test_servers_are_found_by_the_best_of_their_tools(engine: Engine) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import anyio.to_thread
 from starlette.requests import Request
@@ -13,14 +14,18 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import Scope
 
+from mcpg.engine import Engine
 from mcpg.errors import NotFoundError
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.servers.publish import (
     Publisher,
+    RegistryRequest,
     RequestError,
     answer_request,
+    make_entries,
     parse_request,
 )
+from mcpg.text.json_values import JsonObject
 
 SEARCH, EXPLORE = "/search", "/explore"
 
@@ -36,6 +41,9 @@ class Registry:
 
     find_server: Callable[[Scope], Awaitable[GatewayServer]]
     domain: str
+    _entries: WeakKeyDictionary[Engine, dict[str, JsonObject]] = field(
+        default_factory=WeakKeyDictionary
+    )
 
     @property
     def routes(self) -> list[Route]:
@@ -57,8 +65,14 @@ class Registry:
         except NotFoundError as fault:
             return _fail(fault.message, 400, "INVALID_ARGUMENT")
         publisher = Publisher(self.domain, str(request.base_url).rstrip("/"))
-        work = partial(answer_request, engine, asked, publisher)
+        work = partial(self._answer, engine, asked, publisher)
         return JSONResponse(await anyio.to_thread.run_sync(work, abandon_on_cancel=True))
+
+    def _answer(self, engine: Engine, asked: RegistryRequest, publisher: Publisher) -> JsonObject:
+        entries = self._entries.get(engine)
+        if entries is None:  # reading all tools takes long
+            entries = self._entries[engine] = make_entries(engine.tools, Publisher(self.domain))
+        return answer_request(engine, entries, asked, publisher)
 
     async def explore(self, _: Request) -> JSONResponse:
         """Return that facets are not offered."""
