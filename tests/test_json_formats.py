@@ -77,6 +77,7 @@ COMMANDS = [
     ["graph", "schema"],
     ["graph", "search", "shipment"],
     ["graph", "stats"],
+    ["graph", "stats", *CODE],
     ["graph", "validate"],
     ["graph", "validate", "-b", "pages"],
     ["validate", "graph.mdld", "--reader", "dotnet"],
@@ -88,6 +89,8 @@ COMMANDS = [
     ["learn", "calls.jsonl", "--check"],
     ["lint", "faults.json"],
     ["list"],
+    ["list", "--kind", "symbol", *CODE],
+    ["search", "login", "--kind", "symbol", *CODE],
     ["list", "--source", "nobody"],
     ["list", "--source", "commerce", "--input-schema"],
     ["lock", "changed.json", "--source-id", "web", "--check"],
@@ -119,6 +122,7 @@ COMMANDS = [
     ["ask", "example of shipment_status"],
     ["ask", "how do I find a lost parcel", "--max-bytes", "900"],
     ["ask", "who calls login", *CODE],
+    ["ask", "where is login()", *CODE, "-b", "next.mdld"],
     ["ask", "zzqx"],
 ]
 
@@ -204,6 +208,8 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "many.jsonl": "\n".join(map(json.dumps, judged)),
         "src/app.py": SOURCE,
         "src/.git/HEAD": "ref: refs/heads/main\n",
+        "other/app.py": SOURCE,
+        "other/.git/HEAD": "ref: refs/heads/next\n",
         "pages/page.md": PAGE_AT_FAULT,
         "mcp.json": json.dumps({"mcpServers": {"tracker": {"url": "https://tracker.example"}}}),
     }
@@ -243,6 +249,7 @@ def objects(settings: None, examples: Path) -> dict[str, dict[str, Any]]:  # noq
     """Return what every command prints, by its words."""
     ran("bundle", "tools", "-q")
     ran("bundle", "code:src", "-o", "code.mdld", "-q")
+    ran("bundle", "code:other", "-o", "next.mdld", "-q")
     ran("lock", "alone.json", "--source-id", "web", "-q")
     ran("bundle", "lopsided.json", "-o", "lopsided.mdld", "-q")
     ran("eval", "queries.yaml", "--format", "json", "-o", "baseline.json")
@@ -339,7 +346,7 @@ def commands_with_lines() -> set[str]:
 def test_lines_have_schemas_where_there_are_lines() -> None:
     """A schema describes a line where its command writes lines; those of SPARQL are of W3C."""
     described = {name for name in format_names() if "line" in json_schema(name).get("$defs", {})}  # type: ignore[operator]
-    assert described == commands_with_lines()
+    assert described == {*commands_with_lines(), "items"}
 
 
 @pytest.mark.untraced

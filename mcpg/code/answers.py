@@ -11,7 +11,7 @@ from mcpg.ask.asker import SymbolAnswers, SymbolQuestion
 from mcpg.ask.mentions import Token, does
 from mcpg.ask.model import Answer, CodeScope, Direction, Intent, Mention, MentionKind, RelatedItem
 from mcpg.code.graph import CodeGraph, LocatedSymbol, Relation, locate_file
-from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind, SymbolKind
+from mcpg.code.model import CALLABLE_KINDS, CodeEdgeKind, CodeFile, SymbolKind
 from mcpg.code.search import Blend, CodeSearch
 from mcpg.errors import Code, Diagnostic, McpgError, warning
 from mcpg.index import Index
@@ -371,10 +371,14 @@ def _answer(one: LocatedSymbol, kind: str, score: float, why: tuple[str, ...]) -
         symbol.signature,
         symbol.documentation,
         (),
-        why,
+        (*why, *_tell_age(one.file)),
         repo=one.file.repository,
         branch=one.file.branch,
     )
+
+
+def _tell_age(file: CodeFile) -> tuple[str, ...]:
+    return ("the file is newer than the index of the code",) if file.is_newer else ()
 
 
 def _describe_words(words: Sequence[str]) -> str:
@@ -403,7 +407,7 @@ def _answer_file(
     file = relation.file
     return Answer(
         *(file.path, _lines(relation.lines), score, kind, name, SymbolKind.FILE.value),
-        why=why,
+        why=(*why, *_tell_age(file)),
         repo=file.repository,
         branch=file.branch,
     )

@@ -110,6 +110,11 @@ select = ["D", "P"]
 ignore = ["D108"]
 tools = {order_get = ["P101"]}
 
+[ask]
+strategy = "auto"
+weights = [0.5, 0.5]
+patterns = {"who owns {tool}" = "documentation"}
+
 [lock]
 file = "tools.lock"
 enforce = true

@@ -11,9 +11,9 @@ from bounded import output_of
 from mcpg.ask.model import CodeScope
 from mcpg.bundle import assemble
 from mcpg.caching.build_cache import StoredBuildCache
+from mcpg.code.graph import CodeGraph
 from mcpg.code.model import KINDS_BY_WORD, CodeEdgeKind, read_page, write_page
 from mcpg.code.read import read_files
-from mcpg.code.graph import CodeGraph
 from mcpg.errors import Code
 from mcpg.sources import read_sources
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mcpg.code.graph import CodeGraph
 from mcpg.code.model import CodeEdgeKind, CodeFile
 from mcpg.code.read import read_files
-from mcpg.code.graph import CodeGraph
 
 
 def read(folder: Path, files: dict[str, str]) -> dict[str, CodeFile]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcpg.code.graph import CodeGraph
 from mcpg.code.model import CodeEdgeKind, SymbolKind
 from mcpg.code.read import read_files
 from mcpg.code.scip import read_descriptors, read_index
-from mcpg.code.graph import CodeGraph
 from mcpg.errors import InputError
 
 if TYPE_CHECKING:
