@@ -169,7 +169,7 @@ class Code:
     TELEMETRY_MISSING = "telemetry_missing"
     CONTEXT_TOOL_UNKNOWN = "context_tool_unknown"
     FILTER_IGNORED = "filter_ignored"
-    VIEW_UNMATCHED = "view_unmatched"
+    SERVED_NAME_UNKNOWN = "served_name_unknown"
     FILTER_UNKNOWN = "filter_unknown"
     FILTER_EMPTY = "filter_empty"
     QUERY_TRUNCATED = "query_truncated"
@@ -320,7 +320,7 @@ REMEDIES = {
     Code.TOOL_EXPLAINED_BY_GRAPH: "No action needed, or use `--strategy graph`.",
     Code.CONTEXT_TOOL_UNKNOWN: "Correct the name; near ones are suggested.",
     Code.FILTER_IGNORED: "Name those tools in `excludeTools` of their server.",
-    Code.VIEW_UNMATCHED: "Correct the name; `mcpg list` shows the tools, sources and categories.",
+    Code.SERVED_NAME_UNKNOWN: "Correct the name; `mcpg list` shows what there is.",
     Code.FILTER_UNKNOWN: "Correct the name; `mcpg list` shows the sources and categories.",
     Code.FILTER_EMPTY: "Drop a condition of the filter.",
     Code.QUERY_TRUNCATED: "Shorten the query.",

@@ -106,6 +106,8 @@ KEYS = {
         SettingKey("serve.http", option="--http", plain=str),
         SettingKey("serve.allow_hosts", option="--allow-host"),
         SettingKey("serve.view", option="--view", plain=str),
+        SettingKey("serve.pin", option="--pin"),
+        SettingKey("serve.about", option="--about", plain=str),
         SettingKey("serve.expose", option="--expose"),
         SettingKey("serve.on_change", option="--on-change"),
         SettingKey("serve.graph_tools", option="--graph-tools", plain=bool),

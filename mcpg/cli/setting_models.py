@@ -141,7 +141,7 @@ class Limits(SettingsTable):
     invoke: Seconds = 60
     """the timeout of a call in seconds, unless its source or the caller sets one; progress renews
     it"""
-    result: Annotated[int, Field(ge=1)] = 4_194_304
+    result: Annotated[int, Field(ge=1)] = 16_777_216
     """the maximum size of a result as JSON in bytes"""
     sessions: Annotated[int, Field(ge=1)] = 1024
     """the maximum number of connections that [sessions](../how-to/serve.md#sessions) have of their
@@ -170,6 +170,11 @@ class Serve(SettingsTable):
     expose: Literal["meta", "found", "all"] = "meta"
     """what clients see: `meta`, the tools that find, describe and call the others; `found`, those
     that search and call, and what searches have found; or `all`"""
+    pin: list[Annotated[str, Field(min_length=1)]] = unset("none")
+    """up to 32 tools that are [also listed](../how-to/serve.md#pin-tools), by id, `source::name`
+    or name"""
+    about: str = unset("none")
+    """up to 1,000 characters that join the description of the tool that searches"""
     on_change: Literal["warn", "hide", "accept"] = "warn"
     """what becomes of tools that [changed since the bundle of `--graph` was
     reviewed](../how-to/serve.md#trust-what-was-reviewed), or since they were [approved in the lock

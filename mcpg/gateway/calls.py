@@ -45,7 +45,7 @@ class Limits:
 
     invoke_seconds: float = 60.0
     longest_seconds: float = 3600.0
-    result_bytes: int = 4 << 20
+    result_bytes: int = 16 << 20
     message_chars: int = 2000
     sessions: int = 1024
     sessions_per_source: int = 64

@@ -16,7 +16,7 @@ from mcpg.errors import Diagnostic, NotFoundError, UsageError
 from mcpg.files import present_paths
 from mcpg.gateway.calls import Limits
 from mcpg.gateway.registry import GENERATED, FileGraph
-from mcpg.gateway.views import ItemKind, Selection, View
+from mcpg.gateway.views import ItemKind, Selection, View, name_server
 from mcpg.review.lock_sources import OnChange, ToolLock
 from mcpg.search.results import EngineServices
 from mcpg.sources.client_config import Live
@@ -93,15 +93,14 @@ def make_gateway(
             replace(one, allow_private=True) if isinstance(one, FileSource) else one
             for one in sources
         )
-    if views:
-        sources = tuple(one for one in sources if any(view.may_show(one) for view in views))
+    shown = [one for one in sources if not views or any(view.may_show(one) for view in views)]
     found = settings.find("serve.on_change")
     reaction = OnChange(found.value) if found else OnChange.WARN
     factory = ServiceFactory(settings)
     # A gateway lives long, so that a cache pays where a single search would not gain from it.
     given = factory.arguments() | {"cache": factory.cache()}
     return Gateway(
-        sources=sources,
+        sources=shown,
         graph=FileGraph(wanted.graph, reaction) if wanted.graph else GENERATED,
         lock=_open_tool_lock(settings, reaction),
         live=live,
@@ -110,6 +109,7 @@ def make_gateway(
         limits=read_limits(settings),
         cache_dir=cache_folder(),
         diagnostics=noticed,
+        left_out=[name for one in sources if one not in shown for name in name_server(one)],
         record_calls=record_calls,
     )
 

@@ -21,7 +21,14 @@ import anyio.to_thread
 
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
-from mcpg.errors import Diagnostic, NotFoundError, UsageError, check_kind, wrong_type
+from mcpg.errors import (
+    Diagnostic,
+    McpgError,
+    NotFoundError,
+    UsageError,
+    check_kind,
+    wrong_type,
+)
 from mcpg.gateway.calls import CallRecorder, Fault, Invoked, Limits, RecordedCall
 from mcpg.gateway.index_build import IndexSpec
 from mcpg.gateway.invoke import Invoker
@@ -81,6 +88,7 @@ class GatewayOptions(TypedDict, total=False):
     limits: Limits | None
     cache_dir: str | None
     diagnostics: Iterable[Diagnostic]
+    left_out: Collection[str]
     record_calls: str | os.PathLike[str] | CallRecorder | None
 
 
@@ -209,6 +217,7 @@ class Gateway:
         limits: Limits | None = None,
         cache_dir: str | None = None,
         diagnostics: Iterable[Diagnostic] = (),
+        left_out: Collection[str] = (),
         record_calls: str | PathLike[str] | CallRecorder | None = None,
     ) -> None:
         """Create a gateway; no source is read or started yet.
@@ -230,6 +239,7 @@ class Gateway:
             limits: Limits of calls.
             cache_dir: Folder for the indexes of bundles in read-only folders.
             diagnostics: Earlier diagnostics of the sources.
+            left_out: Names of further sources that views may name without effect.
             record_calls: File to which calls are appended, without arguments and results, for
                 `mcpg learn`; or a recorder, which the gateway closes with itself.
 
@@ -269,6 +279,7 @@ class Gateway:
             cache_dir,
             check_limit(limit),
             lock=lock,
+            left_out=frozenset(check_texts("left_out", left_out)),
         )
         self._before = (*diagnostics, *noticed)
         if isinstance(record_calls, str | PathLike):
@@ -360,6 +371,20 @@ class Gateway:
         if snapshot is None or all(view.may_name(source) for view in self._views):
             return True
         return source.id in snapshot.owner_ids
+
+    def read_graph(self) -> tuple[Tool, ...]:
+        """Return the enabled tools that the documents of a file state, none without such a graph.
+
+        It reads no source.
+        """
+        if not isinstance(self._plan.graph, FileGraph):
+            return ()
+        try:
+            tools = self._plan.load(self._plan.graph.path).catalog.tools
+        except McpgError:  # the build reports it
+            return ()
+        shown = (one for one in tools if all(view.shows_tool(one) for view in self._views))
+        return tuple(one for one in shown if one.enabled)
 
     @property
     def sure_names(self) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from mcpg.gateway.views import (
     View,
     drop_broken_links,
     is_shown_whole,
+    name_server,
     narrow_batch,
     report_unmatched,
 )
@@ -76,6 +77,7 @@ class IndexSpec:
         earlier: Tools with the ids that they had before, and keep.
         lock: Definitions to which tools are held, `None` for none.
         shown: What a view shows, `None` for everything.
+        left_out: Names of sources that are left out since no view shows them.
     """
 
     graph: GraphSource
@@ -86,6 +88,7 @@ class IndexSpec:
     earlier: tuple[Tool, ...] = ()
     lock: ToolLock | None = None
     shown: ShownItems | None = None
+    left_out: Collection[str] = ()
 
     def load(self, path: str, source_id: str | None = None) -> Engine:
         """Open the bundle or source at *path*, through its compiled index where it has one."""
@@ -359,14 +362,15 @@ def build_view(
     parts = [
         one if is_shown_whole(one, shown, views) else one.without_diagnostics() for one in readings
     ]
-    is_all = len(tools) == len(known) and len(pages) == len(whole.engine.pages)
-    is_same = is_all and _keeps_ids(whole.catalog().tools, plan)
+    is_whole = len(tools) == len(known) and len(pages) == len(whole.engine.pages)
+    is_same = is_whole and _keeps_ids(whole.catalog().tools, plan)
     built = whole if is_same else build(parts, replace(plan, shown=shown), memo)
     # Diagnostics of a source, a review or a hints file may name what is hidden.
     safe = {notice for one in parts for notice in one.batch.diagnostics}
     kept = (one for one in built.diagnostics if one in safe or one.code in _OF_TOOLS)
-    sources = [one.source for one in readings]
-    noticed = (one for view in views for one in report_unmatched(view, known, sources))
+    names = [*plan.left_out, *(name for one in readings for name in name_server(one.source))]
+    is_all = not plan.left_out and not any(one.has_failed for one in readings)
+    noticed = (one for view in views for one in report_unmatched(view, known, names, is_all=is_all))
     return replace(built, diagnostics=(*kept, *noticed))
 
 

@@ -68,6 +68,10 @@ class SourceReading(NamedTuple):
     source: Source
     batch: SourceBatch
 
+    @property
+    def has_failed(self) -> bool:
+        return any(one.severity == Severity.ERROR for one in self.batch.diagnostics)
+
     def without_diagnostics(self) -> SourceReading:
         return self._replace(batch=replace(self.batch, diagnostics=()))
 

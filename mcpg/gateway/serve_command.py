@@ -118,6 +118,23 @@ ViewName = Annotated[
         "for clients.",
     ),
 ]
+Pin = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pin",
+        metavar="TOOL",
+        help="Also list this tool under its id: an id, source::name or name. Repeatable.",
+    ),
+]
+About = Annotated[
+    str | None,
+    typer.Option(
+        "--about",
+        metavar="TEXT",
+        help="Words of yours for models, such as what the tools are for; they join the description "
+        "of the tool that searches.",
+    ),
+]
 Expose = Annotated[
     Exposure | None,
     typer.Option(
@@ -221,6 +238,8 @@ def serve(
     allow_host: AllowHost = None,
     view: ViewName = None,
     expose: Expose = None,
+    pin: Pin = None,
+    about: About = None,
     graph_tools: ShowGraphTools = None,
     endpoint: Endpoint = None,
     max_bytes: AnswerBytes = None,
@@ -258,6 +277,8 @@ def serve(
         allow_host=allow_host,
         view=view,
         expose=expose,
+        pin=pin,
+        about=about,
         on_change=on_change,
         locked=locked,
         graph_tools=graph_tools,
@@ -282,9 +303,12 @@ _ADDRESS = re.compile(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]*):)?([0-9]{1,5})", re.AS
 _PORTS = 65_535
 _PATIENCE = 0.5
 _OF_REVIEW = (Code.TOOL_CHANGED, Code.TOOL_UNREVIEWED, Code.TOOL_MISSING)
+_REPORTED = (*_OF_REVIEW, Code.SERVED_NAME_UNKNOWN)
 
 SERVING_SETTINGS = {
     "expose": "serve.expose",
+    "pins": "serve.pin",
+    "about": "serve.about",
     "graph_tools": "serve.graph_tools",
     "answer_bytes": "serve.max_bytes",
     "result_bytes": "serve.max_result_bytes",
@@ -421,20 +445,25 @@ def _make_serving_options(
     reported: set[Diagnostic] = set()
 
     def report(diagnostics: Iterable[Diagnostic]) -> None:
-        """Report each diagnostic once: errors and changed tools, and with `--verbose` all."""
+        """Report each diagnostic once: errors, changed tools, unknown names; all if verbose."""
         unseen = [one for one in dict.fromkeys(diagnostics) if one not in reported]
         news = [
             one
             for one in unseen
             if output.verbose
             or one.severity == Severity.ERROR
-            or (one.severity != Severity.INFO and one.code in _OF_REVIEW)
+            or (one.severity != Severity.INFO and one.code in _REPORTED)
         ]
         reported.update(news)
         output.diagnostics(news)
 
     return ServingOptions(
-        **{**shown, "expose": Exposure(shown.get("expose") or Exposure.META)},
+        **{
+            **shown,
+            "expose": Exposure(shown.get("expose") or Exposure.META),
+            "pins": tuple(shown.get("pins", ())),
+            "about": " ".join(shown.get("about", "").split()),
+        },
         search=asked,
         route=asked,
         ask=make_ask_arguments(settings),

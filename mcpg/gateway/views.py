@@ -39,7 +39,7 @@ class Selection:
     """Conditions on items, each a list of names or globs, in any case; an empty list is none.
 
     Attributes:
-        servers: Ids of sources, and source ids of tools.
+        servers: Ids of sources, and source ids of tools in files.
         categories: Categories of tools.
         tools: Tools by id, `source::name` or name.
     """
@@ -51,9 +51,10 @@ class Selection:
     def matches_server(self, *names: str) -> bool:
         return _is_any(names, self.servers)
 
-    def matches_tool(self, tool: Tool) -> bool:
-        names = tool.id, f"{tool.source_id}::{tool.name}", tool.name
-        return _is_any(names, self.tools)
+    def matches_tool(self, tool: Tool, *servers: str) -> bool:
+        """Return whether *tool* of the server with these names is among `tools`."""
+        names = (f"{server}::{tool.name}" for server in servers)
+        return _is_any((tool.id, tool.name, *names), self.tools)
 
     def matches_category(self, tool: Tool) -> bool:
         return _is_any(tool.hints.categories, self.categories)
@@ -117,27 +118,29 @@ class View:
         return is_allowed and not self.deny.matches_server(*names)
 
     def shows_tool(self, tool: Tool, owner: Source | None = None) -> bool:
-        """Return whether *tool* of the source *owner* is shown, by its id and hints."""
+        """Return whether *tool* of the source *owner* is shown, by its id and hints.
+
+        A server that the configuration does not name chooses its own name. That name can hide its
+        tools, and not show them.
+        """
         allow, deny = self.allow, self.deny
+        is_claimed = isinstance(owner, ServerSource) and owner.server.name is None
+        names = (owner.id,) if owner is not None else ()
+        every = (*names, tool.source_id)
+        names = names if is_claimed else every
         return (
             self.shows_kind(ItemKind.TOOL)
-            and self.shows_server(tool.source_id, *([owner.id] if owner is not None else []))
-            and (not allow.tools or allow.matches_tool(tool))
+            and self.shows_server(*names)
+            and (not allow.tools or allow.matches_tool(tool, *names))
             and (not allow.categories or allow.matches_category(tool))
-            and not (deny.matches_tool(tool) or deny.matches_category(tool))
+            and not (deny.matches_server(*every) or deny.matches_tool(tool, *every))
+            and not deny.matches_category(tool)
             and (not self.read_only or tool.hints.read_only is True)
         )
 
     def may_show(self, source: Source) -> bool:
-        """Return whether anything of *source* may be shown, whatever it holds.
-
-        Files may hold tools of any server, and a server that the configuration does not name may
-        have any name.
-        """
-        if isinstance(source, FileSource):
-            return True
-        is_unnamed = isinstance(source, ServerSource) and source.server.name is None
-        return is_unnamed or self.may_name(source)
+        """Return whether anything of *source* may be shown; files may hold tools of any server."""
+        return isinstance(source, FileSource) or self.may_name(source)
 
     def may_name(self, source: Source) -> bool:
         """Return whether the names of *source* are sure to be those of a server that is shown."""
@@ -154,28 +157,30 @@ def name_server(source: Source) -> tuple[str, ...]:
 
 
 def report_unmatched(
-    view: View, tools: Sequence[Tool], sources: Iterable[Source]
+    view: View, tools: Sequence[Tool], servers: Iterable[str], *, is_all: bool
 ) -> Iterator[Diagnostic]:
-    """Yield a warning for each name in *view* that nothing has."""
-    servers = {name for one in sources for name in name_server(one)}
-    servers |= {one.source_id for one in tools}
+    """Yield a warning for each name in *view* of nothing among *tools* and *servers*.
+
+    If these are not all that there are, only names of servers are certain to be wrong.
+    """
+    servers = {*servers, *(one.source_id for one in tools)}
     categories = {name for one in tools for name in one.hints.categories}
     for part in (view.allow, view.deny):
-        for kind, given, present in (
-            ("server", part.servers, servers),
-            ("category", part.categories, categories),
-        ):
-            for name in given:
-                if not _is_any(present, [name]):
-                    yield _report_name(view, kind, name)
-        for name in part.tools:
-            if not any(Selection(tools=(name,)).matches_tool(one) for one in tools):
+        for name in part.servers:
+            if not _is_any(servers, [name]):
+                yield _report_name(view, "server", name)
+        for name in part.categories if is_all else ():
+            if not _is_any(categories, [name]):
+                yield _report_name(view, "category", name)
+        for name in part.tools if is_all else ():
+            selected = Selection(tools=(name,))
+            if not any(selected.matches_tool(one, *servers) for one in tools):
                 yield _report_name(view, "tool", name)
 
 
 def _report_name(view: View, kind: str, name: str) -> Diagnostic:
     message = f"the view {view.name!r} names the {kind} {name[:_SHOWN]!r}, which does not exist"
-    return warning(Code.VIEW_UNMATCHED, message, f"views.{view.name}")
+    return warning(Code.SERVED_NAME_UNKNOWN, message, f"views.{view.name}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,8 @@ sessions = 9
 record_calls = "logs/calls.jsonl"
 answer_timeout = 60
 view = "support"
+pin = ["find_order"]
+about = "Orders."
 
 [learn]
 output = "seen.jsonl"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from shop import Run
 
-SEARCH, ROUTE, _, DESCRIBE, INVOKE, _ = EVERYDAY
+SEARCH, ROUTE, _, DESCRIBE, INVOKE, _, READ = EVERYDAY
 TESTS = Path(__file__).parents[1]
 TOKEN = "marker-token-123456"
 INITIALIZE = {
@@ -98,10 +98,10 @@ def sent(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> None:
     process.stdin.flush()
 
 
-async def used(config: Path, errors: Path) -> None:
+async def used(config: Path, errors: Path, *options: str) -> None:
     """Use a server as a client that has started it does."""
     command = StdioServerParameters(
-        command=sys.executable, args=["-W", "ignore", "-m", "mcpg", "serve", str(config)]
+        command=sys.executable, args=["-W", "ignore", "-m", "mcpg", "serve", str(config), *options]
     )
     with errors.open("w", encoding="utf-8") as file:
         async with Client(stdio_client(command, errlog=file)) as client:
@@ -123,6 +123,18 @@ def test_a_client_starts_it_and_uses_it(config: Path) -> None:
     assert len(told.splitlines()) == 1
     assert "gone" in told
     assert TOKEN not in told
+
+
+def test_a_view_starts_no_server_that_it_hides(config: Path, run: Callable[..., Run]) -> None:
+    """A server that the view hides is neither started nor reported; the others are served."""
+    (config.parent / "mcpg.toml").write_text('[views.code]\nservers = ["GIT"]\n', "utf-8")
+    errors = config.parent / "errors"
+    (config.parent / ".gitignore").write_text("mcpg.toml\n", "utf-8")
+    anyio.run(used, config, errors, "--view", "code")
+    assert errors.read_text("utf-8") == ""
+    found = run("serve", str(config), "--view", "cod")
+    assert found.code == 2
+    assert "did you mean 'code'?" in found.err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes have no limit that can be waited for")
@@ -152,7 +164,7 @@ async def described(address: str | StdioServerParameters, mode: str) -> None:
     transport = address if isinstance(address, str) else stdio_client(address)
     async with Client(transport, mode=mode) as client:
         names = [tool.name for tool in (await client.list_tools()).tools]
-        assert names == [name for name in EVERYDAY if name != INVOKE]
+        assert names == [name for name in EVERYDAY if name not in (INVOKE, READ)]
         assert INVOKE not in (client.instructions or INVOKE)
         found = await client.call_tool(SEARCH, {"query": "where is my parcel"})
         best = found.structured_content["matches"][0]["toolId"]

@@ -17,28 +17,31 @@ PLAN = "gateway_plan"
 DESCRIBE = "gateway_tool_describe"
 INVOKE = "gateway_tool_invoke"
 ASK = "gateway_ask"
+READ = "gateway_resource_read"
+PROMPT = "gateway_prompt_get"
 GRAPH_SCHEMA = "gateway_graph_schema_describe"
 GRAPH_SEARCH = "gateway_graph_schema_search"
 GRAPH_EXPORT = "gateway_graph_export"
 INDEX_BUILD = "gateway_tool_index_build"
 
-READ = "gateway_resource_read"
-PROMPT = "gateway_prompt_get"
-
-EVERYDAY = (SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK)
-"""Meta-tools of tools, in order of use; the one that calls is shown where a tool can be called."""
+EVERYDAY = (SEARCH, ROUTE, PLAN, DESCRIBE, INVOKE, ASK, READ)
+"""Meta-tools in order of use. The one that calls, and the one that reads the rest of a result, are
+shown where a tool can be called; the latter also where a server has resources."""
 
 GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT, INDEX_BUILD)
 """Optional meta-tools of the graph, and of the index that it is part of."""
 
-PRIMITIVE_TOOLS = (READ, PROMPT)
-"""Meta-tools that are shown where a server has resources, or prompts."""
-
-META_TOOLS: tuple[str, ...] = (*EVERYDAY, *PRIMITIVE_TOOLS, *GRAPH_TOOLS)
+META_TOOLS: tuple[str, ...] = (*EVERYDAY, PROMPT, *GRAPH_TOOLS)
 """All meta-tools, reserved whether shown or not, so that ids do not depend on options."""
 
 SMALLEST_BUDGET = 2048
 """Minimum budget in bytes, in which the error for a response without room fits."""
+
+
+MOST_PINNED = 32
+"""Maximum number of pinned tools."""
+
+_MOST_ABOUT = 1000
 
 
 class Exposure(StrEnum):
@@ -58,6 +61,8 @@ class ServingOptions:
 
     Attributes:
         expose: The tools that clients see.
+        pins: Tools that clients see besides, under their ids: by id, `source::name` or name.
+        about: What the operator adds to the description of the tool that searches.
         graph_tools: Whether these include the meta-tools of the graph.
         endpoints: SPARQL endpoints that a graph search may query on request.
         answer_bytes: Maximum size of a meta-tool's result, in bytes of JSON.
@@ -72,10 +77,13 @@ class ServingOptions:
             dropped, whenever they may have changed.
 
     Raises:
-        UsageError: A budget is too small, or endpoints are allowed without the graph tools.
+        UsageError: A budget is too small, endpoints are allowed without the graph tools, or there
+            are too many pinned tools or words.
     """
 
     expose: Exposure = Exposure.META
+    pins: tuple[str, ...] = ()
+    about: str = ""
     graph_tools: bool = False
     endpoints: tuple[str, ...] = ()
     answer_bytes: int = 32 << 10
@@ -94,6 +102,12 @@ class ServingOptions:
                 f"the minimum size of a response is {SMALLEST_BUDGET:,} bytes",
                 remedy="raise the limit, or omit it",
             )
+        if len(self.pins) > MOST_PINNED:
+            message = f"more than {MOST_PINNED} tools are pinned"
+            raise UsageError(message, place="--pin", remedy="pin fewer, or use --expose all")
+        if len(self.about) > _MOST_ABOUT:
+            message = f"the text has more than {_MOST_ABOUT:,} characters"
+            raise UsageError(message, place="--about", remedy="write less: each client reads it")
         if self.endpoints and not self.graph_tools:
             raise UsageError(
                 "endpoints are queried by the graph tools, which are not enabled",

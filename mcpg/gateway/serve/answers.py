@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import anyio.to_thread
 from mcp_types.methods import validate_server_result
@@ -16,12 +16,16 @@ from pydantic import ValidationError
 from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
 from mcpg.catalog.json_text import repair_surrogates
 from mcpg.gateway.calls import Invoked
+from mcpg.gateway.serve import READ
 from mcpg.gateway.validation import BoundedValidator, is_brief
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import UNSAFE
 from mcpg.values import to_json
 
 _Json = TypeVar("_Json", bound=JsonValue)
+
+REST_META_KEY = "mcpg/rest"
+"""The member of `_meta` that states how to read on a result that is cut."""
 
 RESULT = "result"
 """Member that holds a structured result other than an object."""
@@ -32,7 +36,7 @@ AFTER = "after:"
 _PAGE_ITEMS = 200
 _LONGEST_NAME = 32
 _MARK = "…"
-_NOTE_BYTES = 400
+_NOTE_BYTES = 800
 _META_SHARE = 4
 _FAULTS, _MESSAGE, _FIELD = 20, 2000, 200
 _COMPLETE = {"resultType": "complete"}
@@ -151,13 +155,20 @@ def first_that_fits(answers: Iterable[JsonObject], budget: int) -> JsonObject:
     return make_error_result(f"the shortest response exceeds {budget:,} bytes")
 
 
-def pass_on_result(result: JsonObject, budget: int, *, structured_needed: bool) -> JsonObject:
+Keep: TypeAlias = Callable[[Sequence[str]], str | None]
+"""Keeps the texts of a result that is cut, and returns the address by which they can be read."""
+
+
+def pass_on_result(
+    result: JsonObject, budget: int, *, structured_needed: bool, keep: Keep = lambda _: None
+) -> JsonObject:
     """Return a tool's own result cut to *budget* bytes of JSON, with a note of what was omitted.
 
-    Structured content is dropped first, since the text repeats it for most models; then members
-    that mcpg does not know, and a large `_meta`; then blocks other than text; then the end of the
-    text. Where clients refuse a success without structured content, it is *structured_needed*: then
-    a result whose structured content does not fit becomes an error.
+    The note states how to read on what *keep* keeps. Structured content is dropped first, since the
+    text repeats it for most models; then members that mcpg does not know, and a large `_meta`; then
+    blocks other than text; then the end of the text. Where clients refuse a success without
+    structured content, it is *structured_needed*: then a result whose structured content does not
+    fit becomes an error.
     """
     if size(result) <= budget:
         return result
@@ -166,24 +177,68 @@ def pass_on_result(result: JsonObject, budget: int, *, structured_needed: bool) 
     structured = result.get("structuredContent")
     is_error = bool(result.get("isError"))
     notes = []
+    left: JsonObject = {}
     if structured is not None:
-        texts = [block for block in blocks if block.get("type") == "text"]
-        blocks = blocks if texts else [text_block(encode_json(structured)), *blocks]
+        texts = [str(block.get("text")) for block in blocks if block.get("type") == "text"]
+        if not texts:
+            blocks = [text_block(encode_json(structured)), *blocks]
+        elif not any(_repeats(text, structured) for text in texts):
+            left["structuredContent"] = structured
         notes.append(f"the structured result was left out ({size(structured):,} bytes)")
         is_error = is_error or structured_needed
     others: JsonObject = {key: one for key, one in result.items() if key not in _MEMBERS}
     if others:
+        left |= others
         notes.append(f"other members were left out ({size(others):,} bytes)")
-    meta = result.get("_meta", {})
+    meta: Any = result.get("_meta", {})
     if size(meta) > budget // _META_SHARE:
+        left["_meta"] = meta
         notes.append(f"`_meta` was left out ({size(meta):,} bytes)")
         meta = {}
-    kept, more = _trim_blocks(blocks, budget - _NOTE_BYTES - size(meta))
-    note = (
-        f"[mcpg: {'; '.join((*notes, *more))}: results are limited to {budget:,} bytes. {_REMEDY}]"
-    )
-    shown: JsonObject = {"content": [*kept, text_block(note)], "isError": is_error}
+    trimmed = _trim_blocks(blocks, budget - _NOTE_BYTES - size(meta))
+    how, rest = _keep_rest(blocks, left, trimmed.shown, keep)
+    notes += trimmed.notes
+    note = f"[mcpg: {'; '.join(notes)}: results are limited to {budget:,} bytes. {how}]"
+    meta = {**meta, **rest}
+    shown: JsonObject = {"content": [*trimmed.kept, text_block(note)], "isError": is_error}
     return {**shown, "_meta": meta} if meta else shown
+
+
+def _keep_rest(
+    blocks: Sequence[JsonObject], left: JsonObject, shown: int, keep: Keep
+) -> tuple[str, JsonObject]:
+    """Keep a result that is cut; return how to get the rest, in words and as members of `_meta`.
+
+    It is kept as text: that of its *blocks*, others as JSON, of which the first *shown* characters
+    are shown, and then the members that are *left* out.
+    """
+    texts = [_read_block(block) for block in blocks]
+    texts += [encode_json(left)] if left else []
+    total = sum(map(len, texts))
+    address = keep(texts) if shown < total else None
+    if address is None:
+        return _REMEDY, {}
+    how = f'Call {READ} with `uri` "{address}" and `offset` {shown} for the rest'
+    return how, {REST_META_KEY: {"uri": address, "offset": shown, "characters": total}}
+
+
+def _read_block(block: JsonObject) -> str:
+    text = block.get("text")
+    is_text = block.get("type") == "text" and isinstance(text, str)
+    return str(text) if is_text else encode_json(block)
+
+
+def _repeats(text: str, structured: JsonValue) -> bool:
+    """Return whether *text* has all of a structured result, which may be wrapped."""
+    values = [structured]
+    if isinstance(structured, dict) and [*structured] == [RESULT]:
+        values.append(structured[RESULT])
+    if text in values:
+        return True
+    try:
+        return json.loads(text) in values
+    except (ValueError, RecursionError):
+        return False
 
 
 def cut_page(
@@ -214,16 +269,27 @@ def bound_error(error: JsonObject, budget: int) -> JsonObject:
     return {"code": error["code"], "message": f"{message} {note}"}
 
 
-def _trim_blocks(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], list[str]]:
-    """Return the blocks that fit *room* bytes, and notes of what was omitted."""
+class _TrimmedBlocks(NamedTuple):
+    """The blocks that fit, notes of what was omitted, and the characters before the first of it."""
+
+    kept: list[JsonValue]
+    notes: list[str]
+    shown: int
+
+
+def _trim_blocks(blocks: list[JsonObject], room: int) -> _TrimmedBlocks:
+    """Return the blocks that fit *room* bytes."""
     kept: list[JsonValue] = []
-    cut, dropped = 0, 0
+    cut, dropped, shown = 0, 0, 0
     for block in blocks:
         need = size(block) + 1
         text = block.get("text")
+        is_whole = not (cut or dropped)
         if need > room and isinstance(text, str) and room > size(text_block("")):
             part = text_prefix(text, room - size({**block, "text": ""}) - 1)
             cut += len(text) - len(part)
+            shown += len(part) if is_whole else 0
+            is_whole = False
             block = {**block, "text": part}  # noqa: PLW2901 - what is left of it
             need = size(block) + 1
         if need > room:
@@ -231,14 +297,15 @@ def _trim_blocks(blocks: list[JsonObject], room: int) -> tuple[list[JsonValue], 
             continue
         room -= need
         kept.append(block)
+        shown += len(_read_block(block)) if is_whole else 0
     notes = [f"{cut:,} characters of text were cut off"] if cut else []
     notes += [f"{dropped:,} blocks were left out"] if dropped else []
-    return kept, notes
+    return _TrimmedBlocks(kept, notes, shown)
 
 
 def text_prefix(text: str, room: int) -> str:
     """Return the longest prefix of *text* that fits *room* bytes as a JSON string."""
-    low, high = 0, len(text)
+    low, high = 0, min(len(text), max(0, room))
     while low < high:
         middle = (low + high + 1) // 2
         if size(text[:middle]) - 2 <= room:
@@ -267,9 +334,10 @@ async def called_result(
     budget: int,
     declared: ListedTool | None = None,
     version: str = LATEST_HANDSHAKE_VERSION,
+    keep: Keep = lambda _: None,
 ) -> JsonObject:
     """Return what `convert_result` does, in a thread unless that is quick."""
-    work = partial(convert_result, invoked, budget, declared, version)
+    work = partial(convert_result, invoked, budget, declared, version, keep)
     if invoked.wire is not None and invoked.is_success and is_brief(invoked.wire):
         return work()
     # Checking a result against a declared schema may be slow.
@@ -281,8 +349,9 @@ def convert_result(
     budget: int,
     declared: ListedTool | None = None,
     version: str = LATEST_HANDSHAKE_VERSION,
+    keep: Keep = lambda _: None,
 ) -> JsonObject:
-    """Return the result of a call as a tool result of at most *budget* bytes.
+    """Return the result of a call as a tool result of at most *budget* bytes; see `pass_on_result`.
 
     The result of a server stays as it is, except for what a client of protocol *version* could not
     accept. The tool is *declared* as clients see it, where it was called by its own name.
@@ -292,13 +361,15 @@ def convert_result(
         return invoked.wire
     if invoked.wire is not None:
         result = repair_value(_adapt_result(invoked.wire, declared, version))
-        return pass_on_result(result, budget, structured_needed=needed)
+        return pass_on_result(result, budget, structured_needed=needed, keep=keep)
     content = _keep_valid(invoked.content, version)
     if not content and invoked.structured is not None:
         content = [text_block(encode_json(invoked.structured))]
     result = {"content": content, "isError": not invoked.is_success}
     # As an object, which all versions of MCP accept; other values are in the content already.
     value, is_wrapped = invoked.structured, declared is not None and declared.is_wrapped
+    if value is None and is_wrapped and content:
+        value = invoked.text  # of a tool whose result is a text
     structured = value if isinstance(value, dict) else None
     if isinstance(value, list) or (is_wrapped and value is not None):
         structured = {RESULT: value}
@@ -312,7 +383,7 @@ def convert_result(
         result.pop("structuredContent", None)
         if invoked.is_success:
             result = {"content": [*content, text_block(_MISMATCH)], "isError": True}
-    return pass_on_result(result, budget, structured_needed=needed)
+    return pass_on_result(result, budget, structured_needed=needed, keep=keep)
 
 
 def _adapt_result(wire: JsonObject, declared: ListedTool | None, version: str) -> JsonObject:

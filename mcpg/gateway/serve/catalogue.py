@@ -20,11 +20,12 @@ from pydantic import ValidationError
 from mcpg.catalog.hints import HINT_FIELDS, HINT_KEYS, TYPED_ANNOTATIONS
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
-from mcpg.errors import Diagnostic
+from mcpg.errors import Code, Diagnostic, warning
 from mcpg.gateway import serve
+from mcpg.gateway.calls import Fault
 from mcpg.gateway.gateway import Gateway
 from mcpg.gateway.prompts_and_resources import NOTHING
-from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
+from mcpg.gateway.serve import META_TOOLS, MOST_PINNED, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import (
     AFTER,
     RESULT,
@@ -109,6 +110,7 @@ def call_plugin_tool(
 
 
 _LARGEST = 128 << 10
+_PIN, _UNLISTED = "--pin", Code.SERVED_NAME_UNKNOWN
 _ORIGIN = ("toolId", "toolName", "sourceId")
 _SHARED = ("$defs", "definitions", "$schema")
 _READ_ANNOTATIONS = frozenset(("title", *TYPED_ANNOTATIONS, *HINT_KEYS))
@@ -244,8 +246,8 @@ def _limit_size(wire: JsonObject) -> JsonObject:
     return {"name": wire["name"], "inputSchema": {"type": "object"}}
 
 
-# The largest found tools and the meta-tools fit, so that lists of found tools have one page.
-_PAGE_BYTES = (MOST_FOUND + 1) * _LARGEST
+# The largest found and pinned tools and the meta-tools fit, so that their lists have one page.
+_PAGE_BYTES = (MOST_FOUND + MOST_PINNED + 1) * _LARGEST
 _TITLES = {
     serve.SEARCH: "Find tools",
     serve.ROUTE: "Overview of tools by category",
@@ -260,7 +262,6 @@ _TITLES = {
     serve.GRAPH_EXPORT: "Export the graph of tools",
     serve.INDEX_BUILD: "Build the index of tools again",
 }
-_OF_KIND = {serve.READ: "resources", serve.PROMPT: "prompts"}
 _READS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (True, False, True, False), strict=True))
 _ACTS: JsonObject = dict(zip(TYPED_ANNOTATIONS, (False, True, False, True), strict=True))
 
@@ -271,7 +272,7 @@ class VisibleTools:
 
     Attributes:
         meta: The meta-tools as `tools/list` has them, by name.
-        tools: The direct tools, where they are shown: all in order of id, or found ones.
+        tools: The direct tools, where they are shown: all in order of id, or pinned and found ones.
     """
 
     meta: dict[str, JsonObject] = field(default_factory=dict)
@@ -309,7 +310,15 @@ class VisibleTools:
                 yield tool.wire
 
 
-_OF_FOUND = (serve.SEARCH, serve.DESCRIBE, serve.INVOKE)
+_OF_FOUND = (serve.SEARCH, serve.DESCRIBE, serve.INVOKE, serve.READ)
+
+
+def _is_of_use(name: str, context: InstructionsContext, kinds: Collection[str]) -> bool:
+    if name == serve.READ:  # results that are cut are read like resources
+        return context.can_call or "resources" in kinds
+    if name == serve.PROMPT:
+        return "prompts" in kinds
+    return name != serve.INVOKE or context.can_call
 
 
 def meta_tools(
@@ -320,11 +329,10 @@ def meta_tools(
     Of the *kinds* `prompts` and `resources`, servers have some.
     """
     everyday = _OF_FOUND if serving.expose is Exposure.FOUND else serve.EVERYDAY
-    primitive = (name for name, kind in _OF_KIND.items() if kind in kinds)
     graph = serve.GRAPH_TOOLS if serving.graph_tools else ()
     own: dict[str, JsonObject] = {}
-    for name in (*everyday, *primitive, *graph):
-        if name == serve.INVOKE and not context.can_call:
+    for name in (*everyday, serve.PROMPT, *graph):
+        if not _is_of_use(name, context, kinds):
             continue
         annotations = _ACTS if name == serve.INVOKE else _READS
         if name == serve.GRAPH_SEARCH and serving.endpoints:
@@ -351,6 +359,7 @@ class CatalogueState:
         primitives: The index of prompts and resources, `None` before they have been listed.
         exported: Tools that clients see once they have found them, those made so far; `None` where
             these are not listed.
+        diagnostics: Pinned tools that cannot be listed.
     """
 
     snapshot: Snapshot | None
@@ -358,6 +367,7 @@ class CatalogueState:
     listing: VisibleTools
     primitives: PrimitiveIndex | None = None
     exported: dict[str, ListedTool | None] | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
 
     def find(self, tool_id: str) -> Tool | None:
         return self.snapshot.catalog.get(tool_id) if self.snapshot is not None else None
@@ -371,7 +381,10 @@ class CatalogueState:
         if self.snapshot is None or not named:
             return named
         ids = self.snapshot.engine.index.source_ids
-        written = {source_name(one).casefold(): one for one in ids}
+        # Descriptions name a server as the configuration does, which its tools need not.
+        owners = self.snapshot.built.owners.items()
+        written = {source_name(owner.id).casefold(): key[0] for key, owner in owners}
+        written |= {source_name(one).casefold(): one for one in ids}
         full = {one.casefold() for one in ids}
         return [
             one if one.casefold() in full else written.get(one.casefold(), one) for one in named
@@ -396,17 +409,17 @@ class CatalogueState:
     def make_listing(self, found: Iterable[str]) -> VisibleTools:
         """Return the tools that a client sees whose searches have *found* some."""
         known, context = self.listing.meta, self.context
-        hidden = {*serve.PRIMITIVE_TOOLS, *((serve.DESCRIBE,) if context.can_call else ())}
+        hidden = {serve.READ, serve.PROMPT, *((serve.DESCRIBE,) if context.can_call else ())}
         first: dict[str, JsonObject] = {}
         for name, wire in known.items():
             if name in serve.META_TOOLS and name not in hidden:
                 first[name] = {**wire, "description": description(name, context, Exposure.FOUND)}
             elif name not in hidden:
                 first[name] = wire
-        shown: dict[str, ListedTool] = {}
+        shown = {**self.listing.tools}  # those that are pinned
         for name in found:
             tool = ListedTool(known[name]) if name in known else self.direct(name)
-            if tool is not None:
+            if tool is not None and name not in shown:
                 shown[name] = tool
         return VisibleTools(first, shown)
 
@@ -422,12 +435,13 @@ class Catalogue:
         self._gateway = gateway
         self._serving = serving
         self._lock = anyio.Lock()
-        names = dict.fromkeys(source_name(source.id) for source in gateway.sources)
-        context = InstructionsContext(tuple(names), can_call=has_runnable(gateway.sources))
-        self.known = CatalogueState(None, context, VisibleTools(meta_tools(context, serving)))
+        self._stated: tuple[Tool, ...] | None = None
+        self.known = self._make_first_state(())
 
     async def latest(self) -> CatalogueState:
         """Return the current state, after the sources have been read once."""
+        if self._stated is None:  # before servers are waited for
+            await self._read_stated()
         snapshot = await self._gateway.snapshot()
         if self._is_known(snapshot):
             return self.known
@@ -435,6 +449,13 @@ class Catalogue:
             if not self._is_known(snapshot):
                 self.known = await anyio.to_thread.run_sync(self._compute_state, snapshot)
         return self.known
+
+    async def _read_stated(self) -> None:
+        async with self._lock:
+            if self._stated is None:
+                self._stated = await anyio.to_thread.run_sync(self._gateway.read_graph)
+                work = partial(self._make_first_state, self._stated)
+                self.known = await anyio.to_thread.run_sync(work)
 
     async def within(self, seconds: float) -> CatalogueState:
         """Return the current state, or after *seconds* the previous one."""
@@ -463,18 +484,48 @@ class Catalogue:
             primitives is None or primitives.directory is not directory
         )
 
+    def _make_first_state(self, stated: tuple[Tool, ...]) -> CatalogueState:
+        """Return the state before the sources have been read; a graph has *stated* some tools."""
+        context = self._describe(stated)
+        return CatalogueState(None, context, VisibleTools(meta_tools(context, self._serving)))
+
+    def _describe(self, tools: Iterable[Tool], *, is_whole: bool = False) -> InstructionsContext:
+        """Return the facts on *tools* that files state, and on others unless these are all."""
+        about, can_call = self._serving.about, has_runnable(self._gateway.sources)
+        names = () if is_whole else self._gateway.sure_names
+        return InstructionsContext.make(tools, names, can_call=can_call, about=about)
+
+    def _find_pinned(self, snapshot: Snapshot) -> tuple[list[Tool], tuple[Diagnostic, ...]]:
+        """Return the pinned tools, and diagnostics of those that cannot be listed."""
+        found: dict[str, Tool] = {}
+        noticed: list[Diagnostic] = []
+        for name in self._serving.pins:
+            tool = snapshot.find(name)
+            if isinstance(tool, Fault):
+                advice = f" ({tool.remedy})" if tool.remedy else ""
+                noticed.append(warning(_UNLISTED, f"{tool.message}{advice}", _PIN))
+            elif tool.enabled and snapshot.can_call(tool):
+                found[tool.id] = tool
+            else:
+                reason = "cannot be called" if tool.enabled else "is disabled"
+                noticed.append(warning(_UNLISTED, f"the tool {tool.id!r} {reason}", _PIN))
+        return [*found.values()], tuple(noticed)
+
     def _compute_state(self, snapshot: Snapshot) -> CatalogueState:
         tools = tuple(tool for tool in snapshot.catalog.tools if tool.enabled)
-        context = InstructionsContext.of(tools, self._gateway.sources)
+        is_static = not self._gateway.primitives.servers
+        context = self._describe(tools if is_static else self._stated or (), is_whole=is_static)
         primitives = self.known.primitives
         if self._is_stale(primitives):
             primitives = PrimitiveIndex(self._gateway.primitives.directory)
         kinds = primitives.kinds if primitives is not None else ()
-        direct = filter(snapshot.can_call, tools if self._serving.expose is Exposure.ALL else ())
+        direct, noticed = self._find_pinned(snapshot)
+        if self._serving.expose is Exposure.ALL:
+            direct = [*filter(snapshot.can_call, tools)]
         shown = {tool.id: export_tool(tool) for tool in direct}
         listing = VisibleTools(meta_tools(context, self._serving, kinds), shown)
         exported: dict[str, ListedTool | None] = {}
         is_found = self._serving.expose is Exposure.FOUND
         return CatalogueState(
-            snapshot, context, listing, primitives, exported if is_found else None
+            snapshot, context, listing, primitives, exported if is_found else None, noticed
         )

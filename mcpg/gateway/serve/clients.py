@@ -22,7 +22,7 @@ from mcp_types import LOG_LEVEL_META_KEY, ClientCapabilities, LoggingLevel
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcpg.gateway.serve import PROMPT, READ, SEARCH
-from mcpg.gateway.serve.answers import bound_error, line, size
+from mcpg.gateway.serve.answers import REST_META_KEY, bound_error, line, size
 from mcpg.sources.live.requests import Caller, Progress
 from mcpg.sources.live.server_requests import ELICITATION, ROOTS, SAMPLING
 from mcpg.text.json_values import JsonObject
@@ -45,6 +45,7 @@ class ClientRequest:
 
     Attributes:
         session: What the request belongs to; see `Gateway.invoke`.
+        holder: The session that its result is kept for if it is cut; "" for a client without one.
         meta: Its `_meta`, without what concerns the connection to us alone.
         version: The version of the protocol that the client uses.
         params: Its parameters that give a server the input that it has required.
@@ -52,6 +53,7 @@ class ClientRequest:
 
     progress: Progress | None = None
     session: str = ""
+    holder: str = field(default="", repr=False)
     meta: JsonObject = field(default_factory=dict)
     version: str = ""
     params: JsonObject = field(default_factory=dict)
@@ -69,7 +71,8 @@ class ClientRequest:
             meta.setdefault(LOG_LEVEL_META_KEY, caller.level)
         params = {name: given[name] for name in _INPUT if name in given}
         session = derive_session_id(context, own)
-        return cls(caller.report, session, meta, context.protocol_version, params)
+        version, holder = context.protocol_version, find_session(context)
+        return cls(caller.report, session, holder, meta, version, params)
 
     def options(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("progress", "session", "meta", "params")}
@@ -132,6 +135,16 @@ _SESSION_HEADER = "mcp-session-id"
 _TRACE_PARENT = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
+def find_session(context: Context) -> str:
+    """Return the session of a request over HTTP: that of the protocol, or one that it names.
+
+    The empty text stands for none, and for the only client of standard input and output.
+    """
+    if context.request is None:
+        return ""
+    return str(context.request.headers.get(_SESSION_HEADER) or session_key(context) or "")
+
+
 def derive_session_id(context: ServerRequestContext[Any, Any], own: str) -> str:
     """Return an id, without a meaning, of what a request to the server *own* belongs to.
 
@@ -140,9 +153,7 @@ def derive_session_id(context: ServerRequestContext[Any, Any], own: str) -> str:
     """
     if context.request is None:
         return own
-    known = str(context.request.headers.get(_SESSION_HEADER) or "")
-    if not known:
-        known = session_key(context) or ""
+    known = find_session(context)
     if not known:
         stated = (context.meta or {}).get("traceparent")
         trace = _TRACE_PARENT.fullmatch(stated) if isinstance(stated, str) else None
@@ -222,12 +233,13 @@ def found_names(name: str, result: JsonObject) -> list[str]:
     """Return what the *result* of calling the tool *name* lets its client see, best first.
 
     A search finds its matches and what they require to run first. The tools that read resources
-    and prompts are found with the first resource, prompt or link.
+    and prompts are found with the first resource, prompt, link, or result that is cut.
     """
     if name != SEARCH:
         content: Any = result.get("content") or ()
+        meta: Any = result.get("_meta") or {}
         is_linked = any(block.get("type") == "resource_link" for block in content)
-        return [READ] if is_linked else []
+        return [READ] if is_linked or REST_META_KEY in meta else []
     answer: Any = result.get("structuredContent") or {}
     readers = [reader for member, reader in _READERS.items() if member in answer]
     return readers + [one["toolId"] for member in _FINDING for one in answer.get(member, ())]

@@ -41,6 +41,7 @@ from mcpg.gateway.serve.clients import (
     keep_unaltered,
     make_mcp_error,
 )
+from mcpg.gateway.serve.kept_results import SCHEME, ResultStore
 from mcpg.gateway.serve.relay import Relay
 from mcpg.index.reader import Index
 from mcpg.search.features import LOW_CONFIDENCE
@@ -285,6 +286,7 @@ class PrimitiveHandlers:
 
     Attributes:
         relay: Asks and notifies the clients of the gateway, and of its views.
+        results: Results that were cut, which are read like resources.
         on_behalf: Does work on behalf of the client of a request.
         unwatch: Called when a subscription has ended, to begin `watch`.
     """
@@ -293,6 +295,7 @@ class PrimitiveHandlers:
     serving: ServingOptions
     clients: Clients
     relay: Relay
+    results: ResultStore
     on_behalf: OnBehalf
     unwatch: Callable[[], None]
     _watching: anyio.Lock = field(default_factory=anyio.Lock)
@@ -337,6 +340,8 @@ class PrimitiveHandlers:
             given: JsonObject = {**request.params, "_meta": request.meta}
             known = self.gateway.primitives
             if isinstance(params, types.ReadResourceRequestParams):
+                if params.uri.startswith(SCHEME):
+                    return {"contents": [*self.results.read(params.uri, request.holder)]}
                 return await known.read(params.uri, given, request.progress)
             if isinstance(params, types.CompleteRequestParams):
                 return await known.complete({**(context.params or {}), "_meta": request.meta})

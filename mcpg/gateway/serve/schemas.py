@@ -18,7 +18,6 @@ from mcpg.gateway import serve
 from mcpg.gateway.serve import Exposure
 from mcpg.gateway.serve.answers import source_name
 from mcpg.search.scope import MOST_TOOLS
-from mcpg.sources.registry import Source, has_runnable
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count, to_json
 
@@ -197,7 +196,8 @@ INPUTS: dict[str, JsonObject] = {
     serve.READ: _object(
         {
             "uri": _text_schema(
-                "Address of the resource, from a search result or a resource link."
+                "Address of the resource, from a search result, a resource link, or the note of a "
+                "result that was cut."
             ),
             "offset": {
                 "type": "integer",
@@ -474,22 +474,32 @@ _NAMED = 12
 class InstructionsContext:
     """Facts about the catalogue that instructions and descriptions state.
 
+    They come from the configuration, files and a bundle, and not from servers: lists of tools are
+    the same at every start, whichever servers respond, so that prompt caches can reuse them.
+
     Attributes:
         sources: Names of the sources, those with most tools first, reduced to safe characters.
-        tools: Number of enabled tools; `None` while the sources are being read.
+        tools: Number of enabled tools; `None` if that depends on servers.
         can_call: Whether there is a source whose tools can be called.
+        about: What the operator adds to the description of the tool that searches.
     """
 
     sources: tuple[str, ...] = ()
     tools: int | None = None
     can_call: bool = True
+    about: str = ""
 
     @classmethod
-    def of(cls, tools: Iterable[Tool], sources: Iterable[Source]) -> InstructionsContext:
+    def make(
+        cls, tools: Iterable[Tool], servers: Iterable[str], *, can_call: bool, about: str
+    ) -> InstructionsContext:
+        """Return the facts on *tools* that files state, and on *servers* of which none does."""
         counts = Counter(source_name(tool.source_id) for tool in tools)
         ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        names = (name if len(ordered) == 1 else f"{name} ({count:,})" for name, count in ordered)
-        return cls(tuple(names), counts.total(), has_runnable(sources))
+        others = [one for one in dict.fromkeys(map(source_name, servers)) if one not in counts]
+        is_one = len(ordered) + len(others) == 1
+        names = (name if is_one else f"{name} ({count:,})" for name, count in ordered)
+        return cls((*names, *others), None if others else counts.total(), can_call, about)
 
     def __str__(self) -> str:
         rest = len(self.sources) - _NAMED
@@ -532,7 +542,8 @@ def description(name: str, context: InstructionsContext, expose: Exposure = Expo
         described = _DESCRIPTIONS | _DESCRIBED_ONLY
     elif expose is Exposure.FOUND:
         described = _DESCRIPTIONS | _LISTED_ONCE_FOUND
-    return described[name].format(context=context)
+    text = described[name].format(context=context)
+    return f"{text} {context.about}" if context.about and name == serve.SEARCH else text
 
 
 _DESCRIPTIONS = {
@@ -565,8 +576,9 @@ _DESCRIPTIONS = {
     ),
     serve.READ: (
         "Read a resource of the servers behind this one, such as a file or a record, by its "
-        f"address from a result of {serve.SEARCH} or a resource link. Of a template, the "
-        "variables in braces are filled in first."
+        f"address from a result of {serve.SEARCH} or a resource link; or the rest of a result that "
+        "was cut, by the address in its note. Of a template, the variables in braces are filled in "
+        "first."
     ),
     serve.PROMPT: (
         "Get a prompt of the servers behind this one, by its name from a result of "

@@ -11,6 +11,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from threading import Thread
 from typing import Any, cast
 from uuid import uuid4
@@ -48,6 +49,7 @@ from mcpg.gateway.serve.clients import (
     make_mcp_error,
     pass_unaltered,
 )
+from mcpg.gateway.serve.kept_results import ResultStore
 from mcpg.gateway.serve.prompts_and_resources import PrimitiveHandlers
 from mcpg.gateway.serve.relay import Audience, PendingCalls, Relay
 from mcpg.gateway.serve.schemas import instructions
@@ -67,6 +69,7 @@ _FIRST_REQUEST = 1.0
 # notified of the full one. With all tools shown there is nothing to list before.
 _PATIENCE = {Exposure.META: 5.0, Exposure.FOUND: 5.0, Exposure.ALL: 30.0}
 _PRIMITIVES_PATIENCE = 5.0
+_LONGEST_TTL = 86_400.0
 
 
 class GatewayServer:
@@ -77,20 +80,28 @@ class GatewayServer:
     ) -> None:
         """Serve *gateway*, which is open for as long as `running` is.
 
-        A view of a gateway that is served as well has the *relay* of that one.
+        A view of a served gateway has the *relay* of that gateway.
         """
         self._gateway = gateway
         self._serving = serving
         self._catalogue = Catalogue(gateway, serving)
-        self._meta = MetaTools(gateway, serving, self._catalogue)
+        self._results = ResultStore()
+        self._meta = MetaTools(gateway, serving, self._catalogue, self._results)
         self._clients = Clients(self._forget_client)
         self._parking = PendingCalls()
+        self._is_view = relay is not None
         if relay is None:
             relay = gateway.sessions.host = Relay(serving.ask_seconds, self._report_dropped)
             gateway.sessions.crashed = self._report
         self.relay = relay
         self._handlers = PrimitiveHandlers(
-            gateway, serving, self._clients, self.relay, self._on_behalf, self._unwatch
+            gateway,
+            serving,
+            self._clients,
+            self.relay,
+            self._results,
+            self._on_behalf,
+            self._unwatch,
         )
         self.relay.audiences.append(
             Audience(
@@ -182,7 +193,10 @@ class GatewayServer:
 
     def _report(self, *crashes: Diagnostic) -> None:
         if self._serving.on_diagnostics is not None:
-            self._serving.on_diagnostics((*self._gateway.diagnostics, *self._dropped, *crashes))
+            # Views over HTTP have the same pins, which need not be in all of them.
+            pins = () if self._is_view else self._catalogue.known.diagnostics
+            known = (*self._gateway.diagnostics, *pins)
+            self._serving.on_diagnostics((*known, *self._dropped, *crashes))
 
     def _report_dropped(self, diagnostic: Diagnostic) -> None:
         if diagnostic not in self._dropped:
@@ -305,6 +319,10 @@ class GatewayServer:
             known = await self._catalogue.within(patience)
         view = self._clients.view(context)
         listing = await self._catalogue.listing(known, view)
+        is_final = known.snapshot is not None and self._read.is_set()
+        if self._serving.expose is Exposure.FOUND and view.found is not None:
+            is_final = False  # the next search may change it
+        ttl = (self._gateway.limits.relist_seconds or _LONGEST_TTL) if is_final else 0.0
         view.sent.add(listing.print)
         if known is not self._catalogue.known:
             self._wake()  # clients that had no list when it changed were not notified
@@ -313,7 +331,9 @@ class GatewayServer:
         except LookupError:
             raise MCPError(types.INVALID_PARAMS, "invalid cursor") from None
         keep_unaltered({"tools": [*tools]})
-        return types.ListToolsResult.model_validate({"tools": tools, "nextCursor": cursor})
+        return types.ListToolsResult.model_validate(
+            {"tools": tools, "nextCursor": cursor, "ttlMs": int(ttl * 1000)}
+        )
 
     async def _call(self, context: Context, params: types.CallToolRequestParams) -> JsonObject:
         async def work(caller: Caller) -> JsonObject:
@@ -347,14 +367,14 @@ class GatewayServer:
             known = await self._catalogue.latest()  # a new source may have what it is for
         if name in known.listing.meta:
             return await self._meta.call(name, arguments, request)
-        if self._serving.expose is not Exposure.META:
-            declared = await self._catalogue.direct(name)
-            if declared is not None:
-                invoked = await self._gateway.invoke(name, arguments, **request.options())
-                size, version = self._serving.result_bytes, request.version
-                if invoked.error is not None:
-                    raise make_mcp_error(invoked.error, size)
-                return await called_result(invoked, size, declared, version)
+        declared = await self._catalogue.direct(name)
+        if declared is not None:
+            invoked = await self._gateway.invoke(name, arguments, **request.options())
+            size, version = self._serving.result_bytes, request.version
+            if invoked.error is not None:
+                raise make_mcp_error(invoked.error, size)
+            keep = partial(self._results.keep, session=request.holder)
+            return await called_result(invoked, size, declared, version, keep)
         raise MCPError(types.INVALID_PARAMS, f"unknown tool {line(name, _SHOWN)!r}")
 
 

@@ -30,6 +30,7 @@ from mcpg.gateway.serve.answers import (
 )
 from mcpg.gateway.serve.catalogue import Catalogue, call_plugin_tool
 from mcpg.gateway.serve.clients import ClientRequest
+from mcpg.gateway.serve.kept_results import SCHEME, ResultStore
 from mcpg.gateway.serve.prompts_and_resources import (
     ItemMatch,
     primitive_answers,
@@ -435,8 +436,15 @@ def _note_rest(*how: str) -> JsonObject:
 class MetaTools:
     """Handles calls of meta-tools; errors are results, too."""
 
-    def __init__(self, gateway: Gateway, serving: ServingOptions, catalogue: Catalogue) -> None:
+    def __init__(
+        self,
+        gateway: Gateway,
+        serving: ServingOptions,
+        catalogue: Catalogue,
+        results: ResultStore,
+    ) -> None:
         self._gateway = gateway
+        self._results = results
         self._catalogue = catalogue
         self._serving = serving
         self._works: dict[str, Work] = {
@@ -571,17 +579,25 @@ class MetaTools:
             context_summary=arguments.get("contextSummary", ""),
             **request.options(),
         )
-        return await called_result(invoked, self._serving.result_bytes, version=request.version)
+        keep = partial(self._results.keep, session=request.holder)
+        return await called_result(
+            invoked, self._serving.result_bytes, version=request.version, keep=keep
+        )
 
     async def _read_resource(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
         """Return the contents of a resource as embedded resources, as far as they fit."""
-        params: JsonObject = {**request.params, "_meta": request.meta}
-        result = await self._gateway.primitives.read(arguments["uri"], params, request.progress)
-        if result.get("resultType") == "input_required":
-            return result
-        contents: Any = repair_value(result.get("contents", []))
-        offset = int(arguments.get("offset", 0))
-        return resource_answer(contents, offset, self._serving.result_bytes)
+        uri, offset = arguments["uri"], int(arguments.get("offset", 0))
+        contents: Any
+        if uri.startswith(SCHEME):
+            contents = self._results.read(uri, request.holder)
+        else:
+            params: JsonObject = {**request.params, "_meta": request.meta}
+            result = await self._gateway.primitives.read(uri, params, request.progress)
+            if result.get("resultType") == "input_required":
+                return result
+            contents = repair_value(result.get("contents", []))
+        work = partial(resource_answer, contents, offset, self._serving.result_bytes)
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
     async def _get_prompt(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
         params: JsonObject = {**request.params, "_meta": request.meta}
@@ -593,13 +609,16 @@ class MetaTools:
         messages: Any = result.get("messages", [])
         blocks: list[JsonValue] = [show_message(one) for one in messages]
         shown: JsonObject = repair_value({"content": blocks, "isError": False})
-        return pass_on_result(shown, self._serving.result_bytes, structured_needed=False)
+        keep = partial(self._results.keep, session=request.holder)
+        return pass_on_result(shown, self._serving.result_bytes, structured_needed=False, keep=keep)
 
     async def _index_build(self, _: Arguments, __: ClientRequest) -> JsonObject:
         snapshot = await self._gateway.build_index(force=True)
         noticed = self._gateway.diagnostics
         if self._gateway.is_narrowed:  # others name what is hidden
-            noticed = tuple(one for one in snapshot.diagnostics if one.code != Code.VIEW_UNMATCHED)
+            noticed = tuple(
+                one for one in snapshot.diagnostics if one.code != Code.SERVED_NAME_UNKNOWN
+            )
         work = partial(index_answers, snapshot, noticed)
         return self._fit_answers(await anyio.to_thread.run_sync(work))
 

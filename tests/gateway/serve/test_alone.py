@@ -13,7 +13,15 @@ from mcp import Client, MCPError
 
 from mcpg.bundle import assemble, bundle_of, encode_bundle
 from mcpg.gateway import FileSource, FunctionSource, Gateway
-from mcpg.gateway.serve import EVERYDAY, GRAPH_TOOLS, INVOKE, META_TOOLS, Exposure, ServingOptions
+from mcpg.gateway.serve import (
+    EVERYDAY,
+    GRAPH_TOOLS,
+    INVOKE,
+    META_TOOLS,
+    READ,
+    Exposure,
+    ServingOptions,
+)
 from mcpg.gateway.serve.http import HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources import read_sources
@@ -26,7 +34,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.anyio
 
 MODES = pytest.mark.parametrize("mode", ["legacy", "auto"])
-ALONE = tuple(name for name in EVERYDAY if name != INVOKE)
+ALONE = tuple(name for name in EVERYDAY if name not in (INVOKE, READ))
 SEARCH, ROUTE, PLAN, DESCRIBE, ASK = ALONE
 
 

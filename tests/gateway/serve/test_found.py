@@ -202,9 +202,9 @@ async def test_each_session_over_http_has_a_list_of_its_own() -> None:
 async def test_a_client_without_session_describes_and_invokes() -> None:
     """Over HTTP, later protocols have nothing to recognize a client by: its list stays as it is."""
     async with reached(SHOP) as address, Client(address) as client:
-        assert await names(client) == [SEARCH, DESCRIBE, INVOKE]
+        assert await names(client) == [SEARCH, DESCRIBE, INVOKE, READ]
         await search(client, "refund an order")
-        assert await names(client) == [SEARCH, DESCRIBE, INVOKE]
+        assert await names(client) == [SEARCH, DESCRIBE, INVOKE, READ]
         call = {"toolId": "refund_order", "arguments": {"order": "7"}}
         for result in (
             await client.call_tool(INVOKE, call),

@@ -21,7 +21,8 @@ from mcpg.gateway.from_settings import (
     read_tokens,
     read_views,
 )
-from mcpg.gateway.serve import META_TOOLS, Exposure, ServingOptions
+from mcpg.gateway.serve import META_TOOLS, READ, Exposure, ServingOptions
+from mcpg.gateway.serve.answers import REST_META_KEY
 from mcpg.gateway.serve.http import PATH, AccessRules, HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.sources.registry import FileSource
@@ -43,7 +44,7 @@ VIEWS = {
 
 def list_orders() -> str:
     """List the orders."""
-    return "orders"
+    return "orders " * 2000
 
 
 def refund_order() -> str:
@@ -78,7 +79,7 @@ async def reached(
         Gateway(sources, reserved=META_TOOLS) as gateway,
         anyio.create_task_group() as group,
     ):
-        served = GatewayServer(gateway, ServingOptions(expose=Exposure.ALL))
+        served = GatewayServer(gateway, ServingOptions(expose=Exposure.ALL, result_bytes=4096))
         group.start_soon(serve_http, served, HttpOptions(rules=rules), note, VIEWS)
         await ready.wait()
         async with httpx2.AsyncClient(
@@ -185,6 +186,32 @@ async def test_a_session_belongs_to_its_view() -> None:
             }
             assert (await send(client, "tools/list", {}, **headers)).status_code == 404
         assert await list_tools(client, session) == ["list_orders", "refund_order"]
+
+
+async def call_tool(
+    client: httpx2.AsyncClient, session: dict[str, str], name: str, **arguments: Any
+) -> Any:
+    """Call a tool, and return its result."""
+    called = {"name": name, "arguments": arguments}
+    text = (await send(client, "tools/call", called, **session)).text
+    return json.loads(text.partition("data: ")[2])["result"]
+
+
+async def test_a_handle_belongs_to_its_session_and_view() -> None:
+    """The rest of a result is read by the session that has got it alone, whatever the token."""
+    rules = AccessRules(OPERATOR, view_tokens={"clerk": CLERK})
+    async with reached(rules) as client:
+        own = await open_session(client, CLERK)
+        cut = await call_tool(client, own, "list_orders")
+        rest = cut["_meta"][REST_META_KEY]
+        read = {"uri": rest["uri"], "offset": rest["offset"]}
+        part = await call_tool(client, own, READ, **read)
+        assert "orders orders" in part["content"][0]["resource"]["text"]
+        for token, view in ((CLERK, ""), (CLERK, "clerk"), (CLERK, "auditor"), (OPERATOR, "")):
+            other = await open_session(client, token, view)
+            refused = await call_tool(client, other, READ, **read)
+            assert refused["isError"]
+            assert "no such result" in refused["content"][0]["text"]
 
 
 SETTINGS = """\

@@ -301,14 +301,35 @@ async def test_names_of_nothing_are_reported_to_the_operator() -> None:
     async with Gateway([ORDERS], reserved=META_TOOLS) as gateway:
         shown = gateway.narrow(view)
         assert await shown.list_tools(include_disabled=True) == ()
-        told = [one.message for one in shown.diagnostics if one.code == Code.VIEW_UNMATCHED]
+        told = [one.message for one in shown.diagnostics if one.code == Code.SERVED_NAME_UNKNOWN]
         assert [one.rpartition(" the ")[2] for one in told] == [
             "server 'orderz', which does not exist",
             "category 'y', which does not exist",
             "tool 'x*', which does not exist",
         ]
-        serving = ServingOptions(graph_tools=True)
-        async with GatewayServer(shown, serving).running():
-            pass
+    view = View("clerk", Selection(tools=("orders::x",)), Selection(("crm",)))
+    async with Gateway([ORDERS], reserved=META_TOOLS, left_out=("CRM",)) as gateway:
+        shown = gateway.narrow(view)
+        await shown.list_tools()
+        assert not [one for one in shown.diagnostics if one.code == Code.SERVED_NAME_UNKNOWN]
     with pytest.raises(UsageError, match="show everything"):
         View("all")
+
+
+async def test_a_server_does_not_choose_its_view() -> None:
+    """A server that the configuration does not name enters no view by the name that it states."""
+    program = str(TESTS / "sdkserver.py")
+    unnamed = ServerSource("address", StdioServer("address", None, sys.executable, (program,)))
+    async with Gateway([unnamed, ORDERS], live=LIVE, reserved=META_TOOLS) as gateway:
+        (stated,) = {tool.source_id for tool in await gateway.list_tools()} - {"orders"}
+        for allow, deny, is_shown in (
+            (Selection((stated,)), Selection(), False),
+            (Selection(tools=(f"{stated}::*",)), Selection(), False),
+            (Selection(("address",)), Selection(), True),
+            (Selection(tools=("address::*",)), Selection(), True),
+            (Selection(("address",)), Selection((stated,)), False),
+            (Selection(("address",)), Selection(tools=(f"{stated}::*",)), False),
+        ):
+            shown = gateway.narrow(View("clerk", allow, deny))
+            names = {tool.source_id for tool in await shown.list_tools()}
+            assert names == ({stated} if is_shown else set()), (allow, deny)
