@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, islice
 from math import sqrt
 from threading import Thread
 from typing import Any, NamedTuple
@@ -79,8 +79,8 @@ class GuardedReranker:
         """
         ids = [one.tool_id for one in matches]
         sure = next((n for n, one in enumerate(matches) if one.score < SURE), len(ids))
-        if sure >= len(ids) - 1 and sure:
-            return RerankOutcome(tuple(ids), "the best match is sure")
+        if not ids or (sure and sure >= len(ids) - 1):
+            return RerankOutcome(tuple(ids), "there is nothing to order")
         try:
             full, names = self._ask_twice(query, matches[sure:])
         except McpgError as fault:
@@ -130,7 +130,10 @@ class GuardedReranker:
         stated = read_host_attribute(self._reranker, "seconds")
         is_number = isinstance(stated, int | float) and not isinstance(stated, bool)
         seconds = stated if is_number and stated > 0 else USUAL_SECONDS
-        work = within(seconds + GRACE, lambda _: [*self._reranker.rerank(query, candidates)])
+        most = len(candidates) + 1
+        work = within(
+            seconds + GRACE, lambda _: [*islice(self._reranker.rerank(query, candidates), most)]
+        )
         known = {one.id for one in candidates}
         if work is None:
             reason = f"nothing was ranked within {seconds:g} seconds"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -161,6 +162,7 @@ def throw_dice(candidates: Sequence[RerankCandidate]) -> list[str]:
         (lambda shown: [one.id for one in reversed(shown)], "does nothing"),
         (throw_dice, "differ"),
         (lambda _: None, "TypeError"),
+        (lambda shown: repeat(shown[0].id), "twice"),
     ],
     ids=[
         "fails",
@@ -173,6 +175,7 @@ def throw_dice(candidates: Sequence[RerankCandidate]) -> list[str]:
         "reverses",
         "throws dice",
         "nothing",
+        "never ends",
     ],
 )
 def test_whatever_goes_wrong_leaves_our_order(
@@ -192,6 +195,13 @@ def test_whatever_goes_wrong_leaves_our_order(
     explanation = engine.explain(QUERY, rerank=True)
     assert ids(explanation.result) == ids(plain)
     assert explanation.stages[-1].details["kept"]
+
+
+def test_a_search_that_finds_nothing_asks_no_model(load: Callable[..., Engine]) -> None:
+    """Without matches there is nothing to rank."""
+    engine = load(raise_error)
+    assert engine.search("zxqv wvut", rerank=True).matches == ()
+    assert engine.services.reranker.asked == 0  # type: ignore[union-attr]
 
 
 def test_sure_matches_keep_their_places(load: Callable[..., Engine]) -> None:
