@@ -64,10 +64,10 @@ class _Symbols:
     def has(self, name: str) -> bool:
         return name.casefold() in self._names
 
-    def near(self, name: str) -> str:
+    def near(self, _: str) -> str:
         return ""
 
-    def imports(self, name: str) -> bool:
+    def imports(self, _: str) -> bool:
         return False
 
 

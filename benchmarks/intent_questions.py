@@ -1055,8 +1055,6 @@ difference between {y} and {z}
 compare {y} and {z}
 """,
     "search": """
-handle {y}
-handling of {y}
 default {y}
 supported {y}
 {y} limit

@@ -306,6 +306,7 @@ NOTHING_NAMED = ("no tool, field or symbol is named",)
 _MOST_BESIDE_A_POINTED_WORD = 2
 _DOUBTFUL = 0.6
 _SURE_TOPIC = 0.85
+_EXPLAINING = frozenset(("how", "docs"))
 # The cues of which a question about a topic has one; a search can have any other.
 _OF_TOPICS = {
     Intent.DOCUMENTATION: frozenset(("docs", "how", "what", "why")),
@@ -355,8 +356,9 @@ def decide_topic(tokens: Sequence[Token], topic: Mention) -> Decision:
     features = extract_question_features(tokens, (topic,))
     found = probabilities(features)
     intent = max(INTENTS, key=lambda one: found[one])
-    is_asked = any(_OF_TOPICS.get(intent, frozenset()) & token.cues for token in tokens)
-    if not is_asked or found[intent] < _SURE_TOPIC:
+    cues = frozenset[str]().union(*(token.cues for token in tokens))
+    needed = _DOUBTFUL if cues >= _EXPLAINING else _SURE_TOPIC
+    if cues.isdisjoint(_OF_TOPICS.get(intent, ())) or found[intent] < needed:
         return Decision(Intent.SEARCH, 1.0, "default", NOTHING_NAMED)
     return Decision(intent, found[intent], "model", (f"is about {topic.text!r}",))
 

@@ -37,7 +37,7 @@ COMMANDS = {
     "ask": "Answer a question about tools, fields or source code.",
     "route": "Find categories of tools for a request, and the best tools.",
     "plan": "Plan which tools serve a goal, and in which order.",
-    "list": "List the tools of a bundle, disabled ones included.",
+    "list": "List the tools of a bundle, disabled ones included, or other items.",
     "show": "Show one tool: arguments, hints, edges, origin.",
     "diff": "Compare two catalogues, and what searches find in them.",
     "eval": "Measure a bundle by judged queries, and enforce thresholds.",

@@ -549,7 +549,8 @@ def test_texts_of_one_name_are_placed_at_once() -> None:
     cases = itertools.product(*((letter, letter.upper()) for letter in "abcdefghij"))
     alike = ["".join(case) for case in itertools.islice(cases, 300)]
     apart = [f"abcdef{number:04}" for number in range(300)]
-    assert calls(alike) < 1.2 * calls(apart)
+    # A page that moves is read once more.
+    assert calls(alike) < 2 * calls(apart)
 
 
 def test_empty_batch_gives_an_empty_bundle() -> None:
