@@ -368,9 +368,10 @@ def build_view(
     # Diagnostics of a source, a review or a hints file may name what is hidden.
     safe = {notice for one in parts for notice in one.batch.diagnostics}
     kept = (one for one in built.diagnostics if one in safe or one.code in _OF_TOOLS)
-    names = [*plan.left_out, *(name for one in readings for name in name_server(one.source))]
-    is_all = not plan.left_out and not any(one.has_failed for one in readings)
-    noticed = (one for view in views for one in report_unmatched(view, known, names, is_all=is_all))
+    names = [name for one in readings for name in name_server(one.source)]
+    failed = (name for one in readings if one.has_failed for name in name_server(one.source))
+    unread = {*plan.left_out, *failed}
+    noticed = (one for view in views for one in report_unmatched(view, known, names, unread))
     return replace(built, diagnostics=(*kept, *noticed))
 
 
