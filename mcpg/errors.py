@@ -132,6 +132,7 @@ class Code:
     HINT_UNTRUSTED = "hint_untrusted"
     GENERATED_STALE = "generated_stale"
     GENERATED_PARTLY = "generated_partly"
+    QUERIES_MISSING = "queries_missing"
     RELATION_INVALID = "relation_invalid"
     RELATION_UNRESOLVED = "relation_unresolved"
     DOCUMENT_INVALID = "document_invalid"
@@ -176,6 +177,9 @@ class Code:
     QUERY_NORMALIZATION_FAILED = "query_normalization_failed"
     QUERY_NORMALIZATION_REFUSED = "query_normalization_refused"
     QUERY_NORMALIZER_MISSING = "query_normalizer_missing"
+    RERANK_FAILED = "rerank_failed"
+    RERANK_NONE = "rerank_none"
+    RERANKER_MISSING = "reranker_missing"
     QUERY_LITERALS_RESTORED = "query_literals_restored"
     LIMIT_CAPPED = "limit_capped"
     TOOL_EXPLAINED_BY_GRAPH = "tool_explained_by_graph"
@@ -279,6 +283,7 @@ REMEDIES = {
     Code.HINT_INVALID: "See the keys of hints files.",
     Code.HINT_UNTRUSTED: "Set `trust_hints` for a source that is yours, or use a hints file.",
     Code.GENERATED_STALE: "Run `mcpg enrich`.",
+    Code.QUERIES_MISSING: "Add at least two examples to the hints of its tools.",
     Code.GENERATED_PARTLY: "Run `mcpg enrich` for the whole server, or remove its file.",
     Code.RELATION_UNRESOLVED: "Correct the name; near ones are suggested.",
     Code.RELATION_INVALID: "See the front matter.",
@@ -323,6 +328,9 @@ REMEDIES = {
     Code.QUERY_NORMALIZATION_FAILED: "Check that the endpoint responds, or raise its timeout.",
     Code.QUERY_NORMALIZATION_REFUSED: "Use a model that follows instructions better.",
     Code.QUERY_NORMALIZER_MISSING: "Configure a normaliser, or turn query rewriting off.",
+    Code.RERANK_FAILED: "Check the model and its endpoint.",
+    Code.RERANK_NONE: "Use other words, or search without reranking.",
+    Code.RERANKER_MISSING: "Configure a reranker, or turn reranking off.",
     Code.QUERY_LITERALS_RESTORED: "No action needed.",
     Code.SEARCH_CACHE_FAILED: "Check that the cache is reachable, or turn it off.",
     Code.TELEMETRY_FAILED: "Fix the observer, or remove it.",

@@ -12,6 +12,7 @@ from mcpg.ask.model import Answer, Mention, MentionKind, RelatedItem
 from mcpg.catalog.model import Tool, resolve, walk_parameters
 from mcpg.documents.model import ToolDocument
 from mcpg.index import Index
+from mcpg.sources.listings import ENTRY_TYPE
 from mcpg.text import iter_words, joined, split_words, stem
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.words import LONGEST_WORD
@@ -259,6 +260,8 @@ _MOST_READ = 512
 _DESCRIPTION = "description"
 _SUMMARY = 300
 _PAGE_DOCS = 400
+# The `entry_type` of pages that are no prose but records of items.
+_ITEM_PAGES = frozenset({"source-code", ENTRY_TYPE})
 _MOST_SIMILAR = 10
 _LEAST_LIKENESS = 0.08
 # How alike tools are: by their names, by the rank that a search by the text of one gives the
@@ -356,7 +359,7 @@ class ToolAnswers:
         names = [self.index.tool_name(tool) for tool in tools]
         for page in self.index.pages():
             held = [name for name in names if name in page.body]
-            if held and page.further.get("entry_type") != "source-code":
+            if held and page.further.get("entry_type") not in _ITEM_PAGES:
                 mentions = (f"mentions {', '.join(map(repr, held))}",)
                 docs = " ".join(page.tool.description.split())[:_PAGE_DOCS]
                 title = page.tool.title or page.tool.name

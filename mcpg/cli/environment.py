@@ -64,6 +64,8 @@ KEYS = {
         SettingKey("normalization.url", "MCPG_LLM_URL", plain=str),
         SettingKey("normalization.model", "MCPG_LLM_MODEL", plain=str),
         SettingKey("normalization.timeout", "MCPG_LLM_TIMEOUT"),
+        SettingKey("rerank.enabled", "MCPG_RERANK", "--rerank", bool),
+        SettingKey("rerank.model", plain=str),
         SettingKey("enrich.model", "MCPG_ENRICH_MODEL", "--model", str),
         SettingKey("enrich.url", "MCPG_ENRICH_URL", plain=str),
         SettingKey("enrich.timeout", "MCPG_ENRICH_TIMEOUT"),
@@ -186,7 +188,7 @@ def _find_base(mac: str, variable: str, other: str) -> Path | None:
 _LONGEST = 64 * 1024
 _MOST_DIGITS = 9
 # What a search by the graph alone does without.
-_NEEDS_MORE = ("normalization.enabled", "telemetry.enabled")
+_NEEDS_MORE = ("normalization.enabled", "rerank.enabled", "telemetry.enabled")
 _LEFT_IN_VARIABLES = ("fusion", "candidates", "lexicon", *_NEEDS_MORE)
 _BY_GRAPH = ("graph", "markdown-ld")
 

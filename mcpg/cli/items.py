@@ -11,6 +11,7 @@ from mcpg.cli.output import Output
 from mcpg.cli.render import RecordListing, listing_text
 from mcpg.cli.terminal import json_text, standard_input
 from mcpg.engine import Engine
+from mcpg.engine.items import open_kind
 from mcpg.errors import UsageError
 from mcpg.plugins.hooks import Item, ItemSearch
 from mcpg.plugins.registry import list_item_kinds
@@ -66,7 +67,7 @@ def answer_items(
         raise UsageError(message, place="--kind", remedy="leave one of them out")
     form, limit = given["form"], given["limit"]
     engine = open_engine(read_settings(bundle=given["bundle"]), output)
-    search = open_kind(engine, kind)
+    search = find_kind(engine, kind)
     if query:
         found = [*search.search_items(query, DEFAULT_LIMIT if limit is None else limit)]
     else:
@@ -87,19 +88,18 @@ def answer_items(
     return ExitCode.DONE if found else ExitCode.FINDINGS
 
 
-def open_kind(engine: Engine, noun: str) -> ItemSearch:
+def find_kind(engine: Engine, noun: str) -> ItemSearch:
     """Return what searches the items of an engine that `--kind` calls *noun*.
 
     Raises:
         UsageError: There are none of that kind.
     """
-    known = {one.noun: one.name for one in list_item_kinds() if one.noun}
+    known = {one.noun: one for one in list_item_kinds() if one.noun}
     if noun not in known:
         near = suggest(noun, (TOOL, *known))
         remedy = f"did you mean {near[0]!r}?" if near else f"use {', '.join((TOOL, *known))}"
         raise UsageError(f"no kind of items is called {noun!r}", place="--kind", remedy=remedy)
-    found: ItemSearch = engine.items(known[noun])
-    return found
+    return open_kind(engine, known[noun])
 
 
 def _draw_items(found: Sequence[Item], kind: str, *, explains: bool) -> Table:

@@ -127,6 +127,13 @@ NORMALIZE = CommandParameter(
     "[env: MCPG_NORMALIZE]",
     kind=bool,
 )
+RERANK = CommandParameter(
+    "rerank",
+    ("--rerank/--no-rerank",),
+    "Let a language model order the first 20 matches, or find that none fits. [default: no] "
+    "[env: MCPG_RERANK]",
+    kind=bool,
+)
 LEXICON = CommandParameter(
     "lexicon",
     ("--lexicon/--no-lexicon",),
@@ -246,7 +253,7 @@ PREFER = CommandParameter(
 KIND = CommandParameter(
     "kind",
     ("--kind",),
-    "What to list or search: tool, or items of the bundle such as symbol. [default: tool]",
+    "What to list or search: tool, symbol of source code, or server of a catalog. [default: tool]",
     "KIND",
 )
 
@@ -290,6 +297,7 @@ INPUT_SCHEMA = switch(
 SEARCH = (
     *QUESTION,
     KIND,
+    RERANK,
     CONTEXT_TOOLS,
     CommandParameter(
         "related",
@@ -351,6 +359,7 @@ SHOW = (
 EXPLAIN = (
     *QUESTION,
     KIND,
+    RERANK,
     CONTEXT_TOOLS,
     CommandParameter(
         "tool",

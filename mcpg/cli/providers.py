@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     # What no setting asks for is not imported.
     from mcpg.embeddings.provider import EmbeddingKey, EmbeddingProvider, EmbeddingStore
     from mcpg.enrich.chat import ChatWriter
-    from mcpg.llm import Normalizer
+    from mcpg.llm import Normalizer, Reranker
     from mcpg.net.http import Budget
     from mcpg.search.caches import SearchCache
     from mcpg.search.observer import Observer
@@ -96,6 +96,10 @@ class ServiceFactory:
         return bool(self._value("normalization.enabled", default=False))
 
     @property
+    def is_reranking(self) -> bool:
+        return bool(self._value("rerank.enabled", default=False))
+
+    @property
     def is_telling(self) -> bool:
         return bool(self._value("telemetry.enabled", default=False))
 
@@ -106,6 +110,8 @@ class ServiceFactory:
             given |= {"embeddings": self.embedder(), "store": self.store()}
         if self.is_normalizing:
             given["normalizer"] = self.normalizer()
+        if self.is_reranking:
+            given["reranker"] = self.reranker()
         if self.needs_vectors or self.is_normalizing:
             # A process that searches once by the graph is done before a cache is reached.
             given["cache"] = self.cache()
@@ -202,6 +208,17 @@ class ServiceFactory:
         url, key = self._address("normalization.url")
         budget = self._budget("normalization.timeout", BUDGET)
         return ChatNormalizer(url, model, key=key, budget=budget)
+
+    def reranker(self) -> Reranker | None:
+        """Return what ranks matches, `None` where no model is set."""
+        model = self._value("rerank.model") or self._value("normalization.model")
+        if model is None:
+            return None
+        from mcpg.llm import BUDGET, ChatReranker  # noqa: PLC0415 - as above
+
+        url, key = self._address("normalization.url")
+        budget = self._budget("normalization.timeout", BUDGET)
+        return ChatReranker(url, model, key=key, budget=budget)
 
     def text_writer(self) -> ChatWriter | None:
         """Return the model that writes texts for tools, `None` where none is set."""

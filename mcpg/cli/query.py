@@ -13,7 +13,7 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.matches import nothing_found_text, result_text
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output, write_report
-from mcpg.cli.parameters import FUSION, SETTINGS, select_filters
+from mcpg.cli.parameters import FUSION, RERANK, SETTINGS, select_filters
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, markdown, text, write_listing
 from mcpg.cli.settings import Settings
@@ -59,7 +59,8 @@ class Question:
 
         A command may do without some of the parameters.
         """
-        flags = {one.name: given[one.name] for one in SETTINGS if one.name in given}
+        named = (*SETTINGS, RERANK)
+        flags = {one.name: given[one.name] for one in named if one.name in given}
         context, summary = given["context"], given["context_summary"]
         if context and context.lstrip()[:1] in {"{", "["}:
             with suppress(ValueError, RecursionError):
@@ -105,7 +106,7 @@ def answer_search(
     question: Question, form: str, output: Output, *, related: bool = True, schemas: bool = False
 ) -> int:
     """Search and print the result."""
-    arguments = make_search_arguments(question)
+    arguments = make_search_arguments(question) | find_reranking(question.settings)
     engine = open_engine(question.settings, output)
     result = engine.search(**arguments)
     if not related:
@@ -150,7 +151,7 @@ def answer_explain(
         add: Makes of the engine, and of the arguments of the search, what stands in addition in
             JSON, and below the explanation.
     """
-    arguments = make_search_arguments(question)
+    arguments = make_search_arguments(question) | find_reranking(question.settings)
     engine = open_engine(question.settings, output)
     explanation = engine.explain(**arguments)
     members, below = add(engine, arguments) if add else ({}, [])
@@ -226,6 +227,11 @@ def make_search_arguments(question: Question) -> dict[str, Any]:
         **({"context_tools": question.context_tools} if question.context_tools else {}),
         **dict(question.filters),
     }
+
+
+def find_reranking(settings: Settings) -> dict[str, Any]:
+    """Return the argument of a search that a model is to rank, nothing for others."""
+    return {"rerank": True} if ServiceFactory(settings).is_reranking else {}
 
 
 def make_ask_arguments(settings: Settings) -> dict[str, Any]:
@@ -305,7 +311,8 @@ class ToolList:
 
     def answer(self, question: Question, output: Output) -> int:
         engine = open_engine(question.settings, output)
-        result = engine.search(**make_search_arguments(question))
+        arguments = make_search_arguments(question) | find_reranking(question.settings)
+        result = engine.search(**arguments)
         output.note_opening(engine.diagnostics)
         output.diagnostics(result.diagnostics)
         others = [tool for tool in engine.tools if tool.enabled] if self.deferred else ()

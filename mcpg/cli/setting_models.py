@@ -84,6 +84,16 @@ class Normalization(SettingsTable):
     """the timeout of one rewrite in seconds, retries included"""
 
 
+class Rerank(SettingsTable):
+    """The section `[rerank]`."""
+
+    enabled: bool = False
+    """whether a chat model [ranks the first
+    matches](../how-to/search.md#let-a-model-rank-the-matches) of a search"""
+    model: str = unset("as `normalization.model`")
+    """the chat model; address and timeout are those of `[normalization]`"""
+
+
 class Enrich(SettingsTable):
     """The section `[enrich]`."""
 
@@ -319,6 +329,7 @@ class Configuration(SettingsTable):
     `--no-generated-hints`"""
     embeddings: Embeddings = Embeddings()
     normalization: Normalization = Normalization()
+    rerank: Rerank = Rerank()
     enrich: Enrich = Enrich()
     store: Store = Store()
     cache: Cache = Cache()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -37,9 +38,13 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.plan import Plan
     from mcpg.search.observer import GuardedObserver
+    from mcpg.search.rerank import GuardedReranker
     from mcpg.search.result_cache import Answering
     from mcpg.search.trace import Explanation, Trace
 
+
+ITEMS = "items."
+"""What the names of the sections begin with that hold the index of a kind of items."""
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -125,6 +130,17 @@ class Engine:
 
         return self._make_once(f"items {name}", self.index, lambda: open_items(name, self.pages))
 
+    def kind_engine(self, name: str) -> Engine | None:
+        """Return what searches the items of a kind as tools are searched; `None` for no items."""
+
+        def open_section(index: Index) -> Engine | None:
+            section = f"{ITEMS}{name}"
+            if not index.has_section(section):
+                return None
+            return Engine(Index(index.section(section)), limit=self.limit)
+
+        return self._make_once(f"kind {name}", self.index, lambda: self.consult(open_section))  # type: ignore[no-any-return]
+
     @property
     def tools(self) -> tuple[Tool, ...]:
         """Every tool, in order of id."""
@@ -159,6 +175,7 @@ class Engine:
         sources: Sequence[str] = (),
         categories: Sequence[str] = (),
         read_only: bool = False,
+        rerank: bool = False,
     ) -> SearchResult:
         """Find the tools that *query* asks for.
 
@@ -184,6 +201,8 @@ class Engine:
                 reported, and adds no tools.
             categories: Offer only tools with one of these categories among their hints.
             read_only: Offer only tools with the hint that they only read.
+            rerank: Whether the reranker of the engine orders the first 20 matches, or finds that
+                none fits. Scores stay as they are.
 
         Raises:
             UsageError: An argument has the wrong type, *limit* is below 1, *strategy* or *fusion*
@@ -200,17 +219,50 @@ class Engine:
             read_only,
         )
         request, diagnostics = self._check_request(query, context, asked)
-        if self._observer is not None:
-            from mcpg.search.telemetry import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
+        if check_flag("rerank", rerank) and request.query:
+            return self._search_reranked(request, diagnostics)
+        return self._find(request, diagnostics)
 
-            timings = Timings()
-            with self._observer.search(request.query, request.strategy) as tell:
-                result = self._ask(self._answer, request, diagnostics, timings)
-                tell(search_facts(result, timings, len(request.context_tools)))
-            if not tell.diagnostics:
-                return result
-            return result._replace(diagnostics=(*result.diagnostics, *tell.diagnostics))
-        return self._ask(self._answer, request, diagnostics, None)
+    def _find(self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]) -> SearchResult:
+        """Answer *request*, and tell the observer."""
+        if self._observer is None:
+            return self._ask(self._answer, request, diagnostics, None)
+        from mcpg.search.telemetry import Timings, search_facts  # noqa: PLC0415 - only where somebody watches
+
+        timings = Timings()
+        with self._observer.search(request.query, request.strategy) as tell:
+            result = self._ask(self._answer, request, diagnostics, timings)
+            tell(search_facts(result, timings, len(request.context_tools)))
+        if not tell.diagnostics:
+            return result
+        return result._replace(diagnostics=(*result.diagnostics, *tell.diagnostics))
+
+    def _search_reranked(
+        self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
+    ) -> SearchResult:
+        """Answer *request*, with the matches in the order of the reranker where it has a say."""
+        from mcpg.search.rerank import DEPTH, MISSING, reorder  # noqa: PLC0415 - most searches do without
+
+        reranker = self._find_reranker()
+        if reranker is None:
+            return self._find(request, (*diagnostics, MISSING))
+        wide = self._find(request._replace(limit=max(request.limit, DEPTH)), diagnostics)
+        outcome = reranker.rerank(request.query, wide.matches[:DEPTH])
+        if not outcome.reason:
+            return reorder(wide, outcome, request.limit)
+        result = self._find(request, diagnostics)
+        return result._replace(diagnostics=(*result.diagnostics, *outcome.diagnostics))
+
+    def _find_reranker(self) -> GuardedReranker | None:
+        reranker = self.services.reranker if self.services is not None else None
+        if reranker is None:
+            return None
+        from mcpg.search.rerank import GuardedReranker  # noqa: PLC0415 - as above
+
+        found: GuardedReranker = self._make_once(
+            "reranker", reranker, lambda: GuardedReranker(reranker)
+        )
+        return found
 
     def warm_up(self) -> None:
         """Prepare for many searches, so that the first of them is fast.
@@ -306,6 +358,7 @@ class Engine:
         sources: Sequence[str] = (),
         categories: Sequence[str] = (),
         read_only: bool = False,
+        rerank: bool = False,
     ) -> Explanation:
         """Search as `search` does, with its arguments, and explain every part of the answer.
 
@@ -331,6 +384,8 @@ class Engine:
         request, diagnostics = self._check_request(query, context, asked)
         check_text("tool", tool)
         if tool is None:
+            if check_flag("rerank", rerank) and request.query:
+                return self._explain_reranked(request, diagnostics)
             return self._ask(_explain_request, request, diagnostics)
         tool_id = self.catalog.find_named(tool).id
         if request.is_browsing:
@@ -345,6 +400,25 @@ class Engine:
             diagnostics = (*result.diagnostics, report_graph_rank(request, result, tool_id))
             explanation = explanation._replace(result=result._replace(diagnostics=diagnostics))
         return explanation._replace(tool=rank_explanation)
+
+    def _explain_reranked(
+        self, request: SearchRequest, diagnostics: tuple[Diagnostic, ...]
+    ) -> Explanation:
+        from mcpg.explain.explain import explain_order  # noqa: PLC0415 - as above
+        from mcpg.search.rerank import DEPTH, MISSING  # noqa: PLC0415 - as above
+
+        reranker = self._find_reranker()
+        if reranker is None:
+            return self._ask(_explain_request, request, (*diagnostics, MISSING))
+        wider = request._replace(limit=max(request.limit, DEPTH))
+        wide = self._ask(_explain_request, wider, diagnostics)
+        start = time.perf_counter()
+        outcome = reranker.rerank(request.query, wide.result.matches[:DEPTH])
+        duration = (time.perf_counter() - start) * 1e3
+        if outcome.reason:
+            narrow = self._ask(_explain_request, request, diagnostics)
+            return explain_order(narrow, outcome, duration, None)
+        return explain_order(wide, outcome, duration, request.limit)
 
     def plan(  # noqa: PLR0913 - as above
         self,

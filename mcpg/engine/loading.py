@@ -6,14 +6,14 @@ checked before it ranks; what does not pass is ignored, and the shipped model ra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from os import PathLike, fspath
 from os.path import isfile
 from typing import TYPE_CHECKING, Any
 
-from mcpg.engine.engine import Engine
+from mcpg.engine.engine import ITEMS, Engine
 from mcpg.errors import Code, Diagnostic, warning, wrong_type
 from mcpg.files import present_paths
 from mcpg.index.file import IN_MEMORY, cached_path, content_key, fresh_index, index_for, renew_index
@@ -21,7 +21,7 @@ from mcpg.index.layout import NO_KEY, Header, StaleIndexError
 from mcpg.index.reader import Index
 from mcpg.index.tables import Section, pack
 from mcpg.plugins.hooks import GraphReader
-from mcpg.plugins.registry import load_reference, own_items
+from mcpg.plugins.registry import list_item_documents, load_reference, own_items
 from mcpg.search.model import (
     FEATURES,
     INPUTS,
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mcpg.documents.model import ToolDocument
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
     from mcpg.index.word_sections import WordSections
-    from mcpg.llm import Normalizer
+    from mcpg.llm import Normalizer, Reranker
     from mcpg.search.caches import SearchCache
     from mcpg.search.guards import CandidateSource
     from mcpg.search.observer import Observer
@@ -237,6 +237,7 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     cache: SearchCache | None = None,
     candidates: CandidateSource | None = None,
     observer: Observer | None = None,
+    reranker: Reranker | None = None,
 ) -> Engine:
     """Make an engine from a bundle, a folder of sources, a manifest or a document.
 
@@ -259,6 +260,7 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
         candidates: Chooses the tools to look at, for catalogues too large for one process.
         observer: Is told of searches, and of indexes and vectors that are made; see
             `mcpg.telemetry`.
+        reranker: Ranks what a search has found, where a search asks for that.
 
     Raises:
         McpgError: There is nothing at *path*, or it cannot be used.
@@ -269,7 +271,14 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     check_text("source_id", source_id)
     check_text("cache_dir", cache_dir)
     services = EngineServices(
-        embeddings, store, None, normalizer, cache, candidates, observer=observer
+        embeddings,
+        store,
+        None,
+        normalizer,
+        cache,
+        candidates,
+        observer=observer,
+        reranker=reranker,
     )
     paths = _paths(path)
     # What is read from a pipe cannot be read again, and a source id changes what a bundle holds.
@@ -458,8 +467,22 @@ def assembly_sections(
         recipe=recipe(),
         model=flatten(ranking.model),
         pages=assembly.pages,
-        extra=(*provenance_sections(ranking.origin, reason), *extra),
+        extra=(
+            *provenance_sections(ranking.origin, reason),
+            *_item_sections(assembly.pages, memo or NO_BUILD_CACHE),
+            *extra,
+        ),
         provisions=assembly.provisions,
         memo=memo or NO_BUILD_CACHE,
         word_sections_of=word_sections_of,
     )
+
+
+def _item_sections(pages: Sequence[ToolDocument], memo: BuildCache) -> Iterator[Section]:
+    """Yield a whole index of the items of each kind among *pages* that is searched as tools are."""
+    from mcpg.index.compile import compile_index  # noqa: PLC0415 - as above
+
+    model, extra = flatten(default_model()), provenance_sections(default_provenance())
+    for name, documents in list_item_documents(pages):
+        data = compile_index(documents, recipe=recipe(), model=model, extra=extra, memo=memo)
+        yield Section(f"{ITEMS}{name}", "B", data)

@@ -47,6 +47,7 @@ from mcpg.search.trace import (
     ModelExplanation,
     QueryRewrite,
     QueryWord,
+    Stage,
     TermMatch,
     Trace,
 )
@@ -55,6 +56,7 @@ from mcpg.text.json_values import JsonObject, JsonValue
 
 if TYPE_CHECKING:
     from mcpg.explain.hint_words import RequestWords
+    from mcpg.search.rerank import RerankOutcome
 
 
 _MOST_NAMED = 5
@@ -368,6 +370,32 @@ def compose_explanation(
             dict(zip(numbers.inputs, numbers.coefficients, strict=True)),
         ),
         advice=advice_on(result, words, (ranking,), index, disabled),
+    )
+
+
+def explain_order(
+    explanation: Explanation, outcome: RerankOutcome, duration: float, limit: int | None
+) -> Explanation:
+    """Return an explanation of a reranked result, cut to *limit*; `None` where its order stays."""
+    before = explanation.result.matches
+    shown = (
+        outcome._replace(order=tuple(one.tool_id for one in before)) if limit is None else outcome
+    )
+    stages = (*explanation.stages, Stage("rerank", duration, shown.describe(before)))
+    if limit is None:
+        noticed = (*explanation.result.diagnostics, *outcome.diagnostics)
+        result = explanation.result._replace(diagnostics=noticed)
+        return explanation._replace(result=result, stages=stages)
+    from mcpg.search.rerank import reorder  # noqa: PLC0415 - few searches are reranked
+
+    result = reorder(explanation.result, outcome, limit)
+    by_id = {one.tool_id: one for one in explanation.matches}
+    ranked = enumerate((by_id[one.tool_id] for one in result.matches), 1)
+    return explanation._replace(
+        result=result,
+        stages=stages,
+        matches=tuple(replace(one, rank=rank) for rank, one in ranked),
+        expansions=tuple(explain_expansions(result)),
     )
 
 

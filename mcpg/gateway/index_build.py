@@ -20,6 +20,7 @@ from mcpg.caching.build_cache import StoredBuildCache
 from mcpg.catalog.catalog import Catalog, assign_ids, build_catalog
 from mcpg.catalog.definitions import Key
 from mcpg.catalog.model import Hints, SourceDocument, Tool
+from mcpg.documents.model import ToolDocument
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly, load, with_graphs_read
 from mcpg.errors import Code, Diagnostic, McpgError, error, info, warning
@@ -51,6 +52,7 @@ from mcpg.review.lock_sources import (
 )
 from mcpg.search.results import DEFAULT_LIMIT, NONE, EngineServices
 from mcpg.sources import read_sources
+from mcpg.sources.listings import ENTRY_TYPE
 from mcpg.sources.model import PYTHON, SourceBatch
 from mcpg.sources.registry import FileSource, Source, runs_tools
 
@@ -354,7 +356,8 @@ def build_view(
         if all(view.shows_tool(one, whole.owners.get(one.key, whole.sole)) for view in views)
     )
     has_pages = all(view.shows_kind(ItemKind.PAGE) for view in views)
-    pages = frozenset(one.path for one in whole.engine.pages if has_pages)
+    found = (one for one in whole.engine.pages if has_pages and _shows_page(one, views))
+    pages = frozenset(one.path for one in found)
     shown = ShownItems(tools, pages)
     parts = [
         one if is_shown_whole(one, shown, views) else one.without_diagnostics() for one in readings
@@ -365,10 +368,18 @@ def build_view(
     # Diagnostics of a source, a review or a hints file may name what is hidden.
     safe = {notice for one in parts for notice in one.batch.diagnostics}
     kept = (one for one in built.diagnostics if one in safe or one.code in _OF_TOOLS)
-    names = [*plan.left_out, *(name for one in readings for name in name_server(one.source))]
-    is_all = not plan.left_out and not any(one.has_failed for one in readings)
-    noticed = (one for view in views for one in report_unmatched(view, known, names, is_all=is_all))
+    names = [name for one in readings for name in name_server(one.source)]
+    failed = (name for one in readings if one.has_failed for name in name_server(one.source))
+    unread = {*plan.left_out, *failed}
+    noticed = (one for view in views for one in report_unmatched(view, known, names, unread))
     return replace(built, diagnostics=(*kept, *noticed))
+
+
+def _shows_page(page: ToolDocument, views: Sequence[View]) -> bool:
+    """Return whether *views* show a page; one of listed servers is of the server of its catalog."""
+    catalog = page.further.get("catalog")
+    is_of_catalog = page.further.get("entry_type") == ENTRY_TYPE and isinstance(catalog, str)
+    return not is_of_catalog or all(view.shows_server(str(catalog)) for view in views)
 
 
 def _keeps_ids(tools: Sequence[Tool], plan: IndexSpec) -> bool:

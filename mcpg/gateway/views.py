@@ -5,7 +5,7 @@ What a view hides does not exist for its clients: the index of a view is built f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -157,24 +157,25 @@ def name_server(source: Source) -> tuple[str, ...]:
 
 
 def report_unmatched(
-    view: View, tools: Sequence[Tool], servers: Iterable[str], *, is_all: bool
+    view: View, tools: Sequence[Tool], servers: Iterable[str], unread: Collection[str]
 ) -> Iterator[Diagnostic]:
     """Yield a warning for each name in *view* of nothing among *tools* and *servers*.
 
-    If these are not all that there are, only names of servers are certain to be wrong.
+    Names of what the *unread* servers may have are not reported.
     """
-    servers = {*servers, *(one.source_id for one in tools)}
+    servers = {*servers, *unread, *(one.source_id for one in tools)}
     categories = {name for one in tools for name in one.hints.categories}
     for part in (view.allow, view.deny):
         for name in part.servers:
             if not _is_any(servers, [name]):
                 yield _report_name(view, "server", name)
-        for name in part.categories if is_all else ():
+        for name in part.categories if not unread else ():
             if not _is_any(categories, [name]):
                 yield _report_name(view, "category", name)
-        for name in part.tools if is_all else ():
+        for name in part.tools:
             selected = Selection(tools=(name,))
-            if not any(selected.matches_tool(one, *servers) for one in tools):
+            is_unread = bool(unread) and selected.may_match_tools_of(*unread)
+            if not is_unread and not any(selected.matches_tool(one, *servers) for one in tools):
                 yield _report_name(view, "tool", name)
 
 

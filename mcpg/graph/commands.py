@@ -24,6 +24,7 @@ from mcpg.cli.terminal import and_pages, one_line
 from mcpg.documents.addresses import BASE
 from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
+from mcpg.engine.items import open_kind
 from mcpg.errors import Code, Diagnostic, Severity, UsageError, warning
 from mcpg.files import atomic_write
 from mcpg.graph import exports, query_command
@@ -116,7 +117,7 @@ def count_items(engine: Engine) -> Counts:
     if not engine.pages:
         return {}
     kinds = [one for one in list_item_kinds() if one.noun]
-    counts = {one.noun: engine.items(one.name).count_items() for one in kinds}
+    counts = {one.noun: open_kind(engine, one).count_items() for one in kinds}
     return {noun: found for noun, found in counts.items() if any(found.values())}
 
 

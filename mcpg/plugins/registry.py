@@ -6,9 +6,9 @@ reported and skipped: it never fails a command, and never makes another plugin u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
@@ -21,6 +21,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mcpg.gateway.plugin": ("commands",),
     "mcpg.postgres.plugin": ("commands", "services", "checks"),
     "mcpg.explore.plugin": ("commands",),
+    "mcpg.servers.plugin": ("commands", "item_kinds"),
     "mcpg.telemetry.plugin": ("services", "checks"),
 }
 """The optional rooms: the module in which each registers what it adds, and its hooks.
@@ -150,6 +151,18 @@ def is_item(document: Any, name: str = "") -> bool:
         for one in package_plugins().items(ItemKind)
     )
     return any(one is True for one in found)
+
+
+def list_item_documents(pages: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield the items among *pages* that are searched as tools are, by the names of their kinds."""
+    kinds = [Registered("", one) for one in _own_item_kinds()]
+    kinds += package_plugins().items(ItemKind) if pages else ()
+    for one in kinds:
+        if pages and one.item.documents:
+            make = partial(load_reference(one.item.documents), pages)
+            found = one.attempt(make) if one.owner else make()
+            if found and not isinstance(found, Diagnostic):
+                yield one.item.name, found
 
 
 def list_item_kinds() -> tuple[ItemKind, ...]:

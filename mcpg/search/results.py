@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.api_tools import ApiName, ApiTools
     from mcpg.catalog.model import Tool
     from mcpg.embeddings.provider import EmbeddingProvider, EmbeddingStore
-    from mcpg.llm import Normalizer
+    from mcpg.llm import Normalizer, Reranker
     from mcpg.search.caches import SearchCache
     from mcpg.search.observer import Observer
 
@@ -362,10 +362,11 @@ def check_limit(limit: object, name: str = "limit") -> int:
     return limit
 
 
-def check_flag(name: str, given: object) -> None:
-    """Check that the argument *name* is true or false, else raise a `UsageError`."""
+def check_flag(name: str, given: object) -> bool:
+    """Return the argument *name*; a `UsageError` unless it is true or false."""
     if given is not True and given is not False:
         raise wrong_type(name, given, "True or False")
+    return given
 
 
 def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
@@ -468,6 +469,7 @@ class EngineServices(NamedTuple):
         kept: The file in the user's cache folder that may have the vectors as well, and gets those
             that a search had to make.
         observer: Receives facts about searches, builds and calls.
+        reranker: Ranks what a search has found.
     """
 
     embeddings: EmbeddingProvider | str | None = None
@@ -478,6 +480,7 @@ class EngineServices(NamedTuple):
     candidates: Any = None
     kept: str | None = None
     observer: Observer | None = None
+    reranker: Reranker | None = None
 
 
 NONE = EngineServices()

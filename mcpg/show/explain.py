@@ -90,8 +90,16 @@ def _list_facts(data: Json, stages: Mapping[str, Json]) -> tuple[tuple[str, Inli
         ("sentences", CodeSpan(" | ".join(map(" ".join, reading.get("sentences", ()))))),
         ("language", data.get("language") or ""),
         ("rewriting", CodeSpan(", ".join(str(one) for one in outcome if one))),
+        ("reranking", _describe_reranking(stages.get("rerank") or {})),
         ("graph", f"{graph['nodes']} nodes, {graph['edges']} edges"),
     )
+
+
+def _describe_reranking(details: Json) -> str:
+    if details.get("kept"):
+        return f"order kept: {details['kept']}"
+    places = ", ".join(map(str, details.get("placesBefore", ())))
+    return f"places before: {places}" if places else "none fits" if details else ""
 
 
 def _show_words(words: Sequence[Json]) -> Section:

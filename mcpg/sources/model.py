@@ -19,6 +19,7 @@ from mcpg.catalog.model import HintRule, SourceDocument, SourceKind, Tool
 from mcpg.errors import Diagnostic, InputError, NotFoundError, SourceError, UsageError
 from mcpg.files import MAX_BYTES, read_bytes
 from mcpg.sources.client_config import is_client_configuration
+from mcpg.sources.listing_formats import is_catalog, read_catalog
 from mcpg.sources.openapi import read_openapi
 from mcpg.sources.server_entries import mentions_servers
 from mcpg.text.spelling import suggest
@@ -134,6 +135,7 @@ _RDF = re.compile(
 _MANIFEST = re.compile(
     r'\s*(?:\[|\{\s*"(?:tools"(?!\s*:\s*\{)|(?:jsonrpc|result|functions|nextCursor|name|type)"))'
 )
+_TOOLS = re.compile(r'\s*\[?\s*\{\s*"(?:tools|jsonrpc|result|functions|nextCursor)"')
 _JSON_START = re.compile(r"\s*(?:[\[{]|(?:event|data|id):)")
 _REMEDY = (
     "use a tools/list response, an OpenAPI document, a tool document, an RDF graph or a"
@@ -149,6 +151,7 @@ class FileKind(Enum):
     """The kinds of source files."""
 
     MANIFEST = auto()
+    CATALOG = auto()
     DOCUMENT = auto()
     HINTS = auto()
     BUNDLE = auto()
@@ -163,6 +166,7 @@ _BEGINNINGS = (
     (_BUNDLE, FileKind.BUNDLE),
     (_OPENAPI, FileKind.OPENAPI),
     (_JSON_LD, FileKind.GRAPH),
+    (_TOOLS, FileKind.MANIFEST),
 )
 
 
@@ -219,9 +223,9 @@ def kind_of_named(name: str, text: str, place: str) -> FileKind:
 
 def _kind_by_text(lower: str, text: str) -> FileKind | None:
     if lower.endswith((*_JSON, ".jsonc")) or _JSON_START.match(text):
-        is_other = _MANIFEST.match(text) or _OBSERVED.match(text)
-        is_client = not is_other and is_client_configuration(text)
-        return FileKind.CLIENT if is_client else _json_kind(text)
+        kind = _json_kind(text)
+        is_other = kind is FileKind.CATALOG or _MANIFEST.match(text) or _OBSERVED.match(text)
+        return FileKind.CLIENT if not is_other and is_client_configuration(text) else kind
     if lower.endswith(".mdld") or _is_document(text):
         return FileKind.DOCUMENT
     marks = {
@@ -306,13 +310,13 @@ def _json_kind(text: str) -> FileKind:
     for beginning, kind in _BEGINNINGS:
         if beginning.match(text):
             return kind
-    if _MANIFEST.match(text) or not text.lstrip().startswith("{"):
-        return FileKind.MANIFEST
-    try:
-        value = parse_json_documents(text, "")[0]
-    except SourceError:
-        return FileKind.MANIFEST
-    keys = {key.casefold() for key in value} if isinstance(value, dict) else set()
+    if is_catalog(text):
+        return FileKind.CATALOG
+    keys: set[str] = set()
+    if not _MANIFEST.match(text) and text.lstrip().startswith("{"):
+        with suppress(SourceError):
+            value = parse_json_documents(text, "")[0]
+            keys = {key.casefold() for key in value} if isinstance(value, dict) else set()
     if keys & _JSON_LD_KEYS:
         return FileKind.GRAPH
     if "documents" in keys or ("version" in keys and keys <= _BUNDLE_KEYS):
@@ -342,6 +346,11 @@ def as_list(arguments: Any) -> list[Any]:
     return [*arguments]
 
 
+_UNPARSED = {
+    FileKind.BUNDLE: "bundles",
+    FileKind.GRAPH: "graphs",
+    FileKind.OBSERVED: "observed",
+}
 LOCAL_SOURCE = "local"
 """Source id of tools that come from no file with a name."""
 
@@ -376,16 +385,16 @@ class SourceText:
                 else:
                     found = read_manifest(text, place, trust_hints=self.trust_hints, **given)
                 return SourceBatch(tools=found.tools, diagnostics=found.diagnostics)
+            case FileKind.CATALOG:
+                listed = read_catalog(text, place, path=self.path, source_id=self.source_id)
+                return SourceBatch(documents=listed.pages, diagnostics=listed.diagnostics)
             case FileKind.HINTS:
                 written = is_generated_name(PurePath(self.path).name)
                 rules, noticed = read_hint_rules(text, place, is_generated=written)
                 return SourceBatch(rules=rules, diagnostics=noticed)
-            case FileKind.BUNDLE:
-                return SourceBatch(bundles=(RawFile(text, place),))
-            case FileKind.GRAPH:
-                return SourceBatch(graphs=(RawFile(text, place),))
-            case FileKind.OBSERVED:
-                return SourceBatch(observed=(RawFile(text, place),))
+            case FileKind.BUNDLE | FileKind.GRAPH | FileKind.OBSERVED:
+                unparsed: dict[str, Any] = {_UNPARSED[kind]: (RawFile(text, place),)}
+                return SourceBatch(**unparsed)
             case _:
                 content = text.replace("\r\n", "\n").replace("\r", "\n")
                 return SourceBatch(documents=(SourceDocument(self.path, content, place=place),))

@@ -66,12 +66,15 @@ def parse_configuration(text: str, place: str, repeated: set[str]) -> JsonValue:
             raise SourceError(message, place=f"{place}:{at}", remedy=remedy) from None
     if suffix in _MENTIONS:
         return load_yaml(text, place, error=SourceError)
-    # Comments and trailing commas become spaces, so that places stay.
+    return parse_json_documents(mask_comments(text), place, repeated, read_float)[0]
+
+
+def mask_comments(text: str) -> str:
+    """Return JSON with spaces for comments and trailing commas, so that places stay."""
     plain = _COMMENT.sub(
         lambda found: found[1] or found[2] or re.sub(r"[^\n]", " ", found[0]), text
     )
-    plain = _TRAILING_COMMA.sub(lambda found: found[1] or " ", plain)
-    return parse_json_documents(plain, place, repeated, read_float)[0]
+    return _TRAILING_COMMA.sub(lambda found: found[1] or " ", plain)
 
 
 def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") -> JsonObject | None:

@@ -47,6 +47,10 @@ url = "https://models.example.com/v1"
 model = "chat"
 timeout = 2.5
 
+[rerank]
+enabled = true
+model = "judge"
+
 [enrich]
 model = "writer"
 url = "https://models.example.com/v1"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from servers_catalogs import SERVER
 
 from mcpg.text.library_errors import install_command
 
@@ -219,3 +220,23 @@ def test_a_broken_configuration_hinders_no_other(home: Path, run: Callable[..., 
     assert done.code == 0
     assert "error[source_load_failed]" in done.err
     assert "(~/.cursor/mcp.json:1:" in done.err
+
+
+def test_a_listed_server_is_added_after_consent(folder: Path, run: Callable[..., Run]) -> None:
+    """`init --add` prints the entry; it writes one only where that is confirmed."""
+    catalog = "catalog.json"
+    (folder / catalog).write_text(json.dumps([SERVER]), "utf-8")
+    client = folder / "client.json"
+    shown = run("init", "--add", SERVER["name"], "-b", catalog)
+    assert shown.code == 0
+    assert shown.json["mcpServers"]["tide-tables"]["env"]["TIDE_KEY"] == "${TIDE_KEY}"
+    assert "set TIDE_KEY: Key" in shown.err
+    asked = run("init", "--add", SERVER["name"], "-b", catalog, "--client", str(client))
+    assert asked.code == 2
+    assert "no terminal" in asked.err
+    assert not client.exists()
+    done = run("init", "--add", SERVER["name"], "-b", catalog, "--client", str(client), "--yes")
+    assert done.code == 0
+    assert json.loads(client.read_text("utf-8")) == shown.json
+    wrong = run("init", "--yes")
+    assert (wrong.code, "--add" in wrong.err) == (2, True)

@@ -145,7 +145,8 @@ def test_a_loaded_engine_keeps_what_it_was_given(tmp_path: Path) -> None:
     write_bundle(tmp_path / "graph.mdld", bundle_of(assemble(SourceBatch(tools=TOOLS))))
     given = untouchable()
     arguments = {
-        name: getattr(given, name) for name in ("store", "normalizer", "cache", "candidates")
+        name: getattr(given, name)
+        for name in ("store", "normalizer", "cache", "candidates", "reranker")
     }
 
     for _ in ("made anew", "opened"):

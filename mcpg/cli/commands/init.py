@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Annotated
 
 from mcpg.cli import options
-from mcpg.cli.commands import bundle
 from mcpg.cli.commands.bundle import BundleOptions
+from mcpg.cli.commands.bundle import run as run_bundle
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
-from mcpg.cli.options import OutputFormat, argument, option
+from mcpg.cli.options import OutputFormat, argument, confirm, option
 from mcpg.cli.output import Output
-from mcpg.cli.query import Question, answer_search, exit_code
+from mcpg.cli.query import Question, answer_search, exit_code, refuse
 from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
 from mcpg.cli.terminal import one_line
-from mcpg.errors import NotFoundError, OutputError, SourceError
+from mcpg.errors import NotFoundError, OutputError, SourceError, UsageError
 from mcpg.files import atomic_write, exists
 from mcpg.show.json import result_json
+from mcpg.sources.client_entries import make_client_entry, write_entry
 from mcpg.sources.clients import FoundClient, client_files, find_clients, named_client
 from mcpg.sources.live import require_sdk
 from mcpg.text.json_values import JsonObject, JsonValue
@@ -32,7 +33,9 @@ mcpg init
 mcpg init "what is the weather in Oslo"
 mcpg init --dry-run                   # what would be used
 mcpg init --client ~/work/mcp.json
-mcpg init --dry-run --format json | jq -r '.clients[].servers[]'"""
+mcpg init --dry-run --format json | jq -r '.clients[].servers[]'
+mcpg init --add io.github.acme/weather -b registry.json
+mcpg init --add io.github.acme/weather --client ~/.cursor/mcp.json"""
 
 SCHEMA = "mcpg/init/1"
 
@@ -50,10 +53,22 @@ def run(
         list[str] | None,
         option(
             "--client",
-            "Client configuration to use, in place of those that are found. Repeatable.",
+            "Client configuration to use, in place of those that are found. Repeatable. With "
+            "--add, the one to add the server to.",
             "FILE",
         ),
     ] = None,
+    add: Annotated[
+        str | None,
+        option(
+            "--add",
+            "Print the client entry of a server that a catalog in the bundle lists. Nothing is "
+            "started.",
+            "NAME",
+        ),
+    ] = None,
+    bundle: options.BundlePaths = None,
+    yes: Annotated[bool, option("--yes", "With --client, add without confirmation.")] = False,
     project: Annotated[
         bool,
         option(
@@ -73,9 +88,15 @@ def run(
 ) -> int:
     """Bundle the servers of the MCP clients on this machine, and search.
 
-    Finds the configurations of desktop and editor clients, and never changes them. Writes
-    mcpg.toml, starts the servers to list their tools, and writes graph.mdld.
+    Finds the configurations of desktop and editor clients. Writes mcpg.toml, starts the servers to
+    list their tools, and writes graph.mdld. With --add, prints the client entry of a server that a
+    catalog lists, and starts nothing.
     """
+    if add is not None:
+        others = {"--project": project, "--dry-run": dry_run, "--force": force, "QUERY": query}
+        refuse(others, "it has no effect with --add", "leave {flag} out")
+        return _add_server(add, bundle, client or (), output, yes=yes)
+    refuse({"--bundle": bundle, "--yes": yes}, "is an option of --add", "remove {flag}")
     found = _find_clients(client, output)
     used = _select_clients(found, output, with_project=project or bool(client))
     is_json = form is OutputFormat.JSON
@@ -88,7 +109,7 @@ def run(
     require_sdk(used[0].file.shown)
     _write_configuration(used, output, force=force)
     made = BundleOptions(target=DEFAULT_BUNDLE, force=force, server_timeout=server_timeout)
-    if code := bundle.run(output, made):
+    if code := run_bundle(output, made):
         return code
     settings, words = read_settings(bundle=[DEFAULT_BUNDLE]), tuple(query or ())
     if is_json:
@@ -101,6 +122,34 @@ def run(
     asked = json.dumps(" ".join(words), ensure_ascii=False) if words else '"what you want to do"'
     output.note(f"next: mcpg search {asked}, mcpg explain {asked}, or mcpg bundle to refresh")
     return code
+
+
+def _add_server(
+    name: str, bundle: list[str] | None, clients: Sequence[str], output: Output, *, yes: bool
+) -> int:
+    """Print the entry of a listed server; write it into the one client that is named."""
+    if len(clients) > 1:
+        raise UsageError("a server is added to one client", place="--client", remedy="name one")
+    engine = open_engine(read_settings(bundle=bundle), output)
+    output.note_opening(engine.diagnostics)
+    server = engine.items("server").find_named(name)
+    entry = make_client_entry(server)
+    output.json({"mcpServers": {entry.name: entry.members}})
+    output.note(f"{server.display_name} {server.version}: by {entry.via}")
+    if server.status:
+        output.note(f"its catalog marks it as {server.status}")
+    for variable, purpose in entry.variables.items():
+        output.note(f"set {variable}" + (f": {purpose}" if purpose else ""))
+    if entry.left_out:
+        output.note(f"optional, left out: {', '.join(entry.left_out)}")
+    for client in clients:
+        file = named_client(client)
+        question = f"Add {entry.name} to {file.shown}?"
+        if not (yes or confirm(question, "--client", "add --yes to add it")):
+            return ExitCode.FINDINGS
+        write_entry(file.path, file.shown, entry)
+        output.note(f"added {entry.name} to {file.shown}")
+    return ExitCode.DONE
 
 
 def _make_report(

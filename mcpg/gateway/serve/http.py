@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from mcpg.errors import UsageError
+from mcpg.gateway.serve.registry import SEARCH, Registry
 from mcpg.gateway.serve.server import GatewayServer, on_signal
 from mcpg.gateway.serve.view_servers import VIEW, ViewServers
 from mcpg.gateway.views import View
@@ -122,7 +123,9 @@ class AccessCheck:
         async def replay() -> Message:
             return messages.pop() if messages else await receive()
 
-        await self._handle(_classify(request.method, body), scope, replay, send)
+        is_registry = scope["path"] == SEARCH
+        kind = _RequestKind.WORK if is_registry else _classify(request.method, body)
+        await self._handle(kind, scope, replay, send)
 
     def _refuse(self, request: Request) -> PlainTextResponse | None:
         size = sum(len(name) + len(value) for name, value in request.headers.raw)
@@ -278,6 +281,7 @@ async def serve_http(
     application = Starlette(
         routes=[
             Route(PATH, endpoint=servers),
+            *Registry(servers.find_server, _find_domain(http)).routes,
             Route(HEALTH, endpoint=JSONResponse({"status": "ok"}), methods=["GET"]),
         ]
     )
@@ -310,6 +314,11 @@ async def serve_http(
                 with anyio.CancelScope(shield=True):
                     await server.abandon()
             group.cancel_scope.cancel()
+
+
+def _find_domain(http: HttpOptions) -> str:
+    """Return the name that identifiers begin with: the first host that clients may name."""
+    return next((host.partition(":")[0] for host in http.rules.hosts), LOOPBACK[1])
 
 
 @contextmanager

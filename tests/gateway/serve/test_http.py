@@ -504,3 +504,24 @@ async def test_a_port_that_is_taken_is_told() -> None:
             unknown = HttpOptions("nowhere.invalid", rules=AccessRules(TOKEN, ("x",)))
             with pytest.raises(UsageError, match=r"nowhere\.invalid"):
                 await serve_http(server, unknown, print)
+
+
+async def test_the_registry_is_behind_the_same_rules() -> None:
+    """`POST /search` finds the server of a tool, for those alone who may call it."""
+    body = {"query": {"text": "hold the line"}}
+    bearer = {"Authorization": f"Bearer {TOKEN}"}
+    rules = AccessRules(TOKEN, ("tools.example",))
+    async with reached(rules=rules) as address:
+        assert (await ask(address, "POST", body, "/search"))[0] == 401
+        wrong = {**bearer, "Host": "evil.example"}
+        assert (await ask(address, "POST", body, "/search", **wrong))[0] == 421
+        status, _, answer = await ask(address, "POST", body, "/search", **bearer)
+        (found,) = json.loads(answer)["results"]
+        assert status == 200
+        assert found["identifier"] == "urn:air:tools.example:server:local"
+        assert found["capabilities"] == ["hold"]
+        for malformed in (b"[", b"{}", b"\xff", b"[" * 100_000):
+            status, _, answer = await ask(address, "POST", malformed, "/search", **bearer)
+            assert (status, json.loads(answer)["errorCode"]) == (400, "INVALID_ARGUMENT")
+        assert (await ask(address, "POST", {}, "/explore", **bearer))[0] == 501
+        assert (await ask(address, "GET", None, "/search", **bearer))[0] == 405

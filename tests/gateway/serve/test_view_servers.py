@@ -25,10 +25,13 @@ from mcpg.gateway.serve import META_TOOLS, READ, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import REST_META_KEY
 from mcpg.gateway.serve.http import PATH, AccessRules, HttpOptions, serve_http
 from mcpg.gateway.serve.server import GatewayServer
+from mcpg.sources.registry import FileSource
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
+
+    from mcpg.sources.registry import Source
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +64,9 @@ SOURCES = (
 
 
 @asynccontextmanager
-async def reached(rules: AccessRules) -> AsyncIterator[httpx2.AsyncClient]:
+async def reached(
+    rules: AccessRules, sources: Sequence[Source] = SOURCES
+) -> AsyncIterator[httpx2.AsyncClient]:
     """Serve the sources with the views over HTTP to a client."""
     addresses: list[str] = []
     ready = anyio.Event()
@@ -71,7 +76,7 @@ async def reached(rules: AccessRules) -> AsyncIterator[httpx2.AsyncClient]:
         ready.set()
 
     async with (
-        Gateway(SOURCES, reserved=META_TOOLS) as gateway,
+        Gateway(sources, reserved=META_TOOLS) as gateway,
         anyio.create_task_group() as group,
     ):
         served = GatewayServer(gateway, ServingOptions(expose=Exposure.ALL, result_bytes=4096))
@@ -142,6 +147,30 @@ async def test_a_header_only_narrows() -> None:
     async with reached(AccessRules()) as client:
         session = await open_session(client, view="auditor")
         assert await list_tools(client, session) == ["list_customers", "list_orders"]
+
+
+async def test_the_registry_shows_what_the_view_shows(tmp_path: Path) -> None:
+    """`POST /search` finds servers by the tools of the view of its token, and no others."""
+    listed = {"name": "io.github.acme/orders", "description": "Orders of customers", "remotes": []}
+    (tmp_path / "registry.json").write_text(json.dumps([{**listed, "version_detail": {}}]), "utf-8")
+    sources = (*SOURCES, FileSource("registry", str(tmp_path / "registry.json")))
+    expected = {
+        CLERK: {"shop"},
+        AUDITOR: {"crm", "shop"},
+        OPERATOR: {"crm", "shop", "orders"},
+    }
+    rules = AccessRules(OPERATOR, view_tokens={"clerk": CLERK, "auditor": AUDITOR})
+    async with reached(rules, sources) as client:
+        for token, names in expected.items():
+            headers = {"Authorization": f"Bearer {token}"}
+            body = {"query": {"text": "list orders of customers"}}
+            answer = (await client.post("/search", json=body, headers=headers)).json()
+            found = {one["identifier"].rpartition(":")[2]: one for one in answer["results"]}
+            assert found.keys() == names
+            if token == AUDITOR:
+                assert found["shop"]["capabilities"] == ["list_orders"]
+        wrong = {"Authorization": f"Bearer {CLERK}", "Mcpg-View": "nothing"}
+        assert (await client.post("/search", json=body, headers=wrong)).status_code == 400
 
 
 async def test_a_session_belongs_to_its_view() -> None:

@@ -307,11 +307,15 @@ async def test_names_of_nothing_are_reported_to_the_operator() -> None:
             "category 'y', which does not exist",
             "tool 'x*', which does not exist",
         ]
-    view = View("clerk", Selection(tools=("orders::x",)), Selection(("crm",)))
+    view = View("clerk", Selection(tools=("crm::x", "y")), Selection(("crm",)))
     async with Gateway([ORDERS], reserved=META_TOOLS, left_out=("CRM",)) as gateway:
         shown = gateway.narrow(view)
         await shown.list_tools()
         assert not [one for one in shown.diagnostics if one.code == Code.SERVED_NAME_UNKNOWN]
+        shown = gateway.narrow(View("clerk", Selection(tools=("orders::x", "ordres::*"))))
+        await shown.list_tools()
+        told = [one.message for one in shown.diagnostics if one.code == Code.SERVED_NAME_UNKNOWN]
+        assert len(told) == 2
     with pytest.raises(UsageError, match="show everything"):
         View("all")
 

@@ -1,0 +1,1 @@
+"""Servers that catalogs list: found before anything connects to them."""

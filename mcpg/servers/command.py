@@ -1,0 +1,93 @@
+"""`mcpg catalog`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.open_bundle import open_engine, read_settings
+from mcpg.cli.output import Output, check_replaceable
+from mcpg.cli.parameters import BUNDLE, CommandParameter, switch
+from mcpg.errors import UsageError
+from mcpg.files import atomic_write
+from mcpg.net.addresses import split_address
+from mcpg.servers.publish import Publisher, check_domain, make_manifest
+from mcpg.text.json_values import write_json
+from mcpg.values import format_count
+
+if TYPE_CHECKING:
+    import typer
+
+EXAMPLES = """\
+mcpg catalog --publisher acme.example -o ard.json
+mcpg catalog --publisher acme.example --url https://tools.acme.example
+mcpg catalog --publisher acme.example -b graph.mdld | jq '.entries[].representativeQueries'"""
+
+PARAMETERS = (
+    CommandParameter(
+        "publisher",
+        ("--publisher",),
+        "Domain of the publisher, with which all identifiers begin.",
+        "DOMAIN",
+        is_required=True,
+    ),
+    CommandParameter(
+        "url",
+        ("--url",),
+        "Where `mcpg serve --http` is reached: adds the address of each server, and the registry.",
+        "URL",
+    ),
+    CommandParameter(
+        "target", ("--output", "-o"), "File to write. [default: standard output]", "FILE"
+    ),
+    switch("generated", "--generated", text="Use example requests of a language model as well."),
+    BUNDLE,
+)
+_MARK = b'{\n  "specVersion"'
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to *app*."""
+    from mcpg.cli import options  # noqa: PLC0415 - the command itself does without
+
+    more = "docs/how-to/catalogs.md"
+    options.command(app, "catalog", examples=EXAMPLES, table=PARAMETERS, more=more)(run)
+
+
+def run(
+    output: Output,
+    *,
+    publisher: str,
+    url: str | None,
+    target: str | None,
+    generated: bool,
+    bundle: list[str] | None,
+) -> int:
+    """Write a catalog of the servers of a bundle, for others to find.
+
+    Each server is an entry of Agentic Resource Discovery 0.91 (ard.json), with the names of its
+    tools and two to five example requests of their hints. Disabled tools are left out.
+    """
+    owner = Publisher(check_domain(publisher), _check_url(url or ""))
+    if target:
+        check_replaceable(target, [_MARK], "catalog")
+    engine = open_engine(read_settings(bundle=bundle), output)
+    output.note_opening(engine.diagnostics)
+    made = make_manifest(engine.tools, owner, generated=generated)
+    output.diagnostics(made.diagnostics)
+    if not target:
+        output.json(made.manifest)
+        return ExitCode.DONE
+    data = f"{write_json(made.manifest, 2)}\n".encode()
+    atomic_write(target, data)
+    entries = format_count(len(made.manifest["entries"]), "entry", "entries")  # type: ignore[arg-type]
+    output.note(f"wrote {target}: {entries}, {len(data):,} bytes")
+    return ExitCode.DONE
+
+
+def _check_url(url: str) -> str:
+    parts = split_address(url)
+    if url and (parts is None or parts.scheme not in ("http", "https") or not parts.hostname):
+        remedy = "give one such as https://tools.acme.example"
+        raise UsageError(f"{url[:120]!r} is not an address", place="--url", remedy=remedy)
+    return url.rstrip("/")
