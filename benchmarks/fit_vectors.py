@@ -31,6 +31,7 @@ import texts
 from samplings import FOLDS, VARIANTS, read, tools_of
 
 import mcpg.engine
+import mcpg.search
 from mcpg.embeddings import provider_of
 from mcpg.embeddings.provider import MemoryStore
 from mcpg.evaluation.fit import logistic
@@ -63,7 +64,7 @@ if TYPE_CHECKING:
 
 Samples = dict[str, list[ranking.Top]]
 Weight = dict[str, Any]
-FILE = Path(mcpg.engine.__file__).parent / "data" / "vectors.json"
+FILE = Path(mcpg.search.__file__).parent / "data" / "vectors.json"
 DEPTH = 3
 # How much a coefficient of 0 is believed, in units of the mean log loss.
 RIDGE = 1e-2
