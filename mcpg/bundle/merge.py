@@ -637,7 +637,7 @@ def _place_pages(
         uri = uris.take([uri], f"{uri.rstrip('/')}/page/")
         source = replace(page.source, path=path, canonical_uri=uri)
         document = page.document
-        if (path, uri) != (document.path, document.uri):
+        if (path, uri) != (document.path, document.uri) or TOOL_KEY in document.further:
             document = parse_document(source)[0]
         document = replace(document, is_page=True)
         placed.append(replace(page, source=source, document=document))

@@ -171,5 +171,5 @@ def test_markdown_tells_of_what_is_not_there(run: Callable[..., Run]) -> None:
     assert "**1.** `invoice_search`  `" in run("explain", "--format", "markdown").out
     assert "No tool matches." in run("explain", "qqqq", "--format", "markdown").out
     for form in ("text", "markdown"):
-        told = run("explain", "customer track", "--format", form, "-v").out
+        told = run("explain", "customer shipment", "--format", form, "-v").out
         assert "but no score is above that of" in " ".join(told.split())
