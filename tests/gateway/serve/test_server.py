@@ -652,10 +652,12 @@ async def test_a_plan_orders_what_a_goal_needs(manifest: Manifest) -> None:
 
 async def test_plans_have_a_budget(manifest: Manifest) -> None:
     """A plan that is too large says less, and still validates."""
-    tools = {f"list_{n}": f"List orders, part {n}. " + "long " * 60 for n in range(40)}
+    things = ("orders", "parcels", "invoices", "customers", "refunds", "labels", "carriers")
+    tools = {f"list_{one}": f"List the {one}. " + "long " * 60 for one in things}
     async with served(
         manifest("shop", **tools), serving=ServingOptions(answer_bytes=2048)
     ) as client:
-        result = await client.call_tool(PLAN, {"goal": "list orders", "limit": 40})
+        goal = ", ".join(f"list {one}" for one in things)
+        result = await client.call_tool(PLAN, {"goal": goal, "limit": 40})
         assert answer(result)["tasks"]
         assert "truncated" in answer(result)
