@@ -151,7 +151,7 @@ class CalibrationInputs:
         self._meaning = fsum(near) / _NEAREST
         strengths = list(map(self.strength, ranked[:MARGIN_DEPTH]))
         self._strengths = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)
-        self._named = sum(one.exact == 1.0 for one in candidates)
+        self._named = sum(one.exact == 1.0 for one in candidates[:POOL])
         self._length = log1p(len(analysis.words))
         # For each word of the query, what it adds to a sum; the context's come after.
         asked = [clause for clause in analysis.clauses if clause.origin == "query"]
