@@ -135,8 +135,8 @@ def too_few(cases: Sequence[Case], folds: int) -> str | None:
     asked = [case for case in cases if case.is_answerable]
     if len(asked) < FEWEST_QUERIES:
         return (
-            f"{len(asked)} queries have an answer; with fewer than {FEWEST_QUERIES} nobody can tell"
-            " a gain from chance"
+            f"{len(asked)} queries have an answer; at least {FEWEST_QUERIES} are needed to"
+            " distinguish a gain from chance"
         )
     groups, needed = len({case.group for case in asked}), max(FEWEST_GROUPS, folds)
     if groups < needed:

@@ -13,9 +13,6 @@ from mcpg.text.json_values import JsonValue
 from mcpg.text.markup import plan_html
 from mcpg.values import empty_as_null, round_shown_score, score_text, to_json
 
-DEFAULT_STEPS = 8
-"""The most tasks of a plan, prerequisites among them."""
-
 DOUBTFUL = 0.25
 """A plan is reported as doubtful where less surely nothing is missing, or every task belongs."""
 

@@ -42,7 +42,7 @@ from mcpg.search.prerequisites import fields_filled_by
 from mcpg.search.results import SearchRequest
 from mcpg.search.searcher import Searcher
 from mcpg.text.literals import TextLiteral
-from mcpg.values import format_below, score_text
+from mcpg.values import format_below, format_count, score_text
 
 _LONGEST_DESCRIPTION = 200
 
@@ -154,7 +154,7 @@ class Planner:
         layers = {tool: place for place, layer in enumerate(draft.layers) for tool in layer}
         tasks = tuple([self._task(tool, layers[tool], draft) for tool in draft.order])
         filled, missing = find_inputs(tasks, ranking.analysis.literals)
-        intents = tuple([self._intent(part, draft) for part in draft.parts])
+        intents = tuple([self._intent(part, draft, request.limit) for part in draft.parts])
         complete = calibrate(
             weigh_completeness(draft.parts, draft.steps, draft.others), self._model.complete
         )
@@ -300,17 +300,19 @@ class Planner:
         index = self._searcher.index
         if _is_prerequisite(choice) and choice.need:
             before = index.tool_name(choice.need.before)
-            return f"needed by {before}: {choice.need.reason}"
+            absent = "" if choice.need.before in draft.order else ", which is not in the plan"
+            return f"needed by {before}{absent}: {choice.need.reason}"
         text = max(draft.parts, key=lambda one: one.asked.get(choice.tool, 0.0)).text
         whole = "the goal" if len(draft.parts) == 1 else repr(text)
         return f"the best tool for {whole}, with a probability of {score_text(choice.asked)}"
 
-    def _intent(self, part: GoalPart, draft: _PlanDraft) -> Intent:
+    def _intent(self, part: GoalPart, draft: _PlanDraft, limit: int) -> Intent:
         """Return a part of the goal, its tasks, and why its first match is none of them."""
         index = self._searcher.index
         held = {tool: part.asked.get(tool, 0.0) for tool in draft.order}
         best = max(held.values(), default=0.0)
-        answering = [tool for tool in draft.order if best and held[tool] >= _ANSWERS * best]
+        least = _ANSWERS * max(part.asked.values(), default=0.0)
+        answering = [tool for tool in draft.order if held[tool] >= least > 0]
         reason = ""
         if part.best is None:
             reason = "no tool matches it"
@@ -324,7 +326,9 @@ class Planner:
                 reason = f"{name} destroys something, which the goal does not ask for"
             else:
                 chance = choice.chance if choice else part.asked.get(tool, 0.0)
-                reason = f"{name} has a probability of {score_text(chance)}"
+                is_full = len(draft.order) == limit
+                full = f", and the limit is {format_count(limit, 'task')}" if is_full else ""
+                reason = f"{name} has a probability of {score_text(chance)}{full}"
         return Intent(part.text, tuple([draft.names[one] for one in answering]), best, reason)
 
 

@@ -232,6 +232,8 @@ class _MentionReading:
             clause = self._tokens[self._start : self._at]
             doubly = sum("negation" in token.kinds for token in clause) > 1
             return -int(doubly or (self._is_ruled_out() and self._has("before")))
+        if "compare" in _join_kinds(self._tokens[max(self._start, at - 2) : at]):
+            return 0  # the same as calling B
         if self._tokens[at - 1].kinds & {"source", "given"} and at > self._start:
             return -1  # obtained by calling B, found with B
         is_other = self._has("contrast") or "contrast" in self._heading

@@ -31,9 +31,9 @@ _WIDEST = 5.0
 # Of a request of so many words or more, several tools answer a part each: a lead over the next
 # proves nothing.
 _LONG = 9
-# What the others reach of the best one's values where there are enough of them: medians over the
-# sets of judged queries that the model was fitted on.
-_USUAL_GRAMS, _USUAL_STRENGTH = 0.7, 0.45
+# What the others reach of the best one's values where there are enough of them: medians over sets
+# of judged queries.
+_USUAL_GRAMS, _USUAL_MEANING, _USUAL_STRENGTH = 0.7, 0.8, 0.45
 # What a tool adds for an intent depends on the matches above it, what kind of operation it does
 # says nothing of what it does that to, and the tools in use say nothing of what is asked.
 _without_lead = itemgetter(
@@ -147,11 +147,11 @@ class CalibrationInputs:
         # Whatever the limit, a match is compared with the same others.
         grams = _among([one.grams for one in candidates[:POOL]], _NEAREST, _USUAL_GRAMS, tools)
         self._nearest = fsum(grams) / _NEAREST
-        meanings = sorted([one.nearness for one in candidates[:POOL]], reverse=True)[:_NEAREST]
-        self._meaning = fsum(meanings) / _NEAREST
+        near = _among([one.nearness for one in candidates[:POOL]], _NEAREST, _USUAL_MEANING, tools)
+        self._meaning = fsum(near) / _NEAREST
         strengths = list(map(self.strength, ranked[:MARGIN_DEPTH]))
         self._strengths = _among(strengths, MARGIN_DEPTH, _USUAL_STRENGTH, tools)
-        self._named = sum(one.exact == 1.0 for one in candidates)
+        self._named = sum(one.exact == 1.0 for one in candidates[:POOL])
         self._length = log1p(len(analysis.words))
         # For each word of the query, what it adds to a sum; the context's come after.
         asked = [clause for clause in analysis.clauses if clause.origin == "query"]

@@ -408,10 +408,12 @@ def fuse(
     lexical = greatest_lexical(candidates[: ends[0]] if ends else candidates)
     rows = [feature_values(candidate, lexical) for candidate in candidates]
     scores = [fsum(map(mul, values, weights)) for values in rows]
-    nearest = max(candidate.nearness for candidate in candidates)
+    nearest = max(candidate.nearness for candidate in candidates[:POOL])
     if nearest > 0:
-        best = candidates[scores.index(max(scores))]
-        lead = max(scores) - (sorted(scores, reverse=True)[MARGIN_DEPTH - 1 :] or [0.0])[0]
+        # Whatever the limit, the same others are looked at.
+        others = sorted(scores[:POOL], reverse=True)
+        best = candidates[scores.index(others[0])]
+        lead = others[0] - (others[MARGIN_DEPTH - 1 :] or [0.0])[0]
         openness = measure_openness(best.unheld, len(best.impacts), lead)
         added = [openness * max(0.0, one.nearness) / nearest for one in candidates]
         rows = [

@@ -8,7 +8,7 @@ from operator import mul
 
 from mcpg.index import Index
 from mcpg.search.query import Analysis
-from mcpg.search.retrieval import ARRAYS
+from mcpg.search.retrieval import ARRAYS, POOL
 from mcpg.text.meaning import LENGTH, measure_length, sum_vectors
 
 # Requests of more words say what they mean; a probability has so many steps.
@@ -29,7 +29,7 @@ def compare_meanings(
     """
     asked = [one for one in analysis.clauses if one.origin == "query" and one.meanings]
     query: Sequence[int] = ()
-    if len(asked) <= _MOST_WORDS and min(unheld, default=0.0) > _NOTHING:
+    if len(asked) <= _MOST_WORDS and min(unheld[:POOL], default=0.0) > _NOTHING:
         query = sum_vectors(
             (stem, round(_STEPS * probability) or 1)
             for clause in asked

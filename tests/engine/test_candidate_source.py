@@ -80,6 +80,18 @@ def test_all_tools_as_candidates_change_nothing() -> None:
         ]
 
 
+def test_meaning_orders_candidates() -> None:
+    """Candidates of a source are as near in meaning to the query as in a search of all tools."""
+    source, query = Source(lambda: [tool.id for tool in TOOLS]), "follow a shipment"
+    engine = Engine(INDEX, services=EngineServices(candidates=source))
+    chosen, own = engine.explain(query).matches, Engine(INDEX).explain(query).matches
+
+    assert own[0].nearness > 0
+    assert [(one.tool_id, one.nearness) for one in chosen] == [
+        (one.tool_id, one.nearness) for one in own
+    ]
+
+
 def test_the_source_is_asked_for_repaired_words() -> None:
     """A misspelt word is asked for as the engine has repaired it; the graph has no vector."""
     source = Source(lambda: ["shipment_track"])

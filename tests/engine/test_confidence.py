@@ -86,6 +86,16 @@ def test_to_be_the_best_of_few_proves_nothing(count: int) -> None:
     assert best(engine, "order create") > 0.6
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_to_be_the_nearest_of_few_is_no_lead(count: int) -> None:
+    """Tools that a catalogue does not have count as about as near as the nearest one."""
+    match = make_engine(*TOOLS[:count]).explain("purchase of goods in a shop").matches[0]
+    lead = next(one for one in match.calibration.inputs if one.name == "meaningLead")
+
+    assert match.nearness > 0
+    assert lead.value <= 0.25 * match.nearness
+
+
 @pytest.mark.parametrize("count", [1, 2, 5, 9, 10, 12, 24])
 def test_the_margin_is_over_the_tenth_tool_or_what_it_usually_is(count: int) -> None:
     """Where a catalogue has no tenth tool, it counts as having 45 % of the best one's strength.

@@ -164,6 +164,29 @@ def test_each_part_has_a_task_or_a_reason(kanban: Engine) -> None:
     assert parts["paint the fence green"].reason
 
 
+def test_a_part_beyond_the_limit_is_answered_by_no_task(kanban: Engine) -> None:
+    """A task does not answer a part that most likely means another tool."""
+    plan = kanban.plan("list the boards, and send a letter to the team", limit=1)
+    tasks = [one.tasks for one in plan.intents]
+
+    assert sorted(tasks) == [(), ("t1",)]
+    assert "the limit is 1 task" in plan.intents[tasks.index(())].reason
+
+
+def test_a_prerequisite_tells_whether_what_needs_it_is_planned(kanban: Engine) -> None:
+    """The reason of a prerequisite names what needs it, and whether that is in the plan."""
+    plans = [
+        kanban.plan(goal, limit=limit) for goal in ("card", "move", "list") for limit in (1, 8)
+    ]
+    needed = [(one, tool_ids(plan)) for plan in plans for one in plan.tasks if one.is_prerequisite]
+
+    assert needed
+    for task, planned in needed:
+        needs = task.rationale.removeprefix("needed by ").partition(":")[0]
+        name, absent, _ = needs.partition(", which is not in the plan")
+        assert (name in planned) is not bool(absent)
+
+
 def test_a_part_that_points_back_follows_the_server_before_it() -> None:
     """Of two tools with one name the one of the server that has the thing is planned."""
     tools = [

@@ -65,6 +65,7 @@ def test_what_comes_after(text: str) -> None:
         "Similar to find_address.",
         "Unlike find_address, it takes a list.",
         "Faster than find_address.",
+        "Equivalent to calling find_address.",
         "If this fails, use find_address.",
         "Do not use this for letters: use find_address.",
         "DO NOT USE FOR:\n- letters (use find_address)",
