@@ -12,7 +12,7 @@ from bounded import output_of
 from mcpg.ask.model import CodeScope
 from mcpg.bundle import assemble
 from mcpg.caching.build_cache import StoredBuildCache
-from mcpg.code.graph import CodeGraph
+from mcpg.code.graph import CodeGraph, locate_file
 from mcpg.code.model import KINDS_BY_WORD, CodeEdgeKind, read_page, write_page
 from mcpg.code.read import read_files, read_pages
 from mcpg.documents.markdown import read_markdown
@@ -581,3 +581,15 @@ def test_brackets_in_a_path_are_no_link(tmp_path: Path) -> None:
     (page,) = read_pages(SourceRequest(f"code:{tmp_path}")).documents
     assert not read_markdown(page.content.split("---\n")[2]).references
     assert graph_of(tmp_path).find("page")
+
+
+def test_what_imports_a_symbol_imports_its_file(tmp_path: Path) -> None:
+    """A file is imported by all that imports something from it, each once with its lines."""
+    write(tmp_path, {"store.py": "class Store: pass\ndef load(): pass\n"})
+    write(tmp_path, {"a.py": "from store import Store\nfrom store import load\n"})
+    write(tmp_path, {"b.py": "import store\n", "c.py": "import os\n"})
+    graph = graph_of(tmp_path)
+    (file,) = graph.find_files("store.py")
+    for end in (file, locate_file(file)):
+        found = [(one.name, one.lines) for one in graph.incoming(end, (CodeEdgeKind.IMPORTS,))]
+        assert found == [("a.py", (1, 2)), ("b.py", (1,))]
