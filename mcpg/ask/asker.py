@@ -268,7 +268,8 @@ class Asker:
         known = self._known.get(key)
         if known is None:
             known = self._answer(text, request, search)
-            if len(known.query) <= MAX_QUERY_CHARACTERS:
+            has_failed = any(one.code == Code.EMBEDDING_FAILED for one in known.diagnostics)
+            if len(known.query) <= MAX_QUERY_CHARACTERS and not has_failed:
                 self._known[key] = known
             for oldest in [*self._known][:-_MOST_KNOWN]:
                 self._known.pop(oldest, None)
@@ -307,7 +308,7 @@ class Asker:
             len(results),
             tuple(results[: request.limit]),
             tuple(islice(suggest(decision, results, lookup.leads), _MOST_SUGGESTIONS)),
-            (*diagnostics, *noticed),
+            tuple(dict.fromkeys((*diagnostics, *noticed))),
             *(homes.pop() if len(homes) == 1 else ("", "")),
         )
 

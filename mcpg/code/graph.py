@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 
 from mcpg.ask.model import CodeScope
 from mcpg.code.model import (
@@ -188,12 +188,13 @@ class CodeGraph:
     ) -> tuple[Relation, ...]:
         """Return what calls, references, imports, inherits or defines a symbol or file.
 
-        The certain ones come first, then those of earlier files and lines.
+        What imports a symbol imports its file. The certain ones come first, then those of earlier
+        files and lines.
         """
         tree = self._tree(end)
         found = [
             tree.relation(edge, _end(file, edge.source), file)
-            for file, edge in tree.incoming.get(_id(end), ())
+            for file, edge in tree.edges_to(_id(end))
             if edge.kind in kinds and not edge.is_external
         ]
         if CodeEdgeKind.DEFINES in kinds and isinstance(end, LocatedSymbol):
@@ -347,6 +348,22 @@ class _BranchFiles:
             for edge in file.edges:
                 found.setdefault(_end(file, edge.source), []).append((file, edge))
         return found
+
+    def edges_to(self, end: str) -> list[tuple[CodeFile, CodeEdge]]:
+        """Return the edges to a symbol or file; one of each file that imports from that file."""
+        edges = self.incoming.get(end, [])
+        file = self.files.get(end)
+        if file is None:
+            return edges
+        named = [self.incoming.get(file.symbol_id(one), []) for one in file.symbols]
+        imports: defaultdict[str, set[int]] = defaultdict(set)
+        for other, edge in chain(edges, *named):
+            if edge.kind is CodeEdgeKind.IMPORTS and not edge.is_external and other is not file:
+                imports[other.path].update(edge.lines)
+        return [pair for pair in edges if pair[1].kind is not CodeEdgeKind.IMPORTS] + [
+            (self.files[path], CodeEdge(CodeEdgeKind.IMPORTS, "", end, tuple(sorted(lines))))
+            for path, lines in imports.items()
+        ]
 
     def member_edges(self, definition: LocatedSymbol) -> list[tuple[CodeFile, CodeEdge]]:
         """Return the calls and references of the members of a type or file that leave it."""

@@ -206,12 +206,14 @@ def write_page(file: CodeFile) -> SourceDocument:
         }
         for one in file.edges
     ]
+    # A path such as `[[...slug]]/page.tsx` is no link.
+    heading = _json(file.path)[1:-1].replace("[", "\\[")
     text = "".join(
         (
             f"---\ntitle: {_json(file.path)}\ntool: false\n{_MARK}canonical_url: {_json(uri)}\n",
             f"source_project: {_json(file.repository)}\n" if file.repository else "",
             f"code: {_json(facts)}\n---\n",
-            f"\n# {_json(file.path)[1:-1]}\n",
+            f"\n# {heading}\n",
             *_write_section("Symbols", symbols),
             *_write_section("Edges", edges),
         )

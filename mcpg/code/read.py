@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import re
 from collections import defaultdict
@@ -11,8 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
-from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind
+from mcpg.caching.build_cache import NO_BUILD_CACHE, BuildCache, ResultKind, encode_parts
+from mcpg.catalog.model import SourceDocument
 from mcpg.code.extract import extract
 from mcpg.code.facts import SourceFacts, decode_facts, encode_facts
 from mcpg.code.languages import (
@@ -314,8 +317,24 @@ MOST_FILES = 200_000
 
 _NAMED = 3
 
-FACTS: ResultKind[SourceFacts] = ResultKind("code", encode_facts, decode_facts)
-"""The facts of source files, for the build cache."""
+FACTS: ResultKind[bytes] = ResultKind("code", bytes, bytes)
+"""The encoded facts of source files, for the build cache."""
+
+_Pages: TypeAlias = "tuple[tuple[SourceDocument, ...], list[str]]"
+
+
+def _encode_pages(pages: _Pages) -> bytes:
+    rows = [(one.path, one.content, one.canonical_uri) for one in pages[0]]
+    return encode_parts((rows, pages[1]))
+
+
+def _decode_pages(data: bytes) -> _Pages:
+    rows, broken = marshal.loads(data)  # noqa: S302 - of this program, in a sealed file
+    return tuple(SourceDocument(*row) for row in rows), broken
+
+
+PAGES: ResultKind[_Pages] = ResultKind("code pages", _encode_pages, _decode_pages)
+"""The pages of all files of a source, and the paths of those with errors, for the build cache."""
 
 
 def read_pages(request: SourceRequest) -> SourceContent:
@@ -326,9 +345,18 @@ def read_pages(request: SourceRequest) -> SourceContent:
         UsageError: The extra `code` is not installed.
     """
     check_installed(request.argument)
-    place = Path(request.argument.removeprefix(CODE))
-    files, noticed = read_files(place, request.memo or NO_BUILD_CACHE)
-    return SourceContent(documents=tuple(map(write_page, files)), diagnostics=noticed)
+    place, memo = Path(request.argument.removeprefix(CODE)), request.memo or NO_BUILD_CACHE
+    found = _read_sources(place, memo)
+    if found.indexes:
+        files, noticed = _link_indexed(found)
+        return SourceContent(documents=tuple(map(write_page, files)), diagnostics=noticed)
+
+    def write_pages() -> _Pages:
+        files, broken = _link(found, found.decode())
+        return tuple(map(write_page, files)), broken
+
+    pages, broken = memo.recall(PAGES, lambda: encode_parts(found.parts), write_pages)
+    return SourceContent(documents=pages, diagnostics=found.report(broken))
 
 
 def read_files(
@@ -339,6 +367,56 @@ def read_files(
     Raises:
         NotFoundError: There is no such folder or file.
     """
+    found = _read_sources(place, memo)
+    return _link_indexed(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """The source files at a place, each read for itself.
+
+    Attributes:
+        facts: Grammar and encoded facts of each file, by path.
+        manifests: The texts of files such as `go.mod`, by path.
+        indexes: The SCIP indexes that may describe the files.
+        texts: Where each file is, and its text, by path; only where there are indexes.
+        skipped: The paths of files that are not used, by reason.
+        is_whole: Whether there are no more files than are read.
+    """
+
+    place: Path
+    repository: Repository
+    facts: dict[str, tuple[str, bytes]]
+    manifests: dict[str, str]
+    indexes: list[Path]
+    texts: dict[str, tuple[Path, str]]
+    skipped: dict[str, list[str]]
+    is_whole: bool
+
+    @property
+    def parts(self) -> tuple[object, ...]:
+        """All that the pages depend on, where there are no indexes."""
+        home = self.repository
+        names = home.name, home.branch, text_of_path(home.root.name)
+        return (*names, [*self.facts.items()], [*self.manifests.items()])
+
+    def decode(self) -> dict[str, tuple[str, SourceFacts]]:
+        return {path: (name, decode_facts(data)) for path, (name, data) in self.facts.items()}
+
+    def report(self, broken: list[str]) -> tuple[Diagnostic, ...]:
+        """Report which files were not used, wholly or in part."""
+        place = str(self.place)
+        what = [(f"skipped: {reason}", paths) for reason, paths in sorted(self.skipped.items())]
+        if broken:
+            what.append(("with syntax errors: what could be parsed is used", broken))
+        noticed = [info(Code.CODE_SKIPPED, _describe(paths, one), place) for one, paths in what]
+        if not self.is_whole:
+            message = f"there are more source files; the first {MOST_FILES:,} are used"
+            noticed.append(warning(Code.SOURCE_INCOMPLETE, message, place))
+        return tuple(noticed)
+
+
+def _read_sources(place: Path, memo: BuildCache) -> _Sources:
     if not exists(place):
         raise NotFoundError(
             "there is no such folder or file", place=str(place), remedy="check the path"
@@ -348,8 +426,8 @@ def read_files(
     indexes = _find_indexes(here, repository.root)
     here = here.parent if here in indexes else here
     skipped: defaultdict[str, list[str]] = defaultdict(list)
-    facts: dict[str, tuple[str, SourceFacts]] = {}
-    read: dict[str, tuple[Path, str]] = {}
+    facts: dict[str, tuple[str, bytes]] = {}
+    texts: dict[str, tuple[Path, str]] = {}
     found = source_files(here, repository.root)
     for file in islice(found, MOST_FILES):
         try:
@@ -359,27 +437,36 @@ def read_files(
             skipped[str(fault)].append(file.path)
             continue
         if indexes:
-            read[file.path] = file.location, source.decode()
-    broken = sorted(path for path, (_, one) in facts.items() if one.has_errors)
-    root_name = text_of_path(repository.root.name)
-    told = [(f"skipped: {reason}", paths) for reason, paths in sorted(skipped.items())]
-    if broken:
-        told.append(("with syntax errors: what could be parsed is used", broken))
-    noticed = [info(Code.CODE_SKIPPED, _describe(paths, what), str(place)) for what, paths in told]
-    if next(found, None) is not None:
-        message = f"there are more source files; the first {MOST_FILES:,} are used"
-        noticed.append(warning(Code.SOURCE_INCOMPLETE, message, str(place)))
+            texts[file.path] = file.location, source.decode()
     manifests = _read_manifests(repository.root, facts)
-    files = link(facts, (repository.name, repository.branch), root_name, manifests)
-    if indexes:
-        indexed = _IndexedFiles(indexes, read, repository.root)
-        texts = {path: text for path, (_, text) in read.items() if path in indexed.documents}
-        files = [
-            replace(one, is_newer=True) if one.path in indexed.newer else one
-            for one in use_indexes(files, facts, texts, indexed.documents)
-        ]
-        noticed += indexed.report(str(place))
-    return files, tuple(noticed)
+    is_whole = next(found, None) is None
+    return _Sources(place, repository, facts, manifests, indexes, texts, skipped, is_whole)
+
+
+def _link(
+    found: _Sources, facts: Mapping[str, tuple[str, SourceFacts]]
+) -> tuple[list[CodeFile], list[str]]:
+    """Link the files by syntax; return them, and the paths of those with errors."""
+    home = found.repository
+    root_name = text_of_path(home.root.name)
+    files = link(facts, (home.name, home.branch), root_name, found.manifests)
+    return files, sorted(path for path, (_, one) in facts.items() if one.has_errors)
+
+
+def _link_indexed(found: _Sources) -> tuple[list[CodeFile], tuple[Diagnostic, ...]]:
+    """Link the files, those that an index describes by that."""
+    facts = found.decode()
+    files, broken = _link(found, facts)
+    noticed = found.report(broken)
+    if not found.indexes:
+        return files, noticed
+    indexed = _IndexedFiles(found.indexes, found.texts, found.repository.root)
+    texts = {path: text for path, (_, text) in found.texts.items() if path in indexed.documents}
+    files = [
+        replace(one, is_newer=True) if one.path in indexed.newer else one
+        for one in use_indexes(files, facts, texts, indexed.documents)
+    ]
+    return files, (*noticed, *indexed.report(str(found.place)))
 
 
 def _find_indexes(here: Path, root: Path) -> list[Path]:
@@ -411,6 +498,9 @@ class _IndexedFiles:
                 reason = fault.message if isinstance(fault, InputError) else type(fault).__name__
                 self._faults.append(warning(Code.CODE_INDEX_UNUSABLE, reason, str(place)))
                 continue
+            if not any(is_file(place.parent / one.path) for one in index.documents):
+                reason = "it describes no file that is there; put it in the folder that was indexed"
+                self._faults.append(warning(Code.CODE_INDEX_UNUSABLE, reason, str(place)))
             for one in index.documents:
                 path = os.path.normpath(place.parent / one.path)
                 name = Path(path).relative_to(root).as_posix() if _is_below(path, root) else ""
@@ -426,7 +516,7 @@ class _IndexedFiles:
         """Yield what was not used of the indexes."""
         yield from self._faults
         if self.newer:
-            what = "newer than their index: read without it; run the indexer again"
+            what = "newer than the index: read without it; run the indexer again"
             yield warning(Code.CODE_INDEX_STALE, _describe(sorted(self.newer), what), place)
         if self._outside:
             what = "of the index outside the folder: ignored"
@@ -437,7 +527,7 @@ def _is_below(path: str, root: Path) -> bool:
     return Path(path).is_relative_to(root)
 
 
-def _read_manifests(root: Path, facts: Mapping[str, tuple[str, SourceFacts]]) -> dict[str, str]:
+def _read_manifests(root: Path, facts: Mapping[str, tuple[str, bytes]]) -> dict[str, str]:
     """Read the files such as `go.mod` in the folders around the source files."""
     names = {
         (GRAMMARS[language].family, Path(path).parent) for path, (language, _) in facts.items()
@@ -455,13 +545,18 @@ def _read_manifests(root: Path, facts: Mapping[str, tuple[str, SourceFacts]]) ->
     }
 
 
-def _facts(source: bytes, language: str, memo: BuildCache) -> SourceFacts:
+def _facts(source: bytes, language: str, memo: BuildCache) -> bytes:
     queries = query_text(language) + query_text(language, USES)
     prefix = f"{language}\0{queries}\0".encode()
     try:
-        return memo.recall(FACTS, lambda: prefix + source, partial(extract, source, language))
+        work = partial(_extract, source, language)
+        return memo.recall(FACTS, lambda: prefix + source, work)
     except UnparsableError:
         raise SkippedError("too complex to parse") from None
+
+
+def _extract(source: bytes, language: str) -> bytes:
+    return encode_facts(extract(source, language))
 
 
 def _describe(paths: list[str], what: str) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcpg.code.facts import SourceFacts
-from mcpg.code.model import CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
+from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
 from mcpg.errors import InputError
 from mcpg.files import read_bytes
 
@@ -346,7 +346,7 @@ def _link_file(
     indexed: Mapping[str, tuple[ScipDocument, str]],
     ids: Mapping[str, str],
 ) -> CodeFile:
-    """Return *file* with the edges that its document has, and its imports of libraries."""
+    """Return *file* with the edges of its document, and those that leave the indexed files."""
     document, lines = indexed[file.path][0], text.split("\n")
     sources = _list_sources(file, len(lines))
     uses: defaultdict[tuple[int, str], set[CodeEdgeKind]] = defaultdict(set)
@@ -374,7 +374,12 @@ def _link_file(
         if (CodeEdgeKind.INHERITS, name, target) not in edges:
             first = next(one.first_line for one in file.symbols if one.name == name)
             edges[CodeEdgeKind.INHERITS, name, target].add(first)
-    kept = tuple(one for one in file.edges if one.is_external)
+    # What an index does not describe, such as an edited file, is still used by other files.
+    kept = tuple(
+        one
+        for one in file.edges
+        if one.is_external or one.target.partition(SEPARATOR)[0] not in indexed
+    )
     exact = (CodeEdge(*key, tuple(sorted(edges[key]))) for key in sorted(edges))
     return replace(file, edges=(*exact, *kept))
 

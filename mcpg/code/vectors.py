@@ -45,9 +45,10 @@ class SymbolVectors:
 
     def compare(self, text: str) -> list[float]:
         """Return how near each symbol is to *text*: the cosine, at least 0."""
-        vectors = self._built.vectors
-        if not vectors.dimensions:
-            raise self._built.outage or EmbeddingError("no symbol has a vector", kind="failed")
+        vectors, outage = self._built.vectors, self._built.outage
+        if outage or not vectors.dimensions:
+            del self._built  # the next question tries again
+            raise outage or EmbeddingError("no symbol has a vector", kind="failed")
         query = embed_query(self._provider, text)
         cosines = vectors.chosen_cosines(query, range(len(self._definitions)))
         nearness: list[float] = np.maximum(cosines, 0.0).tolist()

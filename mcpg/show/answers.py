@@ -84,6 +84,8 @@ def answers_table(results: Sequence[Json], *, has_calls: bool = True) -> Table:
 def _list_result_facts(one: Json) -> dict[str, str]:
     is_code = one["kind"] not in {"tool", "page"}
     lines = f":{one['lines']}" if one.get("lines") else ""
+    # Results name the repository and branch where there are several.
+    home = ", ".join(filter(None, (one.get("repo"), one.get("branch"))))
     links: dict[str, list[str]] = {}
     for other in one.get("related", ()):
         name = _RELATION_NAMES.get(other["rel"], other["rel"])
@@ -91,7 +93,7 @@ def _list_result_facts(one: Json) -> dict[str, str]:
         links.setdefault(name, []).append(f"{other['name']}{place}")
     return {
         "is": f"{one['type']}, {one['kind']}" if is_code else one["type"],
-        "at": f"{one['file']}{lines}" if is_code else "",
+        "at": f"{one['file']}{lines}{f' ({home})' if home else ''}" if is_code else "",
         "call": one.get("sig", ""),
         "why": "; ".join(one.get("why", ())),
         "links": "; ".join(f"{name}: {', '.join(others)}" for name, others in links.items()),

@@ -171,3 +171,18 @@ def test_symbols_are_nodes_of_the_graph(bundled: str, run: Callable[..., Run]) -
     assert "a mcpg:Symbol" in turtle
     drawing = run("graph", "export", "-b", bundled, "--format", "mermaid").out
     assert "calls" in drawing
+
+
+def test_results_of_two_branches_name_theirs(folder: Path, run: Callable[..., Run]) -> None:
+    """Where a symbol is on several branches, each result names its own, for people as well."""
+    for branch in ("main", "dev"):
+        place = folder / branch / "app"
+        (place / ".git").mkdir(parents=True)
+        (place / ".git/HEAD").write_text(f"ref: refs/heads/{branch}\n", "utf-8")
+        (place / "shop.py").write_text("def load_order(): pass\n", "utf-8")
+    assert run("bundle", "code:main/app", "code:dev/app", "-o", "app.mdld", "-q").code == 0
+    found = run("ask", "where is load_order", "-b", "app.mdld").out
+    assert "shop.py:1-1 (app, main)" in found
+    assert "shop.py:1-1 (app, dev)" in found
+    found = run("ask", "where is load_order", "-b", "app.mdld", "--branch", "dev").out
+    assert "shop.py:1-1\n" in found

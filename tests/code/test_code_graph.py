@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,12 @@ from bounded import output_of
 from mcpg.ask.model import CodeScope
 from mcpg.bundle import assemble
 from mcpg.caching.build_cache import StoredBuildCache
-from mcpg.code.graph import CodeGraph
+from mcpg.code.graph import CodeGraph, locate_file
 from mcpg.code.model import KINDS_BY_WORD, CodeEdgeKind, read_page, write_page
-from mcpg.code.read import read_files
+from mcpg.code.read import read_files, read_pages
+from mcpg.documents.markdown import read_markdown
 from mcpg.errors import Code
+from mcpg.plugins.hooks import SourceRequest
 from mcpg.sources import read_sources
 
 CALLS = (CodeEdgeKind.CALLS,)
@@ -423,6 +426,34 @@ def test_the_cache_changes_nothing(tmp_path: Path) -> None:
     assert read_files(tmp_path, again.make_next()) == read_files(tmp_path)
 
 
+def test_pages_are_recalled_whole(tmp_path: Path) -> None:
+    """Pages are recalled where no file, branch or manifest of their folder changed."""
+    write(
+        tmp_path, {"a.py": "def (:\n", "go.mod": "module shop", ".git/HEAD": "ref: refs/heads/one"}
+    )
+    write(
+        tmp_path, {"main.go": 'package main\n\nimport "shop/store"\n\nfunc f() { store.Save() }\n'}
+    )
+    write(tmp_path, {"store/store.go": "package store\n\nfunc Save() {}\n"})
+    request = SourceRequest(f"code:{tmp_path}")
+    memo = StoredBuildCache()
+    first = read_pages(replace(request, memo=memo))
+    again = memo.make_next()
+    assert read_pages(replace(request, memo=again)) == first == read_pages(request)
+    assert not again.has_changed
+    assert [one.code for one in first.diagnostics] == [Code.CODE_SKIPPED]
+    for path, text in (
+        ("go.mod", "module other"),
+        (".git/HEAD", "ref: refs/heads/two"),
+        ("store/store.go", "package store\n\nfunc Load() {}\n"),
+    ):
+        before, text_before = read_pages(request), (tmp_path / path).read_text()
+        write(tmp_path, {path: text})
+        found = read_pages(replace(request, memo=again))
+        assert found == read_pages(request) != before
+        write(tmp_path, {path: text_before})
+
+
 def test_symbols_are_no_tools(tmp_path: Path) -> None:
     """Source code adds pages to a bundle, and no tool: tools, edges and ids stay the same."""
     tools = [{"name": name, "description": f"{name} in the shop"} for name in ("login", "save")]
@@ -542,3 +573,23 @@ def test_private_members_have_names(tmp_path: Path) -> None:
     names = [one.symbol.short_name for one in graph.definitions]
     assert names == ["A", "#x", "f", "A", "f"]
     assert [one.symbol.plain_name for one in graph.definitions][-1] == "A.f"
+
+
+def test_brackets_in_a_path_are_no_link(tmp_path: Path) -> None:
+    """A path such as that of a catch-all route of Next.js makes no link of its page."""
+    write(tmp_path, {"app/[[...slug]]/page.ts": "export function page() {}\n"})
+    (page,) = read_pages(SourceRequest(f"code:{tmp_path}")).documents
+    assert not read_markdown(page.content.split("---\n")[2]).references
+    assert graph_of(tmp_path).find("page")
+
+
+def test_what_imports_a_symbol_imports_its_file(tmp_path: Path) -> None:
+    """A file is imported by all that imports something from it, each once with its lines."""
+    write(tmp_path, {"store.py": "class Store: pass\ndef load(): pass\n"})
+    write(tmp_path, {"a.py": "from store import Store\nfrom store import load\n"})
+    write(tmp_path, {"b.py": "import store\n", "c.py": "import os\n"})
+    graph = graph_of(tmp_path)
+    (file,) = graph.find_files("store.py")
+    for end in (file, locate_file(file)):
+        found = [(one.name, one.lines) for one in graph.incoming(end, (CodeEdgeKind.IMPORTS,))]
+        assert found == [("a.py", (1, 2)), ("b.py", (1,))]

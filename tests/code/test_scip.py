@@ -159,6 +159,22 @@ def test_a_newer_file_is_read_without_the_index(tmp_path: Path) -> None:
     assert ("calls", "main.py", (4,)) in list_users(CodeGraph(files), "login")
 
 
+def test_a_newer_file_keeps_its_users(tmp_path: Path) -> None:
+    """Edges from indexed files to a file that is newer than the index are those of syntax."""
+    folder = write_project(tmp_path / "app", index(STORE_DOCUMENT, MAIN_DOCUMENT))
+    os.utime(folder / "store.py", (300, 300))
+    graph = CodeGraph(read_files(folder)[0])
+    assert ("calls", "main.py", (4,)) in list_users(graph, "login")
+    assert ("imports", "main.py", (1,)) in list_users(graph, "Store")
+
+
+def test_an_index_of_other_files_is_reported(tmp_path: Path) -> None:
+    """An index none of whose files is there was made for another folder."""
+    folder = write_project(tmp_path / "app", index(document("src/store.py"), document("a\0b")))
+    files, noticed = read_files(folder)
+    assert (len(files), [one.code for one in noticed]) == (2, ["code_index_unusable"])
+
+
 @pytest.mark.parametrize("path", ["../other/store.py", "/etc/passwd"])
 def test_files_outside_the_folder_are_ignored(path: str, tmp_path: Path) -> None:
     """An index states nothing about files outside its folder."""

@@ -470,6 +470,27 @@ def test_vectors_find_what_words_do_not() -> None:
         assert (best.symbol, best.why) == ("AuthService.Hash", ("is near in meaning",))
 
 
+def test_vectors_are_made_after_an_outage() -> None:
+    """An answer without vectors is not kept: the next question asks the provider again."""
+    pages = tuple(map(write_page, (AUTH, BACKEND, INTERFACE)))
+    index = Index(compile_assembly(assemble(SourceBatch(documents=pages))))
+    is_down = True
+
+    def fail_first(texts: list[str]) -> list[list[float]]:
+        if is_down:
+            raise RuntimeError("the model is being loaded")
+        return embed(texts)
+
+    services = EngineServices(embeddings=FunctionEmbeddings(fail_first, "test"))
+    engine = Engine(index, services=services)
+    answer = engine.ask("scramble", strategy="embeddings")
+    assert "embedding_failed" in [one.code for one in answer.diagnostics]
+    is_down = False
+    answer = engine.ask("scramble", strategy="embeddings")
+    assert "embedding_failed" not in [one.code for one in answer.diagnostics]
+    assert answer.results
+
+
 def test_without_a_provider_words_are_searched(code: Engine) -> None:
     """A search with vectors that cannot be had is one by words, and says so."""
     answer = code.ask("hash", strategy="auto", intent="search")
