@@ -95,6 +95,8 @@ def run(
     if add is not None:
         others = {"--project": project, "--dry-run": dry_run, "--force": force, "QUERY": query}
         refuse(others, "it has no effect with --add", "leave {flag} out")
+        if not client:
+            refuse({"--yes": yes}, "it has no effect without --client", "leave {flag} out")
         return _add_server(add, bundle, client or (), output, yes=yes)
     refuse({"--bundle": bundle, "--yes": yes}, "is an option of --add", "remove {flag}")
     found = _find_clients(client, output)
