@@ -260,7 +260,8 @@ def test_settings_define_views(tmp_path: Path) -> None:
     [
         ("[views.all]\n", "views.all", "show everything"),
         ("[views.all]\nread_only = false\n", "views.all", "show everything"),
-        ("[views.a]\nserver = ['x']\n", "mcpg.toml:2: views.a.server", "unknown key"),
+        ("[views.a]\nserver = ['x']\n", "mcpg.toml:2: views.a.server", "mean 'servers'?"),
+        ("[views.a]\ndeny = 3\n", "mcpg.toml:2: views.a.deny", "write [views.a.deny]"),
         ("[views.a]\nservers = 'x'\n", "mcpg.toml:2: views.a.servers", "'x'"),
         ("[views.a]\nkinds = ['tools']\n", "mcpg.toml:2: views.a.kinds[0]", "'tools'"),
         ("[views.a.deny]\nread_only = true\n", "mcpg.toml:2: views.a.deny.read_only", "unknown"),
