@@ -240,3 +240,5 @@ def test_a_listed_server_is_added_after_consent(folder: Path, run: Callable[...,
     assert json.loads(client.read_text("utf-8")) == shown.json
     wrong = run("init", "--yes")
     assert (wrong.code, "--add" in wrong.err) == (2, True)
+    alone = run("init", "--add", SERVER["name"], "-b", catalog, "--yes")
+    assert (alone.code, "--client" in alone.err) == (2, True)
