@@ -142,6 +142,8 @@ def _add_server(
         output.note(f"its catalog marks it as {server.status}")
     for variable, purpose in entry.variables.items():
         output.note(f"set {variable}" + (f": {purpose}" if purpose else ""))
+        if variable in os.environ:  # the catalog has chosen the name
+            output.note(f"{variable} is set here already: the server would get its value")
     if entry.left_out:
         output.note(f"optional, left out: {', '.join(entry.left_out)}")
     for client in clients:
