@@ -367,15 +367,20 @@ def check_views(values: Any, fail: Callable[..., McpgError]) -> dict[str, ViewTa
     try:
         return TypeAdapter(dict[str, ViewTable]).validate_python(values)
     except ValidationError as faults:
-        raise _setting_error(faults, fail) from None
+        raise _setting_error(faults, fail, section=VIEWS) from None
 
 
 def _setting_error(
-    faults: ValidationError, fail: Callable[..., McpgError], *, are_texts: bool = False
+    faults: ValidationError,
+    fail: Callable[..., McpgError],
+    *,
+    are_texts: bool = False,
+    section: str = "",
 ) -> McpgError:
-    """Return the error of the first of *faults*; see `check_settings`."""
+    """Return the error of the first of *faults*, within a *section*; see `check_settings`."""
     fault = faults.errors(include_url=False)[0]
-    path, value, name = fault["loc"], fault["input"], shown_path(fault["loc"])
+    path, value = fault["loc"], fault["input"]
+    name = shown_path((section, *path) if section else path)
     if fault["type"] == "extra_forbidden":
         return fail(f"unknown key {_cut(repr(name))}", _advice_on_key(name), *path)
     if fault["type"] == "model_type":
@@ -406,6 +411,9 @@ _SECRETS = {
 
 def _advice_on_key(name: str) -> str:
     section, _, last = name.rpartition(".")
+    if section.startswith(f"{VIEWS}."):
+        table = ViewTable if section.count(".") == 1 else ViewConditions
+        return suggest_known(last, table.model_fields)
     variable = _SECRETS.get(last.casefold())
     if variable and section == "serve":
         variable = TOKEN_VARIABLE

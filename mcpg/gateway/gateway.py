@@ -389,7 +389,7 @@ class Gateway:
     @property
     def sure_names(self) -> tuple[str, ...]:
         """The ids of those sources that all views are sure to show, whatever tools they have."""
-        shown = (one for one in self.sources if all(view.may_name(one) for view in self._views))
+        shown = (one for one in self.sources if all(v.is_sure_to_show(one) for v in self._views))
         return tuple(one.id for one in shown)
 
     @property

@@ -149,6 +149,15 @@ class View:
         has_tools = self.shows_kind(ItemKind.TOOL) and self.allow.may_match_tools_of(*names)
         return self.shows_server(*names) and (has_tools or any(others))
 
+    def is_sure_to_show(self, source: Source) -> bool:
+        """Return whether *source* is shown whatever tools it has, or the view itself names it."""
+        names, allow = name_server(source), self.allow
+        is_open = not (allow.tools or allow.categories or self.read_only)
+        others = map(self.shows_kind, (ItemKind.PROMPT, ItemKind.RESOURCE))
+        owners = {one.rpartition("::")[0].casefold() for one in allow.tools}
+        is_named = bool(allow.servers) or any(one.casefold() in owners for one in names)
+        return self.may_name(source) and (is_open or any(others) or is_named)
+
 
 def name_server(source: Source) -> tuple[str, ...]:
     """Return the id of *source*, and the name that the configuration gives to its server."""

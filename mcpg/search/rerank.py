@@ -141,7 +141,7 @@ class GuardedReranker:
             # The text of a stranger's error may hold a key: only its type is reported.
             is_ours = isinstance(work.fault, McpgError)
             reason = str(work.fault) if is_ours else f"ranking ended in {type(work.fault).__name__}"
-        elif not all(isinstance(one, str) and one in known for one in work.result or ()):
+        elif not all(type(one) is str and one in known for one in work.result or ()):
             reason = "the answer names tools that were not shown"
         elif len(set(work.result or ())) < len(work.result or ()):
             reason = "the answer names a tool twice"
@@ -169,7 +169,7 @@ def _show(match: Match) -> RerankCandidate:
 def _show_name(shown: RerankCandidate) -> RerankCandidate:
     """Return a tool by the words of its name, in which no sentence has room."""
     words = " ".join(split_words(shown.name)[:_MOST_PARAMETERS])
-    return RerankCandidate(shown.id, words, "", "", shown.parameters)
+    return RerankCandidate(shown.id, words, "", "", ())
 
 
 def _complete(ours: Sequence[str], answer: Sequence[str]) -> dict[str, int]:

@@ -86,8 +86,9 @@ def run(
 
 
 def _check_url(url: str) -> str:
-    parts = split_address(url)
-    if url and (parts is None or parts.scheme not in ("http", "https") or not parts.hostname):
+    parts = split_address(url) if url.isprintable() and " " not in url else None
+    is_base = parts is not None and not ("@" in parts.netloc or parts.query or parts.fragment)
+    if url and not (is_base and parts and parts.scheme in ("http", "https") and parts.hostname):
         remedy = "give one such as https://tools.acme.example"
-        raise UsageError(f"{url[:120]!r} is not an address", place="--url", remedy=remedy)
+        raise UsageError("it is not the address of a server", place="--url", remedy=remedy)
     return url.rstrip("/")

@@ -213,7 +213,8 @@ class RegistryRequest:
     def digest(self) -> str:
         """What tells the request from others, whatever page it asks for."""
         terms = sorted((path, sorted(values)) for path, values in self.filter.items())
-        return hashlib.sha256(write_json([self.text, terms]).encode()).hexdigest()[:16]
+        text = write_json([self.text, terms]).encode(errors="surrogatepass")
+        return hashlib.sha256(text).hexdigest()[:16]
 
     def token_at(self, offset: int) -> str:
         return f"{offset}.{self.digest}"
@@ -370,7 +371,7 @@ def _fits(entry: JsonObject, terms: Mapping[str, frozenset[str]]) -> bool:
 def _read_path(entry: JsonObject, path: str) -> Iterator[str]:
     """Yield the texts at a path of terms, those of any item where there is a list."""
     if path == "publisher":
-        yield str(entry["identifier"]).split(":")[2]
+        yield from str(entry["identifier"]).split(":")[2:3]
         return
     held: list[Any] = [entry]
     for term in path.split("."):

@@ -12,15 +12,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any
 
 from mcpg.errors import OutputError, SourceError
 from mcpg.files import MAX_BYTES, atomic_write, exists, read_bytes
-from mcpg.net.addresses import has_control, is_header_name, split_address
+from mcpg.net.addresses import is_header_name, split_address
 from mcpg.net.public import is_public
 from mcpg.sources.client_config import without_variables
-from mcpg.sources.listings import MCP_SERVER, ListedServer
+from mcpg.sources.listings import MCP_SERVER, ListedServer, clean_text
 from mcpg.sources.server_entries import mask_comments, parse_configuration
 from mcpg.text.json_values import JsonObject
 
@@ -31,32 +32,67 @@ class _Runner:
 
     Attributes:
         commands: The commands that a catalog may choose; the first is usual.
+        name: The pattern of names of packages.
+        version: The pattern of versions that are fixed.
         words: Words before the package.
         joint: What stands between the package and its version.
         after: Words after the package.
         registries: Address of the only registry that it loads packages from.
+        options: Options with values that a catalog may give to the command.
     """
 
     commands: tuple[str, ...]
-    words: tuple[str, ...]
-    joint: str
+    name: re.Pattern[str]
+    version: re.Pattern[str]
+    words: tuple[str, ...] = ()
+    joint: str = "@"
     after: tuple[str, ...] = ()
     registries: tuple[str, ...] = ()
+    options: frozenset[str] = frozenset()
 
+
+_SIMPLE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,213}"
+_NAME = re.compile(_SIMPLE_NAME)
+_VERSION = re.compile(r"v?[0-9][A-Za-z0-9._+!-]{0,127}")
+_ENVIRONMENT, _MOUNTS = frozenset({"-e", "--env"}), frozenset({"-v", "--volume", "--mount"})
 
 _RUNNERS = {
-    "npm": _Runner(("npx",), ("-y",), "@", (), ("registry.npmjs.org",)),
-    "pypi": _Runner(("uvx",), (), "@", (), ("pypi.org",)),
-    "nuget": _Runner(("dnx",), (), "@", ("--yes", "--"), ("api.nuget.org",)),
-    "oci": _Runner(("docker", "podman"), ("run", "-i", "--rm"), ":"),
+    # npx takes `owner/name` for a repository of code, fewer numbers for a range, words for a tag.
+    "npm": _Runner(
+        ("npx",),
+        re.compile(f"(?:@{_SIMPLE_NAME}/)?{_SIMPLE_NAME}"),
+        re.compile(r"v?[0-9]+\.[0-9]+\.[0-9]+(?:[+-][A-Za-z0-9.+-]{1,100})?"),
+        words=("-y",),
+        registries=("registry.npmjs.org",),
+    ),
+    "pypi": _Runner(("uvx",), _NAME, _VERSION, registries=("pypi.org",)),
+    "nuget": _Runner(
+        ("dnx",), _NAME, _VERSION, after=("--yes", "--"), registries=("api.nuget.org",)
+    ),
+    "oci": _Runner(
+        ("docker", "podman"),
+        re.compile(r"[A-Za-z0-9][A-Za-z0-9@._/-]{0,213}(?::[A-Za-z0-9._-]{1,128})?"),
+        re.compile(r"(?=.*[0-9])[A-Za-z0-9_][A-Za-z0-9._-]{0,127}"),
+        words=("run", "-i", "--rm"),
+        joint=":",
+        options=_ENVIRONMENT | _MOUNTS | {"-p", "--publish", "-u", "--user", "-w", "--workdir"},
+    ),
 }
 _REMOTE_TYPES = {"streamable-http": "http", "http": "http", "sse": "sse"}
-_PACKAGE_NAME = re.compile(r"(?!-)[A-Za-z0-9@][A-Za-z0-9@._/-]{0,213}(?::[A-Za-z0-9._-]{1,128})?")
-_VERSION = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9._+!-]{0,127}")
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 # How clients refer to variables, and to files.
 _REFERENCE = re.compile(r"\$[A-Za-z_{(]|%[A-Za-z_]\w*%|\{(?:env|file):|`")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_IS_REFERENCE = re.compile(rf"\$\{{{_VARIABLE.pattern}\}}")
+# Variables that change what a runner loads, or from where.
+_OF_RUNNERS = re.compile(
+    r"PATH|(?:LD|DYLD|NPM|UV|PIP|NUGET|DOTNET|DOCKER)_\w+|NODE_(?:OPTIONS|PATH)"
+    r"|PYTHON(?:PATH|HOME|STARTUP|WARNINGS)|BASH_ENV",
+    re.IGNORECASE,
+)
+# A path of the host that the catalog chooses; one that begins with a variable is the user's.
+_HOST_PATH = re.compile(r"^[^$\w]|^[a-z]:|(?:src|source)\s*=[^$\w]", re.IGNORECASE)
+_LOCAL_ENDS = (".localhost", ".localdomain", ".local", ".internal", ".lan", ".home.arpa")
 _NO_NAME = re.compile(r"[^A-Za-z0-9]+")
 _MOST_INPUTS = 100
 
@@ -143,13 +179,14 @@ def _check_address(url: str) -> str:
     """Return the host of *url*, which must be one of the Internet, or be a variable of the user."""
     if url.startswith("${"):
         return without_variables(url, "address")
-    parts = split_address(without_variables(url, "x"))
+    plain = without_variables(url, "x")
+    parts = split_address(plain) if plain.isascii() else None
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         raise _UnusableError(f"{url[:120]!r} is no address of HTTP")
     if "@" in parts.netloc:
         raise _UnusableError("its address holds a user name or a password")
-    host = parts.hostname
-    is_local = host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
+    host = parts.hostname.rstrip(".")
+    is_local = host == "localhost" or host.endswith(_LOCAL_ENDS)
     try:
         is_local = is_local or not is_public(host)
     except ValueError:
@@ -163,7 +200,7 @@ def _check_address(url: str) -> str:
 
 def _is_number(host: str) -> bool:
     """Return whether resolvers may take *host* for a number: `0x7f.1` is this machine."""
-    last = host.rstrip(".").rpartition(".")[2]
+    last = host.rpartition(".")[2]
     return bool(re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last))
 
 
@@ -178,13 +215,17 @@ def _add_package(package: JsonObject, entry: ClientEntry) -> None:
     named = _pin(package, kind, runner)
     hint = _text(package, "runtimeHint")
     command = hint if hint in runner.commands else runner.commands[0]
-    before = [*_words(package, "runtimeArguments", entry)] if hint in ("", command) else []
+    given = [*_words(package, "runtimeArguments", entry)] if hint in ("", command) else []
+    before = [one for one in given if one not in runner.words]
+    _check_options(before, kind, runner)
     env: JsonObject = {}
     for one in _inputs(package, "environmentVariables"):
         name = _text(one, "name")
         if not _VARIABLE.fullmatch(name):
             raise _UnusableError(f"the environment variable {name[:80]!r} is none")
         if (value := _value(one, name, entry)) is not None:
+            if _OF_RUNNERS.fullmatch(name) and not _IS_REFERENCE.fullmatch(value):
+                raise _UnusableError(f"the variable {name[:80]!r} changes what is run")
             env[name] = value
     if kind == "oci":  # a container has only those variables that are passed on
         before += [word for name in env for word in ("-e", name)]
@@ -205,18 +246,25 @@ def _pin(package: JsonObject, kind: str, runner: _Runner) -> str:
     host = (base.hostname if base else "") or ""
     if runner.registries and host and host not in runner.registries:
         raise _UnusableError(f"the {kind} package is in another registry, {host}")
-    if not _PACKAGE_NAME.fullmatch(name):
+    if kind == "oci" and host not in ("", "docker.io") and not name.startswith(f"{host}/"):
+        name = f"{host}/{name}"
+    if not runner.name.fullmatch(name):
         raise _UnusableError(f"{name[:120]!r} is no name of a package of type {kind}")
-    if kind == "oci":
-        if host not in ("", "docker.io") and not name.startswith(f"{host}/"):
-            name = f"{host}/{name}"
-        image, _, tag = name.partition(":")
-        name, version = image, tag or version
-    elif ":" in name:
-        raise _UnusableError(f"{name[:120]!r} is no name of a package of type {kind}")
-    if not _VERSION.fullmatch(version) or version.casefold().endswith((".x", ".*")):
+    name, _, tag = name.partition(":")
+    version = tag or version
+    if not runner.version.fullmatch(version):
         raise _UnusableError(f"the {kind} package {name} has no fixed version")
     return f"{name}{runner.joint}{version}"
+
+
+def _check_options(words: list[str], kind: str, runner: _Runner) -> None:
+    """Refuse words before a package with which something else could run, or see more of here."""
+    for option, value in zip_longest(words[::2], words[1::2], fillvalue=""):
+        is_passed_on = option in _ENVIRONMENT and "=" not in value
+        is_chosen = option in _MOUNTS and _HOST_PATH.search(value)
+        if not value or option not in runner.options or is_passed_on or is_chosen:
+            shown = f"{option} {value}".strip()[:80]
+            raise _UnusableError(f"the {kind} package may not be run with {shown!r}")
 
 
 def _words(package: JsonObject, key: str, entry: ClientEntry) -> Iterator[str]:
@@ -295,7 +343,7 @@ def _refer(name: str, given: JsonObject, entry: ClientEntry) -> str:
     variable = _NO_NAME.sub("_", name).strip("_").upper()
     if not _VARIABLE.fullmatch(variable):
         variable = f"VALUE_{variable}".rstrip("_")
-    entry.variables.setdefault(variable, _text(given, "description"))
+    entry.variables.setdefault(variable, clean_text(given.get("description")))
     return f"${{{variable}}}"
 
 
@@ -303,8 +351,8 @@ def _check_literal(text: str) -> None:
     """Refuse a text that would be more than itself in a configuration."""
     if _REFERENCE.search(text):
         raise _UnusableError(f"{text[:120]!r} refers to a variable of yours")
-    if has_control(text):
-        raise _UnusableError("an argument has a control character")
+    if not text.isprintable():
+        raise _UnusableError(f"{text[:120]!r} has characters that are not shown")
 
 
 def _text(given: JsonObject, key: str) -> str:

@@ -30,4 +30,6 @@ def test_the_command_writes_a_catalog(folder: Path, run: Callable[..., Run]) -> 
     refused = run(*given, "-o", "mine.json")
     assert (refused.code, "not overwritten" in refused.err) == (2, True)
     assert run("catalog", "--publisher", "acme", "-b", "tools.json").code == 2
-    assert run(*given, "--url", "acme").code == 2
+    for url in ("acme", "https://key:x@acme.example", "https://acme.example/?a", "https://a.b/ c"):
+        refused = run(*given, "--url", url)
+        assert (refused.code, "key" in refused.err) == (2, False)

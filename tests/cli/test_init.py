@@ -222,7 +222,9 @@ def test_a_broken_configuration_hinders_no_other(home: Path, run: Callable[..., 
     assert "(~/.cursor/mcp.json:1:" in done.err
 
 
-def test_a_listed_server_is_added_after_consent(folder: Path, run: Callable[..., Run]) -> None:
+def test_a_listed_server_is_added_after_consent(
+    folder: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`init --add` prints the entry; it writes one only where that is confirmed."""
     catalog = "catalog.json"
     (folder / catalog).write_text(json.dumps([SERVER]), "utf-8")
@@ -240,3 +242,10 @@ def test_a_listed_server_is_added_after_consent(folder: Path, run: Callable[...,
     assert json.loads(client.read_text("utf-8")) == shown.json
     wrong = run("init", "--yes")
     assert (wrong.code, "--add" in wrong.err) == (2, True)
+    assert "already" not in shown.err
+    monkeypatch.setenv("TIDE_KEY", SECRET)
+    known = run("init", "--add", SERVER["name"], "-b", catalog)
+    assert "TIDE_KEY is set here already" in known.err
+    assert SECRET not in known.err + known.out
+    alone = run("init", "--add", SERVER["name"], "-b", catalog, "--yes")
+    assert (alone.code, "--client" in alone.err) == (2, True)

@@ -26,7 +26,11 @@ TOOLS: list[dict[str, Any]] = [
     {"name": "invoice_send", "description": "Send an invoice to a customer"},
     {"name": "invoice_void", "description": "Void an invoice of a customer"},
     {"name": "invoice_find", "description": "Find invoices by customer or number"},
-    {"name": "customer_find", "description": f"Find a customer with invoices. {ORDER}."},
+    {
+        "name": "customer_find",
+        "description": f"Find a customer with invoices. {ORDER}.",
+        "inputSchema": {"properties": {ORDER: {"type": "string"}}},
+    },
     {"name": "receipt_print", "description": "Print the receipt of an invoice"},
     {"name": "stock_count", "description": "Count what is in stock"},
 ]
@@ -55,7 +59,7 @@ class StandIn:
 def load(tmp_path: Any) -> Callable[..., Engine]:
     """Load the tools with a reranker."""
     path = tmp_path / "tools.json"
-    path.write_text(json.dumps([{**one, "inputSchema": {}} for one in TOOLS]), "utf-8")
+    path.write_text(json.dumps([{"inputSchema": {}, **one} for one in TOOLS]), "utf-8")
 
     def make(rank: Callable[[Sequence[RerankCandidate]], Any] | None = None) -> Engine:
         return mcpg.load(path, reranker=StandIn(rank) if rank else None)
@@ -120,8 +124,8 @@ def obey(candidates: Sequence[RerankCandidate]) -> list[str]:
     return [*ordered, *(one.id for one in candidates if one.id not in ordered)]
 
 
-def test_orders_hidden_in_descriptions_promote_nothing(load: Callable[..., Engine]) -> None:
-    """What a model does because a description orders it is not done."""
+def test_orders_hidden_in_texts_promote_nothing(load: Callable[..., Engine]) -> None:
+    """What a model does because a description or an argument orders it is not done."""
     engine = load(obey)
     assert "customer_find" in ids(engine.search(QUERY))
     assert ids(engine.search(QUERY, rerank=True)) == ids(engine.search(QUERY))

@@ -191,6 +191,7 @@ def test_listed_servers_are_found_beside_them(engine: Engine) -> None:
         ({"type": "text/html"}, 0),
         ({"publisher": ["acme.example"]}, 1),
         ({"publisher": "other.example"}, 0),
+        ({"publisher": ["acme.example", "\ud800"]}, 1),
         ({"tags": "tides", "capabilities": ["tide_low", "x"]}, 1),
         ({"tags": "tides", "capabilities": []}, 0),
         ({"data.remotes.type": "streamable-http"}, 1),
@@ -201,6 +202,16 @@ def test_filters_choose_among_results(engine: Engine, terms: dict[str, Any], cou
     """Values of one term are alternatives, terms are conditions, and lists match by any item."""
     found = answer(engine, "when is low water", filter=terms)["results"]
     assert len([one for one in found if "harbour" in one["identifier"]]) == count
+
+
+def test_an_identifier_may_be_no_urn(save: Callable[[str, object], str]) -> None:
+    """A filter by publisher passes over what a catalog identifies in another way."""
+    listed = {**ENTRY, "identifier": "pears"}
+    engine = mcpg.load([save("tools.json", TOOLS), save("ard.json", {"entries": [listed]})])
+    text = "plan rows of pear trees"
+    assert answer(engine, text)["results"][0]["identifier"] == "pears"
+    found = answer(engine, text, filter={"publisher": ["acme.example"]})["results"]
+    assert "pears" not in {one["identifier"] for one in found}
 
 
 def test_pages_follow_each_other(save: Callable[[str, object], str]) -> None:
@@ -216,6 +227,7 @@ def test_pages_follow_each_other(save: Callable[[str, object], str]) -> None:
         token = page.get("pageToken")
         if token is None:
             break
+        assert "pageToken" in answer(engine, "\ud800 berth of the harbour", pageSize=3)
         with pytest.raises(RequestError, match="pageToken"):
             answer(engine, "another request", pageToken=token)
     assert found == whole["results"]

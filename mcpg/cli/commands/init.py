@@ -95,6 +95,8 @@ def run(
     if add is not None:
         others = {"--project": project, "--dry-run": dry_run, "--force": force, "QUERY": query}
         refuse(others, "it has no effect with --add", "leave {flag} out")
+        if not client:
+            refuse({"--yes": yes}, "it has no effect without --client", "leave {flag} out")
         return _add_server(add, bundle, client or (), output, yes=yes)
     refuse({"--bundle": bundle, "--yes": yes}, "is an option of --add", "remove {flag}")
     found = _find_clients(client, output)
@@ -140,6 +142,8 @@ def _add_server(
         output.note(f"its catalog marks it as {server.status}")
     for variable, purpose in entry.variables.items():
         output.note(f"set {variable}" + (f": {purpose}" if purpose else ""))
+        if variable in os.environ:  # the catalog has chosen the name
+            output.note(f"{variable} is set here already: the server would get its value")
     if entry.left_out:
         output.note(f"optional, left out: {', '.join(entry.left_out)}")
     for client in clients:

@@ -133,6 +133,26 @@ async def test_each_token_opens_its_view() -> None:
         assert (await send(client, "initialize", INITIALIZE)).status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("view", "names"),
+    [
+        (View("a", Selection(tools=("refund_order",))), []),
+        (View("a", Selection(tools=("*::refund_order",))), []),
+        (View("a", Selection(tools=("Shop::refund_order",))), ["shop"]),
+        (View("a", Selection(categories=("money",))), []),
+        (View("a", read_only=True, kinds=frozenset({ItemKind.TOOL})), []),
+        (View("a", Selection(servers=("shop",), categories=("money",))), ["shop"]),
+        (View("a", deny=Selection(servers=("crm",))), ["shop"]),
+    ],
+)
+async def test_instructions_name_no_server_that_may_be_hidden(view: View, names: list[str]) -> None:
+    """Before tools are read, a client sees the servers that its view is sure to show, or names."""
+    async with Gateway(SOURCES, reserved=META_TOOLS) as gateway:
+        served = GatewayServer(gateway.narrow(view), ServingOptions())
+        instructions = served.sdk.instructions or ""
+        assert [one for one in ("shop", "crm") if one in instructions] == names
+
+
 async def test_a_header_only_narrows() -> None:
     """A request that names a view sees what is in that one and in the view of its token."""
     async with reached(AccessRules(view_tokens={"clerk": CLERK, "auditor": AUDITOR})) as client:
@@ -260,7 +280,8 @@ def test_settings_define_views(tmp_path: Path) -> None:
     [
         ("[views.all]\n", "views.all", "show everything"),
         ("[views.all]\nread_only = false\n", "views.all", "show everything"),
-        ("[views.a]\nserver = ['x']\n", "mcpg.toml:2: views.a.server", "unknown key"),
+        ("[views.a]\nserver = ['x']\n", "mcpg.toml:2: views.a.server", "mean 'servers'?"),
+        ("[views.a]\ndeny = 3\n", "mcpg.toml:2: views.a.deny", "write [views.a.deny]"),
         ("[views.a]\nservers = 'x'\n", "mcpg.toml:2: views.a.servers", "'x'"),
         ("[views.a]\nkinds = ['tools']\n", "mcpg.toml:2: views.a.kinds[0]", "'tools'"),
         ("[views.a.deny]\nread_only = true\n", "mcpg.toml:2: views.a.deny.read_only", "unknown"),
