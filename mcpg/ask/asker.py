@@ -264,7 +264,7 @@ class Asker:
         Raises:
             UsageError: There is no question, or *request* asks for something that there is not.
         """
-        key = text, repr(request), repr(filters)
+        key = repr(text), repr(request), repr(filters)
         known = self._known.get(key)
         if known is None:
             known = self._answer(text, request, search)

@@ -89,8 +89,14 @@ class Candidate(NamedTuple):
     exact: float
 
 
-def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> list[Candidate]:
-    """Return the features of each document of the *pool*, in its order."""
+def extract_features(
+    pool: Iterable[int], analysis: Analysis, index: Index, least_unheld: float | None = None
+) -> list[Candidate]:
+    """Return the features of each document of the *pool*, in its order.
+
+    *least_unheld* is the least share of the query that a document of the search lacks, `None` for
+    that of the first documents of the pool.
+    """
     pool = list(pool)
     shares = [clause.weight / analysis.total_weight for clause in analysis.clauses]
     held_impacts = [clause_impacts(one.variants, pool, index) for one in analysis.clauses]
@@ -117,6 +123,9 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         for clause, share in zip(analysis.clauses, shares, strict=True)
     ]
     unheld = [1.0 - fsum([asked[place] for place, _ in row]) for row in hits]
+    if least_unheld is None:
+        # Whatever the limit, the same documents are looked at.
+        least_unheld = min(unheld[:POOL], default=0.0)
     columns = (
         pool,
         lexical,
@@ -132,7 +141,7 @@ def extract_features(pool: Iterable[int], analysis: Analysis, index: Index) -> l
         gains,
         *_compare_operations(pool, analysis, index),
         unheld,
-        compare_meanings(pool, unheld, analysis, index),
+        compare_meanings(pool, least_unheld, analysis, index),
         analysis.used.nearness(pool) if analysis.used else [_NOT_NEAR] * len(pool),
         list(map(named_exactly(analysis, index).get, pool, repeat(0.0))),
     )

@@ -267,7 +267,10 @@ class VectorCalibration:
         """Prepare to calibrate the matches of *pool*, in a catalogue of so many *tools*."""
         own = pool.candidates[: pool.found]
         self._graph = CalibrationInputs(pool.graph[:MARGIN_DEPTH], own, analysis, model, tools)
-        self._ranked = {one.candidate.document: one for one in pool.graph}
+        # Whatever the limit, the graph ranks the same ones.
+        among = {one.document for one in own}
+        ranked = ((one.candidate.document, one) for one in pool.graph)
+        self._ranked = {document: one for document, one in ranked if document in among}
         self._lexical = greatest_lexical(own)
         self._model = model
         self._nearness = vector_scores
@@ -332,11 +335,13 @@ def gather_hybrid_pool(
     known = set(pool.documents[:found])
     near = [number for number, _ in vector_scores.nearest[:size]]
     added = [number for number in near[:POOL] if number not in known]
-    first = [*candidates[:found], *extract_features(added, analysis, index)]
+    unheld = min([one.unheld for one in candidates[:POOL]], default=0.0)
+    first = [*candidates[:found], *extract_features(added, analysis, index, unheld)]
     known.update(added)
     further = [candidate for candidate in candidates[found:] if candidate.document not in known]
     known.update(pool.documents)
-    further += extract_features([one for one in near if one not in known], analysis, index)
+    others = [one for one in near if one not in known]
+    further += extract_features(others, analysis, index, unheld)
     return HybridPool(first, found, graph, further)
 
 

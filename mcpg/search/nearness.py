@@ -8,7 +8,7 @@ from operator import mul
 
 from mcpg.index import Index
 from mcpg.search.query import Analysis
-from mcpg.search.retrieval import ARRAYS, POOL
+from mcpg.search.retrieval import ARRAYS
 from mcpg.text.meaning import LENGTH, measure_length, sum_vectors
 
 # Requests of more words say what they mean; a probability has so many steps.
@@ -20,16 +20,17 @@ _OPEN, _OPEN_BY_WORD, _OPEN_BY_LEAD, _LEAST_LEAD = 3.7, 1.4, 0.8, 1.0
 
 
 def compare_meanings(
-    pool: Sequence[int], unheld: Sequence[float], analysis: Analysis, index: Index
+    pool: Sequence[int], unheld: float, analysis: Analysis, index: Index
 ) -> list[float]:
     """Return, for each document, the cosine of its meaning and that of the words asked for.
 
-    It is 0 where either is unknown. *unheld* is the share of the query that each document lacks:
-    where one lacks nothing, nothing is open that meaning counts for, and none is compared.
+    It is 0 where either is unknown. *unheld* is the least share of the query that a document of the
+    search lacks: where one lacks nothing, nothing is open that meaning counts for, and none is
+    compared.
     """
     asked = [one for one in analysis.clauses if one.origin == "query" and one.meanings]
     query: Sequence[int] = ()
-    if len(asked) <= _MOST_WORDS and min(unheld[:POOL], default=0.0) > _NOTHING:
+    if len(asked) <= _MOST_WORDS and unheld > _NOTHING:
         query = sum_vectors(
             (stem, round(_STEPS * probability) or 1)
             for clause in asked
