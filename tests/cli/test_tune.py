@@ -149,7 +149,7 @@ def test_what_cannot_be_learned_is_refused(bundled: Path, run: Runner) -> None:
     assert "nothing was written" in done.err
     found = run("tune", "few.jsonl", "--format", "json").json
     assert found["tuned"] is None
-    assert "fewer than 50" in found["refusal"]
+    assert "at least 50 are needed" in found["refusal"]
     assert bundled.read_bytes() == before
 
 
