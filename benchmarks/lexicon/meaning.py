@@ -28,7 +28,7 @@ from mcpg.text import split_words, stem, stop_words_of
 from mcpg.text.meaning import DIMENSIONS
 
 MOST_STEMS = 15_000
-MAGIC = b"mcpgmv1\0"
+MAGIC = b"mcpgmv2\0"
 NO_VECTOR = 0xFFFF
 
 LENGTH_POWER = 0.75
@@ -43,8 +43,8 @@ DROPPED, MOST_DROPPED = 0.1, 0.7
 """Share of the words of a text that are left out each time; of a text that stands for a request it
 is drawn up to the greater one, for requests are short."""
 
-CLIPPED = 0.0005
-"""Share of the numbers that are cut to fit into eight bits."""
+CLIPPED, MOST = 0.005, 7
+"""Share of the numbers that are cut to fit into four bits, and the greatest that fits."""
 
 Rows = NDArray[np.float32]
 
@@ -60,12 +60,13 @@ def write_meaning(path: Path, numbers: Mapping[str, int], cache: Path) -> None:
         regress(bags.rows(corpus.texts), reduce_dimensions(taught)), bags, pairs
     )
     most = np.quantile(np.abs(trained), 1 - CLIPPED)
-    rows = np.clip(np.rint(trained * (127 / most)), -127, 127).astype(np.int8)
+    rows = np.clip(np.rint(trained * (MOST / most)), -MOST, MOST).astype(np.int8) + (MOST + 1)
+    packed = (rows[:, 0::2] | rows[:, 1::2] << 4).astype(np.uint8)
     places = array("H", [NO_VECTOR]) * len(numbers)
     for one, place in bags.places.items():
         places[numbers[one]] = place
     header = struct.pack("<8s2I", MAGIC, len(places), len(rows))
-    path.write_bytes(header + places.tobytes() + rows.tobytes())
+    path.write_bytes(header + places.tobytes() + packed.tobytes())
 
 
 class Bags:

@@ -27,13 +27,14 @@ LENGTH = 256
 """Length of the vectors of texts; none of their numbers is beyond ±127."""
 
 _NAME = f"{lexicon.ENGLISH}.meaning"
-_MAGIC = b"mcpgmv1\0"
+_MAGIC = b"mcpgmv2\0"
 _HEADER = Struct("<8s2I")
 _NO_VECTOR = 0xFFFF
 _MOST_STEMS = 4_096
-# Numbers of a table are from -128 on; a sum has 32 bits for each of them, which suffice for texts
-# of millions of words.
-_LEAST, _MOST = -128, 127
+# Numbers of a table have four bits, two a byte, and are from -8 on; a sum has 32 bits for each of
+# them, which suffice for texts of millions of words.
+_LEAST, _PACKED = -8, DIMENSIONS // 2
+_MOST = 127
 _LANE = 4
 
 
@@ -47,15 +48,16 @@ class MeaningTable:
         start = _HEADER.size + 2 * stems
         if magic != _MAGIC:
             raise ValueError("it is not a table of meaning of this version")
-        if start + DIMENSIONS * rows != len(data):
+        if start + _PACKED * rows != len(data):
             raise ValueError("its length is wrong")
         self._places = data[_HEADER.size : start].cast("H")
-        self._vectors = data[start:].cast("b")
+        self._vectors = data[start:]
 
     def read_vector(self, stem: int) -> Sequence[int]:
         """Return the vector of the stem with that number, nothing where it has none."""
         place = self._places[stem] if 0 <= stem < len(self._places) else _NO_VECTOR
-        return self._vectors[DIMENSIONS * place : DIMENSIONS * (place + 1)]
+        packed = self._vectors[_PACKED * place : _PACKED * (place + 1)]
+        return [_LEAST + part for pair in packed for part in (pair & 15, pair >> 4)]
 
 
 @cache
