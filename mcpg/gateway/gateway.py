@@ -399,6 +399,7 @@ class Gateway:
         In a view, they also concern what it hides.
         """
         built = self._whole.diagnostics if self._stack else ()
+        built += self._primitives.directory.diagnostics if self._stack else ()
         if self._views:
             built += self._manager.diagnostics
         recorded = self._recorder.diagnostics if self._recorder is not None else ()

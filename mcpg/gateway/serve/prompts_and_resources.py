@@ -1,4 +1,4 @@
-"""Prompts and resources of the servers, served to clients: lists, requests and subscriptions."""
+"""Prompts, resources and skills of the servers, served to clients: lists and requests."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.errors import NotFoundError
+from mcpg.gateway.directory import Directory
 from mcpg.gateway.gateway import Gateway, is_brief_search
-from mcpg.gateway.prompts_and_resources import Directory, RequestError
+from mcpg.gateway.prompts_and_resources import RequestError
 from mcpg.gateway.serve import READ, ServingOptions
 from mcpg.gateway.serve.answers import (
     AFTER,
@@ -43,6 +44,7 @@ from mcpg.gateway.serve.clients import (
 )
 from mcpg.gateway.serve.kept_results import SCHEME, ResultStore
 from mcpg.gateway.serve.relay import Relay
+from mcpg.gateway.skills import EXTENSION
 from mcpg.index.reader import Index
 from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.sources.client_config import Server as McpServer
@@ -280,9 +282,19 @@ def _check_subscriptions(count: int, most: int = MOST_URIS) -> None:
         raise MCPError(types.INVALID_REQUEST, f"more than {most:,} subscriptions")
 
 
+SOURCES_META_KEY = "mcpg/sources"
+"""The member of `_meta` in a list of skills that has their servers, by their addresses."""
+
+
+class _AddressParams(types.PaginatedRequestParams):
+    """Parameters that name a skill or a directory."""
+
+    uri: str
+
+
 @dataclass(eq=False, slots=True)
 class PrimitiveHandlers:
-    """Handles requests for prompts and resources.
+    """Handles requests for prompts, resources and skills.
 
     Attributes:
         relay: Asks and notifies the clients of the gateway, and of its views.
@@ -311,6 +323,9 @@ class PrimitiveHandlers:
         subscribe, unsubscribe = partial(self._subscribe, True), partial(self._subscribe, False)
         request("resources/subscribe", types.SubscribeRequestParams, subscribe)
         request("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
+        request("skills/list", pages, partial(self._list, "skills", "skills"))
+        request("skills/get", _AddressParams, self._forward_skill)
+        request("resources/directory/read", _AddressParams, self._forward_skill)
         request("prompts/list", pages, partial(self._list, "prompts", "prompts"))
         request("prompts/get", types.GetPromptRequestParams, self._forward)
         request("completion/complete", types.CompleteRequestParams, self._forward)
@@ -325,6 +340,9 @@ class PrimitiveHandlers:
         known = await self.gateway.primitives.list_directory(is_fresh=params.cursor is None)
         shown, cursor = page(getattr(known, kind), params.cursor)
         more: JsonObject = {} if cursor is None else {"nextCursor": cursor}
+        if kind == "skills":  # whose entries have no member for it
+            located = ((str(one["uri"]), known.located[kind, str(one["uri"])]) for one in shown)
+            more["_meta"] = {SOURCES_META_KEY: {uri: place.source.id for uri, place in located}}
         return keep_unaltered({**_LIST, member: [*shown], **more})
 
     async def _forward(
@@ -352,6 +370,26 @@ class PrimitiveHandlers:
         is_later = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         is_read = isinstance(params, types.ReadResourceRequestParams)
         unknown = RESOURCE_NOT_FOUND if is_read and not is_later else types.INVALID_PARAMS
+        return await self._send_on(context, work, unknown)
+
+    async def _forward_skill(self, context: Context, params: _AddressParams) -> JsonObject:
+        known = self.gateway.primitives
+        is_skill = context.method == "skills/get"
+
+        async def work(caller: Caller) -> JsonObject:
+            request = ClientRequest.of(context, caller)
+            given: JsonObject = {**request.params, "_meta": request.meta}
+            if is_skill:
+                return await known.skill(params.uri, given)
+            more: JsonObject = {} if params.cursor is None else {"cursor": params.cursor}
+            return await known.read_directory(params.uri, {**given, **more})
+
+        return await self._send_on(context, work, types.INVALID_PARAMS)
+
+    async def _send_on(
+        self, context: Context, work: Callable[[Caller], Awaitable[JsonObject]], unknown: int
+    ) -> JsonObject:
+        """Return the result of *work*; the error of what does not exist has the code *unknown*."""
         try:
             result = await self.on_behalf(context, work)
         except NotFoundError as fault:
@@ -360,6 +398,8 @@ class PrimitiveHandlers:
             if fault.error is not None:
                 raise make_mcp_error(fault.error, self.serving.result_bytes) from None
             raise MCPError(types.INTERNAL_ERROR, line(fault.message, _LONGEST)) from None
+        if self.gateway.primitives.due <= anyio.current_time():
+            self.unwatch()
         return keep_unaltered(result if "ttlMs" in result else {**_LIST, **result})
 
     async def _subscribe(
@@ -413,6 +453,11 @@ class PrimitiveHandlers:
         sources = [one for one in self.gateway.primitives.servers if one.server == server]
         shown = (self._watched.get((source.id, uri)) for source in sources)
         await self.clients.notify_updated(frozenset(filter(None, shown)))
+
+    def find_extensions(self) -> dict[str, dict[str, Any]]:
+        """Return the extensions of the gateway with their settings."""
+        settings = self.gateway.primitives.skill_settings
+        return {} if settings is None else {EXTENSION: {**settings}}
 
     async def _set_level(
         self, context: Context, params: types.SetLevelRequestParams
