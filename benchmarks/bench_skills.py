@@ -66,7 +66,7 @@ def open_mcpg(folder: Path) -> Callable[[str], list[str]]:
 
 def open_bm25s(skills: dict[str, Any]) -> Callable[[str], list[str]]:
     """Return what ranks *skills* by one text each, with the words of all that they have."""
-    import bm25s  # noqa: PLC0415 - a peer, which may be missing
+    import bm25s
 
     names = [*skills]
     texts = [
@@ -117,16 +117,16 @@ def main() -> None:
             engines[label] = open_mcpg(folder)
         if find_spec("bm25s"):
             engines["bm25s"] = open_bm25s(skills)
-        print(f"{len(skills)} skills, {len(requests)} requests\n")  # noqa: T201
-        print(f"{'first right':20} {'all':>6} {'words':>6} {'none':>6} {'of 5':>6}")  # noqa: T201
+        print(f"{len(skills)} skills, {len(requests)} requests\n")
+        print(f"{'first right':20} {'all':>6} {'words':>6} {'none':>6} {'of 5':>6}")
         for label, rank in engines.items():
             groups = [requests, *([r for r in requests if r.shares is s] for s in (True, False))]
             firsts = [measure(rank, group)[0] for group in groups]
             five = measure(rank, requests)[1]
-            print(f"{label:20}", *(f"{one:6.3f}" for one in (*firsts, five)))  # noqa: T201
+            print(f"{label:20}", *(f"{one:6.3f}" for one in (*firsts, five)))
             for one in requests if chosen.misses else ():
                 if (ranked := rank(one.query))[:1] != [one.skill]:
-                    print(f"    {one.query}: {ranked}, not {one.skill}")  # noqa: T201
+                    print(f"    {one.query}: {ranked}, not {one.skill}")
 
 
 if __name__ == "__main__":

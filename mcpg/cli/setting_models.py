@@ -218,7 +218,7 @@ class ViewTable(ViewConditions):
 
     read_only: bool = False
     """`true` shows only tools with the hint that they only read"""
-    kinds: list[Literal["tool", "prompt", "resource", "page"]] = unset(
+    kinds: list[Literal["tool", "prompt", "resource", "skill", "page"]] = unset(
         "all, but only `tool` with `categories` or `tools`"
     )
     """the kinds of items that are shown; `resource` includes templates, and `page` is a document

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from urllib.parse import quote
 
 from mcpg.catalog.catalog import ToolLookup, assign_ids
 from mcpg.catalog.model import Tool
@@ -94,6 +95,11 @@ def _list_texts(skill: Skill) -> Iterator[str]:
             waiting += one.values()
         elif isinstance(one, list):
             waiting += one
+
+
+def make_uri(skill: Skill, path: str) -> str:
+    """Return the address of a file of a *skill*, by its source and name, which are unique."""
+    return f"skill://{quote(skill.source_id, safe='')}/{quote(skill.name, safe='')}/{quote(path)}"
 
 
 class Skills:

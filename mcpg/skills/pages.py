@@ -25,6 +25,9 @@ from mcpg.text.json_values import JsonObject
 ENTRY_TYPE = "skill"
 """The `entry_type` of pages of skills."""
 
+SOURCE = "skill_source"
+"""The key of these pages that names the source of the skill."""
+
 MOST_HELD = 256 * 1024
 MOST_HELD_OF_SKILL = 2 * 1024**2
 """Bytes of a file that a page holds, and of all files beside `SKILL.md`, which it always holds."""
@@ -48,7 +51,7 @@ def write_skill_page(skill: Skill) -> SourceDocument:
     text = "".join(
         (
             f"---\ntitle: {_json(f'Skill {skill.name}')}\ntool: false\n{_MARK}",
-            f"canonical_url: {_json(uri)}\nskill_source: {_json(skill.source_id)}\n{folder}---\n",
+            f"canonical_url: {_json(uri)}\n{SOURCE}: {_json(skill.source_id)}\n{folder}---\n",
             f"\n# Skill\n\n{_FENCE}jsonl\n",
             *(f"{_json(record)}\n" for record in _make_records(skill.files)),
             f"{_FENCE}\n",
@@ -84,7 +87,7 @@ def is_skill_page(document: SourceDocument) -> bool:
 def read_skill_page(page: ToolDocument) -> Skill | None:
     """Return the skill of a *page*; `None` for another page, or a damaged one."""
     stated = page.further
-    source, folder = stated.get("skill_source"), stated.get("folder")
+    source, folder = stated.get(SOURCE), stated.get("folder")
     if stated.get("entry_type") != ENTRY_TYPE or not isinstance(source, str):
         return None
     path = folder if isinstance(folder, str) else ""

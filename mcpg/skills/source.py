@@ -70,9 +70,7 @@ def find_skills(root: Path, noticed: list[Diagnostic]) -> Iterator[Path]:
     """
     linked: list[str] = []
     found: list[Path] = []
-    folders = 0
-    for here, names, files in os.walk(root):
-        folders += 1
+    for folders, (here, names, files) in enumerate(os.walk(root), 1):
         names[:] = sorted(one for one in names if one[0] != "." and one not in _FOREIGN)
         folder = Path(here)
         if SKILL_FILE in files:
