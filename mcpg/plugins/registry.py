@@ -22,6 +22,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mcpg.postgres.plugin": ("commands", "services", "checks"),
     "mcpg.explore.plugin": ("commands",),
     "mcpg.servers.plugin": ("commands", "item_kinds"),
+    "mcpg.skills.plugin": ("source_kinds", "item_kinds"),
     "mcpg.telemetry.plugin": ("services", "checks"),
 }
 """The optional rooms: the module in which each registers what it adds, and its hooks.

@@ -15,10 +15,8 @@ from pathlib import Path
 from mcpg.documents.front_matter import split_front_matter
 from mcpg.errors import Code, Diagnostic, InputError, SourceError, os_reason, warning
 from mcpg.files import is_file, is_link, read_bytes
+from mcpg.sources.model import SKILL_FILE
 from mcpg.text.json_values import JsonObject
-
-SKILL_FILE = "SKILL.md"
-"""The file that makes a folder a skill."""
 
 MOST_FILES = 512
 MOST_BYTES = 16 * 1024**2
@@ -60,6 +58,8 @@ class Skill:
         folder: The path of its folder in the source, with `/`; "" where that is the source.
         files: All its files by path, `SKILL.md` among them.
         source_id: The source that has it.
+        folder_name: The name of its folder.
+        place: Its `SKILL.md`, for messages.
         diagnostics: What is wrong with it.
     """
 
@@ -70,7 +70,9 @@ class Skill:
     folder: str
     files: tuple[SkillFile, ...]
     source_id: str = ""
-    diagnostics: tuple[Diagnostic, ...] = ()
+    folder_name: str = ""
+    place: str = field(default="", compare=False)
+    diagnostics: tuple[Diagnostic, ...] = field(default=(), compare=False)
 
 
 def read_skill(
@@ -147,6 +149,8 @@ def make_skill(
         folder=path,
         files=files,
         source_id=source_id,
+        folder_name=folder_name,
+        place=place,
         diagnostics=diagnostics,
     )
 
@@ -220,7 +224,12 @@ def _read_file(name: str, file: Path, place: str, left: int) -> SkillFile:
     except InputError as fault:
         remedy = "make the skill smaller" if "more than" in fault.message else fault.remedy
         raise SourceError(fault.message, place=place, remedy=remedy) from fault
-    return SkillFile(name, len(data), f"sha256:{hashlib.sha256(data).hexdigest()}", data)
+    return SkillFile(name, len(data), compute_digest(data), data)
+
+
+def compute_digest(data: bytes) -> str:
+    """Return the digest of *data* as SEP-2640 writes it."""
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 def _too_large(limit: str, place: str) -> SourceError:

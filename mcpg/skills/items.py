@@ -1,0 +1,129 @@
+"""Skills as items: what is searched of them, and how one is found by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from urllib.parse import quote
+
+from mcpg.catalog.catalog import ToolLookup, assign_ids
+from mcpg.catalog.model import Tool
+from mcpg.documents.model import ToolDocument
+from mcpg.errors import NotFoundError
+from mcpg.skills.folder import Skill
+from mcpg.skills.pages import read_skills
+from mcpg.sources.model import SKILL_FILE
+from mcpg.text.json_values import JsonValue
+from mcpg.values import join_choices
+
+NAME = "skill"
+"""The kind of skills."""
+
+_OWN = ("name", "description", "license", "compatibility", "allowed-tools")
+_MOST_TEXTS = 200
+_NAMED = 5
+_SHOWN = 120
+
+
+def identify_skills(pages: Iterable[ToolDocument]) -> dict[tuple[str, str], Skill]:
+    """Return the skills of all *pages* by source and name.
+
+    Of another skill that has both, the source gets a number, so that none hides another.
+    """
+    found: dict[tuple[str, str], Skill] = {}
+    for skill in read_skills(pages):
+        source, number = skill.source_id, 1
+        while (known := found.get((source, skill.name))) is not None:
+            if known.files == skill.files:
+                break
+            number += 1
+            source = f"{skill.source_id}-{number}"
+        else:
+            found[source, skill.name] = replace(skill, source_id=source)
+    return found
+
+
+def make_tools(skills: Iterable[Skill]) -> tuple[Tool, ...]:
+    """Return *skills* as what an index ranks, with ids, in order of these.
+
+    The names of files rank as what a server claims of a tool.
+    """
+    tools = [
+        Tool(
+            id="",
+            source_id=one.source_id,
+            name=one.name,
+            description=one.description,
+            meta={"type": NAME, "skill": {"keywords": [*_name_files(one)]}},
+            place=one.place,
+        )
+        for one in skills
+    ]
+    return assign_ids(tools)[0]
+
+
+def _name_files(skill: Skill) -> Iterator[JsonValue]:
+    """Yield the paths of scripts, references and other files without their extensions."""
+    for file in skill.files[:_MOST_TEXTS]:
+        if file.path != SKILL_FILE:
+            folder, _, name = file.path.rpartition("/")
+            yield f"{folder} {name.partition('.')[0]}".strip()
+
+
+def make_documents(pages: Sequence[ToolDocument]) -> tuple[ToolDocument, ...]:
+    """Return the skills of *pages* as documents for an index."""
+    skills = identify_skills(pages)
+    documents: list[ToolDocument] = []
+    for tool in make_tools(skills.values()):
+        skill = skills[tool.key]
+        place = f"skills/{tool.id}"
+        body = "\n\n".join((skill.body, *_list_texts(skill)))
+        documents.append(ToolDocument(tool, f"{place}.md", f"urn:mcpg:{place}", body=body))
+    return tuple(documents)
+
+
+def _list_texts(skill: Skill) -> Iterator[str]:
+    """Yield the texts of other members of the front matter, such as `when_to_use` and tags."""
+    waiting: list[JsonValue] = [one for key, one in skill.frontmatter.items() if key not in _OWN]
+    for _ in range(_MOST_TEXTS):
+        if not waiting:
+            return
+        one = waiting.pop(0)
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+
+
+def make_uri(skill: Skill, path: str) -> str:
+    """Return the address of a file of a *skill*, by its source and name, which are unique."""
+    return f"skill://{quote(skill.source_id, safe='')}/{quote(skill.name, safe='')}/{quote(path)}"
+
+
+class Skills:
+    """The skills among the pages of a bundle."""
+
+    def __init__(self, pages: Iterable[ToolDocument]) -> None:
+        skills = identify_skills(pages)
+        tools = make_tools(skills.values())
+        self._lookup = ToolLookup(tools)
+        self.by_id = {tool.id: skills[tool.key] for tool in tools}
+
+    def find_named(self, name: str) -> tuple[str, Skill]:
+        """Return the id and the skill that *name* means: its name, `SOURCE::NAME`, or an id.
+
+        Raises:
+            NotFoundError: No skill is called so, or several are.
+        """
+        found = self._lookup.matching(name)
+        if len(found) == 1:
+            return found[0].id, self.by_id[found[0].id]
+        if found:
+            names = join_choices([f"{one.source_id}::{one.name}" for one in found[:_NAMED]])
+            message = f"{name[:_SHOWN]!r} is the name of {len(found)} skills"
+            raise NotFoundError(message, remedy=f"use {names}")
+        near = [self.by_id[one].name for one in self._lookup.suggest(name)]
+        advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list --kind skill`"
+        raise NotFoundError(f"there is no skill {name[:_SHOWN]!r}", remedy=advice)
