@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
 from mcp_types.methods import validate_server_result
@@ -19,8 +20,9 @@ from mcpg.catalog.json_text import repair_surrogates
 from mcpg.errors import Diagnostic
 from mcpg.gateway import skills
 from mcpg.gateway.calls import CallError
-from mcpg.skills.folder import SKILL_FILE
+from mcpg.skills.folder import Skill
 from mcpg.sources.live.client import MAX_PAGES, is_repeated
+from mcpg.sources.model import SKILL_FILE
 from mcpg.sources.registry import ServerSource
 from mcpg.text.json_values import JsonObject
 
@@ -155,7 +157,9 @@ class Directory:
         prompts: Prompts as entries of `prompts/list`, by their names.
         skills: Skills as entries of `skills/list`, by their addresses.
         located: Where each is, by its kind and key.
-        roots: Where the folders of skills are, by their addresses.
+        owners: The ids of the sources of skills, by the addresses of these.
+        roots: Where the folders of skills of servers are, by their addresses.
+        local: The skills of bundles and folders, by the addresses of their folders.
         sources: The servers, by the names that stand in addresses.
         diagnostics: What is wrong with skills.
     """
@@ -165,7 +169,9 @@ class Directory:
     prompts: dict[str, JsonObject] = field(default_factory=dict)
     skills: dict[str, JsonObject] = field(default_factory=dict)
     located: dict[tuple[str, str], ServerItem] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
     roots: dict[str, ServerItem] = field(default_factory=dict)
+    local: dict[str, Skill] = field(default_factory=dict)
     sources: dict[str, ServerSource] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
 
@@ -203,9 +209,16 @@ class Directory:
 
     def find_skill(self, uri: str) -> JsonObject | None:
         """Return the innermost skill whose folder has *uri*."""
-        folders = skills.find_folders(uri) if self.roots else ()
-        root = next((one for one in folders if one in self.roots), None)
-        return None if root is None else self.skills[f"{root}/{SKILL_FILE}"]
+        folders = skills.find_folders(uri) if self.skills else ()
+        found = (self.skills.get(f"{one}/{SKILL_FILE}") for one in folders)
+        return next((one for one in found if one is not None), None)
+
+    def find_local(self, uri: str) -> tuple[Skill, str] | None:
+        """Return the skill of a bundle whose folder has *uri*, and the path of the file there."""
+        for folder in skills.find_folders(uri) if self.local else ():
+            if folder in self.local:
+                return self.local[folder], unquote(uri[len(folder) + 1 :])
+        return None
 
     def find_changes(self, before: Directory) -> list[str]:
         is_same = {
@@ -225,9 +238,15 @@ NOTHING = Directory()
 """The directory before anything was listed."""
 
 
-def build_directory(lists: Iterable[tuple[ServerSource, Lists]]) -> Directory:
-    """Return the directory of servers in their order, which decides whose names stay."""
+def build_directory(
+    lists: Iterable[tuple[ServerSource, Lists]], local: Iterable[Skill] = ()
+) -> Directory:
+    """Return the directory of servers in their order, which decides whose names stay.
+
+    The *local* skills come before all others.
+    """
     found = Directory()
+    taken = _add_local(found, local)
     listed = list(lists)
     for source, _ in listed:
         name = unique = normalize(source.id, SOURCE_FALLBACK)
@@ -236,7 +255,6 @@ def build_directory(lists: Iterable[tuple[ServerSource, Lists]]) -> Directory:
             number += 1
             unique = f"{name}-{number}"
         found.sources[unique] = source
-    taken: dict[str, ServerSource] = {}
     for (source, one), name in zip(listed, found.sources, strict=True):
         moved = _add_skills(found, source, f"{SCHEME}{name}/", one["skills"], taken)
         pairs = [(kind, item) for kind in _LISTED for item in one[kind]]
@@ -262,16 +280,29 @@ def build_directory(lists: Iterable[tuple[ServerSource, Lists]]) -> Directory:
 _LISTED = ("resources", "templates", "prompts")
 
 
+def _add_local(found: Directory, local: Iterable[Skill]) -> dict[str, str]:
+    """Add *local* skills; return their folders, as `_add_skills` has them."""
+    for skill in local:
+        try:
+            entry = skills.make_entry(skill)
+        except ValueError:  # a rule of `mcpg lint` reports it
+            continue
+        uri, root = str(entry["uri"]), skills.find_root(entry)
+        found.skills[uri], found.owners[uri], found.local[root] = entry, skill.source_id, skill
+    return dict.fromkeys(map(skills.fold, found.local), "")
+
+
 def _add_skills(
     found: Directory,
     source: ServerSource,
     prefix: str,
     entries: tuple[JsonObject, ...],
-    taken: dict[str, ServerSource],
+    taken: dict[str, str],
 ) -> set[str]:
     """Add the skills of *source*, those that conflict with earlier servers with the *prefix*.
 
-    The folders of the others are *taken*; those of the moved ones are returned. Both are folded.
+    The folders of the others are *taken*, with the ids of their sources; those of the moved ones
+    are returned. Both are folded.
     """
     if not entries:
         return set()
@@ -283,22 +314,19 @@ def _add_skills(
         start = prefix if root in moved else ""
         shown = skills.move_entry(entry, start)
         uri = str(shown["uri"])
-        found.skills[uri] = shown
-        found.located["skills", uri] = ServerItem(source, str(entry["uri"]))
+        found.skills[uri], found.owners[uri] = shown, source.id
         found.roots[f"{start}{root}"] = ServerItem(source, root)
         if not start:
-            taken[skills.fold(root)] = source
+            taken[skills.fold(root)] = source.id
     return {*map(skills.fold, moved)}
 
 
-def _is_of_other(
-    uri: str, source: ServerSource, taken: Mapping[str, ServerSource], moved: set[str]
-) -> bool:
+def _is_of_other(uri: str, source: ServerSource, taken: Mapping[str, str], moved: set[str]) -> bool:
     """Return whether *uri* is in the folder of another server's skill, or of a *moved* one."""
     if not taken and not moved:
         return False
     folders = [*skills.find_folders(skills.fold(uri))]
-    is_own = all(taken.get(one, source).id == source.id for one in folders)
+    is_own = all(taken.get(one, source.id) == source.id for one in folders)
     return not is_own or any(one in moved for one in folders)
 
 

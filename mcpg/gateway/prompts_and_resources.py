@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -31,6 +31,7 @@ from mcpg.gateway.directory import (
 )
 from mcpg.gateway.sessions import Backoff, RequestTimeout, Sessions
 from mcpg.gateway.views import ItemKind, View
+from mcpg.skills.folder import Skill
 from mcpg.sources.client_config import Server
 from mcpg.sources.live.requests import Progress, current_caller, current_session
 from mcpg.sources.registry import ServerSource, Source
@@ -99,10 +100,12 @@ class Primitives:
 
     Attributes:
         sources: Returns the sources of the gateway.
+        find_local: Returns the skills of bundles and folders, as far as these have been read.
         views: What clients see: what all of these views show.
     """
 
     sources: Callable[[], tuple[Source, ...]]
+    find_local: Callable[[], Awaitable[tuple[Skill, ...]]]
     sessions: Sessions
     limits: Limits
     views: tuple[View, ...] = ()
@@ -115,11 +118,14 @@ class Primitives:
     _directory: Directory | None = None
 
     def narrow(
-        self, sources: Callable[[], tuple[Source, ...]], views: tuple[View, ...]
+        self,
+        sources: Callable[[], tuple[Source, ...]],
+        find_local: Callable[[], Awaitable[tuple[Skill, ...]]],
+        views: tuple[View, ...],
     ) -> Primitives:
         """Return what all *views* show of these, which are listed once for both."""
-        session = self.sessions, self.limits
-        return Primitives(sources, *session, views, self._known, _lock=self._lock)
+        given = sources, find_local, self.sessions, self.limits, views
+        return Primitives(*given, self._known, _lock=self._lock)
 
     @property
     def directory(self) -> Directory:
@@ -148,7 +154,8 @@ class Primitives:
                 async with anyio.create_task_group() as group:
                     for source in wanted:
                         group.start_soon(self._list, source)
-            found = build_directory((one, self._find_shown(one)) for one in servers)
+            lists = [(one, self._find_shown(one)) for one in servers]
+            found = build_directory(lists, await self.find_local())
             noticed = [one for source in servers for one in self._find_faults(source)]
             found = replace(found, diagnostics=tuple(noticed))
             if found != self._directory:
@@ -192,6 +199,9 @@ class Primitives:
 
     def _make_address(self, source: ServerSource, uri: str) -> str:
         """Return the address of a resource that *source* has given out."""
+        moved = self.directory.prefix_uri(source, uri)
+        if find_below(moved, self.directory.roots) is not None:
+            return moved  # as the other files of a skill that was renamed
         place = self._find(uri)
         if place is not None:
             is_own = (place.source.id, place.key) == (source.id, uri)
@@ -209,6 +219,9 @@ class Primitives:
         Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
         with an error, or not at all.
         """
+        local = (await self._latest()).find_local(uri)
+        if local is not None:
+            return skills.read_file(*local, uri)
         place = await self.resource(uri)
         result = await self._request(
             place.source, "resources/read", {**params, "uri": place.key}, progress
@@ -243,7 +256,10 @@ class Primitives:
 
         A skill that is not listed is that of the first server that has it. Raises as `read` does.
         """
-        found = (await self._latest()).find_listed(uri) or find_below(uri, self._unlisted)
+        directory = await self._latest()
+        if directory.find_local(uri) is not None and uri in directory.skills:
+            return {"skill": directory.skills[uri]}
+        found = directory.find_listed(uri) or find_below(uri, self._unlisted)
         asked = [found.source] if found is not None else self.servers
         answers: dict[str, JsonObject | RequestError] = {}
 
@@ -296,9 +312,9 @@ class Primitives:
         The folders of a server that does not read any are known by the files of its skills. Raises
         as `read` does.
         """
-        place = await self.resource(uri)
-        settings = self._find_settings(place.source) or {}
-        if settings.get(skills.DIRECTORY_READ) is True:
+        is_local = (await self._latest()).find_local(uri) is not None
+        place = None if is_local else await self.resource(uri)
+        if place is not None and self._reads_directories(place.source):
             given: JsonObject = {**params, "uri": place.key}
             result = await self._request(place.source, "resources/directory/read", given, None)
             stated: Any = result.get("resources")
@@ -322,13 +338,14 @@ class Primitives:
 
         A server that has not been reached yet may have it.
         """
+        if self.directory.local:
+            return {skills.DIRECTORY_READ: True}
         if not self._shows("skills") or not self.servers:
             return None
         is_known = all(self._find_known(one).capabilities is not None for one in self.servers)
-        stated = [one for one in map(self._find_settings, self.servers) if one is not None]
-        if is_known and not stated:
+        if is_known and all(self._find_settings(one) is None for one in self.servers):
             return None
-        reads = not is_known or any(one.get(skills.DIRECTORY_READ) is True for one in stated)
+        reads = not is_known or any(map(self._reads_directories, self.servers))
         return {skills.DIRECTORY_READ: True} if reads else {}
 
     def _find_settings(self, source: ServerSource) -> JsonObject | None:
@@ -337,6 +354,9 @@ class Primitives:
             skills.EXTENSION
         )
         return settings if isinstance(settings, dict) else None
+
+    def _reads_directories(self, source: ServerSource) -> bool:
+        return (self._find_settings(source) or {}).get(skills.DIRECTORY_READ) is True
 
     def _find(self, uri: str) -> ServerItem | None:
         """Return where the resource at *uri* is, as far as that is known."""

@@ -12,6 +12,7 @@ import binascii
 import hashlib
 import json
 import math
+import mimetypes
 import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -19,7 +20,11 @@ from typing import Any
 from urllib.parse import unquote
 
 from mcpg.catalog.json_text import repair_surrogates
-from mcpg.skills.folder import MOST_BYTES, MOST_FILES, SKILL_FILE
+from mcpg.engine.engine import Engine
+from mcpg.errors import NotFoundError
+from mcpg.skills.folder import MOST_BYTES, MOST_FILES, Skill
+from mcpg.skills.items import NAME, make_uri
+from mcpg.sources.model import SKILL_FILE
 from mcpg.text.json_values import JsonObject, JsonValue
 
 EXTENSION = "io.modelcontextprotocol/skills"
@@ -40,6 +45,7 @@ _LONGEST_URI, _DEEPEST, _FRONT_MATTER = 2000, 64, 64 << 10
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:(?://)?(?P<path>[^\s?#\\\x00-\x1f\x7f]+)")
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_RELATIVE = frozenset({".", ".."})
 _MEMBERS = {"uri", "digest", "size"}
 _LONGEST_NAME, _DESCRIPTION, _COMPATIBILITY = 64, 1024, 500
 _SHOWN = 120
@@ -83,13 +89,14 @@ def _split_address(uri: JsonValue) -> list[str]:
     if matched is None:
         raise ValueError("an address is not a URI with a path")
     segments = [unquote(one) for one in matched["path"].removeprefix("/").split("/")]
-    if len(segments) > _DEEPEST or any(_is_odd(one) for one in segments):
-        raise ValueError("an address has empty, relative or too many segments")
+    first, *others = segments  # the first names no folder, and may have any encoded character
+    if len(segments) > _DEEPEST or first in _RELATIVE or any(map(_leads_out, others)):
+        raise ValueError("an address has relative or too many segments")
     return segments
 
 
-def _is_odd(segment: str) -> bool:
-    return segment in {"", ".", ".."} or any(one in segment for one in "/\\\0")
+def _leads_out(segment: str) -> bool:
+    return segment in _RELATIVE or any(one in segment for one in "/\\\0")
 
 
 def _check_front_matter(front: JsonValue, name: str) -> None:
@@ -163,6 +170,42 @@ def _read_file(file: JsonValue) -> tuple[str, int]:
 def find_root(skill: JsonObject) -> str:
     """Return the address of the folder of a skill."""
     return str(skill["uri"]).removesuffix(_END)
+
+
+def find_local_skills(engine: Engine) -> tuple[Skill, ...]:
+    """Return the skills of the bundles and folders from which *engine* was built."""
+    if engine.kind_engine(NAME) is None:
+        return ()
+    return tuple(engine.items(NAME).by_id.values())
+
+
+def make_entry(skill: Skill) -> JsonObject:
+    """Return the entry of a *skill* that was read; raises `ValueError` as `read_entry` does."""
+    files: list[JsonValue] = [
+        {"uri": make_uri(skill, one.path), "digest": one.digest, "size": one.size}
+        for one in skill.files
+    ]
+    uri = make_uri(skill, SKILL_FILE)
+    return read_entry({"uri": uri, "frontmatter": skill.frontmatter, "resources": files})
+
+
+def read_file(skill: Skill, path: str, uri: str) -> JsonObject:
+    """Return the result of reading a file of a *skill*, whose bytes are unaltered.
+
+    Raises `NotFoundError` if it has no such file, or the bytes are not in the bundle.
+    """
+    file = next((one for one in skill.files if one.path == path), None)
+    if file is None or file.content is None:
+        known = "is not part of its skill" if file is None else "is too large for the bundle"
+        remedy = "get the skill for its files" if file is None else "read it where the skill is"
+        raise NotFoundError(f"the file {uri[:_SHOWN]!r} {known}", remedy=remedy)
+    kind = MARKDOWN if path.endswith(".md") else mimetypes.guess_type(path)[0]
+    content: JsonObject = {"uri": uri, **({} if kind is None else {"mimeType": kind})}
+    try:
+        content["text"] = file.content.decode()
+    except UnicodeDecodeError:
+        content["blob"] = base64.b64encode(file.content).decode()
+    return {"contents": [content]}
 
 
 def move_entry(skill: JsonObject, prefix: str) -> JsonObject:

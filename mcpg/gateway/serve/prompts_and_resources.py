@@ -262,7 +262,7 @@ RESOURCE_NOT_FOUND = -32002
 
 _PAGE_BYTES = 1 << 20
 _LIST: JsonObject = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-_LONGEST = 300
+_LONGEST, _PATIENCE = 300, 5.0
 _MOST_LISTENED = 10 * MOST_URIS
 
 
@@ -316,18 +316,24 @@ class PrimitiveHandlers:
     _listened: Counter[str] = field(default_factory=Counter)
     _watched: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def register(self, sdk: Server[Any]) -> None:
+    def register_resources(self, sdk: Server[Any]) -> None:
+        """Handle requests for resources and skills."""
         pages, request = types.PaginatedRequestParams, sdk.add_request_handler
         request("resources/list", pages, partial(self._list, "resources", "resources"))
         templates = partial(self._list, "resourceTemplates", "templates")
         request("resources/templates/list", pages, templates)
         request("resources/read", types.ReadResourceRequestParams, self._forward)
-        subscribe, unsubscribe = partial(self._subscribe, True), partial(self._subscribe, False)
-        request("resources/subscribe", types.SubscribeRequestParams, subscribe)
-        request("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
         request("skills/list", pages, partial(self._list, "skills", "skills"))
         request("skills/get", _AddressParams, self._forward_skill)
         request("resources/directory/read", _AddressParams, self._forward_skill)
+
+    def register(self, sdk: Server[Any]) -> None:
+        """Handle all requests for what servers have beside tools."""
+        self.register_resources(sdk)
+        pages, request = types.PaginatedRequestParams, sdk.add_request_handler
+        subscribe, unsubscribe = partial(self._subscribe, True), partial(self._subscribe, False)
+        request("resources/subscribe", types.SubscribeRequestParams, subscribe)
+        request("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
         request("prompts/list", pages, partial(self._list, "prompts", "prompts"))
         request("prompts/get", types.GetPromptRequestParams, self._forward)
         request("completion/complete", types.CompleteRequestParams, self._forward)
@@ -339,12 +345,14 @@ class PrimitiveHandlers:
     async def _list(
         self, member: str, kind: str, _: Context, params: types.PaginatedRequestParams
     ) -> JsonObject:
+        if kind == "skills":
+            await self.wait_for_files()
         known = await self.gateway.primitives.list_directory(is_fresh=params.cursor is None)
         shown, cursor = page(getattr(known, kind), params.cursor)
         more: JsonObject = {} if cursor is None else {"nextCursor": cursor}
         if kind == "skills":  # whose entries have no member for it
-            located = ((str(one["uri"]), known.located[kind, str(one["uri"])]) for one in shown)
-            more["_meta"] = {SOURCES_META_KEY: {uri: place.source.id for uri, place in located}}
+            uris = [str(one["uri"]) for one in shown]
+            more["_meta"] = {SOURCES_META_KEY: {uri: known.owners[uri] for uri in uris}}
         return keep_unaltered({**_LIST, member: [*shown], **more})
 
     async def _forward(
@@ -381,6 +389,7 @@ class PrimitiveHandlers:
         async def work(caller: Caller) -> JsonObject:
             request = ClientRequest.of(context, caller)
             given: JsonObject = {**request.params, "_meta": request.meta}
+            await self.wait_for_files()
             if is_skill:
                 return await known.skill(params.uri, given)
             more: JsonObject = {} if params.cursor is None else {"cursor": params.cursor}
@@ -455,6 +464,12 @@ class PrimitiveHandlers:
         sources = [one for one in self.gateway.primitives.servers if one.server == server]
         shown = (self._watched.get((source.id, uri)) for source in sources)
         await self.clients.notify_updated(frozenset(filter(None, shown)))
+
+    async def wait_for_files(self) -> None:
+        """Wait a while for the first index, without which the skills of bundles are not known."""
+        if self.gateway.reads_files:
+            with anyio.move_on_after(_PATIENCE):
+                await self.gateway.snapshot()
 
     def find_extensions(self) -> dict[str, dict[str, Any]]:
         """Return the extensions of the gateway with their settings."""

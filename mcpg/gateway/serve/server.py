@@ -152,6 +152,9 @@ class GatewayServer:
     async def running(self) -> AsyncIterator[None]:
         """Read the sources in the background, and notify clients of changes, inside the context."""
         self._gateway.on_change(self._wake)
+        if not self._gateway.primitives.servers:
+            await self._handlers.wait_for_files()  # what clients are told first depends on them
+            self._offer_skills(await self._gateway.primitives.list_directory(is_fresh=False))
         async with anyio.create_task_group() as group:
             self._parking.group = self._clients.group = group
             group.start_soon(self._warm_up)
@@ -163,6 +166,11 @@ class GatewayServer:
                 self._clients.listen.close()
                 group.cancel_scope.cancel()
 
+    def _offer_skills(self, known: Directory) -> None:
+        """Handle requests for resources if there are skills of files, and none are handled yet."""
+        if known.local and self.sdk.get_request_handler("skills/list") is None:
+            self._handlers.register_resources(self.sdk)
+
     def _wake(self) -> None:
         self._changed.set()
 
@@ -173,6 +181,7 @@ class GatewayServer:
         with suppress(Exception):  # the next request reports it; the server goes on
             await self._gateway.warm_up()
             self._announced = await self._gateway.primitives.list_directory(is_fresh=False)
+            self._offer_skills(self._announced)
             self._wake()
         self._read.set()
 
