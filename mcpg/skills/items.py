@@ -10,6 +10,7 @@ from mcpg.catalog.catalog import ToolLookup, assign_ids
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import NotFoundError
+from mcpg.plugins.hooks import ItemContent
 from mcpg.skills.folder import Skill
 from mcpg.skills.pages import read_skills
 from mcpg.sources.model import SKILL_FILE
@@ -31,7 +32,9 @@ def identify_skills(pages: Iterable[ToolDocument]) -> dict[tuple[str, str], Skil
     Of another skill that has both, the source gets a number, so that none hides another.
     """
     found: dict[tuple[str, str], Skill] = {}
-    for skill in read_skills(pages):
+    # Of pages with one path, all but the first get a number at its end.
+    ordered = sorted(pages, key=lambda page: (len(page.path), page.path))
+    for skill in read_skills(ordered):
         source, number = skill.source_id, 1
         while (known := found.get((source, skill.name))) is not None:
             if known.files == skill.files:
@@ -95,6 +98,13 @@ def _list_texts(skill: Skill) -> Iterator[str]:
             waiting += one.values()
         elif isinstance(one, list):
             waiting += one
+
+
+def list_contents(pages: Iterable[ToolDocument]) -> Iterator[ItemContent]:
+    """Yield what the skills of *pages* consist of."""
+    for (source, name), skill in identify_skills(pages).items():
+        files = {one.path: one.digest for one in skill.files}
+        yield ItemContent(source, f"{NAME}:{name}", skill.description, files, skill.page_place)
 
 
 def make_uri(skill: Skill, path: str) -> str:
