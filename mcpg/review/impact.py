@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
+from mcpg.engine.items import has_items
 from mcpg.errors import Code, Diagnostic, InputError, warning
 from mcpg.evaluation.judged import Judgements, resolve
 from mcpg.review.compare import FeatureChange, TermChange, feature_changes, term_changes
