@@ -100,6 +100,21 @@ class Item(NamedTuple):
     why: tuple[str, ...] = ()
 
 
+class ItemDetails(NamedTuple):
+    """All of one item, as `mcpg show --kind` prints it.
+
+    Attributes:
+        details: What else is known of it, as JSON.
+        facts: The same for people, by name.
+        document: Its text.
+    """
+
+    item: Item
+    details: JsonObject
+    facts: Mapping[str, str]
+    document: str
+
+
 class ItemContent(NamedTuple):
     """What an item consists of, as locks approve it and comparisons show it.
 
@@ -136,7 +151,8 @@ class ItemKind:
     Attributes:
         test: Returns whether a `mcpg.catalog.model.SourceDocument` is such an item, without parsing
             it. Its text is never changed.
-        open: Returns what searches the items among the pages of a bundle.
+        open: Returns what searches the items among the pages of a bundle; with a method
+            `describe_item`, which takes a name and returns `ItemDetails`, items can be shown.
         noun: What `--kind` calls an item; "" where `open` returns no `ItemSearch`.
         documents: Takes the pages of a bundle and returns the items among them as
             `mcpg.documents.model.ToolDocument`s, which are searched as tools are, in an index of

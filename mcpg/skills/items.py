@@ -10,7 +10,7 @@ from mcpg.catalog.catalog import ToolLookup, assign_ids
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import NotFoundError
-from mcpg.plugins.hooks import ItemContent
+from mcpg.plugins.hooks import Item, ItemContent, ItemDetails
 from mcpg.skills.folder import Skill
 from mcpg.skills.pages import read_skills
 from mcpg.sources.model import SKILL_FILE
@@ -137,3 +137,29 @@ class Skills:
         near = [self.by_id[one].name for one in self._lookup.suggest(name)]
         advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list --kind skill`"
         raise NotFoundError(f"there is no skill {name[:_SHOWN]!r}", remedy=advice)
+
+    def describe_item(self, name: str) -> ItemDetails:
+        """Return all of the skill that *name* means; see `find_named`."""
+        item_id, skill = self.find_named(name)
+        files: list[JsonValue] = [
+            {
+                "path": one.path,
+                "size": one.size,
+                "digest": one.digest,
+                "isHeld": one.content is not None,
+            }
+            for one in skill.files
+        ]
+        main = next(one.content for one in skill.files if one.path == SKILL_FILE)
+        facts = {
+            "source": skill.source_id,
+            "folder": skill.folder,
+            "license": str(skill.frontmatter.get("license") or ""),
+            "files": ", ".join(f"{one.path} ({one.size:,} bytes)" for one in skill.files),
+        }
+        return ItemDetails(
+            Item(item_id, NAME, skill.source_id, skill.description),
+            {"frontmatter": skill.frontmatter, "files": files},
+            facts,
+            (main or b"").decode("utf-8-sig"),
+        )
