@@ -238,6 +238,7 @@ PAGES_THAT_ARE_REPLAYED = [
     "docs/how-to/models.md",
     "docs/how-to/openapi.md",
     "docs/how-to/route.md",
+    "docs/how-to/skills.md",
     "docs/how-to/sparql.md",
     "docs/how-to/tune.md",
     "docs/how-to/why-not.md",

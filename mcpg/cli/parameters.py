@@ -253,7 +253,8 @@ PREFER = CommandParameter(
 KIND = CommandParameter(
     "kind",
     ("--kind",),
-    "What to list or search: tool, symbol of source code, or server of a catalog. [default: tool]",
+    "What to list or search: tool, symbol of source code, server of a catalog, or skill. "
+    "[default: tool]",
     "KIND",
 )
 
@@ -352,6 +353,7 @@ SHOW = (
         completion="tool",
     ),
     BUNDLE,
+    CommandParameter("kind", ("--kind",), "What to show: tool or skill. [default: tool]", "KIND"),
     switch("document", "--document", text="Print the tool's Markdown-LD document."),
     REPORT,
 )

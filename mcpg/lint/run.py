@@ -9,6 +9,7 @@ from itertools import chain
 from operator import itemgetter
 
 from mcpg.bundle import Assembly
+from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.hints import LINT_IGNORE, read_texts
 from mcpg.catalog.model import HintRule, Tool
 from mcpg.errors import Diagnostic, Severity
@@ -29,19 +30,27 @@ from mcpg.lint.model import (
     find_codes,
 )
 from mcpg.lint.wording import RESPELT
+from mcpg.plugins.registry import list_item_documents, list_item_kinds, load_reference
 
 
 class _Suppressions:
     """What is suppressed for which tool; notes what has suppressed something."""
 
-    def __init__(self, catalogue: LintContext, further: Iterable[Suppression]) -> None:
+    def __init__(
+        self,
+        catalogue: LintContext,
+        further: Iterable[Suppression],
+        catalogs: Sequence[Catalog],
+    ) -> None:
         hinted = [
             Suppression(rule.pattern, rule.lint_ignore, rule.place)
             for rule in catalogue.rules
             if rule.lint_ignore
         ]
-        matching = catalogue.assembly.catalog.matching
-        found = [(one, [tool.id for tool in matching(one.pattern)]) for one in (*hinted, *further)]
+        found = [
+            (one, [tool.id for each in catalogs for tool in each.matching(one.pattern)])
+            for one in (*hinted, *further)
+        ]
         for document in catalogue.assembly.documents:
             tool = document.tool
             for key in LINT_IGNORE:
@@ -127,6 +136,31 @@ _CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[LintContext], Iterator[Fi
 }
 
 
+_CHECKS_OF_ITEMS = ("descriptions", "markup", "hidden text and poisoning", "confusion")
+"""The checks that items other than tools go through."""
+
+
+def _open_items(assembly: Assembly, chosen: Selection) -> Iterator[tuple[str, LintContext]]:
+    """Yield a catalogue for the items of each kind that is checked, and what checks them beside."""
+    for name, documents in list_item_documents(assembly.pages):
+        kind = next(one for one in list_item_kinds() if one.name == name)
+        if kind.check:
+            catalog = Catalog(tuple(one.tool for one in documents), (), ())
+            own = Assembly(tuple(documents), (), catalog, {}, ())
+            yield kind.check, LintContext(own, (), chosen)
+
+
+def _check_items(
+    assembly: Assembly, items: Iterable[tuple[str, LintContext]], chosen: Selection
+) -> Iterator[Finding]:
+    for reference, context in items:
+        for name in _CHECKS_OF_ITEMS:
+            beginnings, check = _CHECKS[name]
+            if chosen.has_any(beginnings):
+                yield from check(context)
+        yield from load_reference(reference)(assembly.pages)
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The result of a run.
@@ -175,8 +209,10 @@ def lint(
     """
     chosen = selection or Selection.of()
     catalogue = LintContext(assembly, rules, chosen, index)
-    suppressions = _Suppressions(catalogue, suppressed)
-    found: list[Finding] = []
+    items = tuple(_open_items(assembly, chosen))
+    catalogs = [assembly.catalog, *(context.assembly.catalog for _, context in items)]
+    suppressions = _Suppressions(catalogue, suppressed, catalogs)
+    found = [*_check_items(assembly, items, chosen)]
     for number, (what, (beginnings, check)) in enumerate(_CHECKS.items()):
         if chosen.has_any(beginnings):
             tell(what, number, len(_CHECKS))
@@ -199,7 +235,7 @@ def lint(
     ranked.sort(key=itemgetter(0))
     return Report(
         [placed for _, placed in ranked],
-        len(catalogue.tools),
+        sum(len(one.tools) for one in catalogs),
         len(found) - len(kept),
         tuple(one for one in assembly.diagnostics if not findability.is_reported_here(one)),
         locator,

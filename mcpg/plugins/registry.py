@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from mcpg.errors import Code, Diagnostic, McpgError, warning
-from mcpg.plugins.hooks import HOOKS, ItemKind, Plugin
+from mcpg.plugins.hooks import HOOKS, ItemContent, ItemKind, Plugin
 
 ROOMS: dict[str, tuple[str, ...]] = {
     "mcpg.code.plugin": ("source_kinds", "item_kinds", "answerers"),
@@ -164,6 +164,13 @@ def list_item_documents(pages: Sequence[Any]) -> Iterator[tuple[str, Sequence[An
             found = one.attempt(make) if one.owner else make()
             if found and not isinstance(found, Diagnostic):
                 yield one.item.name, found
+
+
+def list_item_contents(pages: Sequence[Any]) -> Iterator[ItemContent]:
+    """Yield what the items among *pages* consist of, of kinds that are locked and compared."""
+    for kind in list_item_kinds() if pages else ():
+        if kind.contents:
+            yield from load_reference(kind.contents)(pages)
 
 
 def list_item_kinds() -> tuple[ItemKind, ...]:

@@ -60,6 +60,7 @@ class Skill:
         source_id: The source that has it.
         folder_name: The name of its folder.
         place: Its `SKILL.md`, for messages.
+        page_place: Where its page is, "" for a skill that was read from its folder.
         diagnostics: What is wrong with it.
     """
 
@@ -72,6 +73,7 @@ class Skill:
     source_id: str = ""
     folder_name: str = ""
     place: str = field(default="", compare=False)
+    page_place: str = field(default="", compare=False)
     diagnostics: tuple[Diagnostic, ...] = field(default=(), compare=False)
 
 

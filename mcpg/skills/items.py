@@ -10,6 +10,7 @@ from mcpg.catalog.catalog import ToolLookup, assign_ids
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.errors import NotFoundError
+from mcpg.plugins.hooks import Item, ItemContent, ItemDetails
 from mcpg.skills.folder import Skill
 from mcpg.skills.pages import read_skills
 from mcpg.sources.model import SKILL_FILE
@@ -31,7 +32,9 @@ def identify_skills(pages: Iterable[ToolDocument]) -> dict[tuple[str, str], Skil
     Of another skill that has both, the source gets a number, so that none hides another.
     """
     found: dict[tuple[str, str], Skill] = {}
-    for skill in read_skills(pages):
+    # Of pages with one path, all but the first get a number at its end.
+    ordered = sorted(pages, key=lambda page: (len(page.path), page.path))
+    for skill in read_skills(ordered):
         source, number = skill.source_id, 1
         while (known := found.get((source, skill.name))) is not None:
             if known.files == skill.files:
@@ -97,6 +100,13 @@ def _list_texts(skill: Skill) -> Iterator[str]:
             waiting += one
 
 
+def list_contents(pages: Iterable[ToolDocument]) -> Iterator[ItemContent]:
+    """Yield what the skills of *pages* consist of."""
+    for (source, name), skill in identify_skills(pages).items():
+        files = {one.path: one.digest for one in skill.files}
+        yield ItemContent(source, f"{NAME}:{name}", skill.description, files, skill.page_place)
+
+
 def make_uri(skill: Skill, path: str) -> str:
     """Return the address of a file of a *skill*, by its source and name, which are unique."""
     return f"skill://{quote(skill.source_id, safe='')}/{quote(skill.name, safe='')}/{quote(path)}"
@@ -127,3 +137,29 @@ class Skills:
         near = [self.by_id[one].name for one in self._lookup.suggest(name)]
         advice = f"did you mean {join_choices(near)}?" if near else "see `mcpg list --kind skill`"
         raise NotFoundError(f"there is no skill {name[:_SHOWN]!r}", remedy=advice)
+
+    def describe_item(self, name: str) -> ItemDetails:
+        """Return all of the skill that *name* means; see `find_named`."""
+        item_id, skill = self.find_named(name)
+        files: list[JsonValue] = [
+            {
+                "path": one.path,
+                "size": one.size,
+                "digest": one.digest,
+                "isHeld": one.content is not None,
+            }
+            for one in skill.files
+        ]
+        main = next(one.content for one in skill.files if one.path == SKILL_FILE)
+        facts = {
+            "source": skill.source_id,
+            "folder": skill.folder,
+            "license": str(skill.frontmatter.get("license") or ""),
+            "files": ", ".join(f"{one.path} ({one.size:,} bytes)" for one in skill.files),
+        }
+        return ItemDetails(
+            Item(item_id, NAME, skill.source_id, skill.description),
+            {"frontmatter": skill.frontmatter, "files": files},
+            facts,
+            (main or b"").decode("utf-8-sig"),
+        )

@@ -11,6 +11,7 @@ import json
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from posixpath import basename
 from typing import Any
 from urllib.parse import quote
@@ -100,15 +101,16 @@ def read_skill_page(page: ToolDocument) -> Skill | None:
                 record: Any = json.loads(line)
                 files += filter(None, (_read_record(record),))
     try:
-        return make_skill(
+        skill = make_skill(
             tuple(files),
             path=path,
             source_id=source,
-            place=page.tool.place or page.path,
+            place=(page.tool.place or page.path).removesuffix(f"/{SKILL_FILE}"),
             folder_name=folder_name,
         )
     except SourceError:
         return None
+    return replace(skill, page_place=page.tool.place)
 
 
 def _read_record(record: JsonObject) -> SkillFile | None:

@@ -25,6 +25,8 @@ PLUGIN = Plugin(
             "mcpg.skills.items:Skills",
             "skill",
             "mcpg.skills.items:make_documents",
+            "mcpg.skills.lint:check_skills",
+            "mcpg.skills.items:list_contents",
         ),
     ),
 )
