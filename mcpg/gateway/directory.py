@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -219,6 +219,12 @@ class Directory:
             if folder in self.local:
                 return self.local[folder], unquote(uri[len(folder) + 1 :])
         return None
+
+    def find_server_skills(self) -> Iterator[tuple[str, JsonObject]]:
+        """Yield the skills of servers, by their addresses."""
+        for uri, skill in self.skills.items():
+            if skills.find_root(skill) not in self.local:
+                yield uri, skill
 
     def find_changes(self, before: Directory) -> list[str]:
         is_same = {

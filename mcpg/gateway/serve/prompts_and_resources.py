@@ -47,6 +47,7 @@ from mcpg.gateway.serve.relay import Relay
 from mcpg.gateway.skills import EXTENSION
 from mcpg.index.reader import Index
 from mcpg.search.calibration import LOW_CONFIDENCE
+from mcpg.search.results import Match
 from mcpg.sources.client_config import Server as McpServer
 from mcpg.sources.live.requests import Caller
 from mcpg.sources.model import SourceBatch
@@ -91,17 +92,23 @@ class PrimitiveIndex:
                 number += 1
                 unique = f"{name} {number}"
             self._items[source, unique] = kind, item
-        self._engine: Engine | None = None
-        if self._items:
-            tools = tuple(_make_document(key, *one) for key, one in self._items.items())
-            assembly = assemble(SourceBatch(tools=tools), texts=False)
-            self._engine = Engine(Index(compile_assembly(assembly)))
+        self._engine = _make_engine(_make_document(key, *one) for key, one in self._items.items())
+        self._skills: dict[tuple[str, str], str] = {}
+        described: list[Tool] = []
+        for uri, skill in islice(directory.find_server_skills(), _MOST):
+            front: Any = skill["frontmatter"]
+            source, name = directory.owners[uri], str(front["name"])
+            unique = name if (source, name) not in self._skills else f"{name} {len(described)}"
+            self._skills[source, unique] = uri
+            described.append(Tool("", source, unique, description=front["description"]))
+        self._skill_engine = _make_engine(described)
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of which there are any: `prompts` and `resources`."""
+        """The kinds of which there are any: `prompts`, `resources` and `skills`."""
         known = self.directory
-        items = {"prompts": known.prompts, "resources": known.resources or known.templates}
+        items: dict[str, Any] = {"prompts": known.prompts, "skills": self._skills}
+        items["resources"] = known.resources or known.templates
         return frozenset(kind for kind, found in items.items() if found)
 
     def is_brief(self, query: str, sources: Sequence[str] = ()) -> bool:
@@ -120,6 +127,26 @@ class PrimitiveIndex:
             for match in self._engine.search(query, limit=limit, sources=sources).matches
             if match.score >= LOW_CONFIDENCE
         ]
+
+    def search_skills(self, query: str, limit: int, sources: Sequence[str] = ()) -> list[Match]:
+        """Return the skills of servers that fit *query*, the best first, with addresses as ids.
+
+        Their names and descriptions are searched: files are not read before a client needs them.
+        """
+        if self._skill_engine is None or not query.strip():
+            return []
+        return [
+            match._replace(tool_id=self._skills[match.source_id, match.tool_name])
+            for match in self._skill_engine.search(query, limit=limit, sources=sources).matches
+        ]
+
+
+def _make_engine(documents: Iterable[Tool]) -> Engine | None:
+    tools = tuple(documents)
+    if not tools:
+        return None
+    assembly = assemble(SourceBatch(tools=tools), texts=False)
+    return Engine(Index(compile_assembly(assembly)))
 
 
 def _make_document(key: tuple[str, str], kind: str, item: JsonObject) -> Tool:

@@ -20,7 +20,7 @@ from skillfolders import write_skill
 
 from mcpg.errors import Code
 from mcpg.gateway import FileSource, Gateway, Selection, ServerSource, View, prompts_and_resources
-from mcpg.gateway.serve import META_TOOLS, ServingOptions
+from mcpg.gateway.serve import META_TOOLS, READ_SKILL, SEARCH, ServingOptions
 from mcpg.gateway.serve.prompts_and_resources import SOURCES_META_KEY
 from mcpg.gateway.serve.server import GatewayServer
 from mcpg.gateway.skills import EXTENSION, read_entry
@@ -353,6 +353,43 @@ async def test_views_show_skills_by_server_and_kind() -> None:
                         with pytest.raises(MCPError, match="no server has"):
                             await ask(client, method, uri=uri)
                 assert not gateway.diagnostics
+
+
+async def test_models_find_and_read_skills_of_servers() -> None:
+    """They are found beside those of bundles, and read from their server with its name."""
+
+    async def call(client: Client, name: str, **arguments: Any) -> dict[str, Any]:
+        return await ask(client, "tools/call", name=name, arguments=arguments)
+
+    async with served(shop("one"), shop("two"), shop("liar", "returns", FAULT="lies")) as (
+        client,
+        gateway,
+    ):
+        await gateway.build_index()
+        await list_skills(client)
+        await client.list_tools()
+        for query, source in (("handles refunds of two", "two"), ("refunds of one", "one")):
+            found = await call(client, SEARCH, query=query, kinds=["skill"])
+            best = found["structuredContent"]["skills"][0]
+            assert best["sourceId"] == source
+            prefix = "mcpg://two/" if source == "two" else ""
+            assert best["skillId"] == f"{prefix}skill://refunds/SKILL.md"
+            note, content = (await call(client, READ_SKILL, skillId=best["skillId"]))["content"]
+            assert f"of the skill refunds from {source}" in note["text"]
+            assert "templates/eu/mail.md (0 bytes)" in note["text"]
+            assert f"# {source}" in content["resource"]["text"]
+            path = {"skillId": best["skillId"], "path": "templates/mail.md"}
+            _, content = (await call(client, READ_SKILL, **path))["content"]
+            assert content["resource"]["text"].startswith(f"Dear {source}")
+            for odd in ("templates/mial.md", "../x", "/etc/passwd"):
+                refused = await call(client, READ_SKILL, skillId=best["skillId"], path=odd)
+                assert refused["isError"]
+                assert "has no file" in refused["content"][0]["text"]
+        refused = await call(client, READ_SKILL, skillId="skill://returns/SKILL.md")
+        assert refused["isError"]
+        assert "another 'SKILL.md' than its list" in refused["content"][0]["text"]
+        found = await call(client, SEARCH, query="handles refunds of two")
+        assert "skills" not in found["structuredContent"]
 
 
 TEXT = "description: Ties knots. Use it for ropes.\nlicense: MIT\n---\n\nBowline.\r\n"
