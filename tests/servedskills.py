@@ -63,8 +63,8 @@ def compare(python: str, folder: Path, transport: str) -> Comparison:
         gateway: dict[str, Any] = {"command": sys.executable, "args": ["-m", "mcpg", "serve"]}
         gateway["args"].append(str(config))
         if transport == "http":
-            words = "-m", "mcpg", "serve", str(config), "--http"
-            gateway = {"url": stack.enter_context(conformance.served(*words, "{port}"))}
+            served = conformance.served("-m", "mcpg", "serve", str(config), "--http", "{port}")
+            gateway = {"url": stack.enter_context(served)}
         behind = _read(python, {"gateway": gateway}, 3)
         return _compare(
             transport, {shop: _read(python, {shop: servers[shop]}, 1) for shop in SHOPS}, behind

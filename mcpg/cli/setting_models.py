@@ -221,8 +221,8 @@ class ViewTable(ViewConditions):
     kinds: list[Literal["tool", "prompt", "resource", "skill", "page"]] = unset(
         "all, but only `tool` with `categories` or `tools`"
     )
-    """the kinds of items that are shown; `resource` includes templates, and `page` is a document
-    that describes no tool"""
+    """the kinds of items that are shown; `resource` includes templates, `skill` the resources that
+    are files of skills, and `page` is a document that describes no tool"""
     deny: ViewConditions = Field(ViewConditions(), json_schema_extra={UNSET: "none"})
     """a table with `servers`, `categories` and `tools` that are hidden, whatever else is set"""
 

@@ -57,7 +57,7 @@ def read_entry(given: JsonValue) -> JsonObject:
     Raises `ValueError` with the reason if the specification does not allow the entry.
     """
     if not isinstance(given, dict):
-        raise ValueError("a skill is not an object")  # noqa: TRY004 - the text of a server
+        raise ValueError("a skill is left out: it is not an object")  # noqa: TRY004 - the text of a server
     uri, front, files = (given.get(name) for name in ("uri", "frontmatter", "resources"))
     shown = ascii(uri if isinstance(uri, str) else None)[:_SHOWN]
     try:

@@ -32,6 +32,7 @@ async def read(count: int, servers: Any) -> dict[str, Any]:
     """Return all that FastMCP's client gets of skills; `read_skill` verifies every file."""
     found: dict[str, Any] = {"list": {}, "get": {}, "files": {}}
     config: Any = {"mcpServers": servers}
+    listed: Any = []
     async with fastmcp.Client(config, extensions=[SkillsClientExtension()]) as client:
         # A gateway lists what it knows before slow servers have started, and announces the rest.
         for _ in range(120):

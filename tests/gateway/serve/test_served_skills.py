@@ -398,7 +398,11 @@ TEXT = "description: Ties knots. Use it for ropes.\nlicense: MIT\n---\n\nBowline
 @pytest.fixture
 def folder(tmp_path: Path) -> FileSource:
     """A source of skills in a folder."""
-    files = {"references/ropes.md": "# Ropes\r\n", "chart.png": b"\x89PNG\xff", "a b.txt": "x"}
+    files: dict[str, str | bytes] = {
+        "references/ropes.md": "# Ropes\r\n",
+        "chart.png": b"\x89PNG\xff",
+        "a b.txt": "x",
+    }
     write_skill(tmp_path / "boats/skills", "knots", TEXT, files)
     write_skill(tmp_path / "boats/skills", "Odd Name", "description: Odd.\n---\n")
     return FileSource("boats", f"skills:{tmp_path / 'boats/skills'}")
