@@ -7,6 +7,9 @@ Half of the requests share no content word with the name or description of their
 checked. Columns: the share of requests whose first match is right, for all, for those with and
 those without such words, and the share with the right skill among the first five. "Without body"
 indexes the same skills without the text below their front matter, and without their other files.
+
+At the end stands how many answers about the tools of `examples/` are equal with the skills beside
+them, over the requests and the queries of `examples/queries.yaml`.
 """
 
 from __future__ import annotations
@@ -24,12 +27,15 @@ import peers
 
 import mcpg
 from mcpg.lint.context import stems
+from mcpg.text.safeyaml import load_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 DEPTH = 5
 SKILLS = Path(__file__).with_name("skills.toml")
+EXAMPLES = Path(__file__).parent.parent / "examples"
+TOOLS, QUERIES = EXAMPLES / "tools", EXAMPLES / "queries.yaml"
 
 
 class Request(NamedTuple):
@@ -92,6 +98,15 @@ def measure(rank: Callable[[str], list[str]], requests: Iterable[Request]) -> tu
     return first, fmean(skill in ranked for skill, ranked in found)
 
 
+def count_equal(folder: Path, requests: Iterable[Request]) -> tuple[int, int]:
+    """Return how many searches of the examples answer the same with skills beside, of how many."""
+    alone, beside = mcpg.load([str(TOOLS)]), mcpg.load([str(TOOLS), str(folder)])
+    stated = load_yaml(QUERIES.read_text("utf-8"), str(QUERIES))
+    assert isinstance(stated, dict), "it maps queries to tools"
+    queries = [*stated, *(one.query for one in requests)]
+    return sum(alone.search(one) == beside.search(one) for one in queries), len(queries)
+
+
 def check(skills: dict[str, Any], requests: Iterable[Request]) -> None:
     """Check that requests share content words with name and description where they say so."""
     for one in requests:
@@ -119,6 +134,7 @@ def main() -> None:
             engines["bm25s"] = open_bm25s(skills)
         print(f"{len(skills)} skills, {len(requests)} requests\n")
         print(f"{'first right':20} {'all':>6} {'words':>6} {'none':>6} {'of 5':>6}")
+        equal, total = count_equal(Path(place, "True"), requests)
         for label, rank in engines.items():
             groups = [requests, *([r for r in requests if r.shares is s] for s in (True, False))]
             firsts = [measure(rank, group)[0] for group in groups]
@@ -127,6 +143,7 @@ def main() -> None:
             for one in requests if chosen.misses else ():
                 if (ranked := rank(one.query))[:1] != [one.skill]:
                     print(f"    {one.query}: {ranked}, not {one.skill}")
+        print(f"\n{equal} of {total} answers about tools are equal with the skills beside them")
 
 
 if __name__ == "__main__":

@@ -273,7 +273,7 @@ class _SourceReader:
         if skills:
             yield from self.plugin_source(f"{SKILLS}{argument}")
         for file in files:
-            if not skills.isdisjoint(file.location.parents):
+            if skills and not skills.isdisjoint(file.location.parents):
                 continue  # a part of a skill
             resolved = os.path.realpath(file.location)
             if resolved not in self.excluded and self._is_new(resolved):
