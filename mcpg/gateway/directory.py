@@ -58,14 +58,14 @@ def find_extensions(capabilities: JsonObject) -> JsonObject:
     return stated if isinstance(stated, dict) else {}
 
 
-# A server that hangs hangs last with the skills, which few have.
+# Skills come last: a server that hangs when it is to list them has listed the others.
 KINDS = {
     "resources": ListKind("resources/list", "resources", "uri", 20_000),
     "templates": ListKind("resources/templates/list", "resourceTemplates", "uriTemplate", 1_000),
     "prompts": ListKind("prompts/list", "prompts", "name", 20_000),
     "skills": ListKind("skills/list", "skills", "uri", 5_000, skills.EXTENSION),
 }
-_SKILL_BYTES = 32 << 20  # of the skills of a server; few have more than some kilobytes
+_SKILL_BYTES, _MOST_FAULTS = 32 << 20, 1000  # of the skills of a server
 _ENVELOPE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 _VERSIONS = (LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION)
 
@@ -118,7 +118,8 @@ def read_item(kind: ListKind, item: Any, faults: list[str]) -> JsonObject | None
         try:
             return skills.read_entry(item)
         except ValueError as fault:
-            faults.append(str(fault))
+            if len(faults) < _MOST_FAULTS:
+                faults.append(str(fault))
     elif isinstance(item, dict) and _is_valid(kind, item):
         repaired: Any = repair_surrogates(item, "", [])
         return repaired  # type: ignore[no-any-return]
@@ -149,7 +150,7 @@ class ServerItem(NamedTuple):
 
 @dataclass(frozen=True)
 class Directory:
-    """The prompts and resources of all servers.
+    """The prompts, resources and skills of all servers, and the skills of files.
 
     Attributes:
         resources: Resources as entries of `resources/list`, by their addresses.

@@ -199,8 +199,9 @@ class Primitives:
 
     def _make_address(self, source: ServerSource, uri: str) -> str:
         """Return the address of a resource that *source* has given out."""
-        moved = self.directory.prefix_uri(source, uri)
-        if find_below(moved, self.directory.roots) is not None:
+        roots = self.directory.roots
+        moved = self.directory.prefix_uri(source, uri) if roots else uri
+        if moved != uri and find_below(moved, roots) is not None:
             return moved  # as the other files of a skill that was renamed
         place = self._find(uri)
         if place is not None:
@@ -257,34 +258,48 @@ class Primitives:
         A skill that is not listed is that of the first server that has it. Raises as `read` does.
         """
         directory = await self._latest()
-        if directory.find_local(uri) is not None and uri in directory.skills:
+        is_local = directory.find_local(uri) is not None
+        if is_local and uri in directory.skills:
             return {"skill": directory.skills[uri]}
-        found = directory.find_listed(uri) or find_below(uri, self._unlisted)
-        asked = [found.source] if found is not None else self.servers
-        answers: dict[str, JsonObject | RequestError] = {}
+        place = directory.find_listed(uri) or find_below(uri, self._unlisted)
+        result = None
+        if place is not None and place.source in self._find_servers_of_skills():
+            result = await self._get_skill(place, uri, params)
+        elif place is None and not is_local:
+            result = await self._get_unlisted(uri, params)
+        if result is None:
+            message = f"no server has the skill {uri[:_SHOWN]!r}"
+            raise NotFoundError(message, remedy="list the skills")
+        return result
+
+    async def _get_unlisted(self, uri: str, params: JsonObject) -> JsonObject | None:
+        """Return the skill at *uri* of the first server that has it, `None` for none."""
+        answers: dict[str, JsonObject] = {}
 
         async def get(source: ServerSource) -> None:
-            place = found or ServerItem(source, uri)
-            try:
-                answers[source.id] = await self._get_skill(place, uri, params)
-            except RequestError as fault:
-                answers[source.id] = fault
+            with suppress(RequestError):
+                answers[source.id] = await self._get_skill(ServerItem(source, uri), uri, params)
 
+        servers = [one for one in self._find_servers_of_skills() if self._is_free(uri, one)]
         async with anyio.create_task_group() as group:
-            for source in asked if self._shows("skills") else ():
-                if self._find_settings(source) is not None:
-                    group.start_soon(get, source)
-        results = [answers[one.id] for one in asked if one.id in answers]
-        result = next((one for one in results if isinstance(one, dict)), None)
-        if result is not None:
-            if found is None:
-                self._keep_unlisted(
-                    uri, next(one for one in asked if answers.get(one.id) is result)
-                )
-            return result
-        if found is not None and results:
-            raise next(one for one in results if isinstance(one, RequestError))
-        raise NotFoundError(f"no server has the skill {uri[:_SHOWN]!r}", remedy="list the skills")
+            for source in servers:
+                group.start_soon(get, source)
+        first = next((one for one in servers if one.id in answers), None)
+        if first is None:
+            return None
+        root = skills.find_root({"uri": uri})
+        self._unlisted[root] = ServerItem(first, root)
+        self._unlisted.move_to_end(root)
+        while len(self._unlisted) > _MOST_UNLISTED:
+            self._unlisted.popitem(last=False)
+        return answers[first.id]
+
+    def _is_free(self, uri: str, source: ServerSource) -> bool:
+        """Return whether no other server has a skill in the folder of an unlisted one at *uri*."""
+        start = f"{skills.fold(skills.find_root({'uri': uri}))}/"
+        directory = self.directory
+        others = [one for one, place in directory.roots.items() if place.source.id != source.id]
+        return not any(skills.fold(one).startswith(start) for one in (*others, *directory.local))
 
     async def _get_skill(self, place: ServerItem, uri: str, params: JsonObject) -> JsonObject:
         given: JsonObject = {**params, "uri": place.key}
@@ -297,14 +312,6 @@ class Primitives:
             message = "the server responded with another skill"
             raise RequestError(CallError(FaultCode.TOOL_FAILED, message))
         return {**result, "skill": skills.move_entry(entry, uri.removesuffix(place.key))}
-
-    def _keep_unlisted(self, uri: str, source: ServerSource) -> None:
-        """Note that *source* has the skill at *uri*, and thus the files in its folder."""
-        root = skills.find_root({"uri": uri})
-        self._unlisted[root] = ServerItem(source, root)
-        self._unlisted.move_to_end(root)
-        while len(self._unlisted) > _MOST_UNLISTED:
-            self._unlisted.popitem(last=False)
 
     async def read_directory(self, uri: str, params: JsonObject) -> JsonObject:
         """Return the result of `resources/directory/read`, with further *params*.
@@ -343,10 +350,15 @@ class Primitives:
         if not self._shows("skills") or not self.servers:
             return None
         is_known = all(self._find_known(one).capabilities is not None for one in self.servers)
-        if is_known and all(self._find_settings(one) is None for one in self.servers):
+        if is_known and not self._find_servers_of_skills():
             return None
         reads = not is_known or any(map(self._reads_directories, self.servers))
         return {skills.DIRECTORY_READ: True} if reads else {}
+
+    def _find_servers_of_skills(self) -> list[ServerSource]:
+        """Return the servers with the extension for skills, none if these are hidden."""
+        servers = self.servers if self._shows("skills") else ()
+        return [one for one in servers if self._find_settings(one) is not None]
 
     def _find_settings(self, source: ServerSource) -> JsonObject | None:
         """Return the settings of the extension for skills of a server, `None` without it."""

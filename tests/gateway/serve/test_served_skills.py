@@ -207,8 +207,10 @@ async def test_no_file_of_a_skill_is_read_from_another_server(first: str) -> Non
 
 async def test_a_skill_is_got_without_a_list() -> None:
     """A skill that no list has is got by its address, and its files are read from its server."""
-    hidden = {"UNLISTED": "secret/handshake"}
-    async with served(shop("plain", FAULT="plain"), shop("one"), shop("two", **hidden)) as (
+    hidden = {"UNLISTED": "secret/handshake top"}
+    async with served(
+        shop("plain", FAULT="plain"), shop("one", "top/refunds"), shop("two", **hidden)
+    ) as (
         client,
         _,
     ):
@@ -219,6 +221,7 @@ async def test_a_skill_is_got_without_a_list() -> None:
         assert b"# two" in files[uri]
         for unknown in (
             "skill://none/SKILL.md",
+            "skill://top/SKILL.md",  # whose folder has a skill of another server
             "skill://refunds/templates/SKILL.md",
             "x",
             "mcpg://",
