@@ -15,7 +15,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -23,11 +24,20 @@ from pydantic.fields import FieldInfo
 from typer.main import get_command
 
 from mcpg.cli.app import app
-from mcpg.cli.commands.rule import rule_page
 from mcpg.cli.commands.schema import MARKER as FORMATS_MARKER
 from mcpg.cli.commands.schema import refreshed_formats
 from mcpg.cli.environment import KEYS, SECTIONS
-from mcpg.cli.options import command_help, group_help
+from mcpg.cli.options import (
+    WIDTH,
+    argument_rows,
+    command_reference,
+    group_help,
+    is_common,
+    option_row,
+    option_sections,
+    options_among,
+    section,
+)
 from mcpg.cli.setting_models import UNSET, Configuration, ViewTable
 from mcpg.cli.source_settings import KINDS
 from mcpg.lint.model import RULES
@@ -45,23 +55,47 @@ def refreshed_rules(page: str) -> str:
     """Return *page* with its part on the rules of `mcpg lint` brought up to date."""
     written = page.partition(RULES_MARKER)[0].rstrip()
     rows = (
-        f"| [{rule.code}](#{rule.code.lower()}-{rule.name}) | {rule.name} | {rule.severity}"
-        f"{'' if rule.is_default else ', off'} | {rule.summary} |"
+        f"| {rule.code} | {rule.name} | {rule.severity}{'' if rule.is_default else ', off'}"
+        f"{', fix' if rule.is_fixable else ''} | {rule.summary} | {' '.join(rule.remedy.split())} |"
         for rule in RULES.values()
     )
-    table = "\n".join(["| code | name | severity | finds |", "|---|---|---|---|", *rows])
-    pages = (rule_page(rule, "##") for rule in RULES.values())
-    return "\n\n".join([written, RULES_MARKER, table, *pages]) + "\n"
+    head = ["| code | name | severity | finds | what to do |", "|---|---|---|---|---|"]
+    return "\n\n".join([written, RULES_MARKER, "\n".join([*head, *rows])]) + "\n"
 
 
 def generate_reference() -> str:
     """Return the generated part, from the marker to the end of the file."""
-    program = get_command(app)
+    everything = dict(commands_below(get_command(app), "mcpg"))
+    commands = [one for one in everything.values() if not hasattr(one, "commands")]
+    options = {option_row(one): one for each in commands for one in options_among(each)}
+    shared = find_shared(commands)
+    described = [options[row] for row in shared if row in options and not is_common(options[row])]
+    arguments = [row for row in shared if row not in options]
     parts = [MARKER]
-    for path, command in commands_below(program, "mcpg"):
-        write_help = group_help if hasattr(command, "commands") else command_help
-        parts += [f"## {path}", f"```text\n{write_help(command, path)}\n```"]
+    for path, command in everything.items():
+        if hasattr(command, "commands"):
+            text = group_help(command, path, has_examples=False)
+        else:
+            text = command_reference(command, path, shared)
+        parts += [f"## {path}", f"```text\n{text}\n```"]
+    sections = (section("Arguments", arguments, WIDTH), *option_sections(described, WIDTH))
+    parts += ["## Shared options", "```text\n" + "\n\n".join(filter(None, sections)) + "\n```"]
     return "\n\n".join(parts) + "\n"
+
+
+def find_shared(commands: Iterable[Any]) -> list[tuple[str, str]]:
+    """Return the rows of arguments and options that several *commands* have.
+
+    An option that means different things to different commands has one row here, the most frequent.
+    """
+    rows = Counter[tuple[str, str]]()
+    for one in commands:
+        rows.update([*argument_rows(one), *map(option_row, options_among(one))])
+    by_flag: dict[str, tuple[str, str]] = {}
+    for row, count in rows.most_common():
+        if count > 1:
+            by_flag.setdefault(row[0].partition(" ")[0].partition("/")[0], row)
+    return [row for row in rows if row in by_flag.values()]
 
 
 def commands_below(command: Any, path: str) -> Iterator[tuple[str, Any]]:

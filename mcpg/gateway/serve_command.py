@@ -65,7 +65,7 @@ Bundle = Annotated[
         "-b",
         metavar="PATH",
         show_default=False,
-        help="Bundle, folder or manifest to serve, in place of SOURCE; repeat it to join several. "
+        help="Bundle, folder or manifest to serve, instead of SOURCE; repeat it to join several. "
         "[env: MCPG_BUNDLE]",
     ),
 ]
@@ -74,7 +74,7 @@ Graph = Annotated[
     typer.Option(
         "--graph",
         metavar="PATH",
-        help="A bundle or folder of documents to search, in place of the sources' own; without "
+        help="A bundle or folder of documents to search, instead of the sources' own; without "
         "other sources, what is served.",
     ),
 ]
@@ -92,7 +92,7 @@ HttpAddress = Annotated[
     typer.Option(
         "--http",
         metavar="[HOST:]PORT",
-        help="Serve over streamable HTTP at http://HOST:PORT/mcp, in place of standard input and "
+        help="Serve over streamable HTTP at http://HOST:PORT/mcp, instead of standard input and "
         "output. A HOST other than 127.0.0.1 needs --allow-host, and a bearer token in "
         "MCPG_SERVE_TOKEN.",
     ),

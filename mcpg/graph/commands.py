@@ -233,7 +233,7 @@ Timeout = Annotated[
     float,
     typer.Option("--timeout", metavar="SECONDS", min=0.1, max=3_600, help="Timeout in seconds."),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 on warnings, too.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Also exit 1 on warnings.")]
 
 
 def validate(

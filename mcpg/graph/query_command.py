@@ -69,7 +69,7 @@ ModeName = Annotated[
         "--mode",
         metavar="hybrid|schema-aware|token-distance",
         help="Search method: by predicates with an ordinary search as fallback; by predicates "
-        "alone; or by the nearest text.",
+        "only; or by the nearest text.",
     ),
 ]
 Limit = Annotated[
@@ -86,7 +86,7 @@ Endpoint = Annotated[
     ),
 ]
 NoLocal = Annotated[
-    bool, typer.Option("--no-local", help="With --federate, query the endpoints alone.")
+    bool, typer.Option("--no-local", help="With --federate, query only the endpoints.")
 ]
 Timeout = Annotated[
     float,

@@ -42,7 +42,7 @@ Reader = Annotated[
     typer.Option(
         "--reader",
         metavar="dotnet",
-        help="Report what the .NET gateway makes of FILE, in place of checking shapes.",
+        help="Report what the .NET gateway makes of FILE, instead of checking shapes.",
     ),
 ]
 

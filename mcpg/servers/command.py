@@ -40,7 +40,9 @@ PARAMETERS = (
     CommandParameter(
         "target", ("--output", "-o"), "File to write. [default: standard output]", "FILE"
     ),
-    switch("generated", "--generated", text="Use example requests of a language model as well."),
+    switch(
+        "generated", "--generated", text="Also use example requests that a language model wrote."
+    ),
     BUNDLE,
 )
 _MARK = b'{\n  "specVersion"'

@@ -194,11 +194,24 @@ class TestReference:
 
     @pytest.mark.parametrize("name", COMMANDS)
     def test_every_command_is_in_it(self, written: str, name: str) -> None:
-        """Every command and every option has its place."""
+        """Every option has its place: in the section of its command, described there or named.
+
+        What a section only names is described in that of shared options, and common options in the
+        first section.
+        """
         section = written.partition(f"## mcpg {name}\n")[2].partition("\n## ")[0]
+        own, _, named = section.partition("Shared options:")
+        shared = written.partition("## Shared options\n")[2]
+        first = written.partition("## mcpg\n")[2].partition("\n## ")[0]
         for parameter in COMMANDS[name].params:
-            for option in parameter.opts if parameter.param_type_name == "option" else ():
-                assert option in section
+            if parameter.param_type_name == "option":
+                longest = max(parameter.opts, key=len)
+                is_common = parameter.name in {one.name for one in COMMON}
+                is_named = longest in named.replace(",", " ").split()
+                place = first if is_common else shared if is_named else own
+                assert all(option in place for option in parameter.opts)
+                words, described = parameter.help.split(), place.split()
+                assert " ".join(words) in " ".join(described), longest
 
     def test_every_variable_is_documented(self) -> None:
         """The hand-written part names each variable."""

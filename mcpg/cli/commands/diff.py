@@ -62,12 +62,10 @@ class DiffOptions:
 
     before: Annotated[
         str | None,
-        argument(
-            "BEFORE", "The old catalogue: a bundle, folder or manifest. With --base it is left out."
-        ),
+        argument("BEFORE", "The old catalog: a bundle, folder or manifest. Not with --base."),
     ] = None
     after: Annotated[
-        str | None, argument("AFTER", "The new catalogue. [default: the bundle that searches use]")
+        str | None, argument("AFTER", "The new catalog. [default: the bundle that searches use]")
     ] = None
     base: Annotated[
         str | None,
@@ -119,7 +117,7 @@ class DiffOptions:
 
 
 def run(output: Output, chosen: DiffOptions) -> int:
-    """Compare two catalogues, and what searches find in them.
+    """Compare two catalogs, and what searches find in them.
 
     Reports tools that were added, removed, renamed or changed, changes of schemas that break
     callers, and queries that another tool takes.

@@ -71,7 +71,7 @@ class EnrichOptions:
     ] = None
     language: Annotated[
         list[str] | None,
-        option("--language", "A language of your users, in place of English. Repeatable.", "NAME"),
+        option("--language", "A language of your users, instead of English. Repeatable.", "NAME"),
     ] = None
     exclude: Annotated[
         list[str] | None,

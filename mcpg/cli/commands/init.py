@@ -53,7 +53,7 @@ def run(
         list[str] | None,
         option(
             "--client",
-            "Client configuration to use, in place of those that are found. Repeatable. With "
+            "Client configuration to use, instead of those that are found. Repeatable. With "
             "--add, the one to add the server to.",
             "FILE",
         ),

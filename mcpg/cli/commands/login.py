@@ -55,7 +55,7 @@ def run(
     server: ServerName,
     configuration: Configuration = None,
     no_browser: Annotated[
-        bool, option("--no-browser", "Print the address, in place of opening a browser.")
+        bool, option("--no-browser", "Print the address, and do not open a browser.")
     ] = False,
     port: Annotated[int, option("--port", "Port of the redirect URI; 0 for any.", "N")] = 0,
     timeout: Annotated[
@@ -65,7 +65,7 @@ def run(
         str,
         option(
             "--scope",
-            "Scopes to request, with spaces between, in place of those configured.",
+            "Scopes to request, with spaces between, instead of those configured.",
             "SCOPE",
         ),
     ] = "",

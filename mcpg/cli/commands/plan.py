@@ -59,7 +59,7 @@ PARAMETERS = (
     CommandParameter(
         "form",
         ("--format",),
-        "What to write to standard output: text; json, the whole plan; the tasks alone as jsonl "
+        "Output format: text; json, the whole plan; only the tasks, as jsonl "
         "(one object a line), csv, ids, or a markdown table; or a drawing.",
         "|".join((*LIST_FORMAT.choices, *DRAWINGS)),
         default="text",

@@ -109,6 +109,12 @@ MARKER = (
 
 Definitions = Mapping[str, Any]
 
+_DESCRIBED_ABOVE = ("schema", "diagnostics")
+"""Members of most formats, which the introduction of the page describes."""
+
+_EXPANDED_LEVELS = 2
+"""Levels of members that have lines of their own; the page only names those below."""
+
 
 def refreshed_formats(page: str) -> str:
     """Return *page* with its part on the schemas brought up to date."""
@@ -120,13 +126,14 @@ def _list_sections() -> Iterator[str]:
     for name in format_names():
         schema = json_schema(name)
         yield f"## {schema['title']}"
-        yield str(schema["description"])
         definitions: Any = schema.get("$defs", {})
+        about = str(schema["description"])
         if LINE in definitions:
             members: Any = schema["properties"]
             lines = next(key for key, one in members.items() if one.get("items") == _ONE_LINE)
-            yield f"A line of `--format jsonl` is one object of `{lines}`."
-        yield _draw_table(schema, definitions)
+            about += f" Lines: `{lines}`."
+        yield about
+        yield "\n".join(_list_members(schema, definitions))
     yield "## Shared objects"
     shared: Any = common_definitions()
     for name, one in shared.items():
@@ -135,74 +142,78 @@ def _list_sections() -> Iterator[str]:
             bases = [_make_title(_read_name(base["$ref"])) for base in one.get("allOf", ())]
             added = (f" It has the members of a {_link(base)}, and:" for base in bases)
             yield f"{one['description']}{''.join(added)}"
-            yield _draw_table(one, shared)
+            yield "\n".join(_list_members(one, shared))
 
 
-def _draw_table(part: Any, definitions: Definitions) -> str:
-    rows = (f"| {' | '.join(row)} |" for row in _list_rows(part, "", definitions))
-    return "\n".join(["| member | type | meaning |", "|---|---|---|", *rows])
-
-
-def _list_rows(part: Any, path: str, definitions: Definitions) -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each member of the object *part*, and of the objects within it."""
+def _list_members(part: Any, definitions: Definitions, level: int = 0) -> Iterator[str]:
+    """Yield a line for each member of the object *part*, with those of objects within it below."""
     required = part.get("required", ())
+    tool: Any = common_definitions()["tool"]
     for name, one in part.get("properties", {}).items():
-        shown = f"{path}{name}"
-        kind = _name_type(one, definitions) + ("" if name in required else ", optional")
-        yield f"`{shown}`", kind, _describe(one, definitions)
-        yield from _list_inner_rows(one, shown, definitions)
+        if name in _DESCRIBED_ABOVE:
+            continue
+        mark = "" if name in required else "?"
+        kind = _name_type(one, definitions)
+        meaning = _describe(one, definitions)
+        if part is not tool and one == tool["properties"].get(name):
+            yield f"{'  ' * level}- `{name}{mark}`"
+            continue
+        inner = _find_object(one, definitions)
+        is_expanded = inner is not None and level + 1 < _EXPANDED_LEVELS
+        if inner is not None and not is_expanded:
+            kind += f" ({', '.join(f'`{key}`' for key in inner['properties'])})"
+        yield f"{'  ' * level}- `{name}{mark}` {kind}: {meaning}"
+        if is_expanded:
+            yield from _list_members(inner, definitions, level + 1)
 
 
-def _list_inner_rows(
-    one: Any, path: str, definitions: Definitions
-) -> Iterator[tuple[str, str, str]]:
-    if "items" in one:
-        yield from _list_inner_rows(one["items"], f"{path}[]", definitions)
-    elif isinstance(one.get("additionalProperties"), dict):
-        yield from _list_inner_rows(one["additionalProperties"], f"{path}.*", definitions)
-    elif "anyOf" in one:
-        for choice in one["anyOf"]:
-            if len(one["anyOf"]) > _NULLABLE and "$ref" in choice:
-                found = definitions[_read_name(choice["$ref"])]
-                yield f"`{path}`", "object", found["description"]
-            yield from _list_inner_rows(choice, path, definitions)
-    elif "$ref" in one:
-        if not _has_section(one["$ref"]):
-            yield from _list_inner_rows(definitions[_read_name(one["$ref"])], path, definitions)
-    else:
-        yield from _list_rows(one, f"{path}.", definitions)
-
-
-_NULLABLE = 2
+def _find_object(one: Any, definitions: Definitions) -> Any:
+    """Return the one object without a section of its own that *one* is or contains."""
+    match one:
+        case {"$ref": reference} if _has_section(reference):
+            return None
+        case {"$ref": reference}:
+            return _find_object(definitions[_read_name(reference)], definitions)
+        case {"items": part} | {"additionalProperties": dict(part)}:
+            return _find_object(part, definitions)
+        case {"anyOf": [part, {"type": "null"}]}:
+            return _find_object(part, definitions)
+    return one if "properties" in one else None
 
 
 def _name_type(one: Any, definitions: Definitions) -> str:
-    """Return the type of a member: JSON types, or the section that describes its objects."""
+    """Return the type of a member: JSON types, values, or the section on its objects."""
     match one:
-        case {"$ref": reference} if _has_section(reference):
-            kind = _link(_make_title(_read_name(reference)))
         case {"$ref": reference}:
-            kind = _name_type(definitions[_read_name(reference)], definitions)
+            name = _read_name(reference)
+            is_linked = _has_section(reference)
+            return (
+                _link(_make_title(name))
+                if is_linked
+                else _name_type(definitions[name], definitions)
+            )
+        case {"enum": values}:
+            return f"`{'|'.join(str(value or 'null') for value in values)}`"
         case {"anyOf": choices}:
-            kind = " or ".join(dict.fromkeys(_name_type(part, definitions) for part in choices))
-        case {"allOf": [base, *_]}:
-            kind = f"{_name_type(base, definitions)} with more members"
+            return " or ".join(dict.fromkeys(_name_type(part, definitions) for part in choices))
         case {"items": part}:
-            kind = f"list of {_name_type(part, definitions)}"
+            return _make_plural(_name_type(part, definitions))
         case {"additionalProperties": dict(part)}:
-            kind = f"object of {_name_type(part, definitions)}"
-        case _:
-            kinds = one.get("type", "string" if "const" in one else "any")
-            kind = " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
-    return kind
+            return f"object of {_name_type(part, definitions)}"
+    kinds = one.get("type", "string" if "const" in one else "any")
+    return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
+
+
+def _make_plural(kind: str) -> str:
+    """Return what a list of *kind* is called: strings, objects, [tools](#tool)."""
+    if kind.startswith("["):
+        return kind.replace("y](", "ie](", 1).replace("](", "s](", 1)
+    return f"{kind}s" if kind.isalpha() and kind != "any" else f"list of {kind}"
 
 
 def _describe(one: Any, definitions: Definitions) -> str:
     described = definitions[_read_name(one["$ref"])] if "$ref" in one else one
     text = str(one.get("description", described.get("description")))
-    values = [f"`{choice}`" for choice in described.get("enum", ()) if choice]
-    if values:
-        text += f" One of {', '.join(values)}."
     if "const" in described and described["const"] is not True:
         text += f" Always `{described['const']}`."
     if "examples" in described:
