@@ -128,14 +128,14 @@ def _table(sections: list[str]) -> Iterator[str]:
                 "|  |", "| |"
             )
     elif sections in (["keys of sources"], ["views"]):
-        yield "| key | holds | default |\n|---|---|---|\n"
+        yield "| key | meaning | default |\n|---|---|---|\n"
         models = [ViewTable] if sections == ["views"] else KINDS.values()
         fields = {key: one for model in models for key, one in model.model_fields.items()}
         for key, one in fields.items():
             if key not in KINDS:
                 yield f"| `{key}` | {_meaning(one)} | {_default(one)} |\n"
     else:
-        yield "| key | variable | option | holds | default |\n|---|---|---|---|---|\n"
+        yield "| key | variable, option | meaning | default |\n|---|---|---|---|\n"
         for section in sections:
             is_top = section == "searching"
             table: Any = Configuration if is_top else Configuration.model_fields[section].annotation
@@ -143,9 +143,9 @@ def _table(sections: list[str]) -> Iterator[str]:
                 if field.alias in SECTIONS:
                     continue
                 setting = KEYS[field.alias if is_top else f"{section}.{field.alias}"]
-                names = (setting.name, setting.variable, setting.option)
-                cells = "| ".join(f"`{name}` " if name else "" for name in names)
-                yield f"| {cells}| {_meaning(field)} | {_default(field)} |\n"
+                names = filter(None, (setting.variable, setting.option))
+                others = "".join(f" `{name}`" for name in names)
+                yield f"| `{setting.name}` |{others} | {_meaning(field)} | {_default(field)} |\n"
 
 
 def _meaning(one: FieldInfo) -> str:

@@ -112,9 +112,6 @@ Definitions = Mapping[str, Any]
 _DESCRIBED_ABOVE = ("schema", "diagnostics")
 """Members of most formats, which the introduction of the page describes."""
 
-_EXPANDED_LEVELS = 2
-"""Levels of members that have lines of their own; the page only names those below."""
-
 
 def refreshed_formats(page: str) -> str:
     """Return *page* with its part on the schemas brought up to date."""
@@ -123,6 +120,7 @@ def refreshed_formats(page: str) -> str:
 
 
 def _list_sections() -> Iterator[str]:
+    shared: Any = common_definitions()
     for name in format_names():
         schema = json_schema(name)
         yield f"## {schema['title']}"
@@ -133,38 +131,69 @@ def _list_sections() -> Iterator[str]:
             lines = next(key for key, one in members.items() if one.get("items") == _ONE_LINE)
             about += f" Lines: `{lines}`."
         yield about
-        yield "\n".join(_list_members(schema, definitions))
+        yield "\n".join(_MemberList(definitions, _find_described(name)).list(schema))
     yield "## Shared objects"
-    shared: Any = common_definitions()
     for name, one in shared.items():
         if "properties" in one:
             yield f"### {_make_title(name)}"
             bases = [_make_title(_read_name(base["$ref"])) for base in one.get("allOf", ())]
             added = (f" It has the members of a {_link(base)}, and:" for base in bases)
             yield f"{one['description']}{''.join(added)}"
-            yield "\n".join(_list_members(one, shared))
+            described = {} if name == "tool" else shared["tool"]["properties"]
+            yield "\n".join(_MemberList(shared, described).list(one))
 
 
-def _list_members(part: Any, definitions: Definitions, level: int = 0) -> Iterator[str]:
-    """Yield a line for each member of the object *part*, with those of objects within it below."""
-    required = part.get("required", ())
-    tool: Any = common_definitions()["tool"]
-    for name, one in part.get("properties", {}).items():
-        if name in _DESCRIBED_ABOVE:
-            continue
-        mark = "" if name in required else "?"
-        kind = _name_type(one, definitions)
-        meaning = _describe(one, definitions)
-        if part is not tool and one == tool["properties"].get(name):
-            yield f"{'  ' * level}- `{name}{mark}`"
-            continue
-        inner = _find_object(one, definitions)
-        is_expanded = inner is not None and level + 1 < _EXPANDED_LEVELS
-        if inner is not None and not is_expanded:
+def _find_described(name: str) -> Definitions:
+    """Return the members that the page describes elsewhere: those of a tool and of a search."""
+    shared: Any = common_definitions()
+    search: Any = {} if name == "search" else json_schema("search")["properties"]
+    own = {key: one for key, one in search.items() if {*_find_references(one)} <= shared.keys()}
+    return {**own, **shared["tool"]["properties"]}
+
+
+class _MemberList:
+    """Writes the members of a format, and those of the objects that are its lines.
+
+    The members of other objects are only named.
+    """
+
+    def __init__(self, definitions: Definitions, described: Definitions) -> None:
+        self._definitions = definitions
+        self._described = described
+        self._written: dict[int, str] = {}
+
+    def list(self, part: Any) -> Iterator[str]:
+        """Yield a line for each member of the object *part*, with those of its lines below.
+
+        Members that the page describes elsewhere are only named, in one line.
+        """
+        members = {
+            f"{name}{'' if name in part.get('required', ()) else '?'}": one
+            for name, one in part.get("properties", {}).items()
+            if name not in _DESCRIBED_ABOVE
+        }
+        known = [name for name, one in members.items() if self._is_described(name, one)]
+        if known:
+            yield f"- {', '.join(f'`{name}`' for name in known)}"
+        for name, one in members.items():
+            if name not in known:
+                yield from self._write(name, one)
+
+    def _is_described(self, name: str, one: Any) -> bool:
+        return bool(self._described.get(name.rstrip("?")) == one)
+
+    def _write(self, name: str, one: Any) -> Iterator[str]:
+        kind = _name_type(one, self._definitions)
+        inner = _find_object(one, self._definitions)
+        twin = self._written.setdefault(id(inner), name) if inner else name
+        is_expanded = inner is not None and twin == name and one.get("items") == _ONE_LINE
+        if twin != name:
+            kind += f" like `{twin.rstrip('?')}`"
+        elif inner and not is_expanded:
             kind += f" ({', '.join(f'`{key}`' for key in inner['properties'])})"
-        yield f"{'  ' * level}- `{name}{mark}` {kind}: {meaning}"
+        yield f"- `{name}` {kind}: {_describe(one, self._definitions)}"
         if is_expanded:
-            yield from _list_members(inner, definitions, level + 1)
+            yield from (f"  {line}" for line in self.list(inner))
 
 
 def _find_object(one: Any, definitions: Definitions) -> Any:
@@ -186,34 +215,38 @@ def _name_type(one: Any, definitions: Definitions) -> str:
     match one:
         case {"$ref": reference}:
             name = _read_name(reference)
+            inner = definitions[name]
             is_linked = _has_section(reference)
-            return (
-                _link(_make_title(name))
-                if is_linked
-                else _name_type(definitions[name], definitions)
-            )
+            kind = _link(_make_title(name)) if is_linked else _name_type(inner, definitions)
+        case {"allOf": [base, *_]}:
+            kind = f"{_name_type(base, definitions)} with more members"
         case {"enum": values}:
-            return f"`{'|'.join(str(value or 'null') for value in values)}`"
+            kind = f"`{'|'.join(str(value or 'null') for value in values)}`"
         case {"anyOf": choices}:
-            return " or ".join(dict.fromkeys(_name_type(part, definitions) for part in choices))
+            kind = " or ".join(dict.fromkeys(_name_type(part, definitions) for part in choices))
+            kind = kind.replace(" or null", "?")
         case {"items": part}:
-            return _make_plural(_name_type(part, definitions))
+            kind = _make_plural(_name_type(part, definitions))
         case {"additionalProperties": dict(part)}:
-            return f"object of {_name_type(part, definitions)}"
-    kinds = one.get("type", "string" if "const" in one else "any")
-    return " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
+            kind = f"object of {_name_type(part, definitions)}"
+        case _:
+            kinds = one.get("type", "string" if "const" in one else "any")
+            kind = " or ".join(kinds) if isinstance(kinds, list) else str(kinds)
+            kind = kind.replace(" or null", "?")
+    return kind
 
 
 def _make_plural(kind: str) -> str:
     """Return what a list of *kind* is called: strings, objects, [tools](#tool)."""
     if kind.startswith("["):
-        return kind.replace("y](", "ie](", 1).replace("](", "s](", 1)
+        return kind.replace("y](", "ie](").replace("ch](", "che](").replace("](", "s](")
     return f"{kind}s" if kind.isalpha() and kind != "any" else f"list of {kind}"
 
 
 def _describe(one: Any, definitions: Definitions) -> str:
     described = definitions[_read_name(one["$ref"])] if "$ref" in one else one
-    text = str(one.get("description", described.get("description")))
+    text = str(one.get("description", described.get("description"))).removeprefix("Number of ")
+    text = text[:1].upper() + text[1:]
     if "const" in described and described["const"] is not True:
         text += f" Always `{described['const']}`."
     if "examples" in described:
