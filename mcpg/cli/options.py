@@ -109,13 +109,13 @@ def command_reference(command: Any, path: str, shared: Container[tuple[str, str]
         _usage(command, path, WIDTH),
         _paragraphs(command.help or "", WIDTH),
         section("Arguments", arguments, WIDTH),
-        *option_sections(options, WIDTH),
+        section(_OTHERS, [option_row(one) for one in options], WIDTH),
         _fill_text(f"Shared options: {', '.join(named)}", WIDTH, "  ") if named else "",
         (command.epilog or "").partition("\n\n")[2],
     )
 
 
-def group_help(group: Any, path: str, columns: int = WIDTH, *, has_examples: bool = True) -> str:
+def group_help(group: Any, path: str, columns: int = WIDTH) -> str:
     """Return the help of the whole program: its commands and the options before a command."""
     commands = [(name, group.summary(name)) for name in group.commands]
     program, *above = path.split()
@@ -125,7 +125,7 @@ def group_help(group: Any, path: str, columns: int = WIDTH, *, has_examples: boo
         _paragraphs(group.help or "", columns),
         section("Commands", commands, columns, indent),
         *option_sections([p for p in group.params if not p.hidden], columns, has_help=True),
-        *([_examples(group.epilog)] if has_examples else []),
+        _examples(group.epilog),
         f"More: `{' '.join((program, 'help', *above))} COMMAND`",
     )
 
@@ -413,8 +413,7 @@ Header = Annotated[
     list[str] | None,
     option(
         "--header",
-        "A header for servers named by https://HOST/PATH; ${VARIABLE} in it is filled in "
-        "from the environment. Repeatable.",
+        "Header for servers named by https://HOST/PATH; ${VARIABLE} is expanded. Repeatable.",
         "'NAME: VALUE'",
     ),
 ]
@@ -422,8 +421,8 @@ CallHeader = Annotated[
     list[str] | None,
     option(
         "--header",
-        "A header for servers named by https://HOST/PATH, or for the server that the one "
-        "OpenAPI document names; ${VARIABLE} in it is filled in from the environment. Repeatable.",
+        "Header for servers named by https://HOST/PATH, or in the one OpenAPI document; ${VARIABLE}"
+        " is expanded. Repeatable.",
         "'NAME: VALUE'",
     ),
 ]
@@ -431,7 +430,7 @@ AllowPrivate = Annotated[
     bool,
     option(
         "--allow-private",
-        "Call loopback, private and link-local addresses that OpenAPI documents name.",
+        "Permit private and loopback addresses in OpenAPI documents.",
     ),
 ]
 ServerTimeout = Annotated[
@@ -455,7 +454,7 @@ AllowMissing = Annotated[
     bool,
     option(
         "--allow-missing",
-        "Leave out the tools of sources that fail, instead of keeping those of the last build.",
+        "Drop the tools of failed sources instead of keeping those of the last build.",
     ),
 ]
 Locked = Annotated[
@@ -468,7 +467,7 @@ GeneratedHints = Annotated[
     bool | None,
     option(
         "--generated-hints/--no-generated-hints",
-        "Keep the texts that a language model wrote, or leave them out. [default: keep]",
+        "Keep texts of a language model. [default: keep]",
     ),
 ]
 Check = Annotated[bool, option("--check", "Write nothing; exit 1 when the output is out of date.")]

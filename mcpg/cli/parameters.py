@@ -69,7 +69,7 @@ def switch(name: str, *flags: str, text: str, is_common: bool = False) -> Comman
 QUERY = CommandParameter(
     "query",
     (),
-    "The request, in any words; - reads standard input. Without it, all tools are listed by name.",
+    "The request, in any words; - reads standard input. Without it, tools are listed.",
     "QUERY",
     repeats=True,
 )
@@ -130,7 +130,7 @@ NORMALIZE = CommandParameter(
 RERANK = CommandParameter(
     "rerank",
     ("--rerank/--no-rerank",),
-    "Let a language model order the first 20 matches, or find that none fits. [default: no] "
+    "Let a language model rank the first 20 matches, or reject all. [default: no] "
     "[env: MCPG_RERANK]",
     kind=bool,
 )
@@ -156,7 +156,7 @@ CONTEXT_SUMMARY = CommandParameter(
 CONTEXT_TOOLS = CommandParameter(
     "context_tools",
     ("--context-tool",),
-    "A tool that is already in use; tools linked to it rank higher. Repeatable.",
+    "A tool in use; tools linked to it rank higher. Repeatable.",
     "TOOL",
     repeats=True,
     completion="tool",
@@ -364,13 +364,13 @@ EXPLAIN = (
     CommandParameter(
         "tool",
         ("--tool",),
-        "Explain why this tool is not first, and suggest hints that would make it first.",
+        "Explain why this tool is not first, and suggest hints.",
         "TOOL",
     ),
     CommandParameter(
         "judged",
         ("--judged",),
-        "With --tool, judged queries to measure the suggested hints on; - reads standard input.",
+        "With --tool, judged queries to measure the hints; - reads standard input.",
         "FILE",
     ),
     CommandParameter(
@@ -415,7 +415,7 @@ ASK = (
     CommandParameter(
         "patterns",
         ("--pattern",),
-        "A wording that has an intent, such as 'documentation=who owns {tool}'. Repeatable.",
+        "Intent of a wording, such as 'documentation=who owns {tool}'. Repeatable.",
         "INTENT=TEMPLATE",
         repeats=True,
     ),
@@ -424,7 +424,7 @@ ASK = (
     CommandParameter(
         "max_bytes",
         ("--max-bytes",),
-        "Maximum size of the answer in bytes; details are left out first.",
+        "Maximum size of the answer in bytes.",
         "N",
         kind=int,
         least=1,
@@ -453,7 +453,7 @@ ASK = (
     CommandParameter(
         "paths",
         ("--path",),
-        "Only source code in this file or folder, or that this glob matches. Repeatable.",
+        "Only source code in this file, folder or glob. Repeatable.",
         "PATH",
         repeats=True,
     ),

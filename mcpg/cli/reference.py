@@ -31,8 +31,6 @@ from mcpg.cli.options import (
     WIDTH,
     argument_rows,
     command_reference,
-    group_help,
-    is_common,
     option_row,
     option_sections,
     options_among,
@@ -65,21 +63,19 @@ def refreshed_rules(page: str) -> str:
 
 def generate_reference() -> str:
     """Return the generated part, from the marker to the end of the file."""
-    everything = dict(commands_below(get_command(app), "mcpg"))
-    commands = [one for one in everything.values() if not hasattr(one, "commands")]
-    options = {option_row(one): one for each in commands for one in options_among(each)}
-    shared = find_shared(commands)
-    described = [options[row] for row in shared if row in options and not is_common(options[row])]
-    arguments = [row for row in shared if row not in options]
-    parts = [MARKER]
-    for path, command in everything.items():
-        if hasattr(command, "commands"):
-            text = group_help(command, path, has_examples=False)
-        else:
-            text = command_reference(command, path, shared)
-        parts += [f"## {path}", f"```text\n{text}\n```"]
-    sections = (section("Arguments", arguments, WIDTH), *option_sections(described, WIDTH))
-    parts += ["## Shared options", "```text\n" + "\n\n".join(filter(None, sections)) + "\n```"]
+    commands = {
+        path: one
+        for path, one in commands_below(get_command(app), "mcpg")
+        if not hasattr(one, "commands")
+    }
+    options = {option_row(one): one for each in commands.values() for one in options_among(each)}
+    shared = find_shared(commands.values())
+    described = [options[row] for row in shared if row in options]
+    texts = {path: command_reference(one, path, shared) for path, one in commands.items()}
+    arguments = section("Arguments", [row for row in shared if row not in options], WIDTH)
+    sections = filter(None, (arguments, *option_sections(described, WIDTH, has_help=True)))
+    texts["Shared options"] = "\n\n".join(sections)
+    parts = [MARKER, *(f"## {path}\n\n```text\n{text}\n```" for path, text in texts.items())]
     return "\n\n".join(parts) + "\n"
 
 

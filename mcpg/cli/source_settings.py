@@ -225,11 +225,7 @@ class SourceTable(SettingsTable):
 
 
 class PathSource(SourceTable):
-    """A file or folder as on the command line.
-
-    Manifests, documents, hints, bundles, an OpenAPI document, or a client configuration, which
-    stands for all servers in it.
-    """
+    """A file or folder: manifests, a bundle, an OpenAPI document, a client configuration ..."""
 
     kind: ClassVar = "path"
 

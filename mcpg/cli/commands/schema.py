@@ -136,11 +136,11 @@ def _list_sections() -> Iterator[str]:
     for name, one in shared.items():
         if "properties" in one:
             yield f"### {_make_title(name)}"
-            bases = [_make_title(_read_name(base["$ref"])) for base in one.get("allOf", ())]
-            added = (f" It has the members of a {_link(base)}, and:" for base in bases)
-            yield f"{one['description']}{''.join(added)}"
             described = {} if name == "tool" else shared["tool"]["properties"]
-            yield "\n".join(_MemberList(shared, described).list(one))
+            members = [*_MemberList(shared, described).list(one)]
+            bases = (_link(_make_title(_read_name(base["$ref"]))) for base in one.get("allOf", ()))
+            added = "".join(f" It has the members of a {base}." for base in bases)
+            yield "\n\n".join(filter(None, (f"{one['description']}{added}", "\n".join(members))))
 
 
 def _find_described(name: str) -> Definitions:
@@ -190,8 +190,9 @@ class _MemberList:
         if twin != name:
             kind += f" like `{twin.rstrip('?')}`"
         elif inner and not is_expanded:
-            kind += f" ({', '.join(f'`{key}`' for key in inner['properties'])})"
-        yield f"- `{name}` {kind}: {_describe(one, self._definitions)}"
+            kind += f" `{{{','.join(inner['properties'])}}}`"
+        meaning = _describe(one, self._definitions)
+        yield f"- `{name}` {kind}{'' if _is_plain(name, meaning) else f': {meaning}'}"
         if is_expanded:
             yield from (f"  {line}" for line in self.list(inner))
 
@@ -240,18 +241,29 @@ def _make_plural(kind: str) -> str:
     """Return what a list of *kind* is called: strings, objects, [tools](#tool)."""
     if kind.startswith("["):
         return kind.replace("y](", "ie](").replace("ch](", "che](").replace("](", "s](")
+    if kind.endswith("s"):
+        return f"lists of {kind}"
     return f"{kind}s" if kind.isalpha() and kind != "any" else f"list of {kind}"
 
 
 def _describe(one: Any, definitions: Definitions) -> str:
     described = definitions[_read_name(one["$ref"])] if "$ref" in one else one
-    text = str(one.get("description", described.get("description"))).removeprefix("Number of ")
-    text = text[:1].upper() + text[1:]
+    text = str(one.get("description", described.get("description")))
+    text, _, case = text.partition("; `null`")
+    text += "." if case else ""
+    if text.startswith("Number of "):
+        text = text.removeprefix("Number of ").capitalize()
     if "const" in described and described["const"] is not True:
         text += f" Always `{described['const']}`."
     if "examples" in described:
         text += f" For example {', '.join(f'`{choice}`' for choice in described['examples'])}."
     return text
+
+
+def _is_plain(name: str, meaning: str) -> bool:
+    """Return whether *meaning* only repeats the *name* of a member."""
+    words = re.sub(r"([A-Z])", r" \1", name.rstrip("?")).lower()
+    return re.sub(r"^(?:the|its) ", "", meaning.lower()).rstrip(".") == words
 
 
 def _has_section(reference: str) -> bool:
@@ -287,8 +299,7 @@ def run(
         str | None,
         argument(
             "NAME",
-            "A schema by its name or by that of its format, such as mcpg/search/1. [default: "
-            "list them]",
+            "Name of a schema or format, such as mcpg/search/1. [default: list them]",
             autocompletion=lambda incomplete: [
                 n for n in schema_names() if n.startswith(incomplete)
             ],
@@ -299,8 +310,8 @@ def run(
 ) -> int:
     """Print the JSON Schema of the output of a command, or of a file.
 
-    Within a version of a format, members may be added: ignore those that you do not know. The
-    schemas settings (mcpg.toml), hints-file and judged-queries are for editors.
+    Ignore members that you do not know: a version can add some. The schemas settings (mcpg.toml),
+    hints-file and judged-queries are for editors.
     """
     if name is not None:
         if form not in ("text", "json"):
