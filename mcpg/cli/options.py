@@ -94,7 +94,7 @@ def command_help(command: Any, path: str, columns: int = WIDTH) -> str:
 
 
 def command_reference(command: Any, path: str, shared: Container[tuple[str, str]]) -> str:
-    """Return the help of one command without examples and common options.
+    """Return the help of one command without common options and what follows the options.
 
     The arguments and options whose rows are *shared* are only named.
     """
@@ -111,7 +111,6 @@ def command_reference(command: Any, path: str, shared: Container[tuple[str, str]
         section("Arguments", arguments, WIDTH),
         section(_OTHERS, [option_row(one) for one in options], WIDTH),
         _fill_text(f"Shared options: {', '.join(named)}", WIDTH, "  ") if named else "",
-        (command.epilog or "").partition("\n\n")[2],
     )
 
 

@@ -125,12 +125,14 @@ def _list_sections() -> Iterator[str]:
         schema = json_schema(name)
         yield f"## {schema['title']}"
         definitions: Any = schema.get("$defs", {})
-        about = str(schema["description"])
+        command = f"The result of `mcpg {name.replace('-', ' ')}`."
+        about = str(schema["description"]).removeprefix(command).strip()
         if LINE in definitions:
             members: Any = schema["properties"]
             lines = next(key for key, one in members.items() if one.get("items") == _ONE_LINE)
-            about += f" Lines: `{lines}`."
-        yield about
+            about = f"{about} Lines: `{lines}`.".strip()
+        if about:
+            yield about
         yield "\n".join(_MemberList(definitions, _find_described(name)).list(schema))
     yield "## Shared objects"
     for name, one in shared.items():
