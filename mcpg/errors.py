@@ -251,7 +251,7 @@ def error(code: str, message: str, place: str | None = None) -> Diagnostic:
     return Diagnostic(code, Severity.ERROR, message, place)
 
 
-# The column "what to do" of docs/reference/diagnostics.md repeats these.
+# The column "remedy" of docs/reference/diagnostics.md repeats these.
 REMEDIES = {
     Code.GRAPH_PATH_MISSING: "Correct the path, or leave it out.",
     Code.SOURCE_LOAD_FAILED: "Fix the issue that the message names.",
@@ -302,9 +302,9 @@ REMEDIES = {
     Code.GRAPH_ENDPOINT_BLOCKED: "Add it to the list of allowed endpoints, or omit it.",
     Code.GRAPH_ENDPOINT_INVALID: "Use an absolute https address, or http on this machine.",
     Code.GRAPH_RESULTS_CUT: "Narrow the query, or raise `--limit`.",
-    Code.GRAPH_NAME_UNKNOWN: "Correct the name; `mcpg graph schema` lists what the graph has.",
+    Code.GRAPH_NAME_UNKNOWN: "Correct the name; `mcpg graph schema` lists its names.",
     Code.SHAPE_TERM_UNKNOWN: "Correct the name; near ones are suggested.",
-    Code.SHAPE_TARGET_EMPTY: "Correct the target; `mcpg graph schema` lists what the graph has.",
+    Code.SHAPE_TARGET_EMPTY: "Correct the target; `mcpg graph schema` lists its names.",
     Code.GRAPH_STATEMENTS_LEFT_OUT: "None if the tools are complete; else make them about a tool.",
     Code.CANDIDATES_FAILED: "Fix what the message names; `mcpg publish` publishes a bundle.",
     Code.LEXICON_UNAVAILABLE: "Reinstall mcpg, or turn the lexicon off with `--no-lexicon`.",

@@ -89,7 +89,7 @@ def command_help(command: Any, path: str, columns: int = WIDTH) -> str:
         _usage(command, path, columns),
         _paragraphs(command.help or "", columns),
         section("Arguments", argument_rows(command), columns),
-        *option_sections(options_among(command), columns, has_help=True),
+        *option_sections(options_among(command), columns),
         _examples(command.epilog),
     )
 
@@ -103,7 +103,7 @@ def command_reference(command: Any, path: str, shared: Container[tuple[str, str]
     options, named = [], []
     for one in options_among(command):
         if option_row(one) in shared:
-            named += [] if is_common(one) else [max(one.opts, key=len)]
+            named += [] if _is_common(one) else [max(one.opts, key=len)]
         else:
             options.append(one)
     return _join_sections(
@@ -124,7 +124,7 @@ def group_help(group: Any, path: str, columns: int = WIDTH) -> str:
         f"Usage: {path} [OPTIONS] COMMAND [ARGUMENTS]...",
         _paragraphs(group.help or "", columns),
         section("Commands", commands, columns, indent),
-        *option_sections([p for p in group.params if not p.hidden], columns, has_help=True),
+        *option_sections([p for p in group.params if not p.hidden], columns),
         _examples(group.epilog),
         f"More: `{' '.join((program, 'help', *above))} COMMAND`",
     )
@@ -154,7 +154,7 @@ def options_among(command: Any) -> list[Any]:
     return [one for one in command.params if one.param_type_name == "option"]
 
 
-def is_common(option: Any) -> bool:
+def _is_common(option: Any) -> bool:
     """Return whether every command has *option*."""
     return any(name in HEADINGS["Common options"] for name in option.opts)
 
@@ -176,16 +176,14 @@ def option_row(option: Any) -> tuple[str, str]:
     return names, text
 
 
-def option_sections(
-    options: Iterable[Any], columns: int, *, has_help: bool = False
-) -> Iterable[str]:
+def option_sections(options: Iterable[Any], columns: int) -> Iterable[str]:
     """Return the rows of *options* below their headings."""
     rows: dict[str, list[tuple[str, str]]] = {_OTHERS: [], **{name: [] for name in HEADINGS}}
     for option in options:
         heading = next((_HEADING_OF[name] for name in option.opts if name in _HEADING_OF), _OTHERS)
         rows[heading].append(option_row(option))
-    if has_help:  # Typer adds this option by itself when it parses.
-        rows[_HEADING_OF["--help"]].append(("-h, --help", "Show this help."))
+    # Typer adds the help option by itself when it parses.
+    rows[_HEADING_OF["--help"]].append(("-h, --help", "Show this help."))
     return [section(heading, ours, columns) for heading, ours in rows.items()]
 
 

@@ -1,13 +1,11 @@
-"""The generated parts of the reference pages: help of commands, tables of settings, JSON formats.
+"""The generated parts of the reference pages: options, tables of settings, JSON formats, rules.
 
     python -m mcpg.cli.reference docs/reference/cli.md docs/reference/configuration.md
-    python -m mcpg.cli.reference docs/reference/json-formats.md
-    python -m mcpg.cli.reference docs/reference/rules.md
+    python -m mcpg.cli.reference docs/reference/json-formats.md docs/reference/rules.md
 
-replace what is below the marker by the help of the program, the members of the JSON Schemas or the
-rules of `mcpg lint`,
-and each table below a comment such as `<!-- generated: store, cache -->` by that of the models of
-these sections.
+replace what is below the marker by the options of the commands, the members of the JSON Schemas or
+the rules of `mcpg lint`, and each table below a comment such as `<!-- generated: store, cache -->`
+by that of the models of these sections.
 """
 
 from __future__ import annotations
@@ -57,7 +55,7 @@ def refreshed_rules(page: str) -> str:
         f"{', fix' if rule.is_fixable else ''} | {rule.summary} | {' '.join(rule.remedy.split())} |"
         for rule in RULES.values()
     )
-    head = ["| code | name | severity | finds | what to do |", "|---|---|---|---|---|"]
+    head = ["| code | name | severity | finds | remedy |", "|---|---|---|---|---|"]
     return "\n\n".join([written, RULES_MARKER, "\n".join([*head, *rows])]) + "\n"
 
 
@@ -73,7 +71,7 @@ def generate_reference() -> str:
     described = [options[row] for row in shared if row in options]
     texts = {path: command_reference(one, path, shared) for path, one in commands.items()}
     arguments = section("Arguments", [row for row in shared if row not in options], WIDTH)
-    sections = filter(None, (arguments, *option_sections(described, WIDTH, has_help=True)))
+    sections = filter(None, (arguments, *option_sections(described, WIDTH)))
     texts["Shared options"] = "\n\n".join(sections)
     parts = [MARKER, *(f"## {path}\n\n```text\n{text}\n```" for path, text in texts.items())]
     return "\n\n".join(parts) + "\n"
