@@ -71,8 +71,8 @@ def run(
         bool,
         option(
             "--project",
-            "Also use configurations of this folder, such as .mcp.json, which start programs: trust "
-            "it.",
+            "Also use configurations of this folder, such as .mcp.json, which start programs: "
+            "trust it.",
         ),
     ] = False,
     dry_run: Annotated[
