@@ -30,7 +30,7 @@ from mcpg.lint.model import (
     find_codes,
 )
 from mcpg.lint.wording import RESPELT
-from mcpg.plugins.registry import list_item_documents, list_item_kinds, load_reference
+from mcpg.plugins.registry import call_item_kinds, list_item_kinds
 
 
 class _Suppressions:
@@ -140,25 +140,26 @@ _CHECKS_OF_ITEMS = ("descriptions", "markup", "hidden text and poisoning", "conf
 """The checks that items other than tools go through."""
 
 
-def _open_items(assembly: Assembly, chosen: Selection) -> Iterator[tuple[str, LintContext]]:
-    """Yield a catalogue for the items of each kind that is checked, and what checks them beside."""
-    for name, documents in list_item_documents(assembly.pages):
-        kind = next(one for one in list_item_kinds() if one.name == name)
-        if kind.check:
+def _open_items(assembly: Assembly, chosen: Selection) -> Iterator[LintContext]:
+    """Yield a catalogue for the items of each kind that is checked."""
+    kinds = {one.name for one in list_item_kinds() if one.check}
+    for name, documents in call_item_kinds("documents", assembly.pages):
+        if name in kinds:
             catalog = Catalog(tuple(one.tool for one in documents), (), ())
-            own = Assembly(tuple(documents), (), catalog, {}, ())
-            yield kind.check, LintContext(own, (), chosen)
+            own = Assembly(documents, (), catalog, {}, ())
+            yield LintContext(own, (), chosen)
 
 
 def _check_items(
-    assembly: Assembly, items: Iterable[tuple[str, LintContext]], chosen: Selection
+    assembly: Assembly, items: Iterable[LintContext], chosen: Selection
 ) -> Iterator[Finding]:
-    for reference, context in items:
+    for context in items:
         for name in _CHECKS_OF_ITEMS:
             beginnings, check = _CHECKS[name]
             if chosen.has_any(beginnings):
                 yield from check(context)
-        yield from load_reference(reference)(assembly.pages)
+    for _, found in call_item_kinds("check", assembly.pages):
+        yield from found
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +211,7 @@ def lint(
     chosen = selection or Selection.of()
     catalogue = LintContext(assembly, rules, chosen, index)
     items = tuple(_open_items(assembly, chosen))
-    catalogs = [assembly.catalog, *(context.assembly.catalog for _, context in items)]
+    catalogs = [assembly.catalog, *(one.assembly.catalog for one in items)]
     suppressions = _Suppressions(catalogue, suppressed, catalogs)
     found = [*_check_items(assembly, items, chosen)]
     for number, (what, (beginnings, check)) in enumerate(_CHECKS.items()):

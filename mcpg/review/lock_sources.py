@@ -25,7 +25,7 @@ from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.errors import Code, Diagnostic, UsageError, info, warning
 from mcpg.files import text_of_path
-from mcpg.plugins.registry import list_item_contents
+from mcpg.plugins.registry import is_item, list_item_contents
 from mcpg.review.lock import (
     ApprovedTools,
     LockChange,
@@ -149,7 +149,7 @@ def _leave_out_pages(batch: SourceBatch, places: Collection[str]) -> SourceBatch
     texts = {
         as_authored(one).content
         for one in (*batch.documents, *chain.from_iterable(bundled))
-        if one.place in places
+        if one.place in places and is_item(one)
     }
     return keep_documents(batch, lambda one: one.content not in texts)
 

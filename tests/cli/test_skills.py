@@ -60,7 +60,6 @@ def test_answers_are_the_same_without_skills(run: Callable[..., Run]) -> None:
         ("search", "parcel"),
         ("search", "track it"),
         ("list",),
-        ("show", "track_parcel"),
     ):
         answers = {
             run(*command, "-b", path, "--format", "json").out.replace(path, "")
