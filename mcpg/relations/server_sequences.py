@@ -339,10 +339,16 @@ class StepScorer:
             before += 0.0 if work.needs else weights["first has no needs"]
             after = weights["next deletes"] * work.kinds[DELETE]
             after += 0.0 if work.needs else weights["next has no needs"]
-            parts = [tuple([_dot(row, work.stages) for row in rows]) for rows in _stage_weights()]
+            always, alike, same_head, meets, asks = (
+                tuple([_dot(row, work.stages) for row in rows]) for rows in _stage_weights()
+            )
             opens = weights["open search for id"] * is_open * (work.head == "")
             needed = max(work.needs.values(), default=0.0)
-            self._tools.append(_ToolEvidence(work, before, after, *parts, opens, needed))
+            self._tools.append(
+                _ToolEvidence(
+                    *(work, before, after, always, alike, same_head, meets, asks, opens, needed)
+                )
+            )
 
     def probability(self, at: int, to: int) -> float:
         """Return how likely the tool at the place *to* follows the one at *at*."""

@@ -331,6 +331,13 @@ class TestWorkflow:
         assert "below 0.75" in reason
         assert explain_alone([make_tool("ant")], "ant") == "its server has no other tool"
 
+    def test_an_argument_may_name_a_part_of_the_entity(self) -> None:
+        """A `pull_number` tells which pull request is read."""
+        lists = make_tool("list_pull_requests", input_schema=schema("owner"))
+        reads = make_tool("get_pull_request", input_schema=schema("owner", "pull_number"))
+        (edge,) = related(lists, reads).of("list_pull_requests").next_steps
+        assert edge.reason.startswith("sequence on one")
+
     def test_removing_leads_nowhere(self) -> None:
         """Nothing is done with a thing that was deleted."""
         assert related(*ORDERS).of("delete_order").next_steps == ()
