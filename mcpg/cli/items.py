@@ -8,6 +8,7 @@ from typing import Any
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
+from mcpg.cli.parameters import FILTERS
 from mcpg.cli.render import RecordListing, listing_text
 from mcpg.cli.terminal import json_text, standard_input
 from mcpg.engine import Engine
@@ -26,7 +27,7 @@ TOOL = "tool"
 """The kind of tools, whose commands do without this module."""
 
 _LONGEST_QUERY = 1024 * 1024
-
+_FLAGS = {one.name: one.flags[0] for one in FILTERS}
 
 _SHARED = {"query", "bundle", "limit", "form", "lexicon", "related"}
 
@@ -62,7 +63,7 @@ def answer_items(
         UsageError: There are none of that kind, or one of *others*, which are for tools, is given.
     """
     for name in (name for name, value in others.items() if value):
-        flag = f"--{name.removeprefix('in_').replace('_', '-')}"
+        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         message = f"{flag} is for tools alone"
         raise UsageError(message, place="--kind", remedy="leave one of them out")
     form, limit = given["form"], given["limit"]

@@ -309,7 +309,7 @@ class ToolChange:
     """One tool that both bundles have and that is not the same in them.
 
     Attributes:
-        name: The tool's `source::name`; the path for a document that cannot be read.
+        name: The tool's `source::name`; the path for a page or a document that cannot be read.
         fields: What changed, never empty; values are texts, cut short.
     """
 
@@ -412,7 +412,9 @@ def _read_entry(source: SourceDocument) -> _ComparedDocument:
     except DocumentError:
         return _ComparedDocument(source.path, source, None)
     source = replace(source, content=with_indented_schemas(source.content, document.tool))
-    return _ComparedDocument(f"{document.tool.source_id}::{document.tool.name}", source, document)
+    tool = document.tool
+    name = source.path if document.is_page else f"{tool.source_id}::{tool.name}"
+    return _ComparedDocument(name, source, document)
 
 
 def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldDifference]:

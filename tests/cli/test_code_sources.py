@@ -103,6 +103,8 @@ def test_kinds_are_told_apart(bundled: str, run: Callable[..., Run]) -> None:
     [
         (("--kind", "symbl"), "did you mean 'symbol'?"),
         (("--kind", "symbol", "--read-only"), "--read-only is for tools alone"),
+        (("--kind", "symbol", "--source", "a"), "--source is for tools alone"),
+        (("--kind", "symbol", "--category", "a"), "--category is for tools alone"),
         (("--kind", "symbol", "--min-score", "0.5"), "--min-score is for tools alone"),
     ],
 )
