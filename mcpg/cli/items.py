@@ -14,7 +14,7 @@ from mcpg.cli.terminal import json_text, standard_input
 from mcpg.engine import Engine
 from mcpg.engine.items import open_kind
 from mcpg.errors import UsageError
-from mcpg.plugins.hooks import Item, ItemSearch
+from mcpg.plugins.hooks import Item, ItemKind, ItemSearch
 from mcpg.plugins.registry import list_item_kinds
 from mcpg.search.results import DEFAULT_LIMIT
 from mcpg.show.blocks import CodeSpan, Score, Styled, Table, make_columns
@@ -95,12 +95,21 @@ def find_kind(engine: Engine, noun: str) -> ItemSearch:
     Raises:
         UsageError: There are none of that kind.
     """
+    return open_kind(engine, find_item_kind(noun))
+
+
+def find_item_kind(noun: str) -> ItemKind:
+    """Return the kind of items that `--kind` calls *noun*.
+
+    Raises:
+        UsageError: There is none.
+    """
     known = {one.noun: one for one in list_item_kinds() if one.noun}
     if noun not in known:
         near = suggest(noun, (TOOL, *known))
         remedy = f"did you mean {near[0]!r}?" if near else f"use {', '.join((TOOL, *known))}"
         raise UsageError(f"no kind of items is called {noun!r}", place="--kind", remedy=remedy)
-    return open_kind(engine, known[noun])
+    return known[noun]
 
 
 def _draw_items(found: Sequence[Item], kind: str, *, explains: bool) -> Table:
