@@ -315,18 +315,15 @@ def _check_values(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
 def set_value(text: str, keys: Sequence[str], value: str) -> str | None:
     """Return a TOML document with a *value* at *keys* and all else as it is, `None` if it fails."""
     wanted: Any = tomllib.loads(text)
-    reduce(lambda table, key: table.setdefault(key, {}), keys[:-1], wanted).update(
-        {keys[-1]: tomllib.loads(f"value = {value}")["value"]}
-    )
-    lines, statement = text.split("\n"), f"{keys[-1]} = {value}"
-    held, section = find_line(text, keys), find_line(text, keys[:-1])
-    if held:
+    lines, statement, tries = text.split("\n"), f"{keys[-1]} = {value}", list[list[str]]()
+    section = reduce(lambda table, key: table.setdefault(key, {}), keys[:-1], wanted)
+    if keys[-1] in section and (held := find_line(text, keys)):
         ends = range(held, min(held + _LONGEST_STATEMENT, len(lines)) + 1)
         tries = [[*lines[: held - 1], statement, *lines[end:]] for end in ends]
-    else:
-        header = f"[{'.'.join(keys[:-1])}]"
-        tries = [[*lines[:section], statement, *lines[section:]]] if section else []
-        tries.append([*(lines if text.strip() else ()), header, statement, ""])
+    elif section and (place := find_line(text, keys[:-1])):
+        tries = [[*lines[:place], statement, *lines[place:]]]
+    section[keys[-1]] = tomllib.loads(statement)[keys[-1]]
+    tries.append([*(lines if text else ()), f"[{'.'.join(keys[:-1])}]", statement, ""])
     for changed in map("\n".join, tries):
         with suppress(ValueError):
             if tomllib.loads(changed) == wanted:

@@ -330,6 +330,7 @@ class ItemTuning:
 
 
 SCHEMA = "mcpg/tune/1"
+ITEM_SCHEMA = "mcpg/tune-setting/1"
 
 _LONGEST_NAME = 80
 _DIGITS = 12
@@ -399,12 +400,13 @@ def tune_json(report: TuneReport, path: str, *, is_written: bool) -> JsonObject:
 
 
 def item_tuning_json(tuning: ItemTuning, path: str, *, is_written: bool) -> JsonObject:
-    """Return *tuning* as an object of schema `SCHEMA`; *path* is that of the settings."""
+    """Return *tuning* as an object of schema `ITEM_SCHEMA`; *path* is that of the settings."""
     return {
-        "schema": SCHEMA,
-        "path": path,
+        "schema": ITEM_SCHEMA,
+        "path": path or None,
+        "setting": f"{tuning.section}.{tuning.key}",
         "queries": tuning.queries,
-        **({"weights": _part_json(tuning.part)} if tuning.part else {}),
+        **({"fit": _part_json(tuning.part)} if tuning.part else {}),
         "shipped": list(tuning.shipped),
         "tuned": list(tuning.tuned) if tuning.tuned else None,
         "refusal": tuning.refusal or None,
