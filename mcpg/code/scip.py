@@ -18,7 +18,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcpg.code.facts import SourceFacts
-from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
+from mcpg.code.model import (
+    CALLABLE_KINDS,
+    SEPARATOR,
+    CodeEdge,
+    CodeEdgeKind,
+    CodeFile,
+    Symbol,
+    SymbolKind,
+)
 from mcpg.errors import InputError
 from mcpg.files import read_bytes
 
@@ -267,12 +275,37 @@ def use_indexes(
         for symbol, target in own.items():
             # The symbols of functions within functions are of their file alone.
             ids.setdefault(f"{path}\0{symbol}" if symbol.startswith(_LOCAL) else symbol, target)
+    targets = _Targets(ids, whole.values())
     return [
-        _link_file(whole[file.path], facts[file.path][1], texts[file.path], indexed, ids)
+        _link_file(whole[file.path], facts[file.path][1], texts[file.path], indexed, targets)
         if file.path in whole
         else file
         for file in files
     ]
+
+
+class _Targets:
+    """Where the symbols of indexes lead.
+
+    Attributes:
+        ids: The ids of our symbols and files, by the symbol in an index.
+    """
+
+    def __init__(self, ids: Mapping[str, str], files: Iterable[CodeFile]) -> None:
+        self.ids = ids
+        self._types = {
+            file.symbol_id(one): f"{file.path}{SEPARATOR}{one.parent}"
+            for file in files
+            for one in file.symbols
+            if one.kind in CALLABLE_KINDS and one.parent
+        }
+
+    def find(self, symbol: str, path: str, text: str) -> str | None:
+        """Return where a *symbol* that is written as *text* in a file leads, `None` for nowhere."""
+        target = self.ids.get(f"{path}\0{symbol}" if symbol.startswith(_LOCAL) else symbol)
+        around = self._types.get(target or "")
+        # A constructor that is written as its type is called by that.
+        return around if around and _short_name(around) == text else target
 
 
 def _add_symbols(
@@ -365,7 +398,7 @@ def _link_file(
     facts: SourceFacts,
     text: str,
     indexed: Mapping[str, tuple[ScipDocument, str]],
-    ids: Mapping[str, str],
+    targets: _Targets,
 ) -> CodeFile:
     """Return *file* with the edges of its document, and those by syntax that it does not decide."""
     document, lines = indexed[file.path][0], text.split("\n")
@@ -377,21 +410,21 @@ def _link_file(
     edges: defaultdict[tuple[CodeEdgeKind, str, str], set[int]] = defaultdict(set)
     decided: set[tuple[int, str]] = set()
     for one in document.occurrences:
-        local = f"{file.path}\0{one.symbol}"
-        target = ids.get(local if one.symbol.startswith(_LOCAL) else one.symbol)
-        decided |= {(one.line, _text_at(one, lines)), (one.line, _short_name(target or one.symbol))}
+        text_at = _text_at(one, lines)
+        target = targets.find(one.symbol, file.path, text_at)
+        decided |= {(one.line, text_at), (one.line, _short_name(target or one.symbol))}
         if one.is_definition or target is None or one.line > len(lines):
             continue
         if one.is_import or one.line in imports or target in indexed:
             edges[CodeEdgeKind.IMPORTS, "", target].add(one.line)
             continue
-        name = _text_at(one, lines) or target.rpartition(".")[2]
+        name = text_at or target.rpartition(".")[2]
         kinds = uses.get((one.line, name), set()) - {CodeEdgeKind.REFERENCES}
         for kind in kinds or {CodeEdgeKind.REFERENCES}:
             edges[kind, sources[one.line], target].add(one.line)
     firsts = {one.name: one.first_line for one in file.symbols}
     for symbol, base in document.bases:
-        source, target = ids.get(symbol, ""), ids.get(base)
+        source, target = targets.ids.get(symbol, ""), targets.ids.get(base)
         name = source.removeprefix(f"{file.path}::")
         if target is None or name == source or not _is_type(symbol):
             continue

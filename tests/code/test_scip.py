@@ -292,3 +292,18 @@ def test_many_definitions_of_one_name_are_read_in_time(tmp_path: Path) -> None:
     assert process_time() - started < 12
     assert len(file.symbols) == count
     assert sum(one.kind is CodeEdgeKind.INHERITS for one in file.edges) == count - 1
+
+
+def test_a_type_stands_for_its_constructor(tmp_path: Path) -> None:
+    """An index names the constructor where a type is created; such an edge leads to the type."""
+    shop, make = "s p x 1 a/Shop#", "s p x 1 a/Shop#`<constructor>`()."
+    folder = tmp_path / "app"
+    folder.mkdir()
+    (folder / "a.ts").write_text("export class Shop {\n  constructor() {}\n}\nnew Shop()\n")
+    found = (occurrence(shop, 1, 13, 17, 1), occurrence(make, 2, 2, 13, 1))
+    (folder / "index.scip").write_bytes(index(document("a.ts", *found, occurrence(make, 4, 4, 8))))
+    os.utime(folder / "a.ts", (100, 100))
+    graph = CodeGraph(read_files(folder)[0])
+    (one,) = graph.find("Shop")
+    (call,) = graph.incoming(one, (CodeEdgeKind.CALLS,))
+    assert (call.lines, call.is_guess) == ((4,), False)
