@@ -16,7 +16,7 @@ from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.model import GENERATED_LISTS, Hints, SourceDocument, Tool, ToolExample
 from mcpg.catalog.schema_changes import Compatibility, SchemaChange, input_changes, output_changes
 from mcpg.documents.model import ToolDocument
-from mcpg.documents.reader import parse_document
+from mcpg.documents.reader import TOOL_KEY, parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import EdgeOrigin
@@ -413,7 +413,8 @@ def _read_entry(source: SourceDocument) -> _ComparedDocument:
         return _ComparedDocument(source.path, source, None)
     source = replace(source, content=with_indented_schemas(source.content, document.tool))
     tool = document.tool
-    name = source.path if document.is_page else f"{tool.source_id}::{tool.name}"
+    is_page = document.further.get(TOOL_KEY) is False
+    name = source.path if is_page else f"{tool.source_id}::{tool.name}"
     return _ComparedDocument(name, source, document)
 
 

@@ -60,7 +60,9 @@ def test_changed_code_is_stale(folder: Path, run: Callable[..., Run]) -> None:
     assert run("bundle", *sources).code == 0
     assert run("bundle", *sources, "--check").code == 0
     (folder / "src" / "app.py").write_text("def logout(): pass\n", "utf-8")
-    assert run("bundle", *sources, "--check").code == 1
+    stale = run("bundle", *sources, "--check")
+    assert stale.code == 1
+    assert "~ code/src/app.py.md: body" in stale.err + stale.out
     shown = run("bundle", *sources, "--diff").out
     assert '+{"symbol": "logout"' in shown
     assert '-{"symbol": "login"' in shown
@@ -219,3 +221,11 @@ def test_weights_of_code_are_tuned_and_written(
     (folder / "few.jsonl").write_text('{"query": "a", "relevant": "do_borax"}')
     assert run("tune", "few.jsonl", "-b", "app.mdld", "--kind", "symbol").code == 1
     assert "has nothing to tune" in run(*tune[:-1], "server").err
+
+
+def test_answers_as_csv_have_places(run: Callable[..., Run]) -> None:
+    """A table for programs has the file and the lines of a result."""
+    assert run("bundle", "code:src", "-o", "app.mdld", "-q").code == 0
+    heads, row = run("ask", "where is post", "-b", "app.mdld", "--format", "csv").out.splitlines()
+    values = dict(zip(heads.split(","), row.split(","), strict=True))
+    assert (values["file"], values["lines"]) == ("app.py", "2-2")
