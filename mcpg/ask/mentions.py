@@ -403,7 +403,11 @@ def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Men
             continue
         if "import" in cues - token.cues and symbols.imports(token.text):
             yield _mention(MentionKind.SYMBOL, token, (), Spelling.NAME, place)
-        elif not token.cues and len(token.text) >= _SHORTEST_BARE and symbols.has(token.text):
+            continue
+        # The last word of "what calls compose" is what is called, whatever else it may mean.
+        is_object = place == len(tokens) - 1 and not tokens[place - 1].cues.isdisjoint(_OF_CODE)
+        is_free = is_object or not token.cues
+        if is_free and len(token.text) >= _SHORTEST_BARE and symbols.has(token.text):
             yield _mention(MentionKind.SYMBOL, token, (), Spelling.WORD, place)
 
 

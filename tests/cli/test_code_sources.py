@@ -62,7 +62,7 @@ def test_changed_code_is_stale(folder: Path, run: Callable[..., Run]) -> None:
     (folder / "src" / "app.py").write_text("def logout(): pass\n", "utf-8")
     stale = run("bundle", *sources, "--check")
     assert stale.code == 1
-    assert "~ code/src/app.py.md: body" in stale.err + stale.out
+    assert "~ code/src/app.py.md: code, body" in stale.err + stale.out
     shown = run("bundle", *sources, "--diff").out
     assert '+{"symbol": "logout"' in shown
     assert '-{"symbol": "login"' in shown

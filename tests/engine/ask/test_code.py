@@ -534,3 +534,9 @@ def test_common_words_between_from_and_to_are_names(code: Engine) -> None:
     assert answer.decision.direction == "path"
     assert [one.symbol for one in answer.results] == ["extend", "slugify"]
     assert code.ask("send it from extend to slugify").decision.intent == "search"
+
+
+def test_the_object_of_a_verb_may_be_any_word(code: Engine) -> None:
+    """What ends a question about calls is a name, even if it asks for something elsewhere."""
+    answer = code.ask("what calls extend")
+    assert (answer.decision.direction, answer.results[0].symbol) == ("callers", "extend")
