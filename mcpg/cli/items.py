@@ -8,6 +8,7 @@ from typing import Any
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
+from mcpg.cli.parameters import FILTERS
 from mcpg.cli.render import RecordListing, listing_text, markdown, text
 from mcpg.cli.terminal import json_text, standard_input
 from mcpg.engine import Engine
@@ -35,7 +36,7 @@ TOOL = "tool"
 """The kind of tools, whose commands do without this module."""
 
 _LONGEST_QUERY = 1024 * 1024
-
+_FLAGS = {one.name: one.flags[0] for one in FILTERS}
 
 _SHARED = {"query", "bundle", "limit", "form", "lexicon", "related"}
 
@@ -73,7 +74,7 @@ def answer_items(
         UsageError: There are none of that kind, or one of *others*, which are for tools, is given.
     """
     for name in (name for name, value in others.items() if value):
-        flag = f"--{name.removeprefix('in_').replace('_', '-')}"
+        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         message = f"{flag} is for tools alone"
         raise UsageError(message, place="--kind", remedy="leave one of them out")
     form, limit = given["form"], given["limit"]
@@ -107,7 +108,7 @@ def show_item(kind: str, name: str, given: Mapping[str, Any], output: Output) ->
         NotFoundError: There is none of that name, or there are several.
     """
     engine = open_engine(read_settings(bundle=given["bundle"]), output)
-    items = engine.items(_find_registered(kind).name)
+    items = engine.items(find_item_kind(kind).name)
     if not hasattr(items, "describe_item"):
         remedy = f"use `mcpg list --kind {kind}`"
         raise UsageError(f"a {kind} is not shown by itself", place="--kind", remedy=remedy)
@@ -138,10 +139,15 @@ def find_kind(engine: Engine, noun: str) -> ItemSearch:
     Raises:
         UsageError: There are none of that kind.
     """
-    return open_kind(engine, _find_registered(noun))
+    return open_kind(engine, find_item_kind(noun))
 
 
-def _find_registered(noun: str) -> ItemKind:
+def find_item_kind(noun: str) -> ItemKind:
+    """Return the kind of items that `--kind` calls *noun*.
+
+    Raises:
+        UsageError: There is none.
+    """
     known = {one.noun: one for one in list_item_kinds() if one.noun}
     if noun not in known:
         near = suggest(noun, (TOOL, *known))

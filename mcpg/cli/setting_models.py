@@ -23,6 +23,7 @@ from mcpg.cli.environment import (
     holds_password,
 )
 from mcpg.errors import McpgError
+from mcpg.search.results import STRATEGY_ALIASES
 from mcpg.text.library_errors import pydantic_choices, pydantic_expected
 from mcpg.text.spelling import suggest
 
@@ -384,7 +385,9 @@ def _setting_error(
 def remedy_for(fault: ErrorDetails) -> str:
     """Return what to do about an error of pydantic's own."""
     if fault["type"] == "literal_error" and (choices := pydantic_choices(fault)):
-        return suggest_known(str(fault["input"]), choices)
+        # Aliases are accepted, and not recommended.
+        known = (one for one in choices if one not in STRATEGY_ALIASES)
+        return suggest_known(str(fault["input"]), known)
     return f"use {pydantic_expected(fault) or 'another value'}"
 
 

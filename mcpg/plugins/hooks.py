@@ -162,6 +162,8 @@ class ItemKind:
             text of tools are. "" where items are not checked.
         contents: Takes the pages of a bundle and yields an `ItemContent` for each item. "" where
             items are neither locked nor compared.
+        tune: Takes an engine, judged queries, and the number and seed of folds, and fits a setting
+            of the search to them: a `mcpg.evaluation.tune.ItemTuning`. "" for none.
     """
 
     name: str
@@ -171,6 +173,7 @@ class ItemKind:
     documents: Reference = ""
     check: Reference = ""
     contents: Reference = ""
+    tune: Reference = ""
 
 
 @dataclass(frozen=True, slots=True)
