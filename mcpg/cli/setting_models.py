@@ -144,14 +144,14 @@ class Limits(SettingsTable):
     result: Annotated[int, Field(ge=1)] = 16_777_216
     """the maximum size of a result as JSON in bytes"""
     sessions: Annotated[int, Field(ge=1)] = 1024
-    """the maximum number of connections that [sessions](../how-to/serve.md#sessions) have of their
+    """the maximum number of connections that [sessions](../how-to/serve-sessions.md) have of their
     own"""
     sessions_per_source: Annotated[int, Field(ge=1)] = 64
     """the maximum number of sessions with a process of their own of one server"""
     session_idle: Seconds = 1800
     """seconds without a request after which such a connection ends"""
     relist: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 300
-    """seconds after which a gateway [lists tools again](../how-to/serve.md#changes) if their server
+    """seconds after which a gateway [lists tools again](../how-to/serve-sessions.md#changes) if their server
     states no `ttlMs`; `0` for never"""
     query_memory: Annotated[int, Field(ge=1)] = 1_073_741_824
     """the memory in bytes that a [SPARQL query](../how-to/sparql.md#limits) may take beyond the
@@ -166,7 +166,7 @@ class Serve(SettingsTable):
     allow_hosts: list[Annotated[str, Field(min_length=1)]] = unset("this machine's own")
     """a list of allowed host names for HTTP, optionally with a port"""
     view: str = unset("none, which serves everything")
-    """the [view](../how-to/serve.md#views) that is served, one of `[views]`"""
+    """the [view](../how-to/serve-http.md#views) that is served, one of `[views]`"""
     expose: Literal["meta", "found", "all"] = "meta"
     """what clients see: `meta`, the tools that find, describe and call the others; `found`, those
     that search and call, and what searches have found; or `all`"""
@@ -177,7 +177,7 @@ class Serve(SettingsTable):
     """up to 1,000 characters that join the description of the tool that searches"""
     on_change: Literal["warn", "hide", "accept"] = "warn"
     """what becomes of tools that [changed since the bundle of `--graph` was
-    reviewed](../how-to/serve.md#trust-what-was-reviewed), or since they were [approved in the lock
+    reviewed](../how-to/lock.md#serve-a-reviewed-bundle), or since they were [approved in the lock
     file](../how-to/lock.md#serve-under-the-lock): `warn` reports them and describes them as
     reviewed, `hide` hides them and those that were never reviewed, `accept` describes them as their
     servers do, which no lock allows"""

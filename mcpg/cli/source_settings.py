@@ -215,7 +215,7 @@ class SourceTable(SettingsTable):
     trust_hints: bool = False
     """`true` counts the [hints that a server states](sources.md#hints-of-servers) as yours"""
     sessions: Literal["client", "shared"] = unset(
-        "by [kind of server](../how-to/serve.md#sessions)"
+        "by [kind of server](../how-to/serve-sessions.md)"
     )
     """`client` for a connection to the server for each session of a client, `shared` for one of all
     clients"""
