@@ -151,8 +151,8 @@ class Limits(SettingsTable):
     session_idle: Seconds = 1800
     """seconds without a request after which such a connection ends"""
     relist: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 300
-    """seconds after which a gateway [lists tools again](../how-to/serve-sessions.md#changes) if their server
-    states no `ttlMs`; `0` for never"""
+    """seconds after which a gateway [lists tools again](../how-to/serve-sessions.md#changes) if
+    their server states no `ttlMs`; `0` for never"""
     query_memory: Annotated[int, Field(ge=1)] = 1_073_741_824
     """the memory in bytes that a [SPARQL query](../how-to/sparql.md#limits) may take beyond the
     graph"""
