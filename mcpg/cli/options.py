@@ -51,6 +51,7 @@ HEADINGS = {
         *(
             "--output",
             "--format",
+            "--full",
             "--input-schema",
             "--as",
             "--deferred",

@@ -294,6 +294,8 @@ INPUT_SCHEMA = switch(
     text="With --format json or jsonl, write the input schema of each tool as well.",
 )
 
+FULL = switch("full", "--full", text="Show whole descriptions; in a pipe they end with a sentence.")
+
 SEARCH = (
     *QUESTION,
     KIND,
@@ -328,6 +330,7 @@ SEARCH = (
     ),
     switch("explain", "--explain", text="Explain the result, like `mcpg explain`."),
     WATCH,
+    FULL,
     LIST_FORMAT,
 )
 
@@ -339,6 +342,7 @@ LIST = (
         "limit", ("--limit", "-n"), "Maximum number of tools. [default: all]", "N", int, least=1
     ),
     INPUT_SCHEMA,
+    FULL,
     LIST_FORMAT,
 )
 
