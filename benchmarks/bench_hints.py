@@ -1,7 +1,7 @@
 """What texts that a language model wrote do to a search, for tools that have them and for others.
 
     python benchmarks/bench_hints.py [FOLDER] [HINTS] [--sets a,b] [--queries 600] [--as a,b]
-        [--only quality|parts] [--peers a,b]
+        [--only quality|parts] [--peers a,b] [--chart FILE]
 
 FOLDER is laid out as for `bench_quality.py`; without it, MCPG_EVAL names it. HINTS is a folder with
 a file `SET.hints.yaml` for each set that counts, else `hints` beside FOLDER.
@@ -12,7 +12,8 @@ first N queries, shuffled with seed 0, as they are and misspelt; and the share o
 requests whose first match has a score above 0.35. A request is answerless where its tools were
 taken out of the catalogue, which is done in five folds, each with a fifth of the requests at most.
 
-Peers, where --peers names any, get the same texts at the end of the descriptions.
+Peers, where --peers names any, get the same texts at the end of the descriptions. --chart draws
+nDCG@5 of the first set, of mcpg and of peers, as an SVG file.
 
 The second table enriches a part of the catalogue: servers, or the tools of each server, sorted and
 shuffled with seed 3. Both halves, each quarter and the rest of each quarter are enriched in turn.
@@ -35,6 +36,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import peers
 import yaml
 from catalogues import Catalogue, judged_queries, ndcg
+from chart import draw_bars
 from measuring import row
 
 import mcpg
@@ -120,16 +122,32 @@ def with_texts(judged: JudgedSet) -> list[dict[str, Any]]:
     return found
 
 
-def print_peers(judged: JudgedSet, files: Sequence[Sequence[Query]], names: Sequence[str]) -> None:
-    """Print the quality of each peer, without texts and with them."""
+def print_peers(
+    judged: JudgedSet, files: Sequence[Sequence[Query]], names: Sequence[str]
+) -> Iterator[tuple[str, str, list[float]]]:
+    """Print the quality of each peer, without texts and with them, and yield it."""
     for peer in peers.present(names):
         for way, tools in (("none", judged.tools), ("texts", with_texts(judged))):
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
                 queries = [one["query"] for one in files[0]]
                 peer.build(Catalogue(judged.name, tools, queries), place)
                 search = peer.open(place)
-                cells = [f"{cell:.3f}" for one in files for cell in quality(search, one)]
+                found = [figure for one in files for figure in quality(search, one)]
+                cells = [f"{figure:.3f}" for figure in found]
                 print(row(f"{judged.name}, {peer.name}, {way}", *cells, first=44), flush=True)
+                yield peer.name, way, found
+
+
+def chart(figures: Sequence[tuple[str, str, Sequence[float]]]) -> str:
+    """Draw nDCG@5 by engine: as typed and misspelt, without texts and with them."""
+    groups: dict[str, dict[str, float]] = {}
+    for title, at in (("as typed", 0), ("misspelt", 2)):
+        for bare in (True, False):
+            group = groups.setdefault(title if bare else f"{title}, with generated texts", {})
+            for name, way, found in figures:
+                if (way == "none") is bare and way != "hints":
+                    group[name] = found[at]
+    return draw_bars("Right tools among the first five (nDCG@5), everyday requests", groups)
 
 
 def answerless(queries: Sequence[Query], fold: int) -> tuple[list[Query], set[str]]:
@@ -241,6 +259,7 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=600)
     parser.add_argument("--as", dest="ways", default=",".join(WAYS))
     parser.add_argument("--peers", default="", help="names of peers that get the same texts")
+    parser.add_argument("--chart", type=Path, help="an SVG file that is written")
     parser.add_argument("--only", choices=("quality", "parts"), default="")
     given = parser.parse_args()
     folder = given.folder or Path(os.environ["MCPG_EVAL"])
@@ -250,6 +269,7 @@ def main() -> None:
     if given.only != "parts":
         print(row("set, texts", "nDCG@5", "first", "misspelt", "first", "answerless", first=44))
         for one in sets:
+            figures: list[tuple[str, str, Sequence[float]]] = []
             queries = one.queries(given.queries)
             misspelt = one.queries(given.queries, "queries.typo.jsonl")
             for way in ways:
@@ -258,7 +278,11 @@ def main() -> None:
                 found = (*quality(search, queries), *quality(search, misspelt))
                 cells = [f"{cell:.3f}" for cell in (*found, overconfident(one, queries, way))]
                 print(row(f"{one.name}, {way}", *cells, first=44), flush=True)
-            print_peers(one, (queries, misspelt), [name for name in given.peers.split(",") if name])
+                figures.append(("mcpg", way, found))
+            names = [name for name in given.peers.split(",") if name]
+            figures += print_peers(one, (queries, misspelt), names)
+            if given.chart and one is sets[0]:
+                given.chart.write_text(chart(figures), encoding="utf-8")
     if given.only != "quality":
         ways = [way for way in ways if WAYS[way]]
         titles = [f"{way[:3]} {side}" for way in ways for side in ("others", "own")]

@@ -3,11 +3,11 @@
     python benchmarks/bench_route.py [FOLDER] [--queries 200] [--sets a,b]
 
 FOLDER is as for bench_quality.py; a tool's category is its server. Columns: how many sources; the
-share of queries with a right tool's source for the first category, where a category scores as its
-best tool, of equals the next best (what ships), where it is simply the source of the search's first
-tool, and where it scores as the noisy-or of three tools or of all that were found; then
-the mean share of right tools among those that 5 categories of 3 tools show, and among as many of
-the best of a plain search; then the time of a routing, in milliseconds.
+share of queries with a right tool's source for the first category, where a category scores as the
+noisy-or of its tools (what ships), and where it is the source of the search's first tool; the Brier
+score of the first category's score, and of its best tool's; the mean share of right tools among
+those that 5 categories of 3 tools show, and among as many of the best of a plain search; the time
+of a routing, in milliseconds.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections import defaultdict
-from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -33,8 +31,7 @@ if TYPE_CHECKING:
     from mcpg.gateway import RouteResult
 
 VARIANTS = ("queries.jsonl", "queries.typo.jsonl")
-SHOWN = 3
-HEADS = ("ships", "tool", "or-3", "or-all", "routed", "searched", "ms")
+HEADS = ("ships", "tool", "brier", "of tool", "routed", "searched", "ms")
 
 
 class Grade(NamedTuple):
@@ -42,24 +39,11 @@ class Grade(NamedTuple):
 
     ships: float
     tool: float
-    or_three: float
-    or_all: float
+    brier: float
+    tool_brier: float
     routed: float
     searched: float
     milliseconds: float
-
-
-def noisy_or(scores: Sequence[float]) -> float:
-    """Return the chance that one of several independent events happens."""
-    return 1 - prod(1 - score for score in scores)
-
-
-def first_source(matches: Sequence[Match], most: int) -> str:
-    """Return the source whose *most* best matches have the highest noisy-or."""
-    scores: dict[str, list[float]] = defaultdict(list)
-    for match in matches:
-        scores[match.source_id].append(match.score)
-    return min(scores, key=lambda one: (-round(noisy_or(scores[one][:most]), 9), one), default="")
 
 
 def labels(matches: Sequence[Match]) -> set[str]:
@@ -76,12 +60,14 @@ def grade(engine: mcpg.Engine, query: dict[str, Any]) -> Grade:
     relevant = set(query["relevant"])
     sources = {label.partition("::")[0] for label in relevant}
     shipped = result.categories[0].name if result.categories else ""
+    scores = (one.score for one in result.categories[:1])
+    is_right = shipped in sources
     shown = [one.match for one in result.suggested]
     return Grade(
-        shipped in sources,
+        is_right,
         bool(found) and found[0].source_id in sources,
-        first_source(found, SHOWN) in sources,
-        first_source(found, len(found)) in sources,
+        (is_right - next(scores, 0.0)) ** 2,
+        (is_right - max((one.score for one in result.suggested), default=0.0)) ** 2,
         len(labels(shown) & relevant) / len(relevant),
         len(labels(found[: len(shown)]) & relevant) / len(relevant),
         took,

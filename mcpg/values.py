@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
@@ -18,6 +19,9 @@ SHOWN_DECIMALS = 6
 TIME_DECIMALS = 3
 """Decimals of times in milliseconds."""
 
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n")  # noqa: RUF001 - the signs are Chinese
+_SHORTEST = 3
+
 _SCALE = 10.0**DECIMALS
 # Beside this number, floats have no digits after the point: adding it rounds to a whole number.
 _WITHOUT_FRACTIONS = 1.5 * 2.0**52
@@ -30,6 +34,16 @@ _CLEAR = 0.499
 def format_count(number: int, one: str, many: str = "") -> str:
     """Return *number* and its noun: `1 tool`, `2 tools`; *many* where it takes more than an `s`."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def first_sentence(text: str) -> str:
+    """Return the opening of *text* up to a sentence end, of three words or more."""
+    found = ""
+    for sentence in _SENTENCE_END.split(text.strip()):
+        found = f"{found} {sentence}".strip()
+        if len(found.split()) >= _SHORTEST:
+            break
+    return found
 
 
 def join_choices(names: Iterable[str]) -> str:

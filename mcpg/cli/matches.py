@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from mcpg.cli.terminal import Screen, cut, json_text, one_line, one_lines, pad, width
 from mcpg.errors import Diagnostic
 from mcpg.index.layout import SUMMARY_LENGTH
+from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.text.json_values import JsonObject
 from mcpg.values import score_text
 
@@ -92,7 +93,7 @@ class MatchRows:
             source = _GAP + pad(cut(one_line(match.source_id), self._sources), self._sources)
         room = self._output.row_columns - len(lead) - max(self._ids, width(name)) - len(_GAP)
         room -= len(source)
-        text = match.summary
+        text = self._output.shorten(match.summary)
         if room > SUMMARY_LENGTH <= len(text):  # the rest stands in the record, which takes longer
             text = match.view.description
         names = {match.tool_name, match.tool_id}
@@ -107,14 +108,14 @@ class MatchRows:
         yield " " * len(lead) + cut(summary, self._output.row_columns - len(lead))
 
 
-def summaries(tools: Iterable[Tool | IndexedTool]) -> list[str]:
+def summaries(tools: Iterable[Tool | IndexedTool], output: Screen) -> list[str]:
     """Return one line on what each of *tools* is: a title where that adds something, and its text.
 
     Those of a whole catalogue are made at once.
     """
     tools = list(tools)
     titles = one_lines([tool.display_name for tool in tools])
-    texts = one_lines([tool.description for tool in tools])
+    texts = one_lines([output.shorten(tool.description) for tool in tools])
     return [
         _summarize(title, text, {tool.name, tool.id}, is_enabled=tool.enabled)
         for tool, title, text in zip(tools, titles, texts, strict=True)
@@ -141,15 +142,16 @@ def result_text(
     JSON begins with the diagnostics of *loading*; it and its lines may have input *schemas*.
     """
     if form == "text":
-        expanded = (*result.prerequisites, *result.related_matches, *result.next_step_matches)
+        before, after, related = _choose_expansions(result)
         browsing = result.ranking_mode == "browse"  # the engine itself is not needed to print
-        rows = MatchRows((*result.matches, *expanded), output, shows_score=not browsing)
+        shown = (*result.matches, *before, *after, *related)
+        rows = MatchRows(shown, output, shows_score=not browsing)
         matches = list(rows.draw_ranked((match, match.score) for match in result.matches))
         blocks = [
             [rows.head(), *matches] if matches else [],
-            rows.draw_reached("prerequisites", result.prerequisites),
-            rows.draw_reached("related", result.related_matches),
-            rows.draw_reached("next steps", result.next_step_matches),
+            rows.draw_reached("prerequisites", before),
+            rows.draw_reached("related", related),
+            rows.draw_reached("next steps", after),
         ]
         return "\n\n".join("\n".join(block) for block in blocks if block)
     if form == "json":
@@ -161,6 +163,20 @@ def result_text(
 
     records = _with_schemas(result)["matches"] if schemas else None
     return listing_text(matches_listing(result.matches, records), form, output)
+
+
+def _choose_expansions(result: SearchResult) -> Iterator[tuple[Match, ...]]:
+    """Yield prerequisites, next steps and related tools for people: no more than matches in all.
+
+    Edges from a doubtful match lead to tools that are still more doubtful.
+    """
+    sure = {match.tool_id for match in result.matches if match.score >= LOW_CONFIDENCE}
+    sure |= {match.tool_id for match in result.prerequisites}
+    room = len(result.matches)
+    for matches in (result.prerequisites, result.next_step_matches, result.related_matches):
+        chosen = [match for match in matches if match.via and match.via.source in sure][:room]
+        room -= len(chosen)
+        yield tuple(chosen)
 
 
 def _with_schemas(result: SearchResult) -> dict[str, list[JsonObject]]:

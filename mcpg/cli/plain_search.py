@@ -27,12 +27,12 @@ _DEFAULT_BUNDLE = "graph.mdld"
 _PLAIN = {
     *("query", "bundle", "limit", "strategy", "context", "include_disabled", "lexicon"),
     *("sources", "in_categories", "read_only", "related", "min_score", "abstain"),
-    *("form", "input_schema", "quiet", "color", "context_tools", "context_summary"),
+    *("form", "full", "input_schema", "quiet", "color", "context_tools", "context_summary"),
 }
 # Of these, the ones that are no arguments of a search.
 _OTHERS = (
     *("query", "bundle", "related", "in_categories"),
-    *("form", "input_schema", "quiet", "color", "context_summary"),
+    *("form", "full", "input_schema", "quiet", "color", "context_summary"),
 )
 # What needs vectors needs settings to find the embedding provider.
 _WITH_VECTORS = ("embeddings", "auto")
@@ -131,6 +131,7 @@ def _read_plain_settings() -> dict[str, Any]:
 def _laid_out(result: SearchResult, given: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return what goes to standard output, and what to standard error before and after it."""
     screen, form = Screen(given.get("color", AUTO)), given.get("form", "text")
+    screen.shows_all = given.get("full", False)
     text = result_text(result, form, screen, schemas=given.get("input_schema", False))
     if form == "json":  # which holds the diagnostics
         return text, "", ""

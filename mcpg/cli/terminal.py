@@ -11,10 +11,13 @@ from typing import Any, TextIO
 
 from mcpg.errors import Diagnostic
 from mcpg.text.json_values import write_json
-from mcpg.values import format_count
+from mcpg.values import first_sentence, format_count
 
 PIPE_WIDTH = 100
 """Columns at which text that goes to a pipe or a file is wrapped."""
+
+SENTENCE_WIDTH = 200
+"""Columns at which the first sentence of a description is cut in a pipe."""
 
 UNLIMITED = sys.maxsize
 """Columns of a row that is never cut."""
@@ -27,10 +30,15 @@ _SEVERITY_STYLES = {"info": "cyan", "warning": "yellow", "error": "red"}
 
 
 class Screen:
-    """Formats text for the streams of this process."""
+    """Formats text for the streams of this process.
+
+    Attributes:
+        shows_all: Whether descriptions are shown whole.
+    """
 
     def __init__(self, color: str = AUTO) -> None:
         self.color = color
+        self.shows_all = False
 
     def is_colored(self, stream: TextIO | None) -> bool:
         if self.color != AUTO:
@@ -51,7 +59,19 @@ class Screen:
     @property
     def row_columns(self) -> int:
         """Columns that a row may take before it is cut: in a pipe, which others search, any."""
-        return _terminal_columns() if is_terminal(sys.stdout) else UNLIMITED
+        is_cut = is_terminal(sys.stdout) and not self.shows_all
+        return _terminal_columns() if is_cut else UNLIMITED
+
+    @property
+    def is_brief(self) -> bool:
+        """Whether a description is cut to a sentence: in a pipe, unless it is wanted whole."""
+        return not (self.shows_all or is_terminal(sys.stdout))
+
+    def shorten(self, description: str) -> str:
+        """Return a *description*, or its first sentence where that is enough."""
+        if not self.is_brief:
+            return description
+        return cut(one_line(first_sentence(description[: 2 * SENTENCE_WIDTH])), SENTENCE_WIDTH)
 
     def diagnostic_line(self, item: Diagnostic) -> str:
         """Return the line, with its end, that tells *item* on standard error."""

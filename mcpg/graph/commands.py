@@ -94,8 +94,7 @@ def stats(
 ) -> int:
     """Show statistics of the graph of the tools.
 
-    Kinds of edges, degrees, components, tools without an edge, hubs, and groups by how closely
-    their tools are linked.
+    Kinds of edges, degrees, components, tools without an edge, hubs, and dense groups.
     """
     engine = open_engine(read_settings(bundle=bundle), output)
     found = compute_statistics(engine.documents, engine.pages, top=top)
@@ -233,7 +232,7 @@ Timeout = Annotated[
     float,
     typer.Option("--timeout", metavar="SECONDS", min=0.1, max=3_600, help="Timeout in seconds."),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Exit 1 on warnings, too.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Also exit 1 on warnings.")]
 
 
 def validate(
@@ -247,8 +246,8 @@ def validate(
 ) -> int:
     """Check the graph of the tools against SHACL shapes.
 
-    Shapes for tools, documents and edges are built in. What authors can hardly have meant, such as
-    misspelt keys, is reported as well. Exits 1 when a shape is violated.
+    Built-in shapes check tools, documents and edges. Probable mistakes, such as misspelt keys, are
+    also reported. Exits 1 if a shape is violated.
     """
     texts = {name: read_text(Path(name), name) for name in shapes or []}
     batch = open_sources(read_settings(bundle=bundle), output)
@@ -553,7 +552,7 @@ Around = Annotated[
 Query = Annotated[
     str | None,
     typer.Option(
-        "--query", metavar="TEXT", help="Only what a search for this finds, related tools included."
+        "--query", metavar="TEXT", help="Only tools that a search for this finds, and related ones."
     ),
 ]
 Depth = Annotated[
@@ -562,7 +561,7 @@ Depth = Annotated[
         "--depth",
         metavar="N",
         min=0,
-        help=f"How many edges to follow from there. [default: {_DEFAULT_DEPTH}; with --query 0]",
+        help=f"Number of edges to follow. [default: {_DEFAULT_DEPTH}; with --query 0]",
     ),
 ]
 

@@ -68,8 +68,8 @@ ModeName = Annotated[
     typer.Option(
         "--mode",
         metavar="hybrid|schema-aware|token-distance",
-        help="Search method: by predicates with an ordinary search as fallback; by predicates "
-        "alone; or by the nearest text.",
+        help="By predicates with an ordinary search as fallback, only by predicates, or by the "
+        "nearest text.",
     ),
 ]
 Limit = Annotated[
@@ -82,11 +82,11 @@ Endpoint = Annotated[
     typer.Option(
         "--endpoint",
         metavar="URL",
-        help="SPARQL endpoint to query, with https or on this machine. Repeatable.",
+        help="SPARQL endpoint to query. Repeatable.",
     ),
 ]
 NoLocal = Annotated[
-    bool, typer.Option("--no-local", help="With --federate, query the endpoints alone.")
+    bool, typer.Option("--no-local", help="With --federate, query only the endpoints.")
 ]
 Timeout = Annotated[
     float,
@@ -309,9 +309,7 @@ _SPARQL_SECONDS, _ROWS = 10.0, 1_000
 
 SparqlQuery = Annotated[
     str,
-    typer.Argument(
-        metavar="QUERY", help="The query, or the file that holds it; - reads standard input."
-    ),
+    typer.Argument(metavar="QUERY", help="The query, or a file; - reads standard input."),
 ]
 Form = Annotated[
     Literal["text", "json", "jsonl", "csv", "ids", "markdown", "turtle", "md", "table", "ttl"]
@@ -334,10 +332,10 @@ MaxMemory = Annotated[
         "--max-memory",
         metavar="BYTES",
         min=1,
-        help="Maximum memory of the query beyond the graph, in bytes. [default: 1073741824]",
+        help="Maximum memory beyond the graph in bytes. [default: 1073741824]",
     ),
 ]
-Wide = Annotated[bool, typer.Option("--wide", help="Cut no values on a terminal, either.")]
+Wide = Annotated[bool, typer.Option("--wide", help="Do not cut values on a terminal.")]
 AllowService = Annotated[
     list[str] | None,
     typer.Option(

@@ -42,7 +42,7 @@ Reader = Annotated[
     typer.Option(
         "--reader",
         metavar="dotnet",
-        help="Report what the .NET gateway makes of FILE, in place of checking shapes.",
+        help="Report how the .NET gateway reads FILE.",
     ),
 ]
 
@@ -64,8 +64,8 @@ def validate(
 ) -> int:
     """Check a bundle against SHACL shapes, or for another reader.
 
-    Without --reader it does what `mcpg graph validate` does. With --reader dotnet it exits 1 where
-    the .NET gateway refuses something, resolves no relation or takes several nodes for one.
+    Without --reader, like `mcpg graph validate`. With --reader dotnet, exits 1 if the .NET gateway
+    would refuse or misread something.
     """
     if reader is None:
         return commands.validate(

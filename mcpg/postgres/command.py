@@ -131,7 +131,7 @@ Keep = Annotated[
         "--keep",
         metavar="N",
         min=0,
-        help="Number of older publications to keep for replicas that still use them.",
+        help="Number of older publications to keep for replicas.",
     ),
 ]
 
@@ -150,8 +150,8 @@ def publish(
 ) -> int:
     """Write the words and vectors of a bundle to PostgreSQL.
 
-    Searches with --candidates postgres then take their candidates from the database in
-    MCPG_POSTGRES. Vectors are those of `mcpg bundle --embed`.
+    Searches with --candidates postgres use the database in MCPG_POSTGRES. Vectors are those of
+    `mcpg bundle --embed`.
     """
     settings = read_settings(bundle=bundle)
     factory = ServiceFactory(settings)

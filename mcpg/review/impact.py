@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -24,7 +23,7 @@ from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.model import read_model
 from mcpg.search.results import Strategy
 from mcpg.text import split_words, stem
-from mcpg.values import SHOWN_DECIMALS
+from mcpg.values import SHOWN_DECIMALS, first_sentence
 
 
 class QueryOrigin(StrEnum):
@@ -63,9 +62,6 @@ class ImpactQuery:
 MOST_ALIASES, MOST_EXAMPLES, MOST_WORDS = 20, 5, 30
 """The most aliases and examples of a tool that are queries, and the most words of its opening."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n\s*\n")  # noqa: RUF001 - the signs are Chinese
-_SHORTEST = 3
-
 
 def iter_wordings(tool: Tool) -> Iterator[tuple[str, QueryOrigin]]:
     """Yield the texts that should find *tool*, each with what it is.
@@ -86,16 +82,6 @@ def iter_wordings(tool: Tool) -> Iterator[tuple[str, QueryOrigin]]:
         if line and fold_query(line) not in seen:
             seen.add(fold_query(line))
             yield line, origin
-
-
-def first_sentence(text: str) -> str:
-    """Return the opening of *text* up to a sentence end, of three words or more."""
-    found = ""
-    for sentence in _SENTENCE_END.split(text.strip()):
-        found = f"{found} {sentence}".strip()
-        if len(found.split()) >= _SHORTEST:
-            break
-    return found
 
 
 def fold_query(text: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain
-from math import fsum, log
+from math import fsum, log, prod
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -340,7 +340,8 @@ class RoutedCategory:
 
     Attributes:
         name: Its name, as its best tool writes it.
-        score: The score of its best tool, in [0, 1].
+        score: The probability that one of its tools fits, in [0, 1]: the noisy-or (Pearl, 1988) of
+            the scores of all that were found.
     """
 
     name: str
@@ -606,18 +607,22 @@ def _best_categories(
                 members[key].append(one)
     shown: set[str] = set()
     left = categories
-    # By its best tool, then the next best, and so on; a category that has fewer to show comes after
-    # one that shows the same and more.
+    scores = {
+        key: round(1 - prod(1 - one.score for one in found), DECIMALS)
+        for key, found in members.items()
+    }
+    # Of equals, by the best tool, then the next best, and so on; a category that has fewer to show
+    # comes after one that shows the same and more.
     heights = {
         key: [-_expected_value(one.match, one.adjustments) for one in found[:tools]]
         + [0.0] * (tools - len(found))
         for key, found in members.items()
     }
-    for key in sorted(members, key=lambda key: (heights[key], key)):
+    for key in sorted(members, key=lambda key: (-scores[key], heights[key], key)):
         best = tuple(members[key][:tools])
         own = {one.match.tool_id for one in best} - shown
         if own and left:
-            yield RoutedCategory(names[key], best[0].score, best, len(members[key]))
+            yield RoutedCategory(names[key], scores[key], best, len(members[key]))
             shown |= own
             left -= 1
 

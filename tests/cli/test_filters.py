@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from shop import MANIFEST
 
+from mcpg.search.calibration import LOW_CONFIDENCE
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -83,6 +85,18 @@ def test_related_tools_can_be_left_out(run: Callable[..., Run]) -> None:
     assert found["matches"] == run("search", "refund", "--format", "json").json["matches"]
     for name in ("relatedMatches", "nextStepMatches", "prerequisites"):
         assert found[name] == []
+
+
+def test_people_see_no_more_linked_tools_than_matches(run: Callable[..., Run]) -> None:
+    """Text shows links of sure matches alone; JSON has all that the graph reaches."""
+    for limit in ("1", "2", "5"):
+        shown = run("search", "refund", "-n", limit).out
+        found = run("search", "refund", "-n", limit, "--format", "json").json
+        links = sum(line.strip().startswith(("before ", "from ")) for line in shown.splitlines())
+        assert 0 < links <= len(found["matches"])
+    doubtful = run("search", "refund zebra umbrella quux violin", "--format", "json").json
+    assert doubtful["matches"][0]["score"] < LOW_CONFIDENCE
+    assert "strength of the link" not in run("search", "refund zebra umbrella quux violin").out
 
 
 @pytest.mark.parametrize("command", [("search", *QUERY), ("list",)])

@@ -116,16 +116,21 @@ def test_colours_change_no_text(
 def test_nothing_is_cut_in_a_pipe(
     name: str, graph: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever is printed of a long name or description can be found by grep."""
+    """Names and sentences are whole in a pipe; `--full` adds the rest of a description."""
     long = f"invoice_{'very_' * 10}long"
     manifest = graph.parent / "tools" / "long.json"
     manifest.write_text(
-        f'{{"tools": [{{"name": "{long}", "description": "Refund {"a shipment " * 90}at once"}}]}}'
+        f'{{"tools": [{{"name": "{long}", "description": "Refund a shipment, wholly, at once. '
+        f'Ask {"for a shipment " * 90}at last"}}]}}'
     )
     monkeypatch.setenv("COLUMNS", "60")
     out = run(*COMMANDS[name], "-b", str(manifest)).out
     assert long in out
-    assert "a shipment at once" in out
+    assert "Refund a shipment, wholly, at once." in out
+    if name in {"search", "list", "route"}:
+        assert "Ask" not in out
+        out = run(*COMMANDS[name], "-b", str(manifest), "--full").out
+    assert "for a shipment at last" in out
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -107,12 +108,28 @@ def categories(result: RouteResult) -> list[str]:
 
 
 def test_the_category_of_the_wanted_tool_is_first() -> None:
-    """Categories stand in the order of their best tools, each with the score of that."""
+    """A category scores as the noisy-or of its tools, and the best is first."""
     result = route(incidents(), "state of an incident")
     assert categories(result)[0] == "operations"
     assert names(result.categories[0])[0] == "incident_lookup"
     assert result.suggested[0].match.tool_id == "incident_lookup"
-    assert all(one.score == one.matches[0].score for one in result.categories)
+    for one in result.categories:
+        assert one.found == len(one.matches)
+        expected = 1 - prod(1 - tool.score for tool in one.matches)
+        assert one.score == pytest.approx(expected, abs=1e-6)
+
+
+def test_many_tools_of_a_kind_make_their_category_likely() -> None:
+    """Twins that share the probability of a request are together as likely as one alone."""
+    kinds = ("bar", "line", "pie", "area", "radar", "funnel", "sankey", "treemap")
+    charts = [
+        make_tool(f"make_{kind}_chart", description=f"Make a {kind} chart.", source_id="charts")
+        for kind in kinds
+    ]
+    others = [make_tool(f"note_{n}", description="Keep a note.", source_id="n") for n in range(8)]
+    result = route(make_engine(*charts, *others), "make a chart")
+    assert categories(result)[0] == "charts"
+    assert result.categories[0].score > 2 * result.categories[0].matches[0].score
 
 
 def test_as_many_are_shown_as_are_asked_for() -> None:

@@ -61,9 +61,8 @@ def run(
 ) -> int:
     """Answer a question about tools, fields or source code.
 
-    Its words and the names in it decide what is shown: where something is, what comes before or
-    after it, what feeds or uses it, what it does, how it is called, what is like it, or else a
-    search.
+    Answers where something is, what precedes or follows it, what feeds or uses it, its
+    documentation, examples and similar items; otherwise it searches.
     """
     words = " ".join(question)
     if question == ["-"]:

@@ -53,8 +53,7 @@ def run(
         list[str] | None,
         option(
             "--client",
-            "Client configuration to use, in place of those that are found. Repeatable. With "
-            "--add, the one to add the server to.",
+            "Use this client configuration. Repeatable. With --add, add the server to it.",
             "FILE",
         ),
     ] = None,
@@ -62,8 +61,7 @@ def run(
         str | None,
         option(
             "--add",
-            "Print the client entry of a server that a catalog in the bundle lists. Nothing is "
-            "started.",
+            "Print the client entry of a server in a catalog.",
             "NAME",
         ),
     ] = None,
@@ -73,8 +71,8 @@ def run(
         bool,
         option(
             "--project",
-            "Also use configurations of this folder, such as .mcp.json. They may start "
-            "programs: trust the folder.",
+            "Also use configurations of this folder, such as .mcp.json, which start programs: "
+            "trust it.",
         ),
     ] = False,
     dry_run: Annotated[
@@ -88,9 +86,8 @@ def run(
 ) -> int:
     """Bundle the servers of the MCP clients on this machine, and search.
 
-    Finds the configurations of desktop and editor clients. Writes mcpg.toml, starts the servers to
-    list their tools, and writes graph.mdld. With --add, prints the client entry of a server that a
-    catalog lists, and starts nothing.
+    Reads the configurations of desktop and editor clients, starts the servers to list their tools,
+    and writes mcpg.toml and graph.mdld.
     """
     if add is not None:
         others = {"--project": project, "--dry-run": dry_run, "--force": force, "QUERY": query}

@@ -57,19 +57,21 @@ def run(
     limit: int | None,
     input_schema: bool,
     form: str,
+    full: bool,
     **given: Any,
 ) -> int:
     """List the tools of a bundle, disabled ones included, or other items."""
     if kind not in (None, "tool"):
         from mcpg.cli.items import answer_items  # noqa: PLC0415 - most lists are of tools
 
-        others = given | {"input_schema": input_schema}
+        others = given | {"input_schema": input_schema, "full": full}
         chosen = {"bundle": bundle, "limit": limit, "form": form}
         return answer_items(kind, None, chosen, output, others)
     if input_schema:
         from mcpg.cli.query import check_schemas  # noqa: PLC0415 - it loads the engine
 
         check_schemas(form, is_asked=True)
+    output.shows_all = full
     settings, filters = read_settings(bundle=bundle), dict(select_filters(given))
 
     answer = partial(
@@ -114,17 +116,17 @@ def _answer(
         diagnostics = diagnostics_json((*opened.diagnostics, *noticed))
         text = json_text({"schema": "mcpg/list/1", "tools": records, "diagnostics": diagnostics})
     else:
-        listing = RecordListing(records, _MEMBERS, "toolId", lambda: _draw_tools(tools))
+        listing = RecordListing(records, _MEMBERS, "toolId", lambda: _draw_tools(tools, output))
         text = listing_text(listing, form, output)
     return _ListAnswer(text, opened.diagnostics, noticed, len(tools), opened.size)
 
 
-def _draw_tools(tools: Sequence[Tool | IndexedTool]) -> Table:
+def _draw_tools(tools: Sequence[Tool | IndexedTool], output: Output) -> Table:
     columns = (
         Column("tool", is_whole=True, is_code=True, style="cyan"),
         Column("source", most=16, least_room=WITH_SOURCE, is_code=True),
         Column("description", is_code=True),
     )
-    about = zip(tools, summaries(tools), strict=True)
+    about = zip(tools, summaries(tools, output), strict=True)
     rows = tuple([(tool.id, tool.source_id, summary) for tool, summary in about])
     return Table("Tools", columns, rows, has_heads=True)

@@ -9,7 +9,15 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.matches import MatchRows, matches_listing
 from mcpg.cli.open_bundle import open_engine
 from mcpg.cli.output import Output
-from mcpg.cli.parameters import ABSTAIN, LIMIT, LIST_FORMAT, PREFER, QUESTION, CommandParameter
+from mcpg.cli.parameters import (
+    ABSTAIN,
+    FULL,
+    LIMIT,
+    LIST_FORMAT,
+    PREFER,
+    QUESTION,
+    CommandParameter,
+)
 from mcpg.cli.query import Question, make_search_arguments, nothing_found
 from mcpg.cli.render import write_listing
 from mcpg.cli.terminal import cut, one_line
@@ -69,17 +77,26 @@ PARAMETERS = (
         least=1,
     ),
     PREFER,
+    FULL,
     LIST_FORMAT,
 )
 
 
 def run(
-    output: Output, *, categories: int, tools: int, prefer: str | None, form: str, **asked: Any
+    output: Output,
+    *,
+    categories: int,
+    tools: int,
+    prefer: str | None,
+    form: str,
+    full: bool,
+    **asked: Any,
 ) -> int:
     """Find categories of tools for a request, and the best tools.
 
     Scores are those of a search, adjusted for reading or writing, cost and latency.
     """
+    output.shows_all = full
     question = Question.of(asked)
     arguments = make_search_arguments(question)
     engine = open_engine(question.settings, output)

@@ -34,6 +34,7 @@ def run(
     kind: str | None,
     explain: bool,
     form: str,
+    full: bool,
     watch: bool,
     related: bool | None,
     input_schema: bool,
@@ -44,14 +45,15 @@ def run(
 ) -> int:
     """Find the tools for a request.
 
-    Each match has a score, the probability that the tool is the right one. Below the matches are
-    tools that must run first, related tools and next steps.
+    Each match has a score, the probability that it is right. Tools that must run first, related
+    tools and next steps follow.
     """
     if kind not in (None, "tool"):
         from mcpg.cli.items import answer_search_for  # noqa: PLC0415 - most searches are for tools
 
-        others = {"api": api, "watch": watch, "input_schema": input_schema}
+        others = {"api": api, "watch": watch, "input_schema": input_schema, "full": full}
         return answer_search_for(kind, asked | {"form": form}, output, others, explains=explain)
+    output.shows_all = full
     if api or deferred or strict_schemas:
         tool_list = ToolList.of(
             api, deferred=deferred, related=bool(related), strict=strict_schemas

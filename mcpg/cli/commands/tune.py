@@ -46,7 +46,7 @@ class TuneOptions:
         str,
         argument(
             "QUERIES",
-            "File of judged queries, of which at least 50 have an answer; - reads standard input.",
+            "File of judged queries, at least 50 with an answer; - reads standard input.",
         ),
     ]
     bundle: options.BundlePaths = None
@@ -70,7 +70,7 @@ def run(output: Output, chosen: TuneOptions) -> int:
     """Fit the ranking to judged queries, and store it in the bundle.
 
     A fit is kept only if it beats the built-in model on held-out queries by more than chance;
-    otherwise nothing is written and the exit code is 1.
+    otherwise exits 1 and writes nothing.
     """
     settings = read_settings(bundle=chosen.bundle, lexicon=chosen.lexicon)
     if chosen.target == STDOUT:
