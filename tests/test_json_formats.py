@@ -117,6 +117,7 @@ COMMANDS = [
     ["show", "page_fetch", "-b", "alone.json"],
     ["tune", "many.jsonl", "-b", "lopsided.mdld", "--dry-run", "--folds", "2"],
     ["tune", "queries.yaml", "--dry-run"],
+    ["tune", "queries.yaml", "--kind", "symbol", *CODE],
     ["ask", "what comes before refund_issue"],
     ["ask", "what is order_id in order_get"],
     ["ask", "what is lost_parcel_runbook"],
@@ -140,6 +141,10 @@ ASKING_A_MODEL = [
 SEEN_ELSEWHERE = {
     "publish#": "tests/cli/test_publish.py, which needs a database",
     "init#/search": "tests/cli/test_init.py, which starts servers",
+    **dict.fromkeys(
+        (f"tune-setting#/{one}" for one in ("fit", "path", "tuned")),
+        "tests/cli/test_code_sources.py, which has enough queries",
+    ),
     **dict.fromkeys(
         (
             *("enrich#/reviews", "enrich#/usage", "#/$defs/textReview", "#/$defs/obsoleteEntry"),

@@ -8,7 +8,7 @@ hold the name of a tool by accident.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -336,6 +336,7 @@ def recognise(
     if any(one.kind == MentionKind.SYMBOL and tokens[one.start].is_identifier for one in found):
         # "Parent" is a relation in `the parent class of ShopClient`, though a class has the name.
         found = [one for one in found if not tokens[one.start].cues & _OF_CODE]
+    found += _find_paired_symbols(tokens, {one.start for one in found}, symbols)
     found = found or [*_bare_symbols(tokens, symbols)]
     taken = {place for one in found for place in range(one.start, one.end) if one.is_sure}
     spoken = list(_find_spoken_names(tokens, names, taken))
@@ -402,8 +403,33 @@ def _bare_symbols(tokens: Sequence[Token], symbols: SymbolNames) -> Iterable[Men
             continue
         if "import" in cues - token.cues and symbols.imports(token.text):
             yield _mention(MentionKind.SYMBOL, token, (), Spelling.NAME, place)
-        elif not token.cues and len(token.text) >= _SHORTEST_BARE and symbols.has(token.text):
+            continue
+        # The last word of "what calls compose" is what is called, whatever else it may mean.
+        is_object = place == len(tokens) - 1 and not tokens[place - 1].cues.isdisjoint(_OF_CODE)
+        is_free = is_object or not token.cues
+        if is_free and len(token.text) >= _SHORTEST_BARE and symbols.has(token.text):
             yield _mention(MentionKind.SYMBOL, token, (), Spelling.WORD, place)
+
+
+def _find_paired_symbols(
+    tokens: Sequence[Token], named: Collection[int], symbols: SymbolNames
+) -> Iterator[Mention]:
+    """Yield the symbols of `from X to Y` and `X versus Y`, whose places make them names.
+
+    Those at the places *named* are left out.
+    """
+    cues = _NOTHING.union(*(token.cues for token in tokens))
+    for first in range(len(tokens) - 2):
+        before = tokens[first - 1].cues if first else _NOTHING
+        joint = tokens[first + 1].cues
+        is_way = "from" in before and "to" in joint and not cues.isdisjoint(("call", "way"))
+        is_pair = "similar" in (joint if "and" not in joint else cues)
+        pair = first, first + 2
+        is_short = len(tokens) <= _SHORT
+        if is_short and (is_way or is_pair) and all(symbols.has(tokens[one].text) for one in pair):
+            for place in pair:
+                if place not in named:
+                    yield _mention(MentionKind.SYMBOL, tokens[place], (), Spelling.NAME, place)
 
 
 _OF_CODE = frozenset(("call", "inherit", "import"))

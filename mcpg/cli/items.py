@@ -8,12 +8,13 @@ from typing import Any
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
+from mcpg.cli.parameters import FILTERS
 from mcpg.cli.render import RecordListing, listing_text
 from mcpg.cli.terminal import json_text, standard_input
 from mcpg.engine import Engine
 from mcpg.engine.items import open_kind
 from mcpg.errors import UsageError
-from mcpg.plugins.hooks import Item, ItemSearch
+from mcpg.plugins.hooks import Item, ItemKind, ItemSearch
 from mcpg.plugins.registry import list_item_kinds
 from mcpg.search.results import DEFAULT_LIMIT
 from mcpg.show.blocks import CodeSpan, Score, Styled, Table, make_columns
@@ -26,7 +27,7 @@ TOOL = "tool"
 """The kind of tools, whose commands do without this module."""
 
 _LONGEST_QUERY = 1024 * 1024
-
+_FLAGS = {one.name: one.flags[0] for one in FILTERS}
 
 _SHARED = {"query", "bundle", "limit", "form", "lexicon", "related"}
 
@@ -62,7 +63,7 @@ def answer_items(
         UsageError: There are none of that kind, or one of *others*, which are for tools, is given.
     """
     for name in (name for name, value in others.items() if value):
-        flag = f"--{name.removeprefix('in_').replace('_', '-')}"
+        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         message = f"{flag} is for tools alone"
         raise UsageError(message, place="--kind", remedy="leave one of them out")
     form, limit = given["form"], given["limit"]
@@ -94,12 +95,21 @@ def find_kind(engine: Engine, noun: str) -> ItemSearch:
     Raises:
         UsageError: There are none of that kind.
     """
+    return open_kind(engine, find_item_kind(noun))
+
+
+def find_item_kind(noun: str) -> ItemKind:
+    """Return the kind of items that `--kind` calls *noun*.
+
+    Raises:
+        UsageError: There is none.
+    """
     known = {one.noun: one for one in list_item_kinds() if one.noun}
     if noun not in known:
         near = suggest(noun, (TOOL, *known))
         remedy = f"did you mean {near[0]!r}?" if near else f"use {', '.join((TOOL, *known))}"
         raise UsageError(f"no kind of items is called {noun!r}", place="--kind", remedy=remedy)
-    return open_kind(engine, known[noun])
+    return known[noun]
 
 
 def _draw_items(found: Sequence[Item], kind: str, *, explains: bool) -> Table:

@@ -214,7 +214,7 @@ class SourceTable(SettingsTable):
     trust_hints: bool = False
     """`true` trusts the [hints of a server](sources.md#hints-of-servers)"""
     sessions: Literal["client", "shared"] = unset(
-        "by [kind of server](../how-to/serve.md#sessions)"
+        "by [kind of server](../how-to/serve-sessions.md)"
     )
     """`client` for a connection per client session, `shared` for one of all clients"""
 

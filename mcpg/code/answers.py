@@ -114,6 +114,8 @@ class CodeAnswers:
             return self._relate(question, definitions)
         if question.intent == Intent.EXAMPLES:
             found = self._show_use(definitions, question.scope)
+        elif question.intent == Intent.SIMILAR and len(question.symbols) > 1:
+            found = self._compare_symbols(definitions)
         elif question.intent == Intent.SIMILAR:
             found = self.similar(definitions, question.scope)
         else:
@@ -142,6 +144,31 @@ class CodeAnswers:
             for one in matches
         )
         return SymbolAnswers(tuple(found), "", diagnostics)
+
+    def _compare_symbols(self, definitions: Sequence[LocatedSymbol]) -> list[Answer]:
+        """Return *definitions* with the names that each alone has or uses, and those in common."""
+        names = [self._list_parts(one) for one in definitions]
+        common = set(names[0]).intersection(*names) if names else set[str]()
+        found = []
+        for place, (one, own) in enumerate(zip(definitions, names, strict=True)):
+            others = set[str]().union(*names[:place], *names[place + 1 :])
+            why = [
+                f"{what}: {', '.join(list(kept)[:_KNOWN])}"
+                for what, kept in (
+                    ("it alone has", [name for name in own if name not in others]),
+                    ("all have", [name for name in own if name in common]),
+                )
+                if kept
+            ]
+            found.append(_answer(one, "compared", 1.0, tuple(why) or (_describe_match(one),)))
+        return found
+
+    def _list_parts(self, one: LocatedSymbol) -> list[str]:
+        """Return the names of what a symbol defines, extends, calls and uses, each once."""
+        kinds = (CodeEdgeKind.DEFINES, CodeEdgeKind.INHERITS, CodeEdgeKind.CALLS)
+        found = (self.graph.outgoing(one, (kind,)) for kind in (*kinds, CodeEdgeKind.REFERENCES))
+        parts = (relation for relations in found for relation in relations if relation.symbol)
+        return list(dict.fromkeys(part.symbol.short_name for part in parts if part.symbol))
 
     def _compare(self, text: str, question: SymbolQuestion) -> Blend:
         """Return how near the symbols are to *text*, with the weights of the question."""
@@ -392,7 +419,9 @@ def _describe_match(one: LocatedSymbol) -> str:
 def _other(relation: Relation, kind: str, one: LocatedSymbol) -> Answer:
     score = _OF_GUESS if relation.is_guess else _OF_RELATED
     lines = f", line {_lines(relation.lines)}" if relation.lines else ""
-    guess = ("a guess: only the name agrees",) if relation.is_guess else ()
+    is_indexed = relation.file.indexer and one.file.indexer
+    reason = "the index of the code does not record it" if is_indexed else "only the name agrees"
+    guess = (f"a guess: {reason}",) if relation.is_guess else ()
     why = (f"{kind} of {one.symbol.plain_name}{lines}", *guess)
     if relation.symbol is not None:
         return _answer(LocatedSymbol(relation.file, relation.symbol), kind, score, why)

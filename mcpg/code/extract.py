@@ -343,6 +343,10 @@ class _Extraction:
             doc = _prose(quoted[2] if quoted else text)
             self._docs.setdefault(self._owner(node.start_byte), doc)
             return
+        if "element" in found:
+            end = [node for node in found["element"] if self._text(node)[:1].islower()]
+            self._taken.update(node.end_byte for node in end)
+            return
         if "package" in found:
             self._package = self._package or self._text(found["package"][0])
             return
@@ -467,6 +471,8 @@ class _Extraction:
         kind, node = _USES[capture], found[capture][0]
         self._taken.add(node.end_byte)
         name = self._text(node)
+        if "element" in found and name[:1].islower():  # an element of HTML, such as `<form>`
+            return None
         receiver = self._text(found["receiver"][0]) if "receiver" in found else ""
         if receiver:
             receiver = plain_expression(receiver)

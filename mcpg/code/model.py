@@ -118,7 +118,8 @@ class CodeEdge:
         target: `path::qualified name` of a symbol, the path of a file, or the name of something
             outside the code.
         lines: Lines on which it stands, ascending.
-        is_guess: Whether only a name supports it, and no scope, import or type.
+        is_guess: Whether only a name supports it, and no scope, import or type; or only syntax,
+            where an index of the code has nothing.
         is_external: Whether the target is no part of the code.
     """
 

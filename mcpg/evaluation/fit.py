@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
@@ -213,6 +213,19 @@ def number_groups(keys: Sequence[Collection[Hashable]]) -> list[int]:
             parents[max(one, other)] = min(one, other)
     numbers: dict[int, int] = {}
     return [numbers.setdefault(root(item), len(numbers)) for item in range(len(keys))]
+
+
+def number_queries(queries: Iterable[tuple[str, Iterable[str]]]) -> list[int]:
+    """Number the groups of queries, each with its answers, that ask the same or have the same."""
+    return number_groups(
+        [
+            [
+                ("query", " ".join(query.casefold().split())),
+                *([("answers", *found)] if (found := sorted(set(answers))) else []),
+            ]
+            for query, answers in queries
+        ]
+    )
 
 
 def assign_folds(groups: Sequence[int], count: int, seed: int = 0) -> list[int]:
@@ -574,14 +587,8 @@ def build_cases(
 
     Its answers are hidden rather than taken out, so words that stand in them alone are still known.
     """
-    groups = number_groups(
-        [
-            [
-                ("query", " ".join(one.judged.query.casefold().split())),
-                *([("tools", *tools)] if (tools := sorted({*one.relevant, *one.unknown})) else []),
-            ]
-            for one in resolved.queries
-        ]
+    groups = number_queries(
+        [(one.judged.query, {*one.relevant, *one.unknown}) for one in resolved.queries]
     )
     cases = []
     for query, group in zip(resolved.queries, groups, strict=True):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 from pathlib import PurePath
 from statistics import fmean, pstdev
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from mcpg.engine.loading import (
     FITTED,
@@ -24,6 +24,7 @@ from mcpg.engine.loading import (
     merge_fitted_weights,
     ranking_json,
 )
+from mcpg.errors import Diagnostic
 from mcpg.evaluation.fit import (
     Case,
     ScoredMatch,
@@ -43,6 +44,7 @@ from mcpg.text.json_values import JsonObject
 from mcpg.values import SHOWN_DECIMALS, to_json
 
 Item = TypeVar("Item")
+Held = TypeVar("Held")
 
 FEWEST_QUERIES = 50
 """The fewest queries with an answer: the usual size of a test of retrieval, because with fewer,
@@ -130,8 +132,17 @@ class Tuning:
         return self.weights.is_kept or self.calibration.is_kept
 
 
-def too_few(cases: Sequence[Case], folds: int) -> str | None:
-    """Explain why *cases* cannot be learned from, `None` if they can."""
+class GroupedCase(Protocol):
+    """A judged query among those of its group."""
+
+    @property
+    def group(self) -> int: ...
+    @property
+    def is_answerable(self) -> bool: ...
+
+
+def too_few(cases: Sequence[GroupedCase], folds: int, noun: str = "tools") -> str | None:
+    """Explain why *cases* cannot be learned from, `None` if they can; a *noun* names answers."""
     asked = [case for case in cases if case.is_answerable]
     if len(asked) < FEWEST_QUERIES:
         return (
@@ -141,7 +152,7 @@ def too_few(cases: Sequence[Case], folds: int) -> str | None:
     groups, needed = len({case.group for case in asked}), max(FEWEST_GROUPS, folds)
     if groups < needed:
         return (
-            f"the queries ask for {groups} different sets of tools; with fewer than {needed} a fit"
+            f"the queries ask for {groups} different sets of {noun}; with fewer than {needed} a fit"
             " learns them by heart"
         )
     return None
@@ -211,9 +222,13 @@ class _TuningTrial:
             then, now = (
                 [[one[place] for one in fold] for fold in rows] for rows in (before, after)
             )
-            figures[name] = _measure_figure(then, now, asked, lambda values, _: fmean(values))
+            figures[name] = measure_figure(then, now, asked, lambda values, _: fmean(values))
         gains = zip(_flatten(before), _flatten(after), strict=True)
-        return _judge_part(figures, _flatten(asked), [one[0] - was[0] for was, one in gains])
+        return judge_part(
+            figures,
+            [case.group for case in _flatten(asked)],
+            [one[0] - was[0] for was, one in gains],
+        )
 
     def try_calibration(self, weights: TunedPart) -> TunedPart:
         shipped = [self._shipped] * len(self._held)
@@ -229,7 +244,7 @@ class _TuningTrial:
             for models in (shipped, fitted, bases)
         )
         figures = {
-            name: _measure_figure(
+            name: measure_figure(
                 [_flatten(fold) for fold in before],
                 [_flatten(fold) for fold in after],
                 self._held,
@@ -244,30 +259,32 @@ class _TuningTrial:
                 [len(cases) * fsum(one.loss * next(shares) for one in scored) for scored in found]
             )
         gains = [then - now for then, now in zip(*losses, strict=True)]
-        return _judge_part(figures, cases, gains, CHANCE if not weights.is_kept else 0.5)
+        groups = [case.group for case in cases]
+        return judge_part(figures, groups, gains, CHANCE if not weights.is_kept else 0.5)
 
 
-def _judge_part(
+def judge_part(
     figures: dict[str, HeldOutFigure],
-    cases: Sequence[Case],
+    groups: Sequence[int],
     gains: Sequence[float],
     chance: float = CHANCE,
 ) -> TunedPart:
-    """Test *gains* by group, for queries of one group are not independent."""
+    """Test the *gains* of queries by their *groups*, within which they are not independent."""
     by_group: dict[int, list[float]] = {}
-    for case, gain in zip(cases, gains, strict=True):
-        by_group.setdefault(case.group, []).append(gain)
+    for group, gain in zip(groups, gains, strict=True):
+        by_group.setdefault(group, []).append(gain)
     found = paired_randomisation([fsum(one) for one in by_group.values()])
     part = TunedPart(True, figures, found)
     return part if part.p < chance else replace(part, is_kept=False)
 
 
-def _measure_figure(
+def measure_figure(
     before: Sequence[Sequence[Item]],
     after: Sequence[Sequence[Item]],
-    held: Sequence[Sequence[Case]],
-    measure: Callable[[Sequence[Item], Sequence[Case]], float],
+    held: Sequence[Sequence[Held]],
+    measure: Callable[[Sequence[Item], Sequence[Held]], float],
 ) -> HeldOutFigure:
+    """Return what *measure* makes of *held* cases and of what was found for them, by fold."""
     means, spreads = [], []
     for found in (before, after):
         means.append(measure(_flatten(found), _flatten(held)))
@@ -291,7 +308,29 @@ def _flatten(parts: Iterable[Sequence[Item]]) -> list[Item]:
     return [one for part in parts for one in part]
 
 
+@dataclass(frozen=True, slots=True)
+class ItemTuning:
+    """What tuning the search of items beside tools came to.
+
+    Attributes:
+        section: The section of the settings that has what is tuned.
+        key: Its key there.
+        part: What was found out; `None` when there was too little to learn from.
+        tuned: The value to set; `None` when it is refused, for the reason in *refusal*.
+    """
+
+    section: str
+    key: str
+    shipped: tuple[float, ...]
+    queries: int
+    diagnostics: tuple[Diagnostic, ...] = ()
+    refusal: str = ""
+    part: TunedPart | None = None
+    tuned: tuple[float, ...] | None = None
+
+
 SCHEMA = "mcpg/tune/1"
+ITEM_SCHEMA = "mcpg/tune-setting/1"
 
 _LONGEST_NAME = 80
 _DIGITS = 12
@@ -356,6 +395,21 @@ def tune_json(report: TuneReport, path: str, *, is_written: bool) -> JsonObject:
         "shipped": ranking_json(report.shipped, FEATURES),
         "tuned": ranking_json(report.ranking, FEATURES) if report.ranking else None,
         "refusal": report.refusal or None,
+        "written": is_written,
+    }
+
+
+def item_tuning_json(tuning: ItemTuning, path: str, *, is_written: bool) -> JsonObject:
+    """Return *tuning* as an object of schema `ITEM_SCHEMA`; *path* is that of the settings."""
+    return {
+        "schema": ITEM_SCHEMA,
+        "path": path or None,
+        "setting": f"{tuning.section}.{tuning.key}",
+        "queries": tuning.queries,
+        **({"fit": _part_json(tuning.part)} if tuning.part else {}),
+        "shipped": list(tuning.shipped),
+        "tuned": list(tuning.tuned) if tuning.tuned else None,
+        "refusal": tuning.refusal or None,
         "written": is_written,
     }
 

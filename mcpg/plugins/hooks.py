@@ -125,6 +125,8 @@ class ItemKind:
         documents: Takes the pages of a bundle and returns the items among them as
             `mcpg.documents.model.ToolDocument`s, which are searched as tools are, in an index of
             their own; `meta["type"]` is the type of an item. "" for items that *open* searches.
+        tune: Takes an engine, judged queries, and the number and seed of folds, and fits a setting
+            of the search to them: a `mcpg.evaluation.tune.ItemTuning`. "" for none.
     """
 
     name: str
@@ -132,6 +134,7 @@ class ItemKind:
     open: Reference
     noun: str = ""
     documents: Reference = ""
+    tune: Reference = ""
 
 
 @dataclass(frozen=True, slots=True)

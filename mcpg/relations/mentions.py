@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cache
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,9 +31,10 @@ _LONGEST_HEADING = 8
 # A governor stands no more words than this before the name that it governs.
 _REACH = 6
 _CHINESE = "chinese"
-# A bound to the work: longer ones are cut.
+# Bounds to the work: longer ones are cut, and further mentions are not read.
 _LONGEST_SENTENCE = 120
 _MOST_TEXT = 8_000
+_MOST_MENTIONS = 64
 
 
 class _Token(NamedTuple):
@@ -92,13 +93,17 @@ class MentionReader:
         sentences = [*self._iter_sentences(text[:_MOST_TEXT], own, language)]
         votes: Counter[int] = Counter()
         found: list[tuple[int, int]] = []
-        for number, sentence in enumerate(sentences):
-            for at, token in enumerate(sentence.tokens):
-                if token.place not in {-1, own}:
-                    reading = _MentionReading(sentence, at, needs, is_argument=is_argument)
-                    votes[token.place] += reading.find_order(
-                        sentences[:number], sentences[number + 1 :]
-                    )
+        mentions = (
+            (number, sentence, at)
+            for number, sentence in enumerate(sentences)
+            for at, token in enumerate(sentence.tokens)
+            if token.place not in {-1, own}
+        )
+        for number, sentence, at in islice(mentions, _MOST_MENTIONS):
+            reading = _MentionReading(sentence, at, needs, is_argument=is_argument)
+            order = reading.find_order(sentences[:number], sentences[number + 1 :])
+            votes[sentence.tokens[at].place] += order
+        for sentence in sentences:
             found += _find_chain(sentence.tokens)
         ordered = {place: vote for place, vote in votes.items() if vote}
         found += [(own, place) if vote > 0 else (place, own) for place, vote in ordered.items()]
@@ -232,8 +237,11 @@ class _MentionReading:
             clause = self._tokens[self._start : self._at]
             doubly = sum("negation" in token.kinds for token in clause) > 1
             return -int(doubly or (self._is_ruled_out() and self._has("before")))
-        if "compare" in _join_kinds(self._tokens[max(self._start, at - 2) : at]):
+        near = self._tokens[max(self._start, at - 2) : at]
+        if "compare" in _join_kinds(near):
             return 0  # the same as calling B
+        if near and "pronoun" in near[-1].kinds and "if" in near[0].kinds:
+            return 0  # even if you called B
         if self._tokens[at - 1].kinds & {"source", "given"} and at > self._start:
             return -1  # obtained by calling B, found with B
         is_other = self._has("contrast") or "contrast" in self._heading

@@ -388,11 +388,17 @@ class _NamedFields:
     def name_results(self) -> Iterator[tuple[FieldKey, _HeldField]]:
         """Return what the tool gives under every name that it may be asked for under.
 
-        What a tool had to be given is nothing that it finds.
+        What a tool had to be given, as `source_zone` for the `zone` of a source, is nothing that it
+        finds.
         """
         named = self.name_arguments() if self.gives else ()
         known = {key: held.field.required for key, held in named}
-        telling = [field for field in self.gives if field.key not in self.idle]
+        telling = [
+            field
+            for field in self.gives
+            if field.key not in self.idle
+            and not (field.owner and known.get(tuple(sorted({*field.key, *field.owner}))))
+        ]
         for key, (field, trust) in _name_fields(telling, self.subjects).items():
             if not known.get(key):
                 yield key, _HeldField(self.position, field, trust, key in known)

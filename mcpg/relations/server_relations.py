@@ -169,13 +169,15 @@ def _slug(text: str) -> str:
 
 
 # Less likely next steps are not looked at.
-_LEAST_NOTED = 0.2
+_LEAST_NOTED = 0.12
 # So likely one of two tools of a server follows the other, that they belong beside each other; and
 # those of which a tool without any edge is taken to belong beside the likeliest.
-_LEAST_CHANCE_BESIDE = 0.6
+_LEAST_CHANCE_BESIDE = 0.65
 _LEAST_SERVER = 5
 # Of what the names of two tools that take nothing name, so much is the same where one follows.
 _LEAST_LIKENESS = 0.5
+# Fields that are fainter evidence, and fill only a part of what is required, make no step likely.
+_LEAST_PART = 1 / 3
 # In a server of more tools than the first, a tool is weighed only against so many that are close.
 _LARGE_SERVER = 48
 _MOST_NEAREST = 24
@@ -312,7 +314,13 @@ class _ServerRelator:
             shared = quote_words(self._affinity.list_shared_words(place, at))
             reason = f"{_REASONS[self._operations[at]]}: shares {shared}"
             reasons[at] = compute_weight(kind, origin, saturate_evidence(evidence)), reason
-        provided = {one.target: one for one in self._provisions[place]}
+        provided = {
+            one.target: one
+            for one in self._provisions[place]
+            if one.coverage is Coverage.STRICT
+            or one.strength >= _LEAST_PART
+            or one.target in reasons
+        }
         weights = {at: weight for at, (weight, _) in reasons.items()}
         for at, provision in provided.items():
             weights[at] = max(provision.weight, weights.get(at, 0.0))

@@ -186,11 +186,14 @@ def _weigh_kinds(tool: Tool, draft: _WorkDraft, words: Sequence[str]) -> tuple[f
     """Tell reading one from reading many: who asks which one reads one, a plural tells many."""
     kinds = likely_kinds(tool, words)
     one, many, *others = kinds
-    head, last = draft.nouns[-1] if draft.nouns else "", words[-1] if words else ""
-    if head and any(head in need.split() for need in draft.needs):
+    asked = {word for need in draft.needs for word in need.split()}
+    last = words[-1] if words else ""
+    if asked.issuperset(draft.nouns[-1:]) and draft.nouns:
         share = _SURELY
     elif last.endswith("s") and not last.endswith("ss"):
         share = 1 - _SURELY
+    elif not asked.isdisjoint(draft.nouns):
+        share = _SURELY
     else:
         return kinds
     return ((one + many) * share, (one + many) * (1 - share), *others)
@@ -253,9 +256,21 @@ def find_greatest(one: Bag, other: Bag) -> float:
     return max([value for key, value in one.items() if key in other], default=0.0)
 
 
+def find_asked(first: Work, then: Work) -> float:
+    """Return how rare the rarest noun of *first* is that *then* asks for, and *first* does not."""
+    mine, theirs = first.handles, then.handles
+    return max([theirs[one] for one in first.nouns if one in theirs and one not in mine], default=0)
+
+
+def measure_size(works: Sequence[Work]) -> int:
+    """Return how large a server is, in bits: in a large one a tool follows few of the others."""
+    return round_size(len(works)).bit_length() - 1
+
+
 # What the evidence that counts by the stages of both tools is called before their names: what
-# always counts, how alike the nouns are, where the heads are the same, where one is asked for.
-_PARTS = ("", "alike ", "same head ", "meets ")
+# always counts, how alike the nouns are, where the heads are the same, where the head is asked for,
+# and where any noun is.
+_PARTS = ("", "alike ", "same head ", "meets ", "asks ")
 
 
 @cache
@@ -289,6 +304,7 @@ class _ToolEvidence:
         alike: What it weighs besides by how alike their nouns are.
         same_head: What it weighs besides where their heads are the same.
         meets: What it weighs besides by how rare an argument is that asks for the head.
+        asks: What it weighs besides by how rare one is that asks for any of its nouns.
         opens: What it weighs that the next tool needs something that this one cannot name.
     """
 
@@ -299,6 +315,7 @@ class _ToolEvidence:
     alike: _Stages
     same_head: _Stages
     meets: _Stages
+    asks: _Stages
     opens: float
     needed: float
 
@@ -314,20 +331,23 @@ class StepScorer:
         """Prepare to compare *works*, what all tools of a server do."""
         self._weights = weights = step_weights()
         self._tools: list[_ToolEvidence] = []
+        bias = weights["bias"] + weights["size"] * measure_size(works)
         for work in works:
             is_open = (work.kinds[0] + work.kinds[1]) * (not work.handles)
-            before = weights["bias"] + weights["open search"] * is_open
+            before = bias + weights["open search"] * is_open
             before += weights["first deletes"] * work.kinds[DELETE]
             before += 0.0 if work.needs else weights["first has no needs"]
             after = weights["next deletes"] * work.kinds[DELETE]
             after += 0.0 if work.needs else weights["next has no needs"]
-            always, alike, same_head, meets = (
+            always, alike, same_head, meets, asks = (
                 tuple([_dot(row, work.stages) for row in rows]) for rows in _stage_weights()
             )
             opens = weights["open search for id"] * is_open * (work.head == "")
             needed = max(work.needs.values(), default=0.0)
             self._tools.append(
-                _ToolEvidence(work, before, after, always, alike, same_head, meets, opens, needed)
+                _ToolEvidence(
+                    *(work, before, after, always, alike, same_head, meets, asks, opens, needed)
+                )
             )
 
     def probability(self, at: int, to: int) -> float:
@@ -360,6 +380,7 @@ class StepScorer:
     def _add_words(self, first: Work, then: Work) -> float:
         weights = self._weights
         logit = weights["prose alike"] * measure_likeness(first.prose, then.prose)
+        logit += weights["needs dropped"] * len(first.needs.keys() - then.takes.keys())
         if first.takes and then.takes:
             alike = measure_likeness(first.takes, then.takes)
             # What both require, both take.
@@ -393,6 +414,10 @@ class StepScorer:
             logit += 0.0 if gap else weights["meets all"]
         if then.head in mine and first.head != then.head:
             logit += weights["back to owner"]
+        if any_asked := find_asked(first, then):
+            logit += any_asked * _dot(a.asks, then.stages)
+            if first.nouns.keys() == then.nouns.keys():
+                logit += weights["asks for same nouns"] * any_asked
         return logit
 
 
@@ -417,11 +442,14 @@ def find_sequence(a: Work, b: Work) -> tuple[int, int] | None:
     one, and nothing that the first one does not know.
     """
     first, then = a.kind, b.kind
-    if then not in _SEQUENCES.get(first, ()) or a.head != b.head or b.head not in b.handles:
+    if then not in _SEQUENCES.get(first, ()) or a.head != b.head:
         return None
-    is_known = all(key in a.handles or key == a.head for key in b.handles)
-    reads_same = (a.head in a.handles) == (first == ONE)
-    return (first, then) if is_known and reads_same else None
+    # A `pull_number` tells which pull request.
+    entity = a.nouns.keys() & b.nouns.keys()
+    asked = entity & b.handles.keys()
+    is_known = b.handles.keys() <= a.handles.keys() | entity
+    reads_same = (not asked.isdisjoint(a.handles)) == (first == ONE)
+    return (first, then) if asked and is_known and reads_same else None
 
 
 def find_certain(works: Sequence[Work], at: int, to: int) -> float | None:
@@ -433,7 +461,7 @@ def find_certain(works: Sequence[Work], at: int, to: int) -> float | None:
     return _CHANCE_OF_SEQUENCE if find_sequence(works[at], works[to]) else None
 
 
-LEAST_CHANCE = 0.8
+LEAST_CHANCE = 0.75
 """So likely a next step is at least."""
 
 

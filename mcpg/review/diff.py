@@ -16,7 +16,7 @@ from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.model import GENERATED_LISTS, Hints, SourceDocument, Tool, ToolExample
 from mcpg.catalog.schema_changes import Compatibility, SchemaChange, input_changes, output_changes
 from mcpg.documents.model import ToolDocument
-from mcpg.documents.reader import parse_document
+from mcpg.documents.reader import TOOL_KEY, parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
 from mcpg.relations.edges import EdgeOrigin
@@ -309,7 +309,7 @@ class ToolChange:
     """One tool that both bundles have and that is not the same in them.
 
     Attributes:
-        name: The tool's `source::name`; the path for a document that cannot be read.
+        name: The tool's `source::name`; the path for a page or a document that cannot be read.
         fields: What changed, never empty; values are texts, cut short.
     """
 
@@ -412,7 +412,10 @@ def _read_entry(source: SourceDocument) -> _ComparedDocument:
     except DocumentError:
         return _ComparedDocument(source.path, source, None)
     source = replace(source, content=with_indented_schemas(source.content, document.tool))
-    return _ComparedDocument(f"{document.tool.source_id}::{document.tool.name}", source, document)
+    tool = document.tool
+    is_page = document.further.get(TOOL_KEY) is False
+    name = source.path if is_page else f"{tool.source_id}::{tool.name}"
+    return _ComparedDocument(name, source, document)
 
 
 def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldDifference]:

@@ -71,6 +71,7 @@ def test_what_comes_after(text: str) -> None:
         "DO NOT USE FOR:\n- letters (use find_address)",
         "You do not need to call find_address first.",
         "See find_address.",
+        "Even if you called find_address, call it again: addresses change.",
         "Use find_address when there are several.",
         "The address has the form that it has as in find_address.",
     ],
