@@ -114,6 +114,7 @@ class Code:
     CODE_SKIPPED = "code_skipped"
     CODE_INDEX_STALE = "code_index_stale"
     CODE_INDEX_UNUSABLE = "code_index_unusable"
+    SKILL_INVALID = "skill_invalid"
     PLUGIN_FAILED = "plugin_failed"
     TOOLS_STALE = "tools_stale"
     TOOL_INVALID = "tool_invalid"
@@ -262,6 +263,7 @@ REMEDIES = {
     Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
     Code.CODE_INDEX_STALE: "Run the indexer again.",
     Code.CODE_INDEX_UNUSABLE: "Run the indexer again; its index belongs beside the code.",
+    Code.SKILL_INVALID: "Correct what the message names; the rest of the skill is used.",
     Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
     Code.KEY_REPEATED: "Keep one of them.",
     Code.KEY_UNKNOWN: "Correct the key; near ones are suggested.",

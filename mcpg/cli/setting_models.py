@@ -211,7 +211,7 @@ class ViewTable(ViewConditions):
 
     read_only: bool = False
     """`true` shows only read-only tools"""
-    kinds: list[Literal["tool", "prompt", "resource", "page"]] = unset(
+    kinds: list[Literal["tool", "prompt", "resource", "skill", "page"]] = unset(
         "all, but only `tool` with `categories` or `tools`"
     )
     """kinds of items; `resource` includes templates, `page` is a document without a tool"""

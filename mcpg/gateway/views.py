@@ -30,6 +30,8 @@ class ItemKind(StrEnum):
     PROMPT = "prompt"
     RESOURCE = "resource"
     """Resources and resource templates."""
+    SKILL = "skill"
+    """Skills, and the resources that are their files."""
     PAGE = "page"
     """Documents that describe no tool, such as those of source code."""
 
@@ -87,8 +89,9 @@ class View:
     Attributes:
         name: The name of the view.
         read_only: Whether only tools with the hint that they only read are shown.
-        kinds: The kinds that are shown. `None` for all, or, since prompts, resources and pages are
-            neither tools nor of a category, for tools only if *allow* has tools or categories.
+        kinds: The kinds that are shown. `None` for all, or, since prompts, resources, skills and
+            pages are neither tools nor of a category, for tools only if *allow* has tools or
+            categories.
 
     Raises:
         UsageError: It has no condition, and would show everything.

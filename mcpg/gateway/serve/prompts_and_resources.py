@@ -176,12 +176,14 @@ def show_message(message: Any) -> JsonValue:
     return {**content, "text": f"{message.get('role')}: {content.get('text')}"}
 
 
-def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) -> JsonObject:
+def resource_answer(
+    contents: Sequence[JsonObject], offset: int, budget: int, reader: str = READ
+) -> JsonObject:
     """Return *contents* as embedded resources in a result of at most *budget* bytes of JSON.
 
-    Text is cut, with a note of how to get the rest; other contents that do not fit are left out.
-    With an *offset* in characters of text, other contents are skipped, too. If nothing fits, or if
-    there is no text after it, the result is an error.
+    Text is cut, with a note of how to get the rest by the meta-tool *reader*; other contents that
+    do not fit are left out. With an *offset* in characters of text, other contents are skipped,
+    too. If nothing fits, or if there is no text after it, the result is an error.
     """
     whole: JsonObject = {"content": [_embed_content(one) for one in contents], "isError": False}
     if not offset and size(whole) <= budget:
@@ -208,7 +210,7 @@ def resource_answer(contents: Sequence[JsonObject], offset: int, budget: int) ->
         return {"content": shown, "isError": False}
     text = f"{'; '.join(notes)}: results are limited to {budget:,} bytes by {_SETTING}"
     if count and end < characters:
-        text = f"{text}. Call {READ} with `offset` {end} for the next part of the text"
+        text = f"{text}. Call {reader} with `offset` {end} for the next part of the text"
     return {"content": [*shown, text_block(f"[mcpg: {text}]")], "isError": not shown}
 
 
