@@ -406,6 +406,7 @@ async def _read(
             exited = f"server exited{f' ({how})' if how else ''}"
             errors.message = f"{exited} before responding"
             errors.crash = exited if code else ""
+            errors.has_exited = True
         if errors.on_end is not None:
             errors.on_end()
 

@@ -88,6 +88,13 @@ def test_a_server_made_with_the_sdk() -> None:
     assert tool.required_arguments == ("a", "b")
 
 
+def test_a_server_that_exits_at_a_request_it_does_not_know_is_started_again() -> None:
+    """Older servers exit at the first request of a newer client, and know the older handshake."""
+    batch = query_servers([by_hand("older")], QUICK)
+    assert not batch.diagnostics
+    assert [tool.name for tool in batch.tools] == ["tool_0"]
+
+
 def test_servers_on_the_web(address: HttpServer) -> None:
     """A server at an address is asked with its headers; without them it says no."""
     batch = query_servers([address], QUICK)
