@@ -137,7 +137,7 @@ def find_better_disabled(ranking: RankedList, index: Index, disabled: frozenset[
 
 
 def found_documents(ranking: RankedList, index: Index) -> set[int]:
-    """Return the documents in which any word of the query stands, disabled ones too."""
+    """Return the documents with any word of the query, including disabled tools."""
     found: set[int] = set()
     for clause in widen_analysis(ranking.analysis).clauses:
         for term, _ in clause.variants:
@@ -376,7 +376,7 @@ def compose_explanation(
 def explain_order(
     explanation: Explanation, outcome: RerankOutcome, duration: float, limit: int | None
 ) -> Explanation:
-    """Return an explanation of a reranked result, cut to *limit*; `None` where its order stays."""
+    """Return an explanation of a reranked result, cut to *limit*; `None` if its order stays."""
     before = explanation.result.matches
     shown = (
         outcome._replace(order=tuple(one.tool_id for one in before)) if limit is None else outcome
@@ -442,7 +442,7 @@ def _explain_matches(
 ) -> Iterator[MatchExplanation]:
     rows = zip(result.matches, ranking.ranked, ranking.calibrations, strict=True)
     for place, (match, fused, calibration) in enumerate(rows, start=1):
-        # Scores never rise down the ranks: the first of this score is the one that set it.
+        # Scores never rise down the ranks: the first match with this score set it.
         first = next(one for one in result.matches if one.score == match.score)
         values = zip(numbers.features, fused.values, numbers.weights, strict=True)
         parts = (
@@ -458,8 +458,8 @@ def _explain_matches(
             alone = logistic(
                 weigh_inputs(calibration.inputs, numbers.intercept, numbers.coefficients)
             )
-        # The contributions of words sum to those of the features `bm25f`, `related` and
-        # `relatedName`. Where vectors alone rank, words that matched contribute nothing.
+        # The contributions of words sum to the features `bm25f`, `related` and `relatedName`. If
+        # only vectors rank, matched words contribute nothing.
         terms = (
             *_lexical_terms(fused, ranking.analysis, index, numbers),
             *_related_terms(fused, ranking.analysis, index, numbers),
