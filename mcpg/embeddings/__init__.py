@@ -48,9 +48,9 @@ _RECIPE = 1  # goes up when the code below makes other vectors of the same weigh
 
 @dataclass(frozen=True, slots=True)
 class LocalModel:
-    """A model that ships in a package, the distribution that holds its weights.
+    """A model in a package, the distribution with its weights.
 
-    It *needs* modules, and to *load* it gives the function that embeds one text.
+    It *needs* modules, and *load* returns the function that embeds one text.
     """
 
     name: str
@@ -62,9 +62,9 @@ class LocalModel:
 
 
 class LocalEmbeddings:
-    """Vectors made by a model that ships in a package, loaded when it is first asked.
+    """Vectors made by a model in a package, loaded at its first use.
 
-    Several threads may use it, and several providers of one model share what is loaded.
+    Several threads may use it, and several providers of one model share the loaded model.
 
     Raises:
         EmbeddingError: A package that the model needs is not installed (`missing`).
@@ -226,7 +226,7 @@ NAMED_KINDS = ("fastembed", "sentence-transformers")
 KNOWN = ("local", *LOCAL, *(f"{kind}:NAME" for kind in NAMED_KINDS))
 """What `provider_of` takes."""
 
-_ENDPOINT = "openai"  # the command line makes it, which alone knows address and key
+_ENDPOINT = "openai"  # made by the command line, which has address and key
 
 
 def provider_of(spec: str) -> EmbeddingProvider:
@@ -236,9 +236,9 @@ def provider_of(spec: str) -> EmbeddingProvider:
     named together with a model.
 
     Args:
-        spec: `local` or `local:english` (the English model that ships in a package),
-            `local:multilingual`, `fastembed:NAME` or `sentence-transformers:NAME` (a model by the
-            name, or for the latter the folder, by which that package knows it).
+        spec: `local` or `local:english` (the English model in a package), `local:multilingual`,
+            `fastembed:NAME` or `sentence-transformers:NAME` (a model by its name in that package,
+            or for the latter by its folder).
 
     Raises:
         EmbeddingError: A package that the provider needs is not installed (`missing`).
@@ -268,9 +268,9 @@ def _suggest_provider(spec: str, model: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """How a model that is ready embeds texts that are searched, and questions.
+    """The functions of a loaded model for documents and for queries.
 
-    Its dimensions are `None` where it does not say.
+    Its dimensions are `None` if unknown.
     """
 
     documents: Embed
@@ -360,7 +360,7 @@ def _load_sentence_transformers(name: str) -> LoadedModel:
     from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - takes seconds to import
 
     model = SentenceTransformer(name)
-    # Since its fifth version it knows how each model wants questions and documents.
+    # Since its fifth version it formats queries and documents for each model.
     documents = getattr(model, "encode_document", model.encode)
     queries = getattr(model, "encode_query", model.encode)
     return LoadedModel(
@@ -371,7 +371,7 @@ def _load_sentence_transformers(name: str) -> LoadedModel:
 
 
 def _name_folder(folder: Path) -> str:
-    """Name a model by what lies in its *folder*, wherever that is on this machine."""
+    """Name a model by the content of its *folder*, not by its path."""
     total = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file():

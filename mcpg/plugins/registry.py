@@ -24,10 +24,10 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mcpg.servers.plugin": ("commands", "item_kinds"),
     "mcpg.telemetry.plugin": ("services", "checks"),
 }
-"""The optional rooms: the module in which each registers what it adds, and its hooks.
+"""The optional packages: the module in which each registers its parts, and its hooks.
 
-A module is imported only when something of its hooks is asked for. `tests/plugins` holds the hooks
-to what the modules register.
+A module is only imported when one of its hooks is used. `tests/plugins` checks the hooks against
+the modules.
 """
 
 GROUP = "mcpg.plugins"
@@ -36,7 +36,7 @@ GROUP = "mcpg.plugins"
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-# What the code of a stranger may raise, but for an interruption.
+# Exceptions that foreign code may raise, except interruptions.
 _ANYTHING = (Exception, SystemExit)
 _LONGEST = 200
 
@@ -120,7 +120,7 @@ def _open_plugin(point: Any) -> Plugin:
     for kind, hook in HOOKS.items():
         for one in getattr(plugin, hook):
             if not isinstance(one, kind):
-                message = f"{hook} holds an item of type {type(one).__name__}, not {kind.__name__}"
+                message = f"{hook} has an item of type {type(one).__name__}, not {kind.__name__}"
                 raise TypeError(message)
     return plugin
 
@@ -139,7 +139,7 @@ def _own_item_kinds() -> tuple[ItemKind, ...]:
 
 
 def is_item(document: Any, name: str = "") -> bool:
-    """Return whether a `SourceDocument` is an item that some plugin knows, without parsing it.
+    """Return whether a `SourceDocument` is an item of a plugin, without parsing it.
 
     With a *name*, only items of that kind of ours count.
     """
@@ -166,7 +166,7 @@ def list_item_documents(pages: Sequence[Any]) -> Iterator[tuple[str, Sequence[An
 
 
 def list_item_kinds() -> tuple[ItemKind, ...]:
-    """Return the kinds of items that plugins know."""
+    """Return the kinds of items of all plugins."""
     others = (one.item for one in package_plugins().items(ItemKind))
     return (*_own_item_kinds(), *others)
 
