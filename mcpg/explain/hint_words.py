@@ -187,7 +187,7 @@ class RequestWords:
         repaired: dict[tuple[str, ...], str] = {(one.text,): one.repairs[0].word for one in respelt}
         spelt = [repaired.get(one.words, one.text) for one in tokens]
         spaced = zip(tokens, spelt, strict=True)
-        text = "".join(("" if one.is_attached else " ") + said for one, said in spaced)
+        text = "".join(("" if one.is_attached else " ") + word for one, word in spaced)
         words = [word for one in tokens for word in one.words]
         is_name = (
             FEWEST_ALIAS_WORDS <= len(words) <= LONGEST_ALIAS_WORDS

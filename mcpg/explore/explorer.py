@@ -255,7 +255,7 @@ class Explorer:
         }
 
     def _effect(self, generation: LoadedEngine, trial: Engine) -> JsonObject | None:
-        """Return what a trial changes for the judged queries, `None` where none are measured."""
+        """Return what a trial changes for the judged queries, `None` if none are measured."""
         try:
             judgements = self._judged.read()
         except InputError:  # which the list of judged queries shows

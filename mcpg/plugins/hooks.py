@@ -121,7 +121,7 @@ class ItemKind:
         test: Returns whether a `mcpg.catalog.model.SourceDocument` is such an item, without parsing
             it. Its text is never changed.
         open: Returns what searches the items among the pages of a bundle.
-        noun: What `--kind` calls an item; "" where `open` returns no `ItemSearch`.
+        noun: What `--kind` calls an item; "" if `open` returns no `ItemSearch`.
         documents: Takes the pages of a bundle and returns the items among them as
             `mcpg.documents.model.ToolDocument`s, which are searched as tools are, in an index of
             their own; `meta["type"]` is the type of an item. "" for items that *open* searches.

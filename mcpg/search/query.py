@@ -359,9 +359,9 @@ def _detect_language(
     """
     if not uses_lexicon:
         return language_of(words, index.language)
-    told = language_of(words)
-    if told == lexicon.ENGLISH:
-        return told
+    language = language_of(words)
+    if language == lexicon.ENGLISH:
+        return language
     usual = stop_words_of(lexicon.ENGLISH)
     foreign = lexicon.foreign_language(
         words,
@@ -370,8 +370,8 @@ def _detect_language(
     )
     if foreign:
         return foreign
-    told = language_of(words, index.language)
-    return lexicon.ENGLISH if told and lexicon.is_rather_english(words, told) else told
+    language = language_of(words, index.language)
+    return lexicon.ENGLISH if language and lexicon.is_rather_english(words, language) else language
 
 
 def _read_context(

@@ -1,7 +1,7 @@
 """Results as the JSON objects that the command line prints: with the diagnostics of loading.
 
-Each result has a method `to_dict`; here the diagnostics of what was loaded for it come first. The
-command line and the server of a gateway share them.
+Each result has a method `to_dict`; here the diagnostics of loading come first. The command line and
+the server of a gateway share them.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ def ask_json(
 
 
 def answer_members(result: AskResult, command: Callable[[Suggestion], JsonValue]) -> JsonObject:
-    """Return what every answer to a question holds, without schema, time and diagnostics.
+    """Return the members of every answer to a question, without schema, time and diagnostics.
 
-    *command* writes a suggestion as what can be run.
+    *command* writes a suggestion as a command to run.
     """
     members = {
         name: part
@@ -65,7 +65,7 @@ def answer_members(result: AskResult, command: Callable[[Suggestion], JsonValue]
 
 
 class ComparedCatalogue(NamedTuple):
-    """One of the two catalogues."""
+    """One of the two catalogs."""
 
     name: str
     loading: tuple[Diagnostic, ...] = ()

@@ -274,8 +274,8 @@ def find_or_build_vectors(
         # Incomplete vectors are never fresh, but the next build reuses them.
         with suppress(OutputError):
             write_vectors(keep_at, pack_vectors(built.vectors, built.hashes, key))
-    told = list(found.diagnostics)
+    notices = list(found.diagnostics)
     if built.embedded and found.file is not None:
         message = f"the file of vectors is out of date: {built.embedded:,} texts were embedded now"
-        told.append(info(Code.VECTORS_STALE, message, found.path))
-    return replace(built, diagnostics=(*told, *built.diagnostics))
+        notices.append(info(Code.VECTORS_STALE, message, found.path))
+    return replace(built, diagnostics=(*notices, *built.diagnostics))

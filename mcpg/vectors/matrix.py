@@ -380,7 +380,7 @@ def _faiss() -> Any:
     with warnings.catch_warnings():
         # Its bindings use deprecated features, which cannot be changed here.
         warnings.simplefilter("ignore", DeprecationWarning)
-        import faiss  # noqa: PLC0415 - only large catalogues need it
+        import faiss  # noqa: PLC0415 - only large catalogs need it
 
     return faiss
 
