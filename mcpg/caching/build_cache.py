@@ -44,7 +44,7 @@ _IN_MEMORY = 8 * 1024 * 1024
 _CHUNK = 1024 * 1024
 # Of this version, equal values have equal bytes, whatever else refers to their parts.
 _MARSHAL_VERSION = 2
-# So many things a run has on average: few to compute again, and many to look up at once.
+# The average length of a run: few things to recompute, and many to look up at once.
 _PER_RUN = 64
 # Packages whose versions affect how texts are read.
 _PACKAGES = ("PyYAML", "PyStemmer")
@@ -54,7 +54,7 @@ class ResultFile(Mapping[bytes, bytes]):
     """Results in a file, with only the keys in memory.
 
     *places* are the start of each result, times 2**32, plus its length. Access raises `OSError` or
-    `ValueError` if a result cannot be read, or there is no space for it.
+    `ValueError` if a result cannot be read, or the disk is full.
     """
 
     def __init__(self, file: IO[bytes], places: dict[bytes, int] | None = None) -> None:
@@ -248,7 +248,7 @@ class StoredBuildCache(BuildCache):
         try:
             if self._room >= 0:
                 self._fresh[key] = data
-        except OSError:  # there is no space for the temporary file
+        except OSError:  # no space for the temporary file
             self._room = -1
 
     @property

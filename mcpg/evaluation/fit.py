@@ -1,9 +1,9 @@
 """Fits of the model's two parts: fusion weights by coordinate ascent, calibration by regression.
 
 Source: Metzler & Croft, "Linear feature-based models for information retrieval", Information
-Retrieval 10(3), 2007: nDCG is not a smooth function of the weights, so one weight after the other
-is set to the best value of a grid. Every step away from the initial weights has a cost that the
-gain must exceed, so few queries cannot move them far.
+Retrieval 10(3), 2007: nDCG is not a smooth function of the weights, so each weight in turn is set
+to the best value of a grid. Every step away from the initial weights has a cost that the gain must
+exceed, so few queries cannot move them far.
 
 A sample is the data of a search for one query, stored so that any model can rank it. nDCG only
 depends on how many tools are ahead of each relevant tool. So a fit only needs contests, the
@@ -118,7 +118,7 @@ def tops(sample: Sample, model: Model, depth: int = DEPTH) -> list[TopMatch]:
 
 
 DISCOUNTS = tuple(1 / log2(place + 2) for place in range(DEPTH))
-"""What a relevant tool at each place is worth."""
+"""The gain of a relevant tool at each rank."""
 
 # Of equal scores, rounded to nine decimals, the smaller document number comes first.
 _TIE = 5e-10
@@ -129,9 +129,9 @@ class RankingPair:
     """A relevant tool against its rivals.
 
     Attributes:
-        worth: What it adds to the objective when it comes first.
+        worth: Its contribution to the objective at rank 1.
         ahead: How many rivals are ahead of it whatever the fitted weights are.
-        leads: For each other rival, how far it is ahead by features that are not fitted.
+        leads: The lead of each other rival by features that are not fitted.
         columns: For each fitted feature, by how much each of these rivals has more of it.
     """
 
@@ -254,7 +254,7 @@ CONTEXT_GRID = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.6, 2.0, 3.0, 4.0)
 """The same of the features of tools in use."""
 
 STARTS = 3
-"""From how many places the ascent begins: the given weights, and others drawn by a seed."""
+"""The number of starts of the ascent: the given weights, and others drawn by a seed."""
 
 _ROUNDS = 4
 _LEAST_GAIN = 1e-4
@@ -269,7 +269,7 @@ def ascend(
     seed: int = 0,
     grid: Sequence[float] = GRID,
 ) -> tuple[float, ...]:
-    """Return the fitted weights, in the order of *start*, that maximise what *contests* are worth.
+    """Return the fitted weights, in the order of *start*, that maximize the value of *contests*.
 
     They have values of the *grid*; the square of a step away from *start* has a *cost*. Further
     weights to begin with are drawn by *seed*.
@@ -282,7 +282,7 @@ def ascend(
 
 
 def rate_contests(contests: Sequence[RankingPair], weights: Sequence[float]) -> float:
-    """Return what *contests* are worth under fitted *weights*; of one query, its nDCG@5."""
+    """Return the value of *contests* under fitted *weights*; for one query, its nDCG@5."""
     return fsum(
         contest.worth
         * _WORTHS[min(contest.ahead + sum([lead > 0 for lead in _leads(contest, weights)]), DEPTH)]

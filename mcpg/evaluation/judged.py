@@ -80,7 +80,7 @@ def read_judged(path: str | Path) -> Judgements:
     """Read the judged queries of a file.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         InputError: It cannot be read, is not such a file, or contains no usable query.
     """
     return parse_judged(read_bytes(path, MAX_BYTES), text_of_path(path))
@@ -120,7 +120,7 @@ def parse_judged(data: bytes, place: str) -> Judgements:
 
 @dataclass(slots=True)
 class _JudgementReader:
-    """Reads one entry after the other and keeps usable ones."""
+    """Reads entries in order and keeps usable ones."""
 
     place: str
     queries: list[JudgedQuery] = field(default_factory=list)
@@ -258,7 +258,7 @@ def _require(entry: JsonObject, key: str, advice: str) -> JsonValue:
 
 
 def _is_name(value: JsonValue) -> bool:
-    """Return whether a value can name something: a text, or a number that YAML made of one."""
+    """Return whether a value can be a name: a text, or a text that YAML read as a number."""
     is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
     return is_scalar and bool(str(value).strip())
 
@@ -312,7 +312,7 @@ class ResolvedQuery:
 
     @property
     def relevant_count(self) -> int:
-        """How many tools answer it, those that cannot be found among them."""
+        """How many tools answer it, including tools that cannot be found."""
         return len(self.relevant) + len(self.unknown)
 
 
@@ -403,7 +403,7 @@ def _either(names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MissedQuery:
-    """A judged query of a tool that another tool is first for, and what an alias makes of it.
+    """A judged query for which another tool is first, and the effect of an alias.
 
     Attributes:
         alias: What remains of it without literals and names.

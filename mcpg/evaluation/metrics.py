@@ -134,7 +134,7 @@ def brier_score(scored: Sequence[Scored]) -> float:
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
     """Return the chance that a positive score is above a negative one, ties counting half.
 
-    `None` if there are no positive or no negative scores.
+    `None` without positive or without negative scores.
 
     Source: Hanley, McNeil: The meaning and use of the area under a receiver operating
     characteristic (ROC) curve. Radiology 143(1), 1982: it is the Mann-Whitney statistic.
@@ -216,7 +216,7 @@ class QueryOutcome:
 
     @property
     def relevant_count(self) -> int:
-        """How many tools answer it, those that cannot be found among them."""
+        """How many tools answer it, including tools that cannot be found."""
         return len(self.relevant) + len(self.unknown)
 
     @property
@@ -315,9 +315,9 @@ class Significance:
 def paired_randomisation(differences: Sequence[float]) -> Significance:
     """Test whether the mean of *differences*, at least one, is 0.
 
-    If two runs are equally good, each difference is equally likely with the other sign. With up to
-    12 differences all assignments of signs are counted, otherwise 10,000 random ones from a fixed
-    seed, so that the result is the same every time.
+    If two runs are equally good, each difference is equally likely with the opposite sign. With up
+    to 12 differences all assignments of signs are counted, otherwise 10,000 random ones from a
+    fixed seed, so that the result is the same every time.
 
     Sources: Smucker, Allan, Carterette: A comparison of statistical significance tests for
     information retrieval evaluation. CIKM 2007. Phipson, Smyth: Permutation p-values should never

@@ -503,7 +503,7 @@ class Baseline:
     """An earlier evaluation.
 
     Attributes:
-        limit: The most matches that it looked at for a query.
+        limit: The most matches that it considered for a query.
     """
 
     outcomes: tuple[QueryOutcome, ...]
@@ -514,7 +514,7 @@ def read_baseline(path: Path | str) -> Baseline:
     """Read an earlier evaluation from its report as JSON.
 
     Raises:
-        NotFoundError: There is no such file.
+        NotFoundError: The file does not exist.
         InputError: It cannot be read or is not such a report.
     """
     place = text_of_path(path)

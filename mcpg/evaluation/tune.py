@@ -48,15 +48,16 @@ Held = TypeVar("Held")
 
 FEWEST_QUERIES = 50
 """The fewest queries with an answer: the usual size of a test of retrieval, because with fewer,
-other queries of the same kind too often lead to the opposite conclusion.
+other queries of the same kind too often give the opposite result.
 
 Source: Voorhees & Buckley, "The effect of topic set size on retrieval experiment error", SIGIR
 2002; Buckley & Voorhees, "Evaluating evaluation measure stability", SIGIR 2000.
 """
 
 FEWEST_GROUPS = 25
-"""The fewest groups that these fall into: paraphrases of a wish teach no more than one wish does.
-No source above draws a conclusion from fewer."""
+"""The fewest groups of these: paraphrases of a request add no information. No source above draws a
+conclusion from fewer.
+"""
 
 CHANCE = 0.05
 """The significance level of a gain on held-out queries.
@@ -66,7 +67,7 @@ retrieval evaluation", CIKM 2007: the randomisation test, here of one side and b
 """
 
 WEIGHTS_BELIEF = 1.0
-"""How many queries the shipped weights are worth, for a step of 1 in one of them."""
+"""The shipped weights count as so many queries, for a step of 1 in one of them."""
 
 CALIBRATION_BELIEF = 2.0
 """How many queries the shipped calibration is worth; as a prior, its coefficients have a standard
@@ -79,7 +80,7 @@ class HeldOutFigure:
 
     Attributes:
         before: With the shipped model.
-        after: With models that were fitted on the other folds.
+        after: With models fitted on all other folds.
         spread_before: Standard deviation of `before` between the folds.
     """
 
@@ -112,7 +113,7 @@ class TunedPart:
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What tuning came to.
+    """The result of tuning.
 
     Attributes:
         model: The fitted model, as far as its parts are kept; rounded as it is written.

@@ -1,6 +1,6 @@
 """Explanation: what each stage of a search found, why each match ranks where it does, and advice.
 
-All of it is put together afterwards from what the search left behind; a plain search runs none.
+Explanations are made afterwards from the data of the search; a plain search runs none of this.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def advice_on(
         return ()
     analysis = rankings[0].analysis
     language = analysis.language or index.language
-    from mcpg.explain.hint_words import RequestWords  # noqa: PLC0415 - a sure answer needs none
+    from mcpg.explain.hint_words import RequestWords  # noqa: PLC0415 - a confident answer needs none
 
     request_words = RequestWords(result.query, analysis, language, index)
     advice = [*_advise_on_unknown_words(words, request_words)]
@@ -327,7 +327,7 @@ def compose_explanation(
     trace: Trace,
     searcher: Searcher,
 ) -> Explanation:
-    """Put together what *result* was made of; browsing has nothing to explain but itself."""
+    """Return the parts of *result*; browsing has nothing else to explain."""
     if ranking is None:
         return Explanation(result, None, None, (), None, (), (), ())
     index, model, analysis = searcher.index, searcher.model, ranking.analysis

@@ -62,7 +62,7 @@ class RequestToken:
 
     Attributes:
         words: The folded words in it.
-        is_attached: Whether there is no space before it.
+        is_attached: Whether it follows without a space.
         is_capitalised: Whether it has a capital other than at the beginning of a sentence.
         kind: `LITERAL` or `NAME` if it is an argument, `STRANGE` if neither a tool nor a word list
             has it, else `None`.
@@ -153,7 +153,7 @@ class RequestWords:
         has = {word.casefold() for word in present}
         found: list[HintWord] = []
         for place, clause in enumerate(self._clauses):
-            # It is to be a word that one would write down as a keyword.
+            # It must be suitable as a keyword.
             letters = sum(map(str.isalpha, clause.text))
             is_code = any(map(str.isdigit, clause.text)) and clause.role == "unknown"
             is_word = clause.origin == "query" and clause.role in ("term", "unknown")
@@ -242,7 +242,7 @@ class RequestWords:
     # Tokens
 
     def _read(self) -> Iterator[RequestToken]:
-        """Yield the tokens of the request; names are not looked for."""
+        """Yield the tokens of the request, without finding names."""
         set_aside = (
             (one.start, self._query[one.start : one.end], True)
             for one in self._literals
@@ -342,7 +342,7 @@ def preference(chosen: Sequence[HintWord]) -> tuple[int, int, int, list[str]]:
 
 
 def find_alias(query: str, index: Index) -> str | None:
-    """Return what describes *query* as an alias, `None` if it is none or a tool's name."""
+    """Return *query* as an alias, `None` if it is unsuitable or a tool's name."""
     analysis = analyse(query, index)
     alias = RequestWords(query, analysis, analysis.language or index.language, index).alias()
     return alias if alias and not index.exact(joined(alias)) else None

@@ -104,7 +104,7 @@ class HintSearch:
         return self._read >= MOST_READ
 
     def trial(self, added: Hints) -> HintTrial:
-        """Return where *added* hints would put the tool."""
+        """Return the rank of the tool with *added* hints."""
         known = self._tried.get(added)
         if known is None:
             index = self._what_if.with_hints(Hints.merge(added, self._own))
@@ -140,7 +140,7 @@ class HintSearch:
         return self._words.hint_words(is_held, self._own.keywords)
 
     def alias(self) -> Hints | None:
-        """Return hints with the request as an alias, `None` if it is none or a tool's name."""
+        """Return hints with the request as an alias, `None` if unsuitable or a tool's name."""
         alias = self._words.alias()
         return Hints(aliases=(alias,)) if alias and not self.is_name(alias) else None
 
@@ -456,7 +456,7 @@ def _describe_rival(field: RankedField, place: int, retrieval: Retrieval) -> Riv
 def _explain_change(
     change: HintSuggestion | None, hint_search: HintSearch, field: RankedField
 ) -> str:
-    """Return why there is no change, or why it does not make the tool first, or ""."""
+    """Return why a change is missing or does not make the tool first, or ""."""
     if field.is_ranked and not field.place:
         return "it is first already"
     if field.unmet:

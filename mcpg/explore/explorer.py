@@ -37,7 +37,7 @@ from mcpg.show.json import ComparedCatalogue, compare_json, diagnostics_json, re
 from mcpg.sources.read import Stamp, watched_files
 from mcpg.text.json_values import JsonObject
 
-# Between two looks at the files, and without a change before the engine is opened again.
+# Seconds between checks of the files, and without a change before the engine is reopened.
 POLL_SECONDS, SETTLE_SECONDS = 0.5, 0.1
 
 
@@ -66,7 +66,7 @@ class LoadedEngine:
 
 
 class LiveEngine:
-    """The engine that is searched now: *current* is the last one that could be opened.
+    """The engine that is searched now: *current* is the last engine that could be opened.
 
     *fault* is why the present files cannot be opened, `None` if *current* is up to date.
     """
@@ -117,8 +117,8 @@ def compare_with_hints(
 ) -> tuple[Engine, RankingComparison]:
     """Compare the ranking for *query* with the ranking after adding *hints* to *tool*.
 
-    Both rankings use the strategy `graph`: trials have no vectors. *asked* are the other arguments
-    of `Engine.explain`, with a limit.
+    Both rankings use the strategy `graph`: trials have no vectors. *asked* are further arguments of
+    `Engine.explain`, with a limit.
 
     Raises:
         UsageError: See `Engine.explain`.
@@ -240,7 +240,7 @@ class Explorer:
         engine, tool, hints = generation.engine, _find_tool(generation, body), _read_hints(body)
         query = _text(body, "query", MOST_QUERY)
         if not query:
-            raise UsageError("without a query there are no ranks", remedy="type a query")
+            raise UsageError("ranks need a query", remedy="type a query")
         trial, comparison = compare_with_hints(engine, tool, hints, query, asked)
         compared = ComparedCatalogue(", ".join(self._settings.bundle))
         ranks: JsonObject = {

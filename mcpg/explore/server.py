@@ -40,7 +40,7 @@ MOST_CONNECTIONS = 64
 
 _NAMES = frozenset({HOST, "localhost"})
 _SECONDS = 15.0
-"""Time limit for a request, from the one before, and for its body."""
+"""Time limit for a request, from the previous one, and for its body."""
 
 _API, _MAP, _ASSETS = "/api/", "/map/", "/assets/"
 _HTML, _JSON = "text/html; charset=utf-8", "application/json"
@@ -132,7 +132,7 @@ class ExploreServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_port}/#{self.token}"
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Serve a connection in a thread of its own, or close it where there are too many."""
+        """Serve a connection in a thread, or close it if there are too many."""
         if self._places.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
@@ -242,7 +242,7 @@ class _PageHandler(BaseHTTPRequestHandler):
             self.wfile.flush()
 
     def _check_host(self) -> None:
-        """Refuse requests for another host, which a name that was bound anew leads here."""
+        """Reject requests for another host, as after DNS rebinding."""
         hosts = self.headers.get_all("Host") or []
         parts = split_address(f"//{hosts[0]}") if len(hosts) == 1 else None
         port = self.server.server_port
@@ -263,7 +263,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         if path.startswith(_MAP):
             page_of_map = self.server.explorer.map(path.removeprefix(_MAP))
             if page_of_map is not None:
-                # The page has a policy of its own, by the hashes of its scripts.
+                # The page has its own policy, by the hashes of its scripts.
                 framed = {"Content-Security-Policy": "frame-ancestors 'self'"}
                 return _Response(200, _HTML, page_of_map.encode("utf-8"), framed)
         raise _BadRequestError(HTTPStatus.NOT_FOUND, "there is nothing here")
@@ -273,7 +273,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         body = self._read_body()
         answer = self.server.explorer.answers.get(self.path.removeprefix(_API))
         if answer is None or not self.path.startswith(_API):
-            raise _BadRequestError(HTTPStatus.NOT_FOUND, "there is no such answer")
+            raise _BadRequestError(HTTPStatus.NOT_FOUND, "unknown address")
         return _json(200, answer(body))
 
     def _check_caller(self) -> None:
@@ -306,7 +306,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         if len(content) < int(length):
             raise _BadRequestError(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive")
         try:
-            # Half a character can neither be written to a file nor be shown.
+            # A surrogate cannot be written to a file or shown.
             body = repair_surrogates(json.loads(content), "", [])
         except (ValueError, RecursionError):
             body = None

@@ -46,7 +46,7 @@ _TELLING_WORDS = 16
 
 
 class ForeignTool(NamedTuple):
-    """A tool in a language of `lexicon.FOREIGN`, its words without those of hints, and its text."""
+    """A tool in a language of `lexicon.FOREIGN`, its words except hints, and its text."""
 
     language: str
     words: frozenset[str]
@@ -154,7 +154,7 @@ def described_words(tool: Tool) -> list[str]:
 
 
 class GramCollector:
-    """The 3-grams of tools, added one tool after the other."""
+    """The 3-grams of tools, added tool by tool."""
 
     def __init__(self) -> None:
         self._known = _WordGrams()
@@ -213,7 +213,7 @@ _STEPS_OF_MEANING = 8
 
 
 class MeaningCollector:
-    """The vectors of tools, by the English words of their texts, added one after the other.
+    """The vectors of tools, by the English words of their texts, added tool by tool.
 
     A tool in another language has zeros.
     """

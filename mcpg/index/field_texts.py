@@ -1,4 +1,4 @@
-"""Which text of a tool's document goes into which field of the index."""
+"""The texts of a tool's document, by field of the index."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def open_index(path: str, *, in_blocks: bool = False) -> Index:
     """Open the index file at *path*, checked as in `Index`.
 
     It is mapped into memory; in blocks, a file above 4 MB is read from offsets if the system can.
-    `StaleIndexError` is raised if there is no whole index of this version.
+    `StaleIndexError` is raised unless it is a whole index of this version.
     """
     if in_blocks and hasattr(os, "pread") and _stamp(path)[0] > _MOST_MAPPED:
         return _read_in_blocks(path)
@@ -144,8 +144,8 @@ def fresh_index(
 def add_section(source: str, section: Section, recipe: bytes, cache_dir: str | None = None) -> None:
     """Add *section* to the index of the file *source*.
 
-    Nothing happens if there is no fresh index, or its file cannot be written. A damaged index is
-    not changed: new checksums would hide the damage.
+    Nothing happens without a fresh index, or if its file cannot be written. A damaged index is not
+    changed: new checksums would hide the damage.
     """
     for path, index in _iter_fresh(source, recipe, cache_dir):
         with suppress(OutputError, StaleIndexError):

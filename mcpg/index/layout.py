@@ -7,9 +7,9 @@
 Numbers have the byte order of the machine that wrote the file; other machines reject it by the byte
 order mark. Nothing in the file is ever executed or unpickled.
 
-A table of rows of unequal length, texts or lists of numbers, is two sections: *x* has the rows one
-after the other, *x*`.at` the start of each and the end of the last. Tools are numbered in the order
-of their ids; sources, groups, reasons, keys, terms and words in the order of their texts.
+A table of rows of unequal length, texts or lists of numbers, is two sections: *x* has the rows in
+order, *x*`.at` the start of each and the end of the last. Tools are numbered in the order of their
+ids; sources, groups, reasons, keys, terms and words in the order of their texts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FORMAT_VERSION = 12
 ITEM_SIZES = {"B": 1, "H": 2, "I": 4, "Q": 8, "d": 8}
 KEY_SIZE = 32
 NO_KEY = bytes(KEY_SIZE)
-"""The key of an index that is made of nothing that has a checksum."""
+"""The key of an index whose source has no checksum."""
 NO_STAMP = (0, 0, 0, 0)
 
 BLOCK_SIZE = 1 << 12
@@ -173,7 +173,7 @@ def count_blocks(size: int) -> int:
 TABLES = {
     # one text for each tool
     **dict.fromkeys(("ids", "names", "titles", "summaries"), "B"),
-    # texts with numbers of their own
+    # numbered texts
     **dict.fromkeys(("sources", "groups", "categories", "reasons", "arguments", "fields"), "B"),
     **dict.fromkeys(("keys", "phrases", "terms", "words"), "B"),
     # for each key, phrase, category or group its tools; for each tool its groups, links, terms of
@@ -307,14 +307,14 @@ NONE = 0xFFFF_FFFF
 """No tool, no word, or no term."""
 
 IMPACT_SCALE = 0xFFFF
-"""The impact of a term that would saturate wholly."""
+"""The impact of a fully saturated term."""
 
 SUMMARY_LENGTH = 300
 """The most characters of a description that are kept outside its record."""
 
 
 ABSENT = -1
-"""What a look-up gives for something that is not there."""
+"""The result of a look-up for a missing item."""
 
 Read: TypeAlias = Callable[[int, int], bytes]
 

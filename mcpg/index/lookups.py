@@ -30,7 +30,7 @@ _LONGEST_KEPT = 1_024
 _UNIT = 1 / IMPACT_SCALE
 # Of how many words of tools it is kept in which fields these occur.
 _MOST_FIELDS = 32_768
-# How many best impacts are kept, and of how many postings at most one list of them is made.
+# How many best impacts are kept, and the most postings for a list of them.
 _MOST_BEST = 131_072
 _MOST_MERGED = 1_024
 # To merge lists takes as long as to look so many times into each of them. Requests have endless
@@ -254,7 +254,7 @@ class Speller:
             found = [
                 other
                 for other in others
-                # An edit changes at most two of the characters that a word is made of.
+                # An edit changes at most two of the characters in a word.
                 if len(characters.symmetric_difference(other)) <= 2 * edits
                 and edit_distance(word, other, edits) == edits
             ]
@@ -263,7 +263,7 @@ class Speller:
         return 0, ()
 
     def _sharing_deletion(self, word: str) -> set[int]:
-        """Return the words that equal *word* once a character, or none, is left out of each."""
+        """Return the words that equal *word* after removing at most one character from each."""
         deletions, count = self._deletions, len(self._deletions)
         numbers: set[int] = set()
         for key in map(hash_part, with_deletions(word)):

@@ -140,7 +140,7 @@ class Index(PostingFile):
     def cards(self, tools: Sequence[int]) -> Iterator[tuple[str, str, str, str, str, bool]]:
         """Return id, source, name, shown name, summary and whether enabled of each of the *tools*.
 
-        Of tools that follow each other, that is quicker than each by itself.
+        For consecutive tools, that is faster than one by one.
         """
         ids, titles = self.texts("ids").some(tools), self.texts("titles").some(tools)
         named = zip(self.texts("names").some(tools), ids, strict=True)
@@ -412,7 +412,7 @@ class Index(PostingFile):
     def nearest(self, word: str) -> tuple[int, tuple[str, ...]]:
         """Return the least number of edits, 1 or 2, to other words that occur, and these words.
 
-        The number is 0 and the words are none when no word is within `allowed_edits`.
+        The number is 0 and the words are empty if no word is within `allowed_edits`.
         """
         return self._speller.nearest(word)
 

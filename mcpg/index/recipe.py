@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mcpg import __version__
 
-RULES = 3458780643
+RULES = 2986744337
 """Checksum of the modules and tables that decide the content of an index.
 
 Reading them takes longer than a search, so the number is written here. `tests/index/test_rules.py`
@@ -22,7 +22,7 @@ def hash_recipe(recipe: bytes) -> int:
 
 
 class FieldParameters(NamedTuple):
-    """What an occurrence in a field weighs, at least 0, and how far long fields are discounted.
+    """The weight of an occurrence in a field, at least 0, and the discount of long fields.
 
     The latter ("b") is in [0, 1].
     """

@@ -189,7 +189,7 @@ class KeyTable(TextTable):
         self._numbers: dict[str, int] = {}
 
     def read_ahead(self) -> None:
-        """Decode all texts, unless they are too many to keep: then none is looked up in the file.
+        """Decode all texts, unless they are too many to keep, so that the file is not read later.
 
         Raises:
             StaleIndexError: One of them is broken.
@@ -385,7 +385,7 @@ def iter_pieces(data: Buffer | JoinedPieces | StoredPieces) -> Iterable[Buffer]:
 
 
 class JoinedPieces(list[bytes]):
-    """The pieces of data that is in memory; to join them would take as much again."""
+    """The pieces of data in memory; joining them would double the memory."""
 
     def __len__(self) -> int:
         return sum(map(len, self))
@@ -536,7 +536,7 @@ def spool_sections(
     returns the file with a header, in parts.
 
     Raises:
-        OSError: There is no space for the temporary file, or it cannot be read.
+        OSError: The temporary file cannot be written or read.
     """
     from tempfile import SpooledTemporaryFile  # noqa: PLC0415 - slow, and a search writes none
 

@@ -233,7 +233,7 @@ class _Occurrences:
     def postings(self, terms: int) -> list[array[int]]:
         """Return the postings of each term: document, impact and field mask in one number.
 
-        The occurrences are released, so that this can be asked once.
+        The occurrences are released, so this can be called once.
         """
         rows = [array("Q") for _ in range(terms)]
         means = self.mean_lengths()
@@ -453,7 +453,7 @@ class WorkerFiles:
         """Hand over *contents* of documents, and return them.
 
         Raises:
-            OSError: There is no space for them.
+            OSError: The disk is full.
         """
         for content in contents:
             self._contents.add(content)
@@ -469,7 +469,7 @@ class WorkerFiles:
         """Return the arguments for `make_sections`.
 
         Raises:
-            OSError: There is no space for the contents.
+            OSError: The disk is full.
         """
         return pickle.dumps((self._contents.since(), self._made.path))
 

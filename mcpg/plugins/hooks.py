@@ -35,7 +35,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class SourceRequest:
-    """A source that is to be read.
+    """A source to read.
 
     Attributes:
         argument: The argument that names it.
@@ -82,7 +82,7 @@ class SourceKind:
 
 
 class Item(NamedTuple):
-    """Something of a bundle beside tools, as `mcpg list --kind` and `mcpg search --kind` show it.
+    """An item of a bundle beside tools, as `mcpg list --kind` and `mcpg search --kind` show it.
 
     Attributes:
         id: Its id.
@@ -157,7 +157,7 @@ class MetaTool:
 
 @dataclass(frozen=True, slots=True)
 class Answerer:
-    """What answers the questions of `mcpg ask` about items beside tools.
+    """The answers to questions of `mcpg ask` about items beside tools.
 
     Attributes:
         name: Its name.

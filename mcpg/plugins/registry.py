@@ -1,4 +1,4 @@
-"""Looks up what plugins register: our own rooms at once, other packages only where it is needed.
+"""Looks up the hooks of plugins: optional packages at once, other packages only on demand.
 
 A plugin of another package that cannot be imported, is something else, or raises anything is
 reported and skipped: it never fails a command, and never makes another plugin unavailable.
@@ -49,7 +49,7 @@ class Registered(Generic[Item]):
     item: Item
 
     def attempt(self, work: Callable[[], Answer]) -> Answer | Diagnostic:
-        """Return what *work* returns, or the diagnostic of what it raises but errors of its own."""
+        """Return the result of *work*, or the diagnostic of an exception that is not of mcpg."""
         try:
             return work()
         except McpgError:

@@ -53,7 +53,7 @@ class Edge:
         target: Tool id it reaches.
         weight: Strength in (0, 1], see `compute_weight`; 1 for what an author wrote.
         fields: The output fields of the source that fill arguments of the target.
-        coverage: How much of what the target takes these are; `None` if there are none.
+        coverage: How much of the target's input they are; `None` without fields.
     """
 
     kind: EdgeKind
@@ -74,7 +74,7 @@ ORIGIN_FACTORS = {
     EdgeOrigin.INFERRED: 0.5,
 }
 COVERAGE_FACTORS = {Coverage.STRICT: 1.0, Coverage.PARTIAL: 0.7, Coverage.OPTIONAL: 0.4}
-"""What a mapping of fields is worth by its coverage; a part of the strength of the evidence."""
+"""The strength of a mapping of fields by its coverage; a factor of the evidence."""
 
 LEAST_WEIGHT = 0.01
 

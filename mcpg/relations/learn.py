@@ -49,7 +49,7 @@ class Lesson:
 
 
 class Learner:
-    """Learns from traces, one after the other; sessions may continue in the next."""
+    """Learns from traces in turn; sessions may continue in the next."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ _LONGEST_SHOWN = 80
 _PUNCTUATION = re.compile(r"[\W_]+")
 _NO_SESSION = frozenset({"", "0" * 32})
 
-# Names of members as people spell them, without case and punctuation; the first that is there.
+# Names of members, without case and punctuation; the first present one counts.
 _SESSIONS = (
     *("session", "sessionid", "mcpsessionid", "conversationid", "genaiconversationid"),
     *("conversation", "threadid", "runid", "traceid", "trace"),
@@ -363,7 +363,7 @@ class CallReader:
         name, session = record.get(layout.tool), record.get(layout.session)
         try:
             tool: str | None = self._tools[name, record.get(layout.server)]
-        except (KeyError, TypeError):  # a name that is new, or no name at all
+        except (KeyError, TypeError):  # a new name, or none
             tool = self._find_tool(name, record.get(layout.server))
         if tool is None:
             return

@@ -81,7 +81,7 @@ class PairCounts:
     Failed calls count only in attributes for failures.
 
     Attributes:
-        together: Sessions with a call of each within the window, one after the other or at once.
+        together: Sessions with a call of each within the window, in turn or at once.
         forward: Of these, sessions with a call of the second after the first had ended.
         forward_next: Of these, sessions without another call between them.
         forward_failed: Sessions in which the second failed after the first, and never succeeded.
@@ -125,7 +125,7 @@ def numbers(counts: ToolCounts | PairCounts) -> list[int]:
 
 
 def total(counts: Iterable[Counts], empty: Counts) -> Counts:
-    """Return the sum of *counts*, *empty* where there are none."""
+    """Return the sum of *counts*, *empty* without any."""
     columns = zip(numbers(empty), *map(numbers, counts), strict=True)
     return type(empty)(*map(sum, columns))
 
@@ -328,7 +328,7 @@ HALF_LIFE = 90
 """Days after which half of what age can take off a weight is taken off."""
 
 _OLDEST_FACTOR = 0.5
-# Of fewer sessions than these an edge is less sure.
+# With fewer sessions, an edge is less certain.
 _SURE, _UNSURE_FACTOR = 3, 0.7
 # Observations of a tool that nothing follows, added to the counts of all other tools.
 _PRIOR = 10.0

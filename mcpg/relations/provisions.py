@@ -50,7 +50,7 @@ _TOO_FEW_TO_COUNT, _TOO_FEW_WORDS = 64, 16
 _LEAST_STRENGTH = 0.15
 _LEAST_EVIDENCE_OF_OPTION = 0.3
 _LEAST_STRENGTH_OF_OPTION = 0.1
-# Of so many tools of a server that give something, on a field of one word is generic.
+# The least number of tools with results from which a field of one word can be generic.
 _FEW_GIVERS = 8
 _MANY_GIVERS = 0.5
 _MOST_PAIRS = 1 << 14
@@ -84,7 +84,7 @@ class Provision:
 
     @property
     def reason(self) -> str:
-        """Return for people which fields fill which arguments."""
+        """Return a sentence on which fields fill which arguments."""
         shown = [one for one in self.fields if one.required][:_FIELDS_IN_REASON]
         what = "required argument" if shown else "argument"
         shown = shown or list(self.fields[:_FIELDS_IN_REASON])
@@ -99,7 +99,7 @@ class Provision:
 
 
 def quote_words(words: Sequence[str]) -> str:
-    """Write *words* as a list for people: 'a', 'b' and 'c'."""
+    """Write *words* as a list in a sentence: 'a', 'b' and 'c'."""
     *head, last = (f"'{word}'" for word in words)
     return f"{', '.join(head)} and {last}" if head else last
 
@@ -251,7 +251,7 @@ class FieldIndex:
     def _iter_meetings_abroad(
         self, key: FieldKey
     ) -> Iterator[tuple[_HeldField, _HeldField, float]]:
-        """Pair who needs a field that no tool of its own server gives, or is named for."""
+        """Pair tools across servers by fields that no tool of the needing server gives or names."""
         givers, takers = self.given[key], self.taken[key]
         needing = {
             source: found

@@ -90,7 +90,7 @@ class AffinityIndex:
         return {other: one for other, one in found.items() if one >= _LEAST_AFFINITY}
 
     def list_shared_words(self, one: int, other: int) -> list[str]:
-        """Return what two tools share, the most telling first, in the forms that people read."""
+        """Return the terms that two tools share, the most specific first, in readable forms."""
         terms, words = self.vocabulary.terms, self.vocabulary.words
         first, second = terms[one], terms[other]
         ranked = sorted(
@@ -168,10 +168,10 @@ def _slug(text: str) -> str:
     return _NO_GROUP_CHARACTER.sub("-", fold(text)).strip("-")
 
 
-# Less likely next steps are not looked at.
+# Less likely next steps are ignored.
 _LEAST_NOTED = 0.12
-# The probability that one of two tools of a server follows the other from which they are related;
-# and the least size of a server in which a tool without edges is related to the likeliest.
+# The probability of a sequence of two tools of a server from which they are related; and the least
+# size of a server in which a tool without edges is related to the likeliest.
 _LEAST_CHANCE_BESIDE = 0.65
 _LEAST_SERVER = 5
 # Of what the names of two tools that take nothing name, so much is the same where one follows.
@@ -221,8 +221,7 @@ class _ServerRelator:
         self._steps = ServerSteps(tools)
         self._provisions = provisions
         self._operations = [*map(classify_operation, tools)]
-        # The probabilities, if high enough, that one of two tools follows the other, and the
-        # highest.
+        # The probabilities of sequences with each tool, if high enough, and the highest.
         self._beside: defaultdict[int, dict[int, float]] = defaultdict(dict)
         self._likeliest: dict[int, tuple[float, str, float, int]] = {}
 
@@ -255,7 +254,7 @@ class _ServerRelator:
         return self._steps.weigh(place, others)
 
     def explain_alone(self, place: int) -> str:
-        """Return for people why no edge is inferred for the tool at *place*."""
+        """Return a sentence on why no edge is inferred for the tool at *place*."""
         tools, steps = self._tools, self._steps
         chances = self.weigh_steps(place, self._affinity.find_near(place))
         found = ""
@@ -283,7 +282,7 @@ class _ServerRelator:
         for at, chance in chances.items():
             self._note(place, at, chance)
             self._note(at, place, chance)
-        for at in self._steps.linked[place]:  # in whatever order, it belongs beside this one
+        for at in self._steps.linked[place]:  # related in any order
             self._note(place, at, _LEAST_CHANCE_BESIDE)
         kind, origin = EdgeKind.RELATED, EdgeOrigin.INFERRED
         related: list[Edge] = []
@@ -379,7 +378,7 @@ class _ServerRelator:
 
 
 def explain_alone(tools: Sequence[Tool], tool_id: str) -> str:
-    """Return for people why no edge is inferred for a tool, one of *tools* of its server."""
+    """Return a sentence on why no edge is inferred for a tool, one of *tools* of its server."""
     if len(tools) == 1:
         return "its server has no other tool"
     place = next(place for place, tool in enumerate(tools) if tool.id == tool_id)

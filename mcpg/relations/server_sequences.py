@@ -1,8 +1,8 @@
 """The work of each tool of a server, in the server's words, and its sequences, as weighed evidence.
 
-There is no list of names. Evidence is counted: a word in most names of a server does not
-distinguish its tools, and neither does a parameter that most of them require. The evidence of verbs
-is the table of `mcpg.text.lexicon`, counted over public APIs.
+No names are listed. Evidence is counted: a word in most names of a server does not distinguish its
+tools, and neither does a parameter that most of them require. The evidence of verbs is the table of
+`mcpg.text.lexicon`, counted over public APIs.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Work:
         head: The last of these: the result of `get_board_cards`; "" if there is none.
         handles: Objects of its required arguments that are also in other tools' names.
         told: The words of the descriptions of its arguments.
-        names: The other tools whose names its descriptions mention, by place.
+        names: Other tools whose names its descriptions mention, by place.
         follows: Tools that come before it according to their or its descriptions.
     """
 
@@ -300,10 +300,10 @@ class _ToolEvidence:
         before: What counts whatever follows it.
         after: What counts whatever comes before it.
         always: What each stage of the next tool weighs.
-        alike: What it weighs besides by how alike their nouns are.
-        same_head: What it weighs besides where their heads are the same.
-        meets: What it weighs besides by how rare an argument is that asks for the head.
-        asks: What it weighs besides by how rare one is that asks for any of its nouns.
+        alike: The additional weight by the likeness of their nouns.
+        same_head: The additional weight if their heads are equal.
+        meets: The additional weight by the rarity of an argument for the head.
+        asks: The additional weight by the rarity of an argument for any of its nouns.
         opens: What it weighs that the next tool needs something that this one cannot name.
     """
 
@@ -484,7 +484,7 @@ class ServerSteps:
 
     @cached_property
     def forms(self) -> Mapping[str, str]:
-        """For each stem of the names, the word that people read: the commonest, then shortest."""
+        """The word to show for each stem of the names: the commonest, then shortest."""
         counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for name in self._names:
             for word in split_words(name):
@@ -504,7 +504,7 @@ class ServerSteps:
         return found
 
     def explain(self, at: int, to: int) -> str:
-        """Return, for readers, why one tool follows the other, in either direction."""
+        """Return, for readers, why one of two tools follows another, in either direction."""
         a, b, forms = self.works[at], self.works[to], self.forms
         if sequence := find_sequence(a, b):
             first, then = (_DONE[kind] for kind in sequence)

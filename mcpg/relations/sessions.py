@@ -160,7 +160,7 @@ class SessionCounter:
             name, day = self._names[key & _NUMBER], _format_day(key >> _TOOL_BITS)
             tools[name][day] = ToolCounts(*_split_lanes(lanes, 4))
         pairs: defaultdict[Pair, dict[str, PairCounts]] = defaultdict(dict)
-        while self._pairs:  # each goes when it is taken, so that there are never two of all
+        while self._pairs:  # each is removed at once, to avoid two copies
             key, lanes = self._pairs.popitem()
             first, second = self._names[key >> _TOOL_BITS & _NUMBER], self._names[key & _NUMBER]
             counts, day = PairCounts(*_split_lanes(lanes, 7)), _format_day(key >> 2 * _TOOL_BITS)

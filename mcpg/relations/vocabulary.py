@@ -159,7 +159,7 @@ class Vocabulary:
 
 @lru_cache(maxsize=1 << 16)
 def rarity(holders: int, size: int) -> float:
-    """Weigh what *holders* of *size* things share: 1 for a single holder, near 0 for all.
+    """Return the weight of a term of *holders* of *size* tools: 1 for one tool, near 0 for all.
 
     The inverse document frequency, scaled to (0, 1]: Sparck Jones, "A statistical interpretation of
     term specificity and its application in retrieval", Journal of Documentation 28, 1972.
@@ -207,7 +207,7 @@ def build_vocabulary(tools: Sequence[Tool]) -> Vocabulary:
         term: (count > limit, count == 1, rarity(count, size)) for term, count in holders.items()
     }
     kept = tuple(_choose_telling(terms, values) for terms in found)
-    # People read the word of most names, the shortest of these.
+    # The shown word is the one in most names, then the shortest.
     forms: dict[str, str] = {}
     for _, _, word in sorted((-named[word], len(word), word) for word in {*described, *named}):
         forms.setdefault(_find_term(word), word)
@@ -359,7 +359,7 @@ def given_fields(tool: Tool) -> list[Field]:
         return []
     found = walk_parameters(tool.output_schema, max_depth=_DEEPEST, max_parameters=_MOST)
     holders = {_split_path(parameter)[:-1] for parameter in found}
-    # An argument that is a name or a number cannot take a record: its own fields are what flows.
+    # An argument that is a name or a number cannot take a record, only its fields.
     return [_make_field(parameter) for parameter in found if _split_path(parameter) not in holders]
 
 
@@ -374,7 +374,7 @@ def qualify_field(field: Field, subjects: Sequence[str]) -> Iterator[tuple[Field
     """Name a field of one word in full: the `id` of an order is an `order_id` to others.
 
     Yields:
-        Each name, and whether it is made of all that is known.
+        Each name, and whether it contains all known words.
     """
     if len(field.key) != 1:
         return

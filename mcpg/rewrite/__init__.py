@@ -16,7 +16,7 @@ instructions, other languages. Literals must survive verbatim.
 Counts of words decide whether a query is plain English. A word is English if it is one of the
 language's stop words or most common words. It is foreign if it is neither in English nor in the
 catalog. If another language has more of the words than English, the text is in that language: then
-words of the catalog are not evidence, and words of the other language are foreign.
+words of the catalog are not evidence, and words of that language are foreign.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def find_lost_literals(literals: Iterable[TextLiteral], rewrite: str) -> tuple[T
 
 
 def append_literals(rewrite: str, missing: Iterable[TextLiteral]) -> str:
-    """Return *rewrite* with the *missing* literals behind it."""
+    """Return *rewrite* followed by the *missing* literals."""
     return " ".join((rewrite, *(literal.text for literal in missing)))
 
 
@@ -406,7 +406,7 @@ def rewrite_query(
 
 
 def language_in(query: str, literals: tuple[TextLiteral, ...], index: Index) -> LanguageTest:
-    """Return in which language *query* is, without its *literals*, beside the words of *index*."""
+    """Return the language of *query* without its *literals* and the words of *index*."""
 
     def is_known(word: str) -> bool:
         return index.find_word(word) >= 0 or index.find_stem(stem(word)) >= 0
@@ -423,12 +423,12 @@ DEPTH = POOL
 """How many matches of each search are merged first, whatever the limit."""
 
 SURE = 0.5
-"""A match with this score, by the query as it was given, keeps it."""
+"""A match of the original query keeps this score or a higher one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchPlace:
-    """Where one of the searches puts a tool.
+    """The place of a tool in one of the searches.
 
     Attributes:
         rank: Its place there, from 1.
@@ -463,7 +463,7 @@ class MergedMatch:
 
     @property
     def match(self) -> Match:
-        """The tool, as the search that has the greater part in it gives it."""
+        """The tool, from the search with the greater weight."""
         place = self.rewritten if self.is_by_rewrite else self.asked
         if place is None:
             raise AssertionError
@@ -555,7 +555,7 @@ def _rewrite(
             # Without the context, which both share whatever they mean.
             agreement = vectors.agreement(request.query, rewrite.text)
     except EmbeddingError:
-        return rewrite, vectors  # the searches report that there are no vectors
+        return rewrite, vectors  # the searches report missing vectors
     trust = trust_in(request.query, rewrite.text, rewrite.language.foreign, agreement)
     return replace(rewrite, trust=trust, agreement=agreement), vectors
 

@@ -199,7 +199,7 @@ class RouteWeights:
         adjustments: For each name of `ADJUSTMENTS`, the share of a tool's score that is added to it
             if the name applies; in [-1, 1].
         odds: How many times likelier a query's words must be among tools of one kind (read-only or
-            writing) than among the other kind for that kind to be preferred; from 1 to 1e6.
+            writing) than among the opposite kind for that kind to be preferred; from 1 to 1e6.
     """
 
     adjustments: Mapping[str, float]
@@ -210,7 +210,7 @@ class RouteWeights:
         """Check the numbers.
 
         Raises:
-            UsageError: A name is unknown or missing, or a number is none, or out of its range.
+            UsageError: A name is unknown or missing, or a number is invalid or out of its range.
         """
         unknown = sorted(set(self.adjustments) - set(ADJUSTMENTS))
         if unknown:
@@ -233,7 +233,7 @@ class RouteWeights:
         """Return the shipped weights with some replaced.
 
         Raises:
-            UsageError: A name is unknown, or a number is none, or out of its range.
+            UsageError: A name is unknown, or a number is invalid or out of its range.
         """
         shipped = shipped_weights()
         return cls(
@@ -248,7 +248,7 @@ def shipped_weights() -> RouteWeights:
 
 
 def read_weights(members: Mapping[str, Any]) -> RouteWeights:
-    """Return the weights in an object such as that of `data/route.json`.
+    """Return the weights in an object such as `data/route.json`.
 
     Raises:
         UsageError: A member is unknown, missing or invalid.

@@ -53,10 +53,10 @@ _KNOWN: WeakKeyDictionary[Index, PostingLists] = WeakKeyDictionary()
 
 
 def get_postings(index: Index) -> PostingLists:
-    """Return the posting lists of a compiled *index*; they are looked up once.
+    """Return the posting lists of a compiled *index*; looked up once.
 
     Raises:
-        StaleIndexError: A list leads out of its table, or a posting is in none.
+        StaleIndexError: A list exceeds its table, or a posting is in no list.
     """
     known = _KNOWN.get(index)
     if known is None:
@@ -170,7 +170,7 @@ def _word_impacts(
 
 
 def _zeros(index: Index) -> NDArray[np.float64]:
-    """Return a zero for each document; who has set them back gives them to `_keep`."""
+    """Return a zero for each document; reset arrays go to `_keep`."""
     try:
         zeros = _kept.pop()
     except IndexError:

@@ -35,7 +35,8 @@ KINDS = (QUERY, VECTOR, RESULT)
 class SearchCache(Protocol):
     """Protocol of a search cache, which threads may share.
 
-    An error that a method raises is reported as a diagnostic; the search goes on without cache.
+    An error that a method raises is reported as a diagnostic; the search continues without the
+    cache.
     """
 
     def get(self, kind: str, key: str) -> bytes | None:

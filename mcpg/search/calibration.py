@@ -1,6 +1,6 @@
 """Confidence: the probability that a match is wanted, from what it and the query share.
 
-No word, tool or language has a coefficient of its own.
+Coefficients are not specific to a word, tool or language.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STEEPEST = 40.0
 _NEAREST = 5
 # Copies of a tool have the same strength.
 _SAME = 1e-9
-# Names that are spelt out lead by more than any evidence does; so much lead is as clear as any.
+# Spelt-out names lead by more than any other evidence; a lead is capped here.
 _WIDEST = 5.0
 # Of a request of so many words or more, several tools answer a part each: a lead over the next
 # proves nothing.
@@ -169,7 +169,7 @@ class CalibrationInputs:
         self._shortness = max(0.0, 1 - (len(asked) - 1) / (_LONG - 1))
 
     def strength(self, fused: RankedCandidate) -> float:
-        """Return the fused score of the features that a lead may consist of."""
+        """Return the fused score of the features that count in a lead."""
         return fused.score - fsum(map(mul, _without_lead(fused.values), self._weights))
 
     def compute(self, candidate: Candidate, strength: float) -> tuple[float, ...]:

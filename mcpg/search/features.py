@@ -124,7 +124,7 @@ def extract_features(
     ]
     unheld = [1.0 - fsum([asked[place] for place, _ in row]) for row in hits]
     if least_unheld is None:
-        # Whatever the limit, the same documents are looked at.
+        # The candidates do not depend on the limit.
         least_unheld = min(unheld[:POOL], default=0.0)
     columns = (
         pool,
@@ -186,7 +186,7 @@ def _related_gains(
 
 
 def find_lacking_clauses(candidate: Candidate, analysis: Analysis) -> list[int]:
-    """Return the places of the clauses of the query that neither a word nor a related one answers.
+    """Return the places of the clauses of the query without an answering or related word.
 
     A translation counts as the word.
     """
@@ -420,7 +420,7 @@ def fuse(
     scores = [fsum(map(mul, values, weights)) for values in rows]
     nearest = max(candidate.nearness for candidate in candidates[:POOL])
     if nearest > 0:
-        # Whatever the limit, the same others are looked at.
+        # The others do not depend on the limit, either.
         others = sorted(scores[:POOL], reverse=True)
         best = candidates[scores.index(others[0])]
         lead = others[0] - (others[MARGIN_DEPTH - 1 :] or [0.0])[0]
@@ -453,7 +453,7 @@ def fuse(
 
 
 def greatest_lexical(candidates: Iterable[Candidate]) -> float:
-    """Return the greatest lexical score of the *candidates*, 1 where there is none."""
+    """Return the greatest lexical score of the *candidates*, 1 without any."""
     return max([one.lexical for one in candidates], default=0.0) or 1.0
 
 
@@ -468,7 +468,7 @@ _RELATED_NAME_UNIT = 1.5
 
 
 def feature_values(candidate: Candidate, lexical: float) -> tuple[float, ...]:
-    """Return the features of *candidate*, except two that depend on the other candidates.
+    """Return the features of *candidate*, except two that depend on other candidates.
 
     Its nearness adds nothing before the others are scored, its intents before it has a place.
     """

@@ -312,7 +312,7 @@ class GuardedSource:
     ) -> tuple[list[str], str]:
         """Return the ids that the source chose, and why it failed; "" when it did not.
 
-        *query* is the words that are looked for, *maker* the fingerprint of who made the *vector*.
+        *query* is the text of the request, *maker* the fingerprint of the *vector*'s provider.
         """
 
         def choose(source: CandidateSource) -> list[str]:

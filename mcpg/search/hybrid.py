@@ -391,7 +391,7 @@ _FAULTS = {"missing": Code.EMBEDDING_GENERATOR_MISSING, "empty": Code.QUERY_VECT
 def run_with_vectors(
     search: Search, vectors: SearchVectors
 ) -> tuple[RankedList, tuple[Diagnostic, ...]]:
-    """Rank by vectors and graph, or only by the graph if there are no vectors."""
+    """Rank by vectors and graph, or only by the graph without vectors."""
     before = len(search.trace.stages) if search.trace else 0
     try:
         return _run_with_vectors(search, vectors)

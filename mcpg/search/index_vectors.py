@@ -69,7 +69,7 @@ def cached_query_vector(
 
 
 def cached_rewrite(cache: SearchCache | None, normalizer: Normalizer, query: str) -> str:
-    """Return what *normalizer* makes of *query*, unchecked, from *cache* where it is known."""
+    """Return the *query* rewritten by *normalizer*, unchecked, from *cache* if it has it."""
     if cache is None:
         return normalizer.rewrite(query)
     key = make_key(QUERY, normalizer.fingerprint, query)
@@ -122,7 +122,7 @@ class VectorScores(NamedTuple):
 
     @property
     def best(self) -> float:
-        """The standardized cosine of the nearest tool, 0 where there is none or it is usual."""
+        """The standardized cosine of the nearest tool, 0 without any or at most the mean."""
         return max(self.standard_score(self.nearest[0][0]), 0.0) if self.nearest else 0.0
 
     def standard_score(self, tool: int) -> float:
@@ -169,7 +169,7 @@ class IndexVectors:
         """Return the embedding provider.
 
         Raises:
-            EmbeddingError: There is none (the kind is `missing`), or it has no fingerprint.
+            EmbeddingError: It is missing (the kind is `missing`), or has no fingerprint.
         """
         if self._provider is None:
             given = self._services.embeddings
@@ -179,7 +179,7 @@ class IndexVectors:
                     message, kind="missing", remedy="name one, or use the strategy graph"
                 )
             provider = provider_of(given) if isinstance(given, str) else given
-            # Who brings a provider of their own needs none of the models.
+            # A host with its own provider needs none of the models.
             need_numpy("embeddings" if isinstance(given, str) else "llm")
             self._provider = GuardedEmbeddings(provider, self._clock)
         return self._provider
@@ -187,10 +187,10 @@ class IndexVectors:
     def ensure_vectors(self) -> BuiltVectors:
         """Return the vectors of the tools; missing vectors are requested once.
 
-        While a thread requests them, others wait only if there are no vectors at all yet.
+        While a thread requests them, others wait only if vectors are missing entirely.
 
         Raises:
-            EmbeddingError: There are none.
+            EmbeddingError: They are missing.
         """
         if self._is_wanting() and self._lock.acquire(blocking=self.built is None):
             try:
@@ -216,7 +216,7 @@ class IndexVectors:
         """Return the vector of *text*, of length 1.
 
         Raises:
-            EmbeddingError: The provider gives none that fits the tools' vectors.
+            EmbeddingError: The provider returns no vector that fits the tools' vectors.
         """
         vector = cached_query_vector(self._services.cache, self.provider(), text)
         wanted = self.built.vectors.dimensions if self.built else 0

@@ -137,7 +137,7 @@ _FILE = Path(__file__).parent / "data" / "ranking.json"
 
 
 def recipe() -> bytes:
-    """Return what an index depends on beside its documents: the shipped model, as written."""
+    """Return the further input of an index beside its documents: the shipped model, as written."""
     return _FILE.read_bytes()
 
 
@@ -180,7 +180,7 @@ class ModelProvenance(NamedTuple):
 def provenance_sections(origin: ModelProvenance, ignored: str = "") -> list[Section]:
     """Return the sections of an index for the provenance of its model.
 
-    *ignored* is the reason why the model of the bundle is not used, "" if it is or there is none.
+    *ignored* is the reason why the model of the bundle is not used, or "".
     """
     members = {"name": origin.name, "provenance": origin.provenance}
     sections = [Section(PROVENANCE, "B", json.dumps(members).encode())]
@@ -201,7 +201,7 @@ def read_provenance(index: Index) -> ModelProvenance:
 
 
 def read_ignored_reason(index: Index) -> str:
-    """Return why *index* does not use the model of its bundle, "" if it does or there is none."""
+    """Return why *index* does not use the model of its bundle, or ""."""
     if not index.has_section(IGNORED):
         return ""
     return bytes(index.section(IGNORED)).decode("utf-8", "replace")

@@ -70,7 +70,7 @@ class SearchFacts:
         graph_seconds: Time of all other stages of the ranking; `None` if it was not measured.
         vector_tokens: Tokens used to embed the query; `None` if unknown.
         normalized_query: The rewritten query, `None` if it was not rewritten.
-        context_tools: Number of known tools in use that the search was given.
+        context_tools: Number of known tools in use in the request.
     """
 
     strategy: str
@@ -193,7 +193,7 @@ class Observation(Generic[Facts]):
         raised: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # What the observer's own `__exit__` gives does not count: nothing is ever swallowed.
+        # The result of the observer's `__exit__` is ignored: no exception is suppressed.
         if self._inner is None:
             return
         try:

@@ -1,8 +1,7 @@
 """The pipeline: analyse, retrieve, extract features, fuse, calibrate.
 
 `run_graph`, and `run_with_vectors` of `mcpg.search.hybrid`, read from top to bottom; each stage is
-a module of its own.
-`Searcher` adds what edges reach from the matches.
+a module. `Searcher` adds what edges reach from the matches.
 """
 
 from __future__ import annotations
@@ -121,7 +120,7 @@ def gather(search: Search, size: int) -> tuple[Analysis, Pool]:
 
 
 def analyse_search(search: Search) -> Analysis:
-    """Analyze the query, or the context if there is no query."""
+    """Analyze the query, or the context without a query."""
     request = search.request
     with search.stage("analyse"):
         query, context = request.query or request.context, request.context if request.query else ""

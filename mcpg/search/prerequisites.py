@@ -34,12 +34,12 @@ DEEPEST = 8
 """The longest path of a closure."""
 
 AUTHORITY = ("inferred", "schema", "observed", "authored")
-"""The origins of edges; of two tools that lead to each other, the later one's word counts."""
+"""The origins of edges, by ascending authority if two tools point at each other."""
 
 # The least weight of an edge whose source must run first, by origin.
 _LEAST = {"authored": 0.0, "observed": 0.5, "schema": 0.12, "inferred": 0.4}
 SOLE = 0.95
-"""How surely the only tool that provides a required argument must run before."""
+"""The confidence that the only provider of a required argument must run before."""
 
 # A tool that follows more tools than this is a general follow-up and needs none of them, such as a
 # tool that sends messages.
@@ -79,7 +79,7 @@ class PrerequisiteReason(NamedTuple):
         kind: `nextStep`, or `provides` if only its fields are evidence.
         origin: The origin of the evidence, in `AUTHORITY`.
         weight: Strength of the edge in (0, 1].
-        reason: Why, for people.
+        reason: The reason, for readers.
         fields: The fields of its result and the required arguments that they fill.
     """
 
@@ -214,7 +214,7 @@ class _PrerequisiteWalk:
         return Closure(tuple(self.found.values()), tuple(needs))
 
     def _follow(self, tool: int, goal: int, score: float, steps: int) -> None:
-        """Queue the needs of *tool*: of several providers of an argument, one that already runs.
+        """Queue the needs of *tool*: of several providers of an argument, one already in the plan.
 
         A goal, or a tool that has run, is preferred, because nothing more has to run.
         """
@@ -268,9 +268,9 @@ class _PrerequisiteWalk:
 def find_needs(
     tool: int, index: Index, memo: NeedCache | None = None
 ) -> tuple[PrerequisiteReason, ...]:
-    """Return what *tool* needs, whatever is asked: one need for each tool, the strongest first.
+    """Return the needs of *tool* for any request: one for each tool, the strongest first.
 
-    Of each required argument a few tools that provide it are among them; they are alternatives.
+    A few providers of each required argument are included; they are alternatives.
     """
     kept = {} if memo is None else memo.needs
     known = kept.get(tool)

@@ -47,7 +47,7 @@ MOST_OF_KINDS = 0.3
 """All names of kinds together weigh at most this much of the query."""
 
 SERVER_WEIGHT = 2.0
-"""Weight of the name of a server relative to the other words of a short request."""
+"""Weight of the name of a server relative to other words of a short request."""
 
 # A request that names a server has so many words at most, stop words left out.
 _MOST_BESIDE_SERVER = 3
@@ -76,7 +76,7 @@ def without_literals(
 ) -> tuple[str, list[Word]]:
     """Return *query* with its *literals* replaced by spaces, and the words of that text.
 
-    If that leaves no content word, quoted texts are kept, or else all literals: there is no other
+    If that leaves no content word, quoted texts are kept, or else all literals, as the only
     evidence. *expected* is the language that one stop word is enough to detect.
     """
     if literals:
@@ -85,7 +85,7 @@ def without_literals(
             text = blank_literals(query, hidden)
             words = list(iter_words(text))
             spoken = [word.text for word in words]
-            if are_stop_words(spoken):  # most texts soon have a word that is none
+            if are_stop_words(spoken):  # most texts soon have another word
                 language = language_of(spoken, expected)
                 stop_words = stop_words_of(language) if language else frozenset[str]()
                 if stop_words.issuperset(spoken):
@@ -100,7 +100,7 @@ def words_of_literals(
     reader: TermReader,
     stop_words: frozenset[str],
 ) -> list[QueryTerm]:
-    """Return the clauses that *literals* add to those that are *asked* for."""
+    """Return the clauses that *literals* add to the *asked* words."""
     most = fsum([clause.weight for clause in asked])
     has = [clause.text for clause in asked]
     spoken = (

@@ -86,7 +86,7 @@ class QueryTerm(NamedTuple):
         related_variants: The terms of related words of the catalog with the similarity of each, the
             most similar first; `related_words` returns the words.
         retrieved_by: The `related_variants` that retrieve documents: those in few documents, or all
-            if there are no `variants`.
+            without `variants`.
         content: Its content, in [0, 1]: below 1 for a word that is frequent in its language. It is
             the information in its occurrence, as a share of a specific word's (Shannon, "A
             mathematical theory of communication", Bell System Technical Journal 27(3), 1948,
@@ -334,7 +334,7 @@ class TermReader:
         return ()
 
     def _is_in_a_name(self, pair: tuple[int, int]) -> bool:
-        """Return whether the name of a tool has a *pair* of terms, one after the other."""
+        """Return whether the name of a tool has a *pair* of terms in sequence."""
         tools, _, fields = self._index.postings(pair[0])
         named = compress(tools, (field & _NAME for field in fields))
         rows = (self._index.names.of_tool(tool).idfs for tool in named)

@@ -2,8 +2,8 @@
 
 The texts of tools are untrusted and may instruct the model to rank a tool first. So it is called
 twice: with all texts, and with names only. A tool passes another only if both answers agree;
-otherwise the order of the search decides. One listed tool does nothing: an answer that prefers it
-to the best match, or that differs much from the other answer, is rejected.
+otherwise the order of the search decides. One listed tool does nothing: if an answer prefers it to
+the best match, or the two answers differ much, both are rejected.
 
 Scores do not change, confident matches keep their places, and errors leave the order unchanged.
 """
@@ -34,7 +34,7 @@ SIGNIFICANT = 1.645
 """Standard errors by which both answers must agree more than by chance (5 %, one-sided)."""
 
 MISSING = info(Code.RERANKER_MISSING, "not reranked: no reranker is set up")
-"""The diagnostic of a search that asks for a reranker where there is none."""
+"""The diagnostic of a search that requests a missing reranker."""
 
 _DECOY = RerankCandidate("", "no_operation", "", "Does nothing and returns nothing.", ())
 _LONGEST_NAME, _LONGEST_TEXT = 100, 400

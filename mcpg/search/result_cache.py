@@ -187,7 +187,7 @@ def index_digest(index: Index) -> str:
 
 
 def _find_makers(searcher: Searcher, request: SearchRequest) -> dict[str, str] | None:
-    """Return who, beside the index and the vectors, has a part in the answer to *request*.
+    """Return the contributors to the answer to *request* beside the index and the vectors.
 
     `None` if one of them has no fingerprint: such answers are never kept.
     """

@@ -42,7 +42,7 @@ FUSIONS: tuple[FusionName, ...] = ("learned", "rrf")
 
 
 class RankingMode:
-    """The names of the ways a result came to be ranked."""
+    """The names of ranking modes."""
 
     GRAPH: Final = "graph"
     VECTOR: Final = "vector"
@@ -115,7 +115,7 @@ class Match(NamedTuple):
         display_name: The name to show.
         summary: Its description on one line, shortened if long.
         is_enabled: Whether it is offered by default.
-        score: How sure the engine is that the tool is wanted, in [0, 1]; 0 when browsing.
+        score: The calibrated probability that the tool is right, in [0, 1]; 0 when browsing.
         evidence: The parts of the query that it answers.
         via: The edge that brought it in; `None` for a primary match.
         load: Loads `descriptor`.
@@ -192,13 +192,13 @@ class SearchResult(NamedTuple):
         ranking_mode: How the matches were actually ranked.
         matches: Primary matches, best first.
         related_matches: Tools near the primary matches, none of which is a primary match.
-        next_step_matches: Tools to call afterwards, in none of the other lists.
+        next_step_matches: Tools to call afterwards, in no other list.
         diagnostics: The diagnostics of the search.
         focused_graph: Size of the graph around the result.
         normalized_query: The rewritten query, which was also searched; `None` if it was not
             rewritten.
         prerequisites: Tools that must run before the primary matches, the strongest first. They are
-            in none of the other lists, except for a match that scores far below the best.
+            in no other list, except for a match that scores far below the best.
     """
 
     query: str
@@ -376,7 +376,7 @@ def check_texts(name: str, given: Iterable[str]) -> tuple[str, ...]:
     texts = tuple(given)
     for text in texts:
         if not isinstance(text, str):
-            raise wrong_type(name, text, "a list of texts", "holds items of")
+            raise wrong_type(name, text, "a list of texts", "has items of")
     return texts
 
 

@@ -78,7 +78,7 @@ def best_documents(
     else:
         wanted = size + (len(hidden) if among is None else 0)
         scores = _accumulate(words, lists, wanted, None if among is None else frozenset(among))
-    # Most often nothing is hidden, and then all that was scored need not be gone through.
+    # Usually nothing is hidden, and then the scores need not be filtered.
     for document in hidden.intersection(scores) if hidden else ():
         del scores[document]
     least = _nth_best(scores.values(), size) - 1 / STEPS

@@ -222,7 +222,7 @@ class Searcher:
         trace: Trace | None = None,
         selection: CandidateSelection | None = None,
     ) -> Search:
-        """Return what the stages of the pipeline are given for *request*."""
+        """Return the input of the stages of the pipeline for *request*."""
         excluded, memo = self.excluded_tools(request), self._memo
         filtered = self.apply_filter(request)
         allowed = filtered.allowed if filtered else None

@@ -27,7 +27,7 @@ class QueryRewrite:
             beside its parts.
         sentences: The words of each sentence that can find tools; none for a single sentence.
         names: The joined forms under which tools with exactly these names were looked up.
-        catalog_language: Language of the tools' descriptions, `None` when unknown.
+        catalogue_language: Language of the tools' descriptions, `None` when unknown.
     """
 
     normalized: str
@@ -194,7 +194,7 @@ class MatchExplanation:
     found_by: tuple[FoundBy, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a match of `search` has besides: the summands, at full precision."""
+        """Return the additional members of a match: the summands, at full precision."""
         without = ("tool_id", "score") if self.found_by else ("tool_id", "score", "found_by")
         calibration: JsonObject = {"intercept": self.calibration.intercept}
         calibration |= to_json(self.calibration, {"name": "input"})
@@ -285,7 +285,7 @@ class Explanation(NamedTuple):
         result: What the same search answers.
         normalized_query: The rewritten query, `None` when it was not rewritten.
         model: The fitted numbers that ranked, `None` when browsing.
-        tool: Why the tool that was asked about is where it is; `None` when none was.
+        tool: The explanation of the tool in question, `None` without one.
     """
 
     result: SearchResult
@@ -368,7 +368,7 @@ class FeatureGap:
 
     Attributes:
         own: The contribution to the tool in question.
-        other: The contribution to the other tool.
+        other: The contribution to the rival.
     """
 
     feature: str
@@ -377,7 +377,7 @@ class FeatureGap:
 
     @property
     def difference(self) -> float:
-        """How far the other tool is ahead by it; below 0 if it is behind."""
+        """How far the rival is ahead by it; below 0 if it is behind."""
         return self.other - self.own
 
 
@@ -388,7 +388,7 @@ class WordGap:
     Attributes:
         share: Its share of the query, weighed by idf, in [0, 1].
         own: The part of that share that the tool in question answers; 0 if it lacks the word.
-        other: The part of that share that the other tool answers.
+        other: The rival's part of that share.
     """
 
     query: str
@@ -402,8 +402,8 @@ class Rival:
     """A tool that ranks above the tool in question.
 
     Attributes:
-        gap: Its fused score less that of the tool in question. Below 0 if that tool is not in the
-            pool, because its words did not retrieve it.
+        gap: Its fused score less the fused score of the tool in question. Below 0 if that tool is
+            not in the pool, because its words did not retrieve it.
         because: The reasons in sentences, the weightiest first.
         features: The summands of the gap (within 1e-9), the largest difference first.
         words: The words of the query in both, in the query's order.
@@ -484,7 +484,7 @@ class RankExplanation:
         missing: Words of the query that it lacks, the heaviest first.
         above: The first tool and the tool directly above it; none if it is first.
         change: A change that would lift it; `None` if it is first already, or none was found.
-        remark: Why there is no change, or why the change does not make it first, or "".
+        remark: Why a change is missing or does not make it first, or "".
         unmet: Why the filter leaves it out, one reason for each unmet condition. All other members
             assume that it passes.
     """

@@ -120,7 +120,7 @@ def make_entries(
 ) -> dict[str, JsonObject]:
     """Return an entry for each server of *tools*, without its address, by source id in order.
 
-    The arguments are those of `make_manifest`.
+    The arguments are as for `make_manifest`.
     """
     servers: defaultdict[str, list[Tool]] = defaultdict(list)
     for tool in tools:
@@ -135,7 +135,7 @@ def make_entries(
 
 
 def _with_address(entry: JsonObject, publisher: Publisher) -> JsonObject:
-    """Return the entry of a server with the address at which *publisher* serves it, if at all."""
+    """Return the entry of a server with its address at *publisher*, if any."""
     card = entry["data"]
     if not publisher.url or not isinstance(card, dict):
         return entry
@@ -337,7 +337,7 @@ def _rank_listed(engine: Engine, text: str) -> Iterator[tuple[int, JsonObject]]:
 
 
 def entry_of_listed(server: ListedServer) -> JsonObject:
-    """Return a listed server as an entry, as its own catalog has it as far as that is known."""
+    """Return a listed server as an entry, with the known members of its own catalog."""
     identifier = server.identifier
     if not identifier:
         owner, _, name = server.name.rpartition("/")

@@ -1,4 +1,4 @@
-"""Plans for people and for programs that draw: blocks, an HTML report, Mermaid, DOT."""
+"""Plans as blocks, an HTML report, Mermaid and DOT."""
 
 from __future__ import annotations
 

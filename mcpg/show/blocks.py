@@ -93,7 +93,7 @@ class Column(NamedTuple):
         is_whole: Whether text never shortens it, such as ids to copy.
         least_room: Columns of a terminal below which text leaves it out.
         is_code: Whether its cells are strings, each shown as `Code`; quicker for long tables.
-        style: The style of all its cells, where `is_code`.
+        style: The style of all its cells, if `is_code`.
     """
 
     head: str

@@ -407,7 +407,7 @@ def _show_features(details: Json) -> Section:
 
 
 def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
-    """Return the section on the stages of *data*, none where there are none."""
+    """Return the section on the stages of *data*, if any."""
     stages = data["stages"]
     total = sum(stage["durationMs"] for stage in stages) or 1.0
     rows: list[tuple[Inline, ...]] = []
@@ -420,8 +420,8 @@ def stages_section(data: Json, *, shows_times: bool) -> list[Section]:
             for key, value in details.items()
             if value not in ([], None) and not _is_table(value)
         ]
-        shown = join_inlines(items, "  ") if items else "–"
-        rows.append((name, time, shown) if shows_times else (name, shown))
+        described = join_inlines(items, "  ") if items else "–"
+        rows.append((name, time, described) if shows_times else (name, described))
         for key, value in details.items():
             if _is_table(value):
                 heads = tuple(

@@ -35,7 +35,7 @@ from mcpg.show.evaluation import list_changes
 from mcpg.values import format_count
 
 NEGLIGIBLE = 5e-7
-"""A smaller difference of scores is none."""
+"""A smaller difference of scores does not count."""
 
 _WORDS_NAMED = 3
 _FIELDS_NAMED = 4
@@ -44,7 +44,7 @@ _LISTED = 8
 _QUERY_SHOWN = 240
 _REPAIRS_NAMED = 3
 _TELLING = 0.2
-"""The least share of the greatest advantage that is worth naming."""
+"""The least share of the greatest advantage to mention."""
 
 _FIELD_NAMES = {
     "parameters": "arguments",
@@ -266,7 +266,7 @@ def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inlin
     if not held:
         share = "no word of the query"
     elif len(held) == len(asked):
-        share = f"all {len(held):,} words of the query" if held[1:] else "the one word of the query"
+        share = f"all {len(held):,} words of the query" if held[1:] else "the only word of the query"
     reasons: list[Inline] = [share]
     if repaired:
         reasons.append(f"{repaired} of them repaired" if len(held) > 1 else "repaired")

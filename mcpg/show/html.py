@@ -161,7 +161,7 @@ def asset(name: str) -> str:
 
 
 def read_vendored_files() -> list[dict[str, Any]]:
-    """Return the record of each vendored file, in the order in which they are to be run."""
+    """Return the record of each vendored file, in the order of execution."""
     records: list[dict[str, Any]] = json.loads((_VENDOR / "vendored.json").read_text("utf-8"))
     return records
 
@@ -394,7 +394,7 @@ def format_signed(value: float) -> str:
 
 
 def _render_table(table: model.Table) -> Markup:
-    """Write a table that scrolls in a frame of its own; the first cell of a row is its heading."""
+    """Write a table in a scrolling frame; the first cell of a row is its heading."""
     kinds = ["num" if column.is_number else None for column in table.columns]
     heads = [
         element("th", _capitalise(column.head), scope="col", class_=kind)
@@ -455,7 +455,7 @@ def meter(share: float, label: str, class_: str = "meter") -> Markup:
 def stacked_bar(
     parts: Sequence[tuple[str, float]], span: tuple[float, float], colors: Mapping[str, int]
 ) -> Markup:
-    """Draw named *parts* one after the other: negative ones left of zero, others right of it.
+    """Draw named *parts* in a row: negative ones left of zero, others right of it.
 
     *span* has the smallest and the largest sum of bars in this group, low <= 0 <= high; *colors*
     the number of the color of each name.

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class Result(Protocol):
-    """A result with a JSON object of its own, in which its diagnostics come last."""
+    """A result with a JSON object that ends with its diagnostics."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object."""
 
 
 def result_json(result: Result, loading: Iterable[Diagnostic] = ()) -> JsonObject:
-    """Return *result* as a JSON object whose diagnostics begin with those of *loading*."""
+    """Return *result* as a JSON object with the diagnostics of *loading* first."""
     members: dict[str, Any] = result.to_dict()
     return members | {"diagnostics": [*diagnostics_json(loading), *members["diagnostics"]]}
 

@@ -5,7 +5,7 @@ cold search reads the few pages that its words need. A table has words in the or
 a frequency for each, and for each a row of numbered targets with strengths. The targets of all
 tables are the English stems that are the words of `english.related`.
 
-The language of a query is the one in which its words are most probable, each independently (naive
+The language of a query is the language in which its words are most probable, independently (naive
 Bayes). A script without spaces is cut into its most probable words (Viterbi).
 
 `english.operations` has for each verb the share of each kind among the operations of public APIs
@@ -62,7 +62,7 @@ _UNLISTED, _RARE = 2.5, 3.2
 _LEAD = 1.0
 # The most words by which a language is detected.
 _MOST_TELLING = 256
-# What a name of a thing counts for English.
+# The weight of a name of a thing as evidence of English.
 _WEIGHT_OF_NAMES = 0.3
 _LONGEST_SEGMENT, _COST_OF_UNLISTED = 8, 9.5
 # Letters that folding keeps, because they are not accented, and their common replacements; and the
@@ -114,7 +114,7 @@ faults: dict[str, str] = {}
 
 
 class WordTable:
-    """A mapped table of words; `ValueError` is raised for data that is none.
+    """A mapped table of words; `ValueError` is raised for invalid data.
 
     Whatever is in the data, looking up a word raises nothing: it finds the wrong row at worst.
     """
@@ -273,7 +273,7 @@ def _encode_text(text: str) -> bytes:
 
 
 def map_table(name: str) -> memoryview:
-    """Map the file called *name*; `OSError` or `ValueError` is raised where there is none."""
+    """Map the file called *name*; `OSError` or `ValueError` is raised without a usable file."""
     with (_FOLDER / name).open("rb") as file:
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
@@ -304,9 +304,9 @@ def zipf_frequency(word: str, language: str) -> float:
 
 
 def correct_spelling(word: str) -> str | None:
-    """Return the most frequent English word that one edit makes of *word*, a folded one.
+    """Return the most frequent English word at one edit from the folded *word*.
 
-    It is `None` if there is none, and for words too short to be sure.
+    It is `None` if there is none, and for words that are too short.
     """
     if len(word) < _SHORTEST_CORRECTED:
         return None

@@ -53,7 +53,7 @@ def package_command(package: str) -> str:
 
 
 def _tool() -> tuple[str, Iterable[str]] | None:
-    """Return what installs mcpg as a tool of its own, and the extras it was given."""
+    """Return the installer of mcpg as a tool, and the extras that it installed."""
     prefix = Path(sys.prefix)
     for name, command in (
         ("pipx_metadata.json", "pipx install --force"),
@@ -78,7 +78,7 @@ def _parse_extras(text: str, name: str) -> set[str]:
 
 
 def _read_note(file: str) -> str:
-    """Return what the installer noted in a *file* beside the package."""
+    """Return the content of a *file* that the installer wrote beside the package."""
     from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - slow
 
     try:
@@ -251,8 +251,8 @@ def rdf_reason(fault: SyntaxError) -> tuple[str, int | None]:
     if undeclared is not None:
         reason = f"the prefix {undeclared[1]!r} is not declared"
     else:
-        said = " ".join(message.split())[:_RDF_SHOWN]
-        reason = _first(_RDF, message, (f"its syntax is broken: {said}", ""))[0]
+        short = " ".join(message.split())[:_RDF_SHOWN]
+        reason = _first(_RDF, message, (f"its syntax is broken: {short}", ""))[0]
     return reason, fault.lineno
 
 

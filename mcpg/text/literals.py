@@ -216,7 +216,7 @@ def _is_name(token: str) -> bool:
     steps = token.split("/")
     if len(steps) == 1 or not all(map(_is_tag, steps)):
         return False
-    # Not those that are words of one language, as in "red/green"; letters are none.
+    # Not words of one language, as in "red/green"; single letters are not words.
     words = [fold(strip_accents(step)) for step in steps]
     return not all(word[1:] for word in words) or not any(
         all(word in stop_words_of(one) or share_of_texts(word, one) for word in words)
@@ -581,7 +581,7 @@ def _find_token_literals(tokens: _Tokens) -> Iterator[TextLiteral]:
 
 
 def _match_spaced(tokens: _Tokens, place: int) -> tuple[str, int]:
-    """Return the kind of what goes on over several tokens from *place*, and their number."""
+    """Return the kind of the literal of several tokens from *place*, and their number."""
     first, *second = tokens.texts[place : place + 2]
     others = [text for text in (first, *second) if not any(map(str.isdecimal, text))]
     may_go_on = second and len(others) <= 1 and not any(map(str.islower, others))
@@ -635,7 +635,7 @@ def _length_of_code(texts: Sequence[str]) -> int:
     if count < _FEWEST_GROUPS or len(whole) < _SHORTEST_SPACED:
         return 0
     if whole.isdecimal():
-        # Numbers of a list have lengths of their own, and years have one.
+        # Numbers of a list differ in length, and years do not.
         lengths = {len(group) for group in groups[:-1]}
         is_regular = len(lengths) == 1 and len(groups[-1]) <= max(lengths)
         are_years = all(_is_year(group) and group[:2] in {"19", "20"} for group in groups)

@@ -114,7 +114,7 @@ _LONGEST_DOT = 1000
 
 def quoted_dot(text: str) -> str:
     """Return *text* as a quoted string of DOT, cut where it is too long for one."""
-    # Graphviz reads HTML entities in texts, and escapes of its own after a backslash.
+    # Graphviz reads HTML entities in texts, and its own escapes after a backslash.
     escapes = str.maketrans({"\\": "\\\\", '"': '\\"', "&": "&amp;"})
     return f'"{on_one_line(text, _LONGEST_DOT).translate(escapes)}"'
 

@@ -40,7 +40,7 @@ _LANE = 4
 
 
 class MeaningTable:
-    """A mapped table of vectors; `ValueError` is raised for data that is none."""
+    """A mapped table of vectors; `ValueError` is raised for invalid data."""
 
     def __init__(self, data: memoryview) -> None:
         if len(data) < _HEADER.size:

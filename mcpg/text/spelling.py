@@ -1,4 +1,4 @@
-"""Spelling: how far words are apart, how far a misspelling may be, and what one may mean."""
+"""Spelling: distances of words, limits for misspellings, and suggestions."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ _CAMEL_CASE = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 class Suggester:
     """Finds the known names that an unknown name may mean.
 
-    Case, the order of words and what separates them do not count. A name is suggested
+    Case, the order of words and separators do not count. A name is suggested
 
     - if the ratio of its words to those of the unknown name is at least 80 of 100, both in
       alphabetical order: twice the length of their longest common subsequence, divided by the sum

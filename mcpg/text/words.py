@@ -4,9 +4,9 @@ Texts are scanned only by methods of `str`: compiling regular expressions would 
 longer than the search itself. Results are remembered, because words repeat.
 
 Stop words are neutral to language. Each supported language has the list of the Snowball project, or
-of stopwords-iso. The language of a text is the one whose Snowball list it uses most, counted in
-running words; only that language's list applies to it, so that *die* is a word in English and an
-article in German.
+of stopwords-iso. The language of a text is the language with the Snowball list that it uses most,
+counted in running words; only that language's list applies to it, so that *die* is a word in
+English and an article in German.
 
 A catalog cannot distinguish words that name an object from words of any request: "want" is as rare
 in it as "invoice". Background frequencies of the language can.
@@ -406,12 +406,12 @@ def _cut_chunk(chunk: str) -> tuple[Word, ...]:
         )
         if not place or len(part) > _LONGEST_CLITIC
         for piece in _pieces(part)
-        if piece.isalnum() or any(map(str.isalnum, piece))  # a fraction has a slash of its own
+        if piece.isalnum() or any(map(str.isalnum, piece))  # a fraction has its own slash
     ]
     if pieces and len(runs) > 1:
         numeric = {one for one in pieces if not one.isalpha() and any(map(str.isdecimal, one))}
         if 2 * sum(piece in numeric for piece in pieces) >= len(pieces):
-            # A version, a date or a numbered code stays as it is beside the words in it.
+            # A version, a date or a numbered code is also a word as a whole.
             kept = fold(chunk)[:LONGEST_WORD]
             inside = {*pieces} - numeric
             if not any(map(str.isdecimal, pieces)):
@@ -500,7 +500,7 @@ def _ends_abbreviation(run: str, place: int) -> bool:
     """Return whether the small letter at *place* belongs to the capitals before it.
 
     It does as the s of a plural and as the v of a version: "PRs", "IPv6". Before a further word,
-    the last capital and the s may be a word of their own: "PDFAsImage".
+    the last capital and the s may be a separate word: "PDFAsImage".
     """
     letter, following = run[place], run[place + 1 : place + 2]
     if letter == "v":

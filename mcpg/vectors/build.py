@@ -77,7 +77,7 @@ def text_weights(count: int) -> tuple[float, ...]:
 
 
 def hash_texts(texts: tuple[str, ...]) -> str:
-    """Return the hash under which the vector that is made of *texts* is kept, in hexadecimal."""
+    """Return the hash of *texts*, the key of their vector, in hexadecimal."""
     text = "\0".join((str(RECIPE), *texts))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -144,7 +144,7 @@ class PreviousVectors(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Who made them."""
+        """The fingerprint of their provider."""
 
     def find(self, document_hash: str) -> Vector | None:
         """Return the vector of the text with that hash, `None` if it is not known."""

@@ -62,7 +62,7 @@ class UnusableVectorsError(Exception):
 
 
 class NoVectorsError(UnusableVectorsError):
-    """There is no file at all."""
+    """The file does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def open_vectors(path: str) -> VectorFile:
     """Open the file of vectors at *path* by memory map.
 
     Raises:
-        NoVectorsError: There is no such file.
+        NoVectorsError: The file does not exist.
         UnusableVectorsError: It is damaged, foreign or of another version.
     """
     return unpack_vectors(_map_file(path))
@@ -182,7 +182,7 @@ def _map_file(path: str) -> Buffer:
         with open(path, "rb", opener=_open_regular) as stream:
             return memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
     except FileNotFoundError as fault:
-        raise NoVectorsError("there is no such file") from fault
+        raise NoVectorsError("the file does not exist") from fault
     except (OSError, ValueError) as fault:
         raise UnusableVectorsError("it cannot be opened") from fault
 
@@ -196,7 +196,7 @@ def _open_regular(path: str, flags: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class VectorFiles:
-    """What the files of vectors of a bundle have to offer: the first that the provider made.
+    """The usable files of vectors of a bundle: the first that the provider made.
 
     It is fresh if it has just the vectors of the bundle. Files that cannot be used are diagnosed.
     """
@@ -212,7 +212,7 @@ def find_vectors(
 ) -> VectorFiles:
     """Look for the vectors of a bundle of so many *tools* in *places*, the best first.
 
-    *key* is the SHA-256 of the bundle, *provider* who made the vectors.
+    *key* is the SHA-256 of the bundle, *provider* the embedding provider.
     """
     fingerprint, diagnostics, best = provider.fingerprint, [], VectorFiles()
     for path in places:
@@ -257,7 +257,7 @@ def find_or_build_vectors(
         key: SHA-256 of the bundle, `NO_KEY` if there is none.
         tools: How many tools it has.
         store: Stores vectors beyond this run.
-        known: Earlier vectors, instead of those of a file that does not fit.
+        known: Earlier vectors, instead of a file that does not fit.
         keep_at: The file to write if vectors had to be made, in a folder of the user's own, if it
             can be written. The clusters of a large catalog may be beside it.
     """

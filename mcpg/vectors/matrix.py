@@ -50,7 +50,7 @@ _WIDENED_AT_ONCE = 1 << 20
 class QuantizedMatrix:
     """A matrix with one vector of length 1 in each row, kept in few bits.
 
-    Each row is to be multiplied with its scale; there are none where they are kept as they are.
+    Each row is multiplied with its scale; unscaled rows have none.
     """
 
     rows: Floats | NDArray[np.float16] | NDArray[np.int8]
@@ -155,7 +155,7 @@ class ToolVectors:
 
     Attributes:
         fingerprint: The fingerprint of the provider.
-        dimensions: How long each vector is; 0 if there is none at all.
+        dimensions: How long each vector is; 0 without any.
         missing: How many tools have no vector.
     """
 
@@ -195,7 +195,7 @@ class ToolVectors:
 
     @property
     def identity(self) -> str:
-        """Who made the vectors, and how they are kept and searched.
+        """The provider of the vectors, and how they are stored and searched.
 
         Of the same documents, vectors without a gap that have equal ones answer alike.
         """
@@ -228,7 +228,7 @@ class ToolVectors:
         """Return the cosines of some *tools*, by number, in their order; as `cosines` does.
 
         Raises:
-            IndexError: There is no such tool.
+            IndexError: A number is out of range.
         """
         return self._products(query, np.fromiter(tools, dtype=np.intp))
 
@@ -289,7 +289,8 @@ def _best(numbers: Numbers, cosines: Floats, count: int) -> list[tuple[int, floa
 
 SUFFIX = ".near"
 FEWEST = 100_000
-"""From how many tools on clusters are made; docs/reference/vectors-file.md has the figures."""
+"""The number of tools from which clusters are made; docs/reference/vectors-file.md has the figures.
+"""
 
 _CLUSTERS = 4
 """How many clusters there are for each unit of the square root of the number of vectors."""

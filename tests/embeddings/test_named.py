@@ -99,7 +99,7 @@ def test_a_model_that_fastembed_does_not_know() -> None:
     with pytest.raises(EmbeddingError, match="did you mean Maker/Small") as caught:
         embed_query(provider_of("fastembed:maker/smal"), "a")
     assert caught.value.kind == "missing"
-    with pytest.raises(EmbeddingError, match="choose one that it lists"):
+    with pytest.raises(EmbeddingError, match="choose a listed model"):
         embed_query(provider_of("fastembed:???"), "a")
 
 

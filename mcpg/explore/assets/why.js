@@ -139,7 +139,7 @@ function inputsOf(title, { inputs, intercept }) {
 function calibrationOf({ calibration, score }) {
   const { answerable } = calibration;
   const product = answerable
-    ? `The score ${figure(score)} is the product of two probabilities: the catalogue answers the query (${figure(answerable.probability)}), and then this tool is the answer.`
+    ? `The score ${figure(score)} is the product of two probabilities: the catalog answers the query (${figure(answerable.probability)}), and then this tool is the answer.`
     : `They add up to ${signed(calibration.logit)}, and the logistic function makes ${figure(score)} of it.`;
   return make(
     "details",
