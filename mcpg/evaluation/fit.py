@@ -533,7 +533,7 @@ class Case:
 
     Attributes:
         group: Number of its group: queries with the same text or the same tools.
-        hidden: The sample of a catalog without the tools that answer it; `None` if there are none.
+        hidden: The sample of a catalog without the tools that answer it; `None` without any.
     """
 
     group: int

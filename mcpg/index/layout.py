@@ -1,8 +1,9 @@
 """The layout of an index file: a header, a table of sections, and the sections themselves.
 
-    header magic, byte order, versions, length, key of the source, checksum table for each section
-    its name, place, length and item type checksums of all blocks of 4 KB that the sections take
-    sections flat arrays and texts, each at a multiple of 8 bytes
+    header    magic, byte order, versions, length, key of the source, checksum
+    table     for each section its name, place, length and item type
+    checksums of all blocks of 4 KB in the sections
+    sections  flat arrays and texts, each at a multiple of 8 bytes
 
 Numbers have the byte order of the machine that wrote the file; other machines reject it by the byte
 order mark. Nothing in the file is ever executed or unpickled.

@@ -258,11 +258,12 @@ class CandidateSource(Protocol):
 
     May be shared between threads. A source may also have
 
-    - a `fingerprint`, a text that changes with its selection; without it, no result is cached; -
-    `of(key)`, which returns the source for the catalog of the bundle with that SHA-256, in
-    hexadecimal; - `by(maker)`, which returns the source that compares only vectors of the provider
-    with that fingerprint; - `offered()`, which returns the source without tools that are off by
-    default.
+    - a `fingerprint`, a text that changes with its selection; without it, no result is cached;
+    - `of(key)`, which returns the source for the catalog of the bundle with that SHA-256, in
+      hexadecimal;
+    - `by(maker)`, which returns the source that compares only vectors of the provider with that
+      fingerprint;
+    - `offered()`, which returns the source without tools that are off by default.
     """
 
     def candidates(self, query: str, vector: NDArray[np.float32] | None, count: int) -> list[str]:

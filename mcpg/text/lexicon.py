@@ -371,7 +371,7 @@ def describe_command(name: str) -> list[tuple[str, float]]:
 
 
 def other_spellings(stem: str) -> list[str]:
-    """Return the English stems that are spellings of the same word, such as "color" of "color"."""
+    """Return the English stems that are spellings of the same word, such as "color" of "colour"."""
     table = _table(f"{ENGLISH}.spellings")
     return [table.word(number) for number, _ in table.row(stem) if number < len(table)]
 

@@ -1,8 +1,8 @@
 """The file of vectors beside a bundle: `graph.mdld` has `graph.mdld.vec`.
 
-    header magic, versions, type of numbers, counts, key of the source, checksums body the maker's
-    fingerprint, the hash of each tool's text, scales, rows; each part begins
-             at a multiple of 64 bytes
+    header   magic, versions, type of numbers, counts, key of the source, checksums
+    body     the provider's fingerprint, the hash of each tool's text, scales, rows; each part
+             begins at a multiple of 64 bytes
 
 Tools are in order of their ids, so their numbers are the index's. All numbers are little-endian,
 and equal vectors give equal bytes on every machine. Files are untrusted and checked, and never
