@@ -27,7 +27,7 @@ class QueryRewrite:
             beside its parts.
         sentences: The words of each sentence that can find tools; none for a single sentence.
         names: The joined forms under which tools with exactly these names were looked up.
-        catalogue_language: Language of the tools' descriptions, `None` when unknown.
+        catalog_language: Language of the tools' descriptions, `None` when unknown.
     """
 
     normalized: str

@@ -266,7 +266,9 @@ def _explain_confidence(matches: Sequence[Json], words: Sequence[Json]) -> Inlin
     if not held:
         share = "no word of the query"
     elif len(held) == len(asked):
-        share = f"all {len(held):,} words of the query" if held[1:] else "the only word of the query"
+        share = (
+            f"all {len(held):,} words of the query" if held[1:] else "the only word of the query"
+        )
     reasons: list[Inline] = [share]
     if repaired:
         reasons.append(f"{repaired} of them repaired" if len(held) > 1 else "repaired")
