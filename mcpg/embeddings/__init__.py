@@ -217,19 +217,19 @@ __all__ = [
     "count_tokens",
     "embed_query",
     "embed_texts",
-    "provider_of",
+    "make_provider",
 ]
 
 
 LOCAL = tuple(f"local:{name}" for name in LOCAL_MODELS)
 NAMED_KINDS = ("fastembed", "sentence-transformers")
 KNOWN = ("local", *LOCAL, *(f"{kind}:NAME" for kind in NAMED_KINDS))
-"""What `provider_of` takes."""
+"""What `make_provider` takes."""
 
 _ENDPOINT = "openai"  # made by the command line, which has address and key
 
 
-def provider_of(spec: str) -> EmbeddingProvider:
+def make_provider(spec: str) -> EmbeddingProvider:
     """Return the embedding provider that *spec* names.
 
     Nothing is loaded yet, and nothing is ever downloaded unless a package that downloads models is

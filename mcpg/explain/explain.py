@@ -25,7 +25,7 @@ from mcpg.index.recipe import (
     OF_PARAMETERS,
     occurrence_weight,
 )
-from mcpg.search.calibration import LOW_CONFIDENCE, logistic, logit_of, weigh_inputs
+from mcpg.search.calibration import LOW_CONFIDENCE, compute_logit, logistic, weigh_inputs
 from mcpg.search.features import NameMatcher, RankedCandidate, fuse, named_exactly
 from mcpg.search.hybrid import COSINE, VECTOR_RANK, WEIGHT_INPUTS, rank
 from mcpg.search.hybrid_model import HybridDetails, Scheme
@@ -452,7 +452,7 @@ def _explain_matches(
         inputs = _explain_inputs(numbers.inputs, calibration.inputs, numbers.coefficients)
         answerable = None
         if calibration.answerable:
-            alone = logistic(logit_of(calibration.inputs, calibration.answerable, model))
+            alone = logistic(compute_logit(calibration.inputs, calibration.answerable, model))
             answerable = _explain_answerable(calibration.answerable, model)
         else:
             alone = logistic(

@@ -19,7 +19,7 @@ from mcpg.index import Index
 from mcpg.index.recipe import FIELDS
 from mcpg.search.query import Analysis, analyse, without_literals
 from mcpg.search.query_terms import QueryTerm
-from mcpg.text import fold, iter_words, joined, lexicon, stem, stop_words_of
+from mcpg.text import fold, get_stop_words, iter_words, join_words, lexicon, stem
 from mcpg.text.literals import QUOTED, blank_literals
 from mcpg.text.words import LANGUAGES, is_unspaced, share_of_texts
 
@@ -110,7 +110,7 @@ class RequestWords:
         self._clauses = analysis.clauses
         self._index = index
         self._language = language
-        self._stop_words = stop_words_of(language)
+        self._stop_words = get_stop_words(language)
         self._unknown = {one.text for one in self._clauses if one.role in ("unknown", "literal")}
         self._tokens = self._mark_individuals(list(self._read()))
 
@@ -345,4 +345,4 @@ def find_alias(query: str, index: Index) -> str | None:
     """Return *query* as an alias, `None` if it is unsuitable or a tool's name."""
     analysis = analyse(query, index)
     alias = RequestWords(query, analysis, analysis.language or index.language, index).alias()
-    return alias if alias and not index.exact(joined(alias)) else None
+    return alias if alias and not index.exact(join_words(alias)) else None

@@ -31,7 +31,7 @@ from mcpg.search.retrieval import POOL
 from mcpg.search.scope import find_unmet
 from mcpg.search.searcher import Searcher
 from mcpg.search.trace import FeatureGap, HintSuggestion, RankExplanation, Retrieval, Rival, WordGap
-from mcpg.text import joined, lexicon
+from mcpg.text import join_words, lexicon
 from mcpg.values import DECIMALS
 
 
@@ -146,7 +146,7 @@ class HintSearch:
 
     def is_name(self, text: str) -> bool:
         """Return whether a tool has *text* as its name or alias."""
-        return bool(self._search.index.exact(joined(text)))
+        return bool(self._search.index.exact(join_words(text)))
 
     @cached_property
     def _analysis(self) -> tuple[Analysis, str | None]:

@@ -49,7 +49,7 @@ from mcpg.index.tables import (
 from mcpg.index.word_sections import WordSections, word_sections
 from mcpg.relations.edges import FieldMapping
 from mcpg.relations.provisions import Provision, build_field_index
-from mcpg.text import joined, lexicon
+from mcpg.text import join_words, lexicon
 
 _Mapped: TypeAlias = "tuple[str, tuple[FieldMapping, ...]]"
 
@@ -226,7 +226,7 @@ def _related_sections(
     """Yield the sections of what *documents*, which are of *tools*, have in common by names."""
     # Tools are found by a joined id, name, title or alias, by a phrase, and by a category of hints.
     names = ((tool.id, tool.name, tool.display_name, *tool.hints.aliases) for tool in tools)
-    keys = (filter(None, dict.fromkeys(map(joined, one))) for one in names)
+    keys = (filter(None, dict.fromkeys(map(join_words, one))) for one in names)
     phrases = (extract_phrases(tool.hints.aliases) for tool in tools)
     categories = (tool.hints.categories for tool in tools)
     for name, texts_of, write in (

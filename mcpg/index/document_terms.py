@@ -35,7 +35,15 @@ from mcpg.index.tables import (
     texts_sections,
 )
 from mcpg.relations.vocabulary import weigh_kinds
-from mcpg.text import fold, language_of, lexicon, split_words, stem, stop_words_of, strip_accents
+from mcpg.text import (
+    detect_language,
+    fold,
+    get_stop_words,
+    lexicon,
+    split_words,
+    stem,
+    strip_accents,
+)
 from mcpg.text.meaning import DIMENSIONS, compose_vector
 from mcpg.text.words import LANGUAGES, CachedFunction, is_unspaced, words_of_token
 
@@ -95,7 +103,7 @@ def _translatable(found: Sequence[ForeignTool]) -> Iterator[tuple[str, str, Sequ
     frequencies = Counter(word for one in found for word in one.words)
     known: set[tuple[str, str]] = set()
     for language, words, text in found:
-        stop_words = stop_words_of(language) if language in LANGUAGES else frozenset()
+        stop_words = get_stop_words(language) if language in LANGUAGES else frozenset()
         content = words - stop_words
         if language in lexicon.UNSPACED:
             content = content.union(
@@ -219,7 +227,7 @@ class MeaningCollector:
     """
 
     def __init__(self) -> None:
-        self._stop_words = stop_words_of(lexicon.ENGLISH)
+        self._stop_words = get_stop_words(lexicon.ENGLISH)
         self._stems = CachedFunction(stem)
         self._vectors = array("b")
 
@@ -336,7 +344,7 @@ def _analyse_document(document: ToolDocument, cut: _Cut) -> DocumentTerms:
     name = [word for word in parts if word not in source] or parts
     told = f"{tool.display_name} {tool.description}"
     spoken, language = split_words(told), None
-    if language_of(spoken) != lexicon.ENGLISH:
+    if detect_language(spoken) != lexicon.ENGLISH:
         is_accented = strip_accents(told) != told
         language = lexicon.foreign_language(spoken[:_TELLING_WORDS], is_accented=is_accented)
     shares = weigh_kinds(tool, name) or (0.0,) * len(lexicon.OPERATION_KINDS)

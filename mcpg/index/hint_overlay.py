@@ -26,7 +26,7 @@ from mcpg.index.word_sections import (
     term_weight,
     weigh_frequency,
 )
-from mcpg.text import iter_words, joined, lexicon, stem
+from mcpg.text import iter_words, join_words, lexicon, stem
 from mcpg.text.spelling import allowed_edits, edit_distance
 
 Postings: TypeAlias = tuple[Sequence[int], Sequence[int], Sequence[int]]
@@ -84,7 +84,7 @@ class _OverlaidIndex(Index):
                 counts[field] = counted
         self._counts = dict(sorted(counts.items()))
         self._name_words(" ".join((*hints.aliases, *hints.keywords)))
-        self._added_keys = set(filter(None, map(joined, hints.aliases)))
+        self._added_keys = set(filter(None, map(join_words, hints.aliases)))
         self._added_phrases = set(extract_phrases(hints.aliases))
         self._touched = {
             self._number(term)

@@ -51,7 +51,7 @@ from mcpg.index.tables import (
     keys_sections,
     rows_sections,
 )
-from mcpg.text import Word, iter_words, language_of, lexicon
+from mcpg.text import Word, detect_language, iter_words, lexicon
 from mcpg.text.words import read_stop_words
 
 # Few tools have claims: their own mean would be dominated by the longest.
@@ -91,7 +91,7 @@ class InvertedFile:
                 counts = (*words.values(), *wholes.values())
                 self._occurrences.add(document, field, terms, counts, sum(words.values()))
             self._names.append(array("I", map(self._terms.of_word.__getitem__, held.name)))
-        self.language = language_of(spoken.elements())
+        self.language = detect_language(spoken.elements())
         self.words = sorted(self._terms.of_word)
         self._order = sorted(self._terms.numbers)
         self._final = array("I", bytes(4 * len(self._order)))

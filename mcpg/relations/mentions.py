@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mcpg.relations.vocabulary import singular
-from mcpg.text import fold, language_of, lexicon, split_words, stem
+from mcpg.text import detect_language, fold, lexicon, split_words, stem
 
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]+")
 _TOKEN = re.compile(r"->|→|=>|[^\W\d_][\w'-]*|[.!?](?=\W|$)|[,;:()\u2013\u2014]")
@@ -90,7 +90,7 @@ class MentionReader:
             is_argument: Whether the text describes an argument, whose value comes from the named
                 tool.
         """
-        language = _CHINESE if _UNSPACED.search(text) else language_of(split_words(text))
+        language = _CHINESE if _UNSPACED.search(text) else detect_language(split_words(text))
         sentences = [*self._iter_sentences(text[:_MOST_TEXT], own, language)]
         votes: Counter[int] = Counter()
         found: list[tuple[int, int]] = []

@@ -46,7 +46,7 @@ from mcpg.search.results import Match, SearchRequest, SearchResult, Strategy
 from mcpg.search.retrieval import POOL, depth
 from mcpg.search.searcher import Searcher
 from mcpg.search.trace import Explanation, FoundBy, MatchExplanation, Stage, Trace
-from mcpg.text import fold, split_words, stem, stop_words_of, strip_accents
+from mcpg.text import fold, get_stop_words, split_words, stem, strip_accents
 from mcpg.text.json_values import JsonObject
 from mcpg.text.literals import QUOTED, TextLiteral, find_literals
 from mcpg.text.safeyaml import UNSAFE
@@ -183,7 +183,7 @@ def read_language(
 
 
 def _is_word_in(word: str, language: str) -> bool:
-    return word in stop_words_of(language) or share_of_texts(word, language) > 0
+    return word in get_stop_words(language) or share_of_texts(word, language) > 0
 
 
 def _share(found: Sequence[bool]) -> float:
@@ -263,7 +263,7 @@ def _find_faults(query: str, text: str, bare: str) -> Iterator[str]:
         yield "it has more sentences than the query"
     words = set(split_words(bare)) - set(split_words(query))
     is_short = len(words) < _SHORTEST_PROSE or _CLOSES.search(text) is None
-    if not is_short and len(words - stop_words_of("english")) <= (1 - PROSE) * len(words):
+    if not is_short and len(words - get_stop_words("english")) <= (1 - PROSE) * len(words):
         yield "it reads as a reply, not as a query"
     read = read_language(bare)
     is_beaten = read.other > read.english and read.english < PROSE

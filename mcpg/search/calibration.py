@@ -77,12 +77,12 @@ def calibrate(
     for fused in ranked[:limit]:
         inputs = evidence.compute(fused.candidate, evidence.strength(fused))
         answerable = evidence.compute_answerable(fused.candidate)
-        lowest = min(lowest, logistic(logit_of(inputs, answerable, model)))
+        lowest = min(lowest, logistic(compute_logit(inputs, answerable, model)))
         calibrations.append(Calibration(inputs, answerable, lowest))
     return calibrations
 
 
-def logit_of(inputs: Sequence[float], answerable: Sequence[float], model: Model) -> float:
+def compute_logit(inputs: Sequence[float], answerable: Sequence[float], model: Model) -> float:
     """Return the logit of the product of two probabilities.
 
     The first is that the catalog answers the request at all, the second that this tool does then.

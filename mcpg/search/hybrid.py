@@ -20,8 +20,8 @@ from mcpg.index import Index
 from mcpg.search.calibration import (
     Calibration,
     CalibrationInputs,
+    compute_logit,
     logistic,
-    logit_of,
     weigh_inputs,
     worth_offering,
 )
@@ -304,7 +304,7 @@ class VectorCalibration:
             values = feature_values(candidate, self._lexical)
             fused = RankedCandidate(candidate, values, fsum(map(mul, values, model.weights)))
         inputs = self._graph.compute(candidate, self._graph.strength(fused))
-        logit = logit_of(inputs, self._graph.compute_answerable(candidate), model)
+        logit = compute_logit(inputs, self._graph.compute_answerable(candidate), model)
         return (
             round(logit, DECIMALS),
             log1p(max(standardised, 0.0)),

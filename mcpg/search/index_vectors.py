@@ -17,7 +17,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcpg.documents.model import ToolDocument
-from mcpg.embeddings import EmbeddingProvider, provider_of
+from mcpg.embeddings import EmbeddingProvider, make_provider
 from mcpg.embeddings.provider import (
     KINDS_OF_TEXTS,
     EmbeddingError,
@@ -178,7 +178,7 @@ class IndexVectors:
                 raise EmbeddingError(
                     message, kind="missing", remedy="name one, or use the strategy graph"
                 )
-            provider = provider_of(given) if isinstance(given, str) else given
+            provider = make_provider(given) if isinstance(given, str) else given
             # A host with its own provider needs none of the models.
             need_numpy("embeddings" if isinstance(given, str) else "llm")
             self._provider = GuardedEmbeddings(provider, self._clock)

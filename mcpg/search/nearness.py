@@ -38,7 +38,7 @@ def compare_meanings(
     length = LENGTH * measure_length(query)
     if not length:
         return [0.0] * len(pool)
-    arrays = ARRAYS.imported
+    arrays = ARRAYS.loaded_scorer
     if arrays:
         products: list[int] = arrays.multiply_meanings(query, pool, index)
     else:

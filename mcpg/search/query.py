@@ -17,14 +17,14 @@ from mcpg.index.recipe import FIELDS
 from mcpg.search.query_terms import QueryTerm, TermReader, WordCache, wanted_operation
 from mcpg.text import (
     Word,
+    detect_language,
     fold,
+    get_stop_words,
     iter_words,
-    joined,
-    language_of,
+    join_words,
     lexicon,
     split_words,
     stem,
-    stop_words_of,
     strip_accents,
 )
 from mcpg.text.literals import QUOTED, WORDS_OF_KINDS, TextLiteral, blank_literals, find_literals
@@ -66,7 +66,10 @@ def query_literals(query: str, index: Index) -> tuple[TextLiteral, ...]:
             for one in find_literals(query)
             if one.kind == QUOTED
             or not any(map(str.isalpha, one.text))
-            or (index.find_word(fold(one.text)) < 0 and index.find_identifier(joined(one.text)) < 0)
+            or (
+                index.find_word(fold(one.text)) < 0
+                and index.find_identifier(join_words(one.text)) < 0
+            )
         ]
     )
 
@@ -86,8 +89,8 @@ def without_literals(
             words = list(iter_words(text))
             spoken = [word.text for word in words]
             if are_stop_words(spoken):  # most texts soon have another word
-                language = language_of(spoken, expected)
-                stop_words = stop_words_of(language) if language else frozenset[str]()
+                language = detect_language(spoken, expected)
+                stop_words = get_stop_words(language) if language else frozenset[str]()
                 if stop_words.issuperset(spoken):
                     continue
             return text, words
@@ -292,7 +295,7 @@ def analyse(
     # A word of the query counts once, even if the query also spells it otherwise.
     identifiers = reader.identifiers(whole for whole in wholes if whole not in plain)
     found = (*asked, *identifiers)
-    stop_words = stop_words_of(language)
+    stop_words = get_stop_words(language)
     arguments = words_of_literals(literals, found, reader, stop_words) if literals else ()
     added = _read_context(context, plain, asked, reader, index) if context else ()
     parts = split_segments(
@@ -307,7 +310,9 @@ def analyse(
         choose_intents(parts, [clause.weight for clause in found]),
         (*plain, *(clause.text for clause in identifiers)),
         language,
-        _distinct([key for key in (*map(joined, dict.fromkeys((query, text))), *wholes) if key]),
+        _distinct(
+            [key for key in (*map(join_words, dict.fromkeys((query, text))), *wholes) if key]
+        ),
         _match_opening(single, reader, index),
         lexicon.shares_by([(wanted_operation(clause.meanings), 1.0) for clause in asked[:1]]),
         uses_lexicon and lexicon.is_question(plain, language),
@@ -345,7 +350,8 @@ def _is_server(words: Sequence[QueryTerm], index: Index) -> bool:
     held = compress(tools, (field & _SOURCE for field in fields))
     name = "".join([one.text for one in words])
     return any(
-        joined(index.source_ids[number]) == name for number in {*index.find_source_numbers(held)}
+        join_words(index.source_ids[number]) == name
+        for number in {*index.find_source_numbers(held)}
     )
 
 
@@ -358,11 +364,11 @@ def _detect_language(
     be evidence, if the lexicon has it. Words of the catalog may be names in any language.
     """
     if not uses_lexicon:
-        return language_of(words, index.language)
-    language = language_of(words)
+        return detect_language(words, index.language)
+    language = detect_language(words)
     if language == lexicon.ENGLISH:
         return language
-    usual = stop_words_of(lexicon.ENGLISH)
+    usual = get_stop_words(lexicon.ENGLISH)
     foreign = lexicon.foreign_language(
         words,
         names=[word for word in words if word not in usual and index.find_word(word) >= 0],
@@ -370,7 +376,7 @@ def _detect_language(
     )
     if foreign:
         return foreign
-    language = language_of(words, index.language)
+    language = detect_language(words, index.language)
     return lexicon.ENGLISH if language and lexicon.is_rather_english(words, language) else language
 
 
@@ -382,7 +388,7 @@ def _read_context(
     Together they weigh at most a fixed share of the weight of the *asked* words.
     """
     words = _distinct(word.text for word in iter_words(context) if not word.is_compound)
-    content = _content_words(words, language_of(words, index.language))
+    content = _content_words(words, detect_language(words, index.language))
     added = reader.read([word for word in content if word not in said], "context")
     query = fsum(clause.weight for clause in asked)
     weight = fsum(clause.weight for clause in added)
@@ -440,5 +446,5 @@ def _content_words(words: Sequence[str], language: str | None) -> Sequence[str]:
 
     A query of only stop words keeps them, as its only evidence.
     """
-    stop_words = stop_words_of(language)
+    stop_words = get_stop_words(language)
     return [word for word in words if word not in stop_words] or words

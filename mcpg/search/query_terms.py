@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from mcpg.index import Index
 from mcpg.index.recipe import FIELDS, inverse_document_frequency, smoothed_idf
-from mcpg.text import lexicon, stem, stop_words_of
+from mcpg.text import get_stop_words, lexicon, stem
 from mcpg.text.spelling import allowed_edits
 from mcpg.text.words import LANGUAGES, is_near_stop_word, share_of_texts
 
@@ -137,7 +137,7 @@ class TermReader:
         self._translated_words: dict[str, tuple[int, list[tuple[str, float]]]] = {}
         self._language = language
         self._lists_stop_words = language in LANGUAGES
-        self._stop_words = stop_words_of(language)
+        self._stop_words = get_stop_words(language)
         self._uses_lexicon = uses_lexicon
         self._is_foreign = uses_lexicon and language in lexicon.FOREIGN
         self._is_english = uses_lexicon and language in (None, lexicon.ENGLISH)

@@ -159,18 +159,18 @@ class Match(NamedTuple):
         return members | tool.hints
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Match) and self._ranked() == other._ranked()
+        return isinstance(other, Match) and self._make_key() == other._make_key()
 
     def __ne__(self, other: object) -> bool:
         return not self == other  # a tuple would compare the functions, too
 
     def __hash__(self) -> int:
-        return hash(self._ranked())
+        return hash(self._make_key())
 
     def __repr__(self) -> str:
         return f"Match({self.tool_id!r}, score={self.score:.6f})"
 
-    def _ranked(self) -> tuple[object, ...]:
+    def _make_key(self) -> tuple[object, ...]:
         """Return what makes two matches equal: the tool, its score, and what speaks for it."""
         identity = self.tool_id, self.source_id, self.tool_name
         return *identity, self.score, self.evidence, self.via

@@ -240,7 +240,7 @@ class _Arrays:
         return self._import()
 
     @property
-    def imported(self) -> ModuleType | None:
+    def loaded_scorer(self) -> ModuleType | None:
         """Return the scorer, if it has been imported."""
         return self._imported[0] if self._imported else None
 

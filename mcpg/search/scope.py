@@ -21,7 +21,7 @@ from mcpg.errors import Code, Diagnostic, warning
 from mcpg.index import Index
 from mcpg.index.layout import ABSENT, READS, WRITES, StaleIndexError
 from mcpg.search.results import SearchRequest
-from mcpg.text import joined, split_words, stem
+from mcpg.text import join_words, split_words, stem
 from mcpg.text.spelling import suggest
 from mcpg.values import DECIMALS
 
@@ -141,7 +141,7 @@ def context_numbers(names: Iterable[str], index: Index) -> tuple[dict[int, str],
         if number == ABSENT and tool_name:
             named = (
                 one
-                for one in index.exact(joined(tool_name))
+                for one in index.exact(join_words(tool_name))
                 if (index.source_id(one), index.tool_name(one)) == (source, tool_name)
             )
             number = next(named, ABSENT)
@@ -179,7 +179,7 @@ def _find_sharing_words(name: str, index: Index) -> list[int]:
         if term != ABSENT:
             terms.add(term)
     rarest = sorted((index.document_frequency(term), term) for term in terms)
-    shared = dict.fromkeys(index.exact(joined(name)), 1.0)
+    shared = dict.fromkeys(index.exact(join_words(name)), 1.0)
     for holders, term in rarest:
         if len(shared) >= _MOST_SHARING:
             break

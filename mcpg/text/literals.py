@@ -28,9 +28,9 @@ from mcpg.text.words import (
     LANGUAGES,
     CachedFunction,
     fold,
+    get_stop_words,
     is_unspaced,
     share_of_texts,
-    stop_words_of,
     strip_accents,
 )
 
@@ -219,7 +219,7 @@ def _is_name(token: str) -> bool:
     # Not words of one language, as in "red/green"; single letters are not words.
     words = [fold(strip_accents(step)) for step in steps]
     return not all(word[1:] for word in words) or not any(
-        all(word in stop_words_of(one) or share_of_texts(word, one) for word in words)
+        all(word in get_stop_words(one) or share_of_texts(word, one) for word in words)
         for one in LANGUAGES
     )
 

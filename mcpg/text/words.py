@@ -84,14 +84,14 @@ def _read_lists(name: str) -> dict[str, frozenset[str]]:
 
 
 @cache
-def stop_words_of(language: str | None) -> frozenset[str]:
+def get_stop_words(language: str | None) -> frozenset[str]:
     """Return the folded stop words of *language*, none where it has no list."""
     if language is None or language in LANGUAGES:
         return read_stop_words()[0].get(language or "", frozenset())
     return _read_lists("stop_words.txt").get(language, frozenset())
 
 
-def language_of(words: Iterable[str], expected: str | None = None) -> str | None:
+def detect_language(words: Iterable[str], expected: str | None = None) -> str | None:
     """Name the language whose stop words *words* uses most, `None` if unknown.
 
     One stop word is not evidence, because it may be the name of a thing in another language ("dog"
@@ -107,7 +107,7 @@ def language_votes(words: Iterable[str]) -> list[int]:
 
 
 def language_by(votes: Sequence[int], expected: str | None = None) -> str | None:
-    """Name the language for which most *votes* are, see `language_of`."""
+    """Name the language for which most *votes* are, see `detect_language`."""
     best = max(votes)
     if expected and votes[LANGUAGES.index(expected)] == best > 0:
         return expected
@@ -125,8 +125,8 @@ def stop_words_in(words: Iterable[str], expected: str | None = None) -> frozense
     *expected* is the language that one stop word is enough to detect.
     """
     words = list(words)
-    language = language_of(words, expected)
-    return stop_words_of(language).intersection(words) if language else frozenset()
+    language = detect_language(words, expected)
+    return get_stop_words(language).intersection(words) if language else frozenset()
 
 
 def is_near_stop_word(word: str, language: str, distance: int) -> bool:
@@ -144,7 +144,7 @@ def is_near_stop_word(word: str, language: str, distance: int) -> bool:
 @cache
 def _sort_by_length(language: str) -> dict[int, list[tuple[str, int]]]:
     rows: dict[int, list[tuple[str, int]]] = {}
-    for word in sorted(stop_words_of(language)):
+    for word in sorted(get_stop_words(language)):
         rows.setdefault(len(word), []).append((word, signature(word)))
     return rows
 
@@ -318,7 +318,7 @@ _parts = CachedFunction(
 )
 
 
-def joined(text: str) -> str:
+def join_words(text: str) -> str:
     """Return the letters and digits of *text* run together: one key for all spellings of a name."""
     return _run_together(text if text.isascii() else _bare(text))
 
@@ -508,7 +508,7 @@ def _ends_abbreviation(run: str, place: int) -> bool:
     if letter != "s" or following.islower():
         return False
     is_last = not following.isupper()
-    return is_last or run[place - 1 : place + 1].lower() not in stop_words_of("english")
+    return is_last or run[place - 1 : place + 1].lower() not in get_stop_words("english")
 
 
 def _find_end(is_kind: Callable[[str], bool], run: str, start: int) -> int:
