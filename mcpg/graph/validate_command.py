@@ -102,7 +102,7 @@ def _find_reader_problems(batch: SourceBatch, file: str) -> tuple[int, Sequence[
 
 
 def _read_further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocument]:
-    """Return files of *folder* that are no documents here, but begin as one with front matter.
+    """Return files of *folder* that are not documents here, but begin with front matter.
 
     The .NET library reads every file that decodes as text.
     """

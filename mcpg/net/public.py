@@ -31,7 +31,7 @@ def is_public(address: str) -> bool:
     """Return whether an IP address is that of a host on the Internet.
 
     Not public are loopback, private, link-local, shared, multicast and reserved addresses, and
-    those of metadata services, also where an IPv6 address contains them.
+    addresses of metadata services, even if an IPv6 address contains them.
     """
     found = ip_address(address.partition("%")[0])
     if isinstance(found, IPv6Address):
