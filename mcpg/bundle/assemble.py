@@ -179,7 +179,7 @@ class Assembly:
 
     @property
     def relations(self) -> Relations:
-        """The graph, by tool id, made anew each time from the documents."""
+        """The graph, by tool id, built from the documents on each access."""
         named = ((document.tool.id, document) for document in self.documents)
         return Relations(
             {name: links.read_relations(one, name, self.by_uri) for name, one in named}
@@ -213,8 +213,8 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
 
     A document wins over a manifest's entry for the same tool. Relations in a document are kept; a
     tool without any gets inferred ones. The text of a document stays as its author wrote it, to
-    the byte, unless hints, its id or inferred relations change its content: then it is written
-    anew, with the author's own prose.
+    the byte, unless hints, its id or inferred relations change its content: then it is
+    rewritten, with the author's own prose.
 
     Args:
         batch: The content of the sources.
@@ -279,7 +279,7 @@ def assemble(  # noqa: PLR0913 - each is one thing that a caller may need
 
 
 def _without_generated(item: codec.ReadDocument) -> codec.ReadDocument:
-    """Return the document of a tool without generated texts, to be written anew if it had any."""
+    """Return the document of a tool without generated texts, to be rewritten if it had any."""
     tool = item.document.tool
     if tool.generated == NO_HINTS:
         return item
@@ -470,7 +470,7 @@ def with_missing(
     missing: Sequence[codec.ReadDocument],
     assemble: Callable[[SourceBatch], Assembly],
 ) -> Assembly:
-    """Return what *assemble* makes of *batch* with the *missing* tools, which are marked stale."""
+    """Return the assembly of *batch* with the *missing* tools, which are marked stale."""
     data = codec.encode_bundle(codec.Bundle(tuple(item.source for item in missing)))
     bundles = (*batch.bundles, RawFile(data.decode(), "last build"))
     assembly = assemble(replace(batch, bundles=bundles))

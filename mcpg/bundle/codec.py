@@ -70,7 +70,7 @@ def _parse(text: str, place: str) -> object:
         return json.loads(text, parse_constant=int)  # which refuses NaN and Infinity
     except json.JSONDecodeError as fault:
         where, whole = f"{place}:{fault.lineno}:{fault.colno}", fault.doc.rstrip()
-        # A truncated text gets another message than one that never was JSON.
+        # Truncated JSON gets a message of its own.
         in_last_token = fault.pos >= len(whole) - len("false") and not whole.endswith("}")
         is_open = fault.pos >= len(whole) or fault.msg.startswith("Unterminated string")
         if whole.lstrip().startswith("{") and (in_last_token or is_open):

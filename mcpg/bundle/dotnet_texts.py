@@ -399,7 +399,7 @@ def _front(document: SourceDocument, found: list[ReaderFinding]) -> front_matter
 
 
 def _differences(key: str, held: JsonValue) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Yield the places where *held* is deliberately read otherwise than by mcpg, and how."""
+    """Yield the parts of *held* that are deliberately read otherwise than by mcpg, and how."""
     kind = key.strip().lower()
     if kind == "authors":
         yield (key,), "`authors` is ignored; `author` is read"

@@ -84,7 +84,7 @@ class Headings:
         """Return the fault of the heading in a *reference* to *uri*, "" for none."""
         fragment = unquote(reference.target.partition("#")[2])
         if reference.is_wiki:
-            # Headings below headings, of which the last is meant.
+            # Headings below headings: the last counts.
             fragment = fragment.rpartition("#")[2]
         key = _anchor_key(fragment.removeprefix(_BY_GITHUB))
         if key in _ANYWHERE or _NO_HEADING.match(fragment):
@@ -142,7 +142,7 @@ def _anchor_key(fragment: str) -> str:
 
 
 Suggest = Callable[[str], str]
-"""Returns advice on an unknown name, such as one that is nearly the same; "" for none."""
+"""Returns advice on an unknown name, such as a similar name; "" for none."""
 
 
 def resolve_links(
@@ -566,7 +566,7 @@ def with_observed(
     """Return *document*, its links resolved, with new observed edges instead of its earlier ones.
 
     Links of an author stay as they are. An edge that is also inferred has the greater weight and
-    both reasons. An inferred next step is left out if calls show the other order.
+    both reasons. An inferred next step is left out if calls show the reverse order.
     """
     authored, others = [], {}
     for link in document.links:

@@ -67,10 +67,9 @@ def sort_documents(
     """Separate documents of tools, documents about a tool, and pages.
 
     A document is about a tool when its key `tool` names one, or when it names none itself and its
-    URI is that of a tool's document, or its file is named like exactly one of the other tools; of
-    several, the one of its own source. It is a page when its key `tool` is `false` or names no
-    tool. A document that names its tool replaces the manifest's entry of the same source
-    and name.
+    URI is that of a tool's document, or its file is named like exactly one of the other tools; a
+    tool of its own source comes first. It is a page when its key `tool` is `false` or names no
+    tool. A document that names its tool replaces the manifest's entry of the same source and name.
 
     Args:
         tools: The tools of manifests.
@@ -376,7 +375,7 @@ def _prose(about: ToolDocument) -> str:
 
 
 def _merge_keys(first: JsonObject, further: Iterable[JsonObject]) -> JsonObject:
-    """Join front-matter keys: lists one after the other, else the first value."""
+    """Join front-matter keys: lists are concatenated, else the first value counts."""
     merged = dict(first)
     lists: dict[str, list[JsonValue]] = {}
     for key, value in (item for members in further for item in members.items()):
@@ -623,7 +622,7 @@ def _place_pages(
     """Return *pages* each a path and a URI that no tool and no other page has, in order of paths.
 
     A page stays in its folder, so that its relative links still work. A page that moves is read
-    again: its text stays, and its name there is the one that readers of the bundle will see.
+    again: its text stays, and it gets the name that readers of the bundle will see.
     """
     taken = list(addresses)
     paths = _UniqueNames(".md", (path for path, _ in taken))

@@ -1,8 +1,8 @@
 """The catalog: all tools of a host with ids, hints, and relations from authors.
 
 Ids are short, safe, unique, and independent of the order of the tools. Their rules are those of the
-.NET gateway, so that an id means the same tool on both sides; only a name of which nothing can be
-kept gets a hash here, because a fallback for the first such tool would change its meaning when one
+.NET gateway, so that an id means the same tool on both sides; only a name without usable characters
+gets a hash here, because a fallback for the first such tool would change its meaning when another
 is added.
 """
 

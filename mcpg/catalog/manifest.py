@@ -351,7 +351,7 @@ def _read_hints(
     """Return the hints of the operator; those beside the name only if no server wrote them."""
     trusts_entry = options.trust_hints or not (options.is_response or found.is_response)
     if not trusts_entry and states_lists(entry):
-        message = "the server has hints beside the name, where MCP has none; they are ignored"
+        message = "the server has hints beside the name, which MCP lacks; they are ignored"
         noticed.append(info(Code.HINT_UNTRUSTED, message, found.where))
     return hints_of_tool(
         entry,

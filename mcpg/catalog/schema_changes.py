@@ -250,7 +250,7 @@ class _Comparison:
             self._within.discard(pair)
 
     def _compare_unions(self, old: JsonObject, new: JsonObject, path: str) -> Iterator[Change]:
-        """Compare branches: each of one schema should be within a branch of the other."""
+        """Compare branches: each should be within a branch of its counterpart."""
         before, after = self._old.branches(old), self._new.branches(new)
         if max(len(before), len(after)) > MOST_BRANCHES:
             if canonical_text(old) != canonical_text(new):
@@ -378,7 +378,7 @@ class _Comparison:
                 further, is_required = _further_schema(old), name in demanded
                 effect = _Effect.NARROWER if is_required else _Effect.NEW
                 if self._is_read and further is False:
-                    # A reader may refuse properties that it does not know.
+                    # A reader may refuse unknown properties.
                     effect |= _Effect.UNKNOWN
                 yield inner, effect, "is new and required" if is_required else "is new", ()
                 if isinstance(further, dict):
@@ -415,7 +415,7 @@ class _Comparison:
             words = self._words("accepts no further properties", "has no further properties")
             yield path, _Effect.NARROWER, words, ()
         else:
-            # A reader is free to ignore properties that it does not know.
+            # A reader is free to ignore unknown properties.
             effect = _Effect.UNKNOWN if self._is_read else _Effect.WIDER
             words = self._words("accepts further properties", "may have further properties")
             yield path, effect, words, ()

@@ -462,7 +462,7 @@ class _Extraction:
         return bool(values) and not any(one == UNKNOWN or one.endswith("()") for one in values)
 
     def _is_type(self, name: str, owner: int) -> bool:
-        """Return whether *name*, where only a type can be meant, is not a type parameter."""
+        """Return whether *name*, in the place of a type, is not a type parameter."""
         return not any(name in region.types for _, region in self._around(owner))
 
     def _use(self, found: Captures) -> NameUse | None:

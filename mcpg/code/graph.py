@@ -66,8 +66,8 @@ class Relation:
     """An edge as seen from one of its ends.
 
     Attributes:
-        file: The file of the other end; if that is outside the code, the file of the edge.
-        symbol: The symbol at the other end; `None` for a file, or for names outside the code.
+        file: The file at the far end; if that is outside the code, the file of the edge.
+        symbol: The symbol at the far end; `None` for a file, or for names outside the code.
         lines: Lines of the edge, in the file that it leaves.
         is_guess: Whether only a name supports the edge.
     """

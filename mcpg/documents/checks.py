@@ -359,11 +359,11 @@ def _literals(front: JsonObject) -> Found:
         turtle = _TURTLE.match(value.strip()) if isinstance(value, str) else None
         if turtle is not None:
             text = turtle["iri"] or turtle["value"] or turtle["plain"] or ""
-            told = json.dumps(text[:_SHOWN], ensure_ascii=False)
+            quoted = json.dumps(text[:_SHOWN], ensure_ascii=False)
             kind = (turtle["type"] or turtle["bare"] or "").strip("<>")[:_SHOWN]
             language = (turtle["lang"] or "").replace("_", "-")
             about = f"lang: {language}" if language else f"datatype: {kind}"
-            mapping = f"id: {told}" if turtle["iri"] else f"value: {told}, {about}"
+            mapping = f"id: {quoted}" if turtle["iri"] else f"value: {quoted}, {about}"
             message = f"{quote_cut(value)} is one text, marks and all: write {{{mapping}}}"
             yield Code.VALUE_INVALID, f"{predicate}: {message}", path
         elif isinstance(held, dict) and "id" not in held:

@@ -338,7 +338,7 @@ class _FrontMatterMender:
         return name
 
     def _resolve_name(self, name: str, path: Path) -> str | None:
-        """Return *name*, or its IRI; `None` if other readers know neither."""
+        """Return *name*, or its IRI; `None` if other readers resolve neither."""
         prefix, colon, local = name.partition(":")
         own = self._own.get(prefix) if colon and not local.startswith("//") else None
         theirs = self._declared.get(prefix.lower())

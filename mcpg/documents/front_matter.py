@@ -122,7 +122,7 @@ def _read_plain(text: str) -> JsonObject | None:
                 values[key] = [_item(line, '- "') for line in block]
     except (ValueError, RecursionError):
         return None
-    # Values nested too deeply are refused by the YAML parser, which knows the line.
+    # Values nested too deeply are refused by the YAML parser, which reports the line.
     return None if is_deeper([values], MAX_DEPTH) else values
 
 

@@ -48,7 +48,7 @@ _MOST_REMEMBERED, _LONGEST_REMEMBERED = 4_096, 1_024
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A link in the text: its target as written, and the text that is shown, "" for none."""
+    """A link in the text: its target as written, and the shown text, "" for none."""
 
     target: str
     label: str

@@ -27,11 +27,11 @@ class Link:
     """An edge as a document writes it: to the URI of another document.
 
     Attributes:
-        target: Canonical URI of the other document, which may be missing.
+        target: Canonical URI of the target document, which may be missing.
         weight: Strength in (0, 1]; 1 for an author's link.
         reason: Why, for people; "" if the document gives none.
-        fields: The output fields of the tool that fill arguments of the other tool.
-        coverage: How much of the other tool's input these are; `None` if unknown.
+        fields: The output fields of the tool that fill arguments of the target.
+        coverage: How much of the target's input these are; `None` if unknown.
     """
 
     kind: EdgeKind

@@ -303,7 +303,7 @@ def parse_document(
     since.
 
     Targets of links that are not absolute URIs (a tool id, `source::name`, a path, a title) are in
-    `Link.target` as given; callers that know the other documents resolve them.
+    `Link.target` as given; callers with all documents at hand resolve them.
 
     Args:
         source: The text and its place.

@@ -116,7 +116,7 @@ class CacheEntry:
                 self.path.mkdir(exist_ok=True)
                 if self.store() is None:
                     _remove(self.path / STORE)
-                # If another process was first, this fails and the other store stays.
+                # If another process was first, this fails and the store of that process stays.
                 work.rename(self.path / STORE)
                 self._mark_use()
                 self._cache.drop_oldest()

@@ -295,7 +295,7 @@ class NodeReader:
 
     def _hints(self) -> Hints:
         lists = {name: tuple(self._texts(predicate)) for name, predicate in TEXTS.items()}
-        # Keywords from another producer, which knows no other lists.
+        # Keywords from another producer, which has no other lists.
         own = {*lists["keywords"], *lists["tags"]}
         own |= {one.text for key, one in self._stated if isinstance(one, RdfLiteral)}
         further = (text for text in self._texts(v.SCHEMA_KEYWORDS) if text not in own)

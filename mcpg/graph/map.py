@@ -88,9 +88,9 @@ def _lead(documents: Sequence[ToolDocument]) -> str:
         (outward, "to a document that is not here"),
         (loops, "from a document to itself, which is not drawn"),
     ]
-    told = "; ".join(f"{format_count(number, 'edge')} {what}" for number, what in notes if number)
+    counts = "; ".join(f"{format_count(count, 'edge')} {what}" for count, what in notes if count)
     lead = "Tools, and the related tools and next steps that edges lead to."
-    return f"{lead} Among the edges: {told}." if told else lead
+    return f"{lead} Among the edges: {counts}." if counts else lead
 
 
 def _count_servers(network: Network) -> list[tuple[str, int]]:
@@ -162,7 +162,7 @@ def _build_tool_clusters(network: Network) -> MapClusters:
 
 
 def _choose_groups(network: Network, tools: int) -> dict[int, str]:
-    """Return the group of each tool: a category, or the one with most tools.
+    """Return the group of each tool: a category, or the largest group.
 
     Groups of few tools, of most tools, and of the tools of one source are ignored.
     """

@@ -168,7 +168,7 @@ def _check_entities(text: str, place: str) -> None:
     remedy = "write the values out"
     entities = {found[1]: found[2] or found[3] or "" for found in _ENTITY.finditer(text)}
     if len(_ANY_ENTITY.findall(text)) != len(entities):
-        message = "declares an entity that is external, repeated or none of a text"
+        message = "declares an entity that is external, repeated or not a text"
         raise _make_error(message, place, remedy)
     if any("&" in _HARMLESS.sub("", value) for value in entities.values()):
         raise _make_error("declares an entity that refers to another", place, remedy)

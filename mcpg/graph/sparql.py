@@ -309,7 +309,7 @@ class SparqlEndpoint:
 
     Queries are evaluated by Oxigraph in a process of its own, which is started with the first one
     and kept for the next. A query that takes too long ends that process. Queries of several threads
-    are answered one after the other.
+    are answered in turn.
     """
 
     def __init__(

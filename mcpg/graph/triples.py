@@ -243,9 +243,9 @@ _TRUE, _FALSE = RdfLiteral("true", v.XSD_BOOLEAN), RdfLiteral("false", v.XSD_BOO
 def make_triples(documents: Iterable[ToolDocument], base: str = BASE) -> Iterator[Triple]:
     """Return *documents* as triples, subject after subject, each triple once.
 
-    All triples of a subject come together, in the order of the document; groups
-    and sources are described before the first tool that names them. No two documents have the same
-    node, see `distinct_documents`; the IRIs that are the project's own begin with *base*.
+    All triples of a subject come together, in the order of the document; groups and sources are
+    described before the first tool that names them. No two documents have the same node, see
+    `distinct_documents`; the IRIs that are the project's own begin with *base*.
     """
     kept = list(documents)
     stated, found = gather_stated(kept), _describe(kept)
@@ -557,7 +557,7 @@ def _format_explicit(value: str | RdfLiteral) -> Any:
         return value.text
     if value.language:
         return {"@language": value.language, "@value": value.text}
-    # The keyword, not our alias for it, which rdflib does not know within a value.
+    # The keyword, not our alias for it, which rdflib does not accept within a value.
     return {"@type": compact_iri(value.datatype), "@value": value.text}
 
 

@@ -167,5 +167,5 @@ def findings_text(found: Sequence[ReaderFinding], documents: int, output: Output
     numbers = {one: sum(item.severity == one for item in found) for one in _STYLES}
     verb = "refuses" if numbers[Severity.ERROR] else "loads"
     names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    told = ", ".join(format_count(numbers[one], name) for one, name in names.items())
-    return "\n".join((*lines, f".NET {verb} {format_count(documents, 'document')}: {told}"))
+    counts = ", ".join(format_count(numbers[one], name) for one, name in names.items())
+    return "\n".join((*lines, f".NET {verb} {format_count(documents, 'document')}: {counts}"))

@@ -326,10 +326,10 @@ class SourceLocations:
     def __init__(
         self, documents: Iterable[ToolDocument], originals: Mapping[str, tuple[str, str]]
     ) -> None:
-        """Take the documents of a graph, and what their authors wrote.
+        """Keep the documents of a graph, and the texts of their authors.
 
-        *originals* has the place and text of that by path of the document, and by its place where
-        its path is another in the bundle.
+        *originals* has the place and text of each by path of the document, or by its place if
+        its path in the bundle is another.
         """
         self._documents = list(documents)
         self._originals = originals

@@ -50,8 +50,8 @@ class Worker:
     def __init__(self, module: str, data: bytes, until: float = math.inf, **head: Any) -> None:
         """Start the process, which is ready before `time.monotonic()` is *until*.
 
-        *module* names a module with a function `load`, see `serve`; *data* and *head* are what that
-        is given.
+        *module* names a module with a function `load`, see `serve`; *data* and *head* are its
+        arguments.
 
         Raises:
             WorkerEndedError: It ended before it was ready.

@@ -84,7 +84,7 @@ def parse_address(url: str) -> Address:
     parts = split_address(url) if url.isprintable() and " " not in url else None
     if parts is None or parts.scheme not in _PORTS or not parts.hostname:
         raise UsageError(
-            "the address of the endpoint is none",
+            "the address of the endpoint is invalid",
             remedy="give one such as https://api.example.com/v1",
         )
     if "@" in parts.netloc:

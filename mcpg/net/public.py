@@ -15,7 +15,7 @@ _STARTED, _COMPLETE = ".connect_tcp.started", ".connect_tcp.complete"
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052
 _IPV4 = 0xFFFFFFFF
 # Metadata services of clouds that `is_global` takes for hosts on the Internet: Oracle's, in the
-# addresses of protocols, which older versions of Python do not know, and Azure's.
+# addresses of protocols, which older versions of Python lack, and Azure's.
 _METADATA = IPv4Network("192.0.0.0/24"), IPv4Network("168.63.129.16/32")
 
 

@@ -1,7 +1,7 @@
 """Telemetry: what an engine and a gateway report to an observer; opt-in.
 
-Pass an observer to `mcpg.load(..., observer=)` or to a gateway. `telemetry()` makes one that
-reports to OpenTelemetry, with spans and metrics; a host may bring its own.
+Pass an observer to `mcpg.load(..., observer=)` or to a gateway. `telemetry()` makes an observer
+that reports to OpenTelemetry, with spans and metrics; a host may bring its own.
 """
 
 from __future__ import annotations

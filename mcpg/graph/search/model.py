@@ -169,7 +169,7 @@ class GraphSearchResult:
         related: Nodes related to them; a federated search gives none.
         next_steps: Nodes that come after them; none in a federated search.
         sparql: The query that looked for matches, "" if none was needed; of a federated search
-            one for each endpoint, then the one for the graph at hand, with a blank line between.
+            a query for each endpoint, then that for the graph at hand, with a blank line between.
         expansion_sparql: The query that looked for their companions, or "".
         endpoints: The endpoints that answered.
         used_schema_search: Whether matches come from the schema.
@@ -220,7 +220,7 @@ class TextPredicate:
 class Relationship:
     """A predicate to nodes whose own texts, by *reads*, count for the node that they belong to.
 
-    If *is_inbound*, the edge leads from the other node to the found one.
+    If *is_inbound*, the edge leads to the found node.
     """
 
     iri: str
