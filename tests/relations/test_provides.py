@@ -70,7 +70,7 @@ class TestNames:
     def test_a_field_is_what_its_last_word_names(
         self, field: str, argument: str, is_filled: bool
     ) -> None:
-        """An input format is no input, though a tool for formats takes an input."""
+        """An input format is not an input, though a tool for formats takes an input."""
         found = provided(
             gives("data_convert", field, source_id="files"),
             takes("format_validate", argument, source_id="text"),
