@@ -1,4 +1,4 @@
-"""Vectors of symbols, which are made when a question first asks for them, and kept in a store."""
+"""Vectors of symbols, which are made when a question first needs them, and kept in a store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class SymbolVectors:
     """The vectors of symbols, made by the provider of an engine.
 
     Raises:
-        EmbeddingError: There is no provider, or it fails.
+        EmbeddingError: No provider is set, or it fails.
     """
 
     def __init__(self, definitions: Sequence[LocatedSymbol], services: EngineServices) -> None:
