@@ -201,7 +201,7 @@ class TestBadInput:
             (["--worst", "-1"], "--help"),
             (["--format", "html"], "--help"),
             (["--strategy", "guess"], "use graph"),
-            (["--fusion", "rrf"], "ask for the strategy 'auto'"),
+            (["--fusion", "rrf"], "use the strategy 'auto'"),
             (["--strategy", "auto", "--fusion", "guess"], "use learned or rrf"),
         ],
     )
