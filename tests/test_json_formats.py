@@ -152,6 +152,10 @@ SEEN_ELSEWHERE = {
         ),
         "tests/cli/test_enrich.py, which starts models",
     ),
+    **dict.fromkeys(
+        ("item#", "diff#/items", "init#/skills", "#/$defs/skills"),
+        "tests/cli/test_skills.py, with skills",
+    ),
     "#/$defs/node/evidence/*/endpoint": "tests/cli/test_graph_search.py, at an endpoint",
 }
 """Members that occur where more is needed than a folder, by the test that has them."""

@@ -38,6 +38,8 @@ class DefinitionPart(StrEnum):
     HINTS = "hints"
     DOCUMENT = "document"
     """The document that replaces the source's definition; see `mcpg.review.lock`."""
+    FILES = "files"
+    """The digests of the files of an item that is not a tool, such as a skill."""
 
     @property
     def member(self) -> str:
@@ -210,6 +212,20 @@ def _schema_differences(
         yield f"{path}{one.what}{values}{breaks}"
     if not changes:
         yield "written otherwise"
+
+
+def describe_files(before: Mapping[str, str], after: Mapping[str, str]) -> PartChange:
+    """Return how the files of an item differ, by the digest of each."""
+    changes = {path: "changed" if path in after else "removed" for path in before}
+    changes |= {path: "added" for path in after if path not in before}
+    found = (
+        f"{_short(path)} {changes[path]}"
+        for path in sorted(changes)
+        if before.get(path) != after.get(path)
+    )
+    details = tuple(islice(found, _DETAILS + 1))
+    cut = details if len(details) <= _DETAILS else (*details[:_DETAILS], "and more")
+    return PartChange(DefinitionPart.FILES, cut)
 
 
 def _member_differences(

@@ -9,15 +9,24 @@ from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import FILTERS
-from mcpg.cli.render import RecordListing, listing_text
+from mcpg.cli.render import RecordListing, listing_text, markdown, text
 from mcpg.cli.terminal import json_text, standard_input
 from mcpg.engine import Engine
 from mcpg.engine.items import open_kind
 from mcpg.errors import UsageError
-from mcpg.plugins.hooks import Item, ItemKind, ItemSearch
+from mcpg.plugins.hooks import Item, ItemDetails, ItemKind, ItemSearch
 from mcpg.plugins.registry import list_item_kinds
 from mcpg.search.results import DEFAULT_LIMIT
-from mcpg.show.blocks import CodeSpan, Score, Styled, Table, make_columns
+from mcpg.show.blocks import (
+    Block,
+    CodeSpan,
+    FactList,
+    Paragraph,
+    Score,
+    Styled,
+    Table,
+    make_columns,
+)
 from mcpg.show.json import diagnostics_json
 from mcpg.text.json_values import JsonObject
 from mcpg.text.spelling import suggest
@@ -44,8 +53,10 @@ def answer_search_for(
     given = {name: value for name, value in asked.items() if name not in _SHARED}
     words = asked["query"] or []
     query = standard_input(_LONGEST_QUERY).decode("utf-8", "replace") if words == ["-"] else None
-    text = (query or " ".join(words)).strip()
-    return answer_items(kind, text or None, asked, output, {**given, **others}, explains=explains)
+    asked_for = (query or " ".join(words)).strip()
+    return answer_items(
+        kind, asked_for or None, asked, output, {**given, **others}, explains=explains
+    )
 
 
 def answer_items(
@@ -87,6 +98,39 @@ def answer_items(
         output.note(f"no {kind} matches" if query else f"there is no {kind}")
     output.detail(format_count(len(found), kind))
     return ExitCode.DONE if found else ExitCode.FINDINGS
+
+
+def show_item(kind: str, name: str, given: Mapping[str, Any], output: Output) -> int:
+    """Show the item of a *kind* that is called *name*, or its text.
+
+    Raises:
+        UsageError: Items of that kind are not shown.
+        NotFoundError: There is none of that name, or there are several.
+    """
+    engine = open_engine(read_settings(bundle=given["bundle"]), output)
+    items = engine.items(find_item_kind(kind).name)
+    if not hasattr(items, "describe_item"):
+        remedy = f"use `mcpg list --kind {kind}`"
+        raise UsageError(f"a {kind} is not shown by itself", place="--kind", remedy=remedy)
+    found: ItemDetails = items.describe_item(name)
+    if given["document"]:
+        output.document(found.document)
+        return ExitCode.DONE
+    if given["form"] == "json":
+        members = to_json(found.item, without=("score", "why")) | {"kind": kind}
+        members |= {"details": found.details, "document": found.document}
+        diagnostics = diagnostics_json(engine.diagnostics)
+        output.json({"schema": "mcpg/item/1", **members, "diagnostics": diagnostics})
+        return ExitCode.DONE
+    output.note_opening(engine.diagnostics)
+    facts = FactList(tuple((name, CodeSpan(text)) for name, text in found.facts.items()))
+    blocks: list[Block] = [Paragraph(CodeSpan(found.item.description)), facts]
+    if given["form"] == "markdown":
+        output.text(markdown(blocks, "### mcpg show", found.item.id))
+    else:
+        head = Styled(CodeSpan(found.item.id), "cyan")
+        output.text(text([Paragraph(head), *blocks], output))
+    return ExitCode.DONE
 
 
 def find_kind(engine: Engine, noun: str) -> ItemSearch:

@@ -21,7 +21,7 @@ from mcpg.index.layout import NO_KEY, Header, StaleIndexError
 from mcpg.index.reader import Index
 from mcpg.index.tables import Section, pack
 from mcpg.plugins.hooks import GraphReader
-from mcpg.plugins.registry import list_item_documents, load_reference, own_items
+from mcpg.plugins.registry import call_item_kinds, load_reference, own_items
 from mcpg.search.model import (
     FEATURES,
     INPUTS,
@@ -483,6 +483,8 @@ def _item_sections(pages: Sequence[ToolDocument], memo: BuildCache) -> Iterator[
     from mcpg.index.compile import compile_index  # noqa: PLC0415 - as above
 
     model, extra = flatten(default_model()), provenance_sections(default_provenance())
-    for name, documents in list_item_documents(pages):
+    for name, documents in call_item_kinds("documents", pages):
+        if not documents:
+            continue
         data = compile_index(documents, recipe=recipe(), model=model, extra=extra, memo=memo)
         yield Section(f"{ITEMS}{name}", "B", data)

@@ -70,7 +70,9 @@ def register(app: typer.Typer) -> None:
     options.command(commands, "export", examples=EXPORT_EXAMPLES, more=guide)(export)
     options.command(commands, "ontology", examples=ONTOLOGY_EXAMPLES, more=reference)(ontology)
     query_command.register(commands)
-    options.command(commands, "validate", examples=VALIDATE_EXAMPLES, more=guide)(validate)
+    options.command(
+        commands, "validate", examples=VALIDATE_EXAMPLES, more="docs/how-to/validate.md"
+    )(validate)
     options.command(commands, "stats", examples=STATS_EXAMPLES, more=guide)(stats)
     app.add_typer(commands)
 

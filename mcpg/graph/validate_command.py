@@ -49,7 +49,7 @@ Reader = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "validate", examples=EXAMPLES, more="docs/reference/dotnet.md")(validate)
+    options.command(app, "validate", examples=EXAMPLES, more="docs/how-to/validate.md")(validate)
 
 
 def validate(

@@ -100,6 +100,37 @@ class Item(NamedTuple):
     why: tuple[str, ...] = ()
 
 
+class ItemDetails(NamedTuple):
+    """All of one item, as `mcpg show --kind` prints it.
+
+    Attributes:
+        details: What else is known of it, as JSON.
+        facts: The same for people, by name.
+        document: Its text.
+    """
+
+    item: Item
+    details: JsonObject
+    facts: Mapping[str, str]
+    document: str
+
+
+class ItemContent(NamedTuple):
+    """What an item consists of, as locks approve it and comparisons show it.
+
+    Attributes:
+        name: Its name at its source, which begins with its kind: `skill:pdf-forms`.
+        files: The digest of each of its files by path, such as `sha256:1f0c...`.
+        place: The place of its page.
+    """
+
+    source_id: str
+    name: str
+    description: str
+    files: Mapping[str, str]
+    place: str = ""
+
+
 class ItemSearch(Protocol):
     """Lists and searches the items of one kind in a bundle."""
 
@@ -120,11 +151,17 @@ class ItemKind:
     Attributes:
         test: Returns whether a `mcpg.catalog.model.SourceDocument` is such an item, without parsing
             it. Its text is never changed.
-        open: Returns what searches the items among the pages of a bundle.
+        open: Returns what searches the items among the pages of a bundle; with a method
+            `describe_item`, which takes a name and returns `ItemDetails`, items can be shown.
         noun: What `--kind` calls an item; "" where `open` returns no `ItemSearch`.
         documents: Takes the pages of a bundle and returns the items among them as
             `mcpg.documents.model.ToolDocument`s, which are searched as tools are, in an index of
             their own; `meta["type"]` is the type of an item. "" for items that *open* searches.
+        check: Takes the pages of a bundle and yields a `mcpg.lint.model.Finding` for each fault of
+            its items. Their *documents* are checked as well, as descriptions, likeness and hidden
+            text of tools are. "" where items are not checked.
+        contents: Takes the pages of a bundle and yields an `ItemContent` for each item. "" where
+            items are neither locked nor compared.
         tune: Takes an engine, judged queries, and the number and seed of folds, and fits a setting
             of the search to them: a `mcpg.evaluation.tune.ItemTuning`. "" for none.
     """
@@ -134,6 +171,8 @@ class ItemKind:
     open: Reference
     noun: str = ""
     documents: Reference = ""
+    check: Reference = ""
+    contents: Reference = ""
     tune: Reference = ""
 
 

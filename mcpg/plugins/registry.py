@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from mcpg.errors import Code, Diagnostic, McpgError, warning
-from mcpg.plugins.hooks import HOOKS, ItemKind, Plugin
+from mcpg.plugins.hooks import HOOKS, ItemContent, ItemKind, Plugin, Reference
 
 ROOMS: dict[str, tuple[str, ...]] = {
     "mcpg.code.plugin": ("source_kinds", "item_kinds", "answerers"),
@@ -22,6 +22,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mcpg.postgres.plugin": ("commands", "services", "checks"),
     "mcpg.explore.plugin": ("commands",),
     "mcpg.servers.plugin": ("commands", "item_kinds"),
+    "mcpg.skills.plugin": ("source_kinds", "item_kinds"),
     "mcpg.telemetry.plugin": ("services", "checks"),
 }
 """The optional rooms: the module in which each registers what it adds, and its hooks.
@@ -153,16 +154,29 @@ def is_item(document: Any, name: str = "") -> bool:
     return any(one is True for one in found)
 
 
-def list_item_documents(pages: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield the items among *pages* that are searched as tools are, by the names of their kinds."""
-    kinds = [Registered("", one) for one in _own_item_kinds()]
+def call_item_kinds(hook: str, pages: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield what each kind of items makes of *pages* by a *hook* of it, such as `documents`.
+
+    Kinds without that hook, and those that fail, are left out.
+    """
+    kinds = [Registered("", one) for one in _own_item_kinds()] if pages else []
     kinds += package_plugins().items(ItemKind) if pages else ()
     for one in kinds:
-        if pages and one.item.documents:
-            make = partial(load_reference(one.item.documents), pages)
+        reference = getattr(one.item, hook)
+        if reference:
+
+            def make(reference: Reference = reference) -> tuple[Any, ...]:
+                return tuple(load_reference(reference)(pages))
+
             found = one.attempt(make) if one.owner else make()
-            if found and not isinstance(found, Diagnostic):
+            if not isinstance(found, Diagnostic):
                 yield one.item.name, found
+
+
+def list_item_contents(pages: Sequence[Any]) -> Iterator[ItemContent]:
+    """Yield what the items among *pages* consist of, of kinds that are locked and compared."""
+    for _, found in call_item_kinds("contents", pages):
+        yield from found
 
 
 def list_item_kinds() -> tuple[ItemKind, ...]:

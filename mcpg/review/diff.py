@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain
@@ -19,7 +19,9 @@ from mcpg.documents.model import ToolDocument
 from mcpg.documents.reader import TOOL_KEY, parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
+from mcpg.plugins.registry import list_item_contents
 from mcpg.relations.edges import EdgeOrigin
+from mcpg.review.lock import ApprovedTools, LockChange, lock_changes, state_item
 from mcpg.text.diffs import unified_diff
 
 FieldValue: TypeAlias = str | tuple[str, ...]
@@ -124,16 +126,18 @@ class CatalogueDiff:
         removed: Tools of the old one only.
         changed: Tools of both that differ, renamed ones among them.
         now_by_then: For each tool of both, its id in the new one by that in the old one.
+        items: Items that are no tools, such as skills, and differ by what they consist of.
     """
 
     added: tuple[Tool, ...]
     removed: tuple[Tool, ...]
     changed: tuple[ToolDifference, ...]
     now_by_then: Mapping[str, str]
+    items: tuple[LockChange, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        return not (self.added or self.removed or self.changed)
+        return not (self.added or self.removed or self.changed or self.items)
 
 
 def compare_catalogues(
@@ -166,6 +170,14 @@ def compare_catalogues(
         changed=tuple(sorted(filter(None, differences), key=attrgetter("after.id"))),
         now_by_then={old[one].tool.id: new[other].tool.id for one, other in pairs.items()},
     )
+
+
+def compare_items(
+    before: Sequence[ToolDocument], after: Sequence[ToolDocument]
+) -> tuple[LockChange, ...]:
+    """Return how items other than tools differ between the pages of two catalogues."""
+    old, new = (tuple(map(state_item, list_item_contents(pages))) for pages in (before, after))
+    return lock_changes(ApprovedTools(old), new)
 
 
 def field_values(document: ToolDocument) -> dict[str, FieldValue]:

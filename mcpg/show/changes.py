@@ -49,7 +49,8 @@ def is_empty(data: Json) -> bool:
     """Return whether *data* has nothing to report: no change, no impact and no gate that fails."""
     gates = all(gate["passed"] for gate in data["gates"])
     impact = data["impact"]
-    return gates and not (data["tools"] or impact["queries"] or impact["unreachable"])
+    is_found = data["tools"] or data.get("items") or impact["queries"] or impact["unreachable"]
+    return gates and not is_found
 
 
 def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -> list[Block]:
@@ -88,6 +89,7 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
         list_part("Removed", of_kind["removed"], _name_tool),
         list_part("Renamed", of_kind["renamed"], _describe_rename),
         list_part("Breaking", [*_describe_breaks(tools)], lambda one: one),
+        list_part("Skills and other items", data.get("items", ()), _describe_item),
     )
     long = (
         list_part("Added", of_kind["added"], _describe_tool),
@@ -101,6 +103,12 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
         *_make_sections(short, folds=False),
         *_make_sections(long, folds=folds),
     ]
+
+
+def _describe_item(item: Json) -> Inline:
+    parts = "; ".join(f"{one['part']} ({'; '.join(one['details'])})" for one in item["parts"])
+    rest = f": {parts}" if parts else ""
+    return item["change"], " ", CodeSpan(item["name"]), " of ", CodeSpan(item["sourceId"]), rest
 
 
 _Part = tuple[str, int, tuple[Block, ...]]
@@ -131,6 +139,7 @@ def headline(data: Json) -> str:
         f"{counts['breaking']} breaking" if counts["breaking"] else "",
         f"{format_count(counts['rank'], 'query', 'queries')} lost" if counts["rank"] else "",
         f"{counts['unreachable']} unreachable" if counts["unreachable"] else "",
+        f"{format_count(len(data['items']), 'item')} changed" if data.get("items") else "",
         f"{format_count(counts['confidence'], 'score')} fell" if counts["confidence"] else "",
     ]
     return "; ".join(filter(None, found))
