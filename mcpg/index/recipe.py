@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mcpg import __version__
 
-RULES = 3458780643
+RULES = 1992416482
 """Checksum of the modules and tables that decide what an index holds of given documents.
 
 To read them takes longer than a search, so the number stands here. `tests/index/test_rules.py`
