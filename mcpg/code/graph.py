@@ -19,7 +19,7 @@ from mcpg.code.model import (
     Symbol,
     SymbolKind,
 )
-from mcpg.text import joined, split_words
+from mcpg.text import join_words, split_words
 from mcpg.text.spelling import allowed_edits, edit_distance, signature
 
 DEEPEST = 12
@@ -141,7 +141,7 @@ class CodeGraph:
         """
         found = [
             one
-            for one in self.names.get(joined(name), ())
+            for one in self.names.get(join_words(name), ())
             if one.symbol.kind in CALLABLE_KINDS and not is_test(one.file.path)
         ]
         if len(found) != 1:
@@ -157,7 +157,7 @@ class CodeGraph:
         """The symbols by their short names without signs and case."""
         found: dict[str, list[LocatedSymbol]] = {}
         for one in self.definitions:
-            found.setdefault(joined(one.symbol.short_name), []).append(one)
+            found.setdefault(join_words(one.symbol.short_name), []).append(one)
         return found
 
     def close_names(self, name: str, limit: int = 3) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from mcpg.index.recipe import (
     saturate,
 )
 from mcpg.plugins.hooks import Item
-from mcpg.text import fold, joined, split_words, stem, stop_words_in, strip_accents
+from mcpg.text import fold, join_words, split_words, stem, stop_words_in, strip_accents
 
 DEFAULT_LIMIT = 50
 EVERY_KIND = frozenset(SymbolKind)
@@ -157,7 +157,7 @@ class CodeSearch:
         found = self.graph.find(name, scope, kinds)
         if found:
             return tuple(CodeMatch(one, 1.0, (name,)) for one in found[:limit])
-        wanted = joined(name.rpartition(".")[2])[:_LONGEST_TEXT]
+        wanted = join_words(name.rpartition(".")[2])[:_LONGEST_TEXT]
         names = self.graph.names
         # Signs resemble nothing.
         near = sorted(find_close(wanted, names)) if wanted else ()

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from mcpg.code.graph import LocatedSymbol
-from mcpg.embeddings import provider_of
+from mcpg.embeddings import make_provider
 from mcpg.embeddings.provider import EmbeddingError, EmbeddingProvider, embed_query
 from mcpg.search.results import EngineServices
 from mcpg.text import split_words
@@ -34,7 +34,7 @@ class SymbolVectors:
         if given is None:
             message = "no embedding provider is set up"
             raise EmbeddingError(message, kind="missing", remedy="name one with --embed-with")
-        return provider_of(given) if isinstance(given, str) else given
+        return make_provider(given) if isinstance(given, str) else given
 
     @cached_property
     def _built(self) -> BuiltVectors:

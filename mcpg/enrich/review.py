@@ -15,7 +15,7 @@ from mcpg.enrich.answers import fold_text
 from mcpg.enrich.plan import EnrichPlan, Entry
 from mcpg.text import lexicon
 from mcpg.text.json_values import JsonValue
-from mcpg.text.words import share_of_texts, split_words, stop_words_of
+from mcpg.text.words import get_stop_words, share_of_texts, split_words
 from mcpg.values import to_json
 
 ORDINARY = 0.1
@@ -136,7 +136,7 @@ def review_plan(
 
 def is_ordinary(text: str) -> bool:
     """Return whether running text is likely to have all words of *text*, stop words aside."""
-    words = set(split_words(text)) - stop_words_of(lexicon.ENGLISH)
+    words = set(split_words(text)) - get_stop_words(lexicon.ENGLISH)
     return math.prod(share_of_texts(one, lexicon.ENGLISH) for one in words) >= ORDINARY
 
 

@@ -27,7 +27,7 @@ from mcpg.graph.search.model import (
     join_stems,
 )
 from mcpg.graph.terms import RDF_TYPE, RdfLiteral, Triple
-from mcpg.text import language_of, split_words
+from mcpg.text import detect_language, split_words
 
 _RUN = 3
 
@@ -302,7 +302,7 @@ def _detect_language(
         for node, predicate, place in _split_in_groups(stated, 3)
         if node in typed and predicate in own
     }
-    return language_of(word for text in nsmallest(_SAMPLE, said) for word in split_words(text))
+    return detect_language(word for text in nsmallest(_SAMPLE, said) for word in split_words(text))
 
 
 def _is_named(node: str) -> bool:
