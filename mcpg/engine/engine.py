@@ -294,7 +294,8 @@ class Engine:
         """Answer a question about tools, fields of their schemas, or symbols of source code.
 
         What the question wants is decided by what it names and by its shape: to find something,
-        its relations, documentation, examples, what is similar, or else a search.
+        its relations, documentation, examples, what is similar, which tools, sources or categories
+        the catalog has, or else a search.
 
         Args:
             question: The question, in any words; `similar:ID` asks for what is like a tool.
@@ -306,8 +307,8 @@ class Engine:
             strategy: As for `search`; source code is searched so as well. The first search with
                 vectors makes those of all symbols.
             weights: With the strategy `auto`, what words and vectors count in the search of code.
-            sources: As for `search`, where the question is answered by a search. What it names is
-                found wherever it is.
+            sources: As for `search`, where the question is answered by a search or by the facts of
+                the catalog. What it names is found wherever it is.
             categories: As *sources*.
             read_only: As *sources*.
 
@@ -318,9 +319,12 @@ class Engine:
         from mcpg.ask import Asker, AskRequest, CodeRanking  # noqa: PLC0415 - a search answers no questions
 
         ranking = CodeRanking(strategy, *weights)
-        asked = AskRequest(intent, limit, include_disabled, tuple(patterns), scope, ranking)
         sources, categories = check_texts("sources", sources), check_texts("categories", categories)
         check_flag("read_only", read_only)
+        asked = AskRequest(
+            *(intent, limit, include_disabled, tuple(patterns), scope, ranking),
+            *(sources, categories, read_only),
+        )
 
         def search(text: str, most: int) -> SearchResult:
             return self.search(
@@ -336,7 +340,7 @@ class Engine:
         def answer(searcher: Searcher) -> AskResult:
             index = searcher.index
             asker: Asker = self._make_once("asker", index, lambda: Asker(index, self.services))
-            return asker.ask(question, asked, search, (sources, categories, read_only))
+            return asker.ask(question, asked, search)
 
         return self._ask(answer)
 

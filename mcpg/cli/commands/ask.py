@@ -31,6 +31,7 @@ mcpg ask "where does the channel_id for slack_reply_to_thread come from"
 mcpg ask "how do I get from list_bases to create_record"
 mcpg ask "example of create_issue" --format json
 mcpg ask similar:git_diff
+mcpg ask "which tools of github delete things"
 mcpg ask "what calls the Login method?" -b app.mdld --language python --path src
 mcpg ask "retry a failed upload" -b app.mdld --strategy auto
 mcpg ask git_commit --intent documentation
@@ -62,8 +63,8 @@ def run(
     """Answer a question about tools, fields or source code.
 
     Its words and the names in it decide what is shown: where something is, what comes before or
-    after it, what feeds or uses it, what it does, how it is called, what is like it, or else a
-    search.
+    after it, what feeds or uses it, what it does, how it is called, what is like it, which tools
+    the catalog has, or else a search.
     """
     words = " ".join(question)
     if question == ["-"]:
@@ -109,10 +110,9 @@ def run(
         output.note_opening(engine.diagnostics)
         output.diagnostics(result.diagnostics)
         output.text(_format_answer(members(result), form, output))
-    if not is_answered:
+    if not is_answered and result.decision.intent != Intent.CATALOG:
         output.note(_describe_failure(total))
-        return ExitCode.FINDINGS
-    return ExitCode.DONE
+    return ExitCode.DONE if is_answered else ExitCode.FINDINGS
 
 
 def _describe_failure(total: int) -> str:
