@@ -341,7 +341,7 @@ class Asker:
         if _SIMILAR.fullmatch(question.text):
             return Decision(Intent.SIMILAR, 1.0, "prefix", ("begins with 'similar:'",))
         fitting = matching(request.patterns, question.tokens, question.mentions)
-        if fitting is None and question.catalog is not None:
+        if fitting is None and question.catalog is not None and request.scope is None:
             fitting = Decision(Intent.CATALOG, 1.0, "grammar")
         if fitting is not None:
             return fitting
@@ -462,9 +462,11 @@ class _Lookup:
         question, request, tools = self._question.catalog, self._request, self._tools
         if question is None:
             return [], decision
-        limits = (request.sources, request.categories)
         allowed, diagnostics = filter_index(
-            tools.index, sources=limits[0], categories=limits[1], read_only=request.read_only
+            tools.index,
+            sources=request.sources,
+            categories=request.categories,
+            read_only=request.read_only,
         )
         found = answer_catalog_question(
             question, tools, allowed, lambda text, most: self._search(text, most).matches

@@ -6,7 +6,6 @@ its name and description say.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -38,6 +37,10 @@ _DOES = 0.5
 
 _LEAST_OF_BEST = 0.25
 _MOST_NAMED = 3
+_GROUPS = {Listing.SOURCES: ("source", "sources"), Listing.CATEGORIES: ("category", "categories")}
+
+_Fact = tuple[float, tuple[str, ...]]
+"""How surely a tool meets the conditions, in [0, 1], and why."""
 
 
 class CatalogAnswers(NamedTuple):
@@ -62,59 +65,56 @@ class _Facts:
         self, question: CatalogQuestion, tools: ToolAnswers, allowed: Collection[int]
     ) -> None:
         self._question, self._tools, self._index = question, tools, tools.index
-        is_of_disabled = question.state == DISABLED and not question.is_denied
-        left_out = frozenset() if is_of_disabled else tools.disabled
-        self._all = [tool for tool in sorted(allowed) if tool not in left_out]
-        self._flags = tools.index.read_only_flags()
         self._disabled = frozenset(tools.index.iter_disabled_tools())
+        is_of_disabled = question.state == DISABLED and not question.is_denied
+        left_out = _NONE if is_of_disabled else tools.disabled
+        self._all = [tool for tool in sorted(allowed) if tool not in left_out]
+        self._left_out = [tool for tool in sorted(allowed) if tool in left_out]
+        self._flags = tools.index.read_only_flags()
 
     def answer(self, search: Search) -> CatalogAnswers:
-        question, index = self._question, self._index
         found = self._select(search)
-        if not found and question.kinds == _CHANGING:
+        if not found and self._question.kinds == _CHANGING:
             # To change something may be to create or to delete.
-            self._question = question._replace(kinds=WRITING)
+            self._question = self._question._replace(kinds=WRITING)
             found = self._select(search)
-        if question.listed == Listing.TOOLS:
+        if self._question.listed == Listing.TOOLS:
             answers = [self._tools.answer(tool, "tool", *fact) for tool, fact in found.items()]
-            if not question.about:
+            if not self._question.about:
                 answers.sort(key=lambda one: -one.score)
-            total, nouns = len(self._all), ("tool", "tools")
-        elif question.listed == Listing.SOURCES:
-            sizes = Counter(map(index.source_id, self._all))
-            answers = self._list_groups("source", sizes, found, lambda one: [index.source_id(one)])
-            total, nouns = len(sizes), ("source", "sources")
+            counted, total = format_count(len(self._all), "tool"), len(self._all)
         else:
-            members = index.rows("categories.tools")
-            of_tool: dict[int, list[str]] = {}
-            for number, name in enumerate(index.categories):
-                for tool in members[number]:
-                    of_tool.setdefault(tool, []).append(name)
-            sizes = Counter(name for tool in self._all for name in of_tool.get(tool, ()))
-            answers = self._list_groups("category", sizes, found, lambda one: of_tool.get(one, []))
-            total, nouns = len(sizes), ("category", "categories")
-        counted = format_count(total, *nouns)
-        if len(answers) < total:
-            counted = f"{len(answers)} of {counted}"
-        summary = " ".join((counted, *self._describe_conditions()))
+            groups = self._group(self._all)
+            answers = self._list_groups(groups, self._group(found))
+            nouns = _GROUPS[self._question.listed]
+            counted, total = format_count(len(groups), *nouns), len(groups)
+        summary = counted if len(answers) == total else f"{len(answers)} of {counted}"
+        summary = " ".join((summary, *self._describe_conditions()))
+        hidden = len(self._meet(self._left_out)) if not self._question.about else 0
+        if hidden:
+            summary = f"{summary}; {hidden:,} more {'is' if hidden == 1 else 'are'} disabled"
         return CatalogAnswers(answers, summary, tuple(self._describe_unknown()))
 
-    def _select(self, search: Search) -> dict[int, tuple[float, tuple[str, ...]]]:
-        """Return the tools that meet the conditions, each with a score and the reasons."""
-        question, index = self._question, self._index
-        request = SearchRequest(sources=question.sources, categories=question.categories)
-        passing = apply_filter(index, request, _NONE).passing
-        if question.unknown and not (question.sources or question.categories):
-            passing = _NONE
-        pool = [tool for tool in self._all if tool in passing]
-        found = {tool: fact for tool in pool if (fact := self._judge(tool)) is not None}
+    def _select(self, search: Search) -> dict[int, _Fact]:
+        """Return the tools that meet the conditions, and are about the words."""
+        question, found = self._question, self._meet(self._all)
         if not question.about:
             return found
         words = (question.verb, *question.about, *question.sources, *question.categories)
         matches = search(" ".join(dict.fromkeys(words)), MAX_LIMIT)
-        return dict(_keep_matches(matches, found, question.about, index))
+        return dict(_keep_matches(matches, found, question.about, self._index))
 
-    def _judge(self, tool: int) -> tuple[float, tuple[str, ...]] | None:
+    def _meet(self, tools: Sequence[int]) -> dict[int, _Fact]:
+        """Return those of *tools* that meet the conditions, with how surely, and why."""
+        question = self._question
+        if question.unknown and not (question.sources or question.categories):
+            return {}
+        request = SearchRequest(sources=question.sources, categories=question.categories)
+        passing = apply_filter(self._index, request, _NONE).passing
+        facts = ((tool, self._judge(tool)) for tool in tools if tool in passing)
+        return {tool: fact for tool, fact in facts if fact is not None}
+
+    def _judge(self, tool: int) -> _Fact | None:
         """Return how surely a *tool* meets the conditions, and why; `None` if it does not."""
         question = self._question
         score, reasons = 1.0, list[str]()
@@ -128,7 +128,7 @@ class _Facts:
             if states is None:
                 deletes, why = self._weigh_kinds(tool, _DELETING)
                 states, score = deletes >= _DOES, max(deletes, 1 - deletes)
-                reasons.append(f"does not state destructiveHint; {why}")
+                reasons += ["does not state destructiveHint", why]
             else:
                 reasons.append(f"states destructiveHint: {str(states).lower()}")
             if states == question.is_denied:
@@ -161,34 +161,36 @@ class _Facts:
                     return share, f"{where} says {word!r}"
         return share, f"states {hint}" if hint else ""
 
+    def _group(self, tools: Iterable[int]) -> dict[str, list[int]]:
+        """Return *tools* by what is listed: their sources, or their categories."""
+        index, found = self._index, dict[str, list[int]]()
+        if self._question.listed == Listing.SOURCES:
+            for tool in tools:
+                found.setdefault(index.source_id(tool), []).append(tool)
+            return found
+        among = frozenset(tools)
+        for number, name in enumerate(index.categories):
+            members = [tool for tool in index.rows("categories.tools")[number] if tool in among]
+            found |= {name: members} if members else {}
+        return found
+
     def _list_groups(
-        self,
-        kind: str,
-        sizes: Mapping[str, int],
-        found: Collection[int],
-        groups_of: Callable[[int], Sequence[str]],
+        self, whole: Mapping[str, Sequence[int]], found: Mapping[str, Sequence[int]]
     ) -> list[Answer]:
-        """Return the groups of tools that have what is asked for, those with most tools first."""
-        held: dict[str, list[int]] = {}
-        for tool in found:
-            for group in groups_of(tool):
-                held.setdefault(group, []).append(tool)
-        is_whole = self._question.is_only or self._question.is_denied
-        has_condition = bool(self._question.kinds or self._question.state or self._question.about)
-        answers = []
-        for name, tools in held.items():
-            if is_whole and len(tools) < sizes[name]:
+        """Return the groups with tools that were *found*, those with most of them first."""
+        question = self._question
+        is_whole = question.is_only or question.is_denied
+        has_condition = bool(question.kinds or question.state or question.about)
+        kind, answers = _GROUPS[question.listed][0], []
+        for name in sorted(found, key=lambda one: (-len(found[one]), one)):
+            tools, size = found[name], format_count(len(whole[name]), "tool")
+            if is_whole and len(tools) < len(whole[name]):
                 continue
-            size = format_count(sizes[name], "tool")
             shown = ", ".join(map(self._index.tool_name, tools[:_MOST_NAMED]))
             more = ", ..." if len(tools) > _MOST_NAMED else ""
-            docs = (
-                f"{len(tools)} of {size}: {shown}{more}"
-                if has_condition
-                else f"{size}: {shown}{more}"
-            )
-            answers.append(Answer("", "", 1.0, kind, name, kind, docs=docs))
-        return sorted(answers, key=lambda one: (-len(held[one.symbol]), one.symbol))
+            share = f"{len(tools)} of {size}" if has_condition else size
+            answers.append(Answer("", "", 1.0, kind, name, kind, docs=f"{share}: {shown}{more}"))
+        return answers
 
     def _describe_conditions(self) -> Iterator[str]:
         """Yield the conditions, in words."""
@@ -210,14 +212,12 @@ class _Facts:
             yield f"about {' '.join(question.about)!r}"
 
     def _describe_unknown(self) -> Iterator[Diagnostic]:
-        known = {
-            Listing.SOURCES: self._index.source_ids,
-            Listing.CATEGORIES: self._index.categories,
-        }
+        sources, categories = self._index.source_ids, self._index.categories
         for name, listed in self._question.unknown:
-            others = known[Listing.CATEGORIES if listed == Listing.SOURCES else Listing.SOURCES]
-            kind = "source" if listed == Listing.SOURCES else "category"
-            for message in describe_unknown(kind, [name], known[listed], others):
+            known, others = sources, categories
+            if listed == Listing.CATEGORIES:
+                known, others = others, known
+            for message in describe_unknown(_GROUPS[listed][0], [name], known, others):
                 yield warning(Code.FILTER_UNKNOWN, message)
 
 
@@ -230,10 +230,10 @@ _CHANGING, _DELETING = (
 
 def _keep_matches(
     matches: Iterable[Match],
-    found: Mapping[int, tuple[float, tuple[str, ...]]],
+    found: Mapping[int, _Fact],
     about: Sequence[str],
     index: Index,
-) -> Iterator[tuple[int, tuple[float, tuple[str, ...]]]]:
+) -> Iterator[tuple[int, _Fact]]:
     """Yield those *found* that match most of the words *about* something, the best first."""
     wanted = frozenset(stem(fold(word)) for word in about)
     rows = []

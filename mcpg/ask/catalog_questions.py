@@ -44,22 +44,10 @@ _LEADING = frozenset(("of", "from", "for", "with", "aux"))
 _OF = frozenset(("of", "from"))
 _EMPTY = frozenset(("aux", "what", "locate", "give", "home", "docs", "all"))
 _OTHER_QUESTIONS = frozenset(
-    [
-        "before",
-        "after",
-        "similar",
-        "example",
-        "inherit",
-        "import",
-        "parameter",
-        "depend",
-        "way",
-        "where",
-        "how",
-        "why",
-        "take",
-        "call",
-    ]
+    (
+        *("before", "after", "similar", "example", "inherit", "import", "parameter"),
+        *("depend", "way", "where", "how", "why", "take", "call"),
+    )
 )
 _LEAST_MEANING = 0.2
 _COMMON = 0.02
@@ -149,9 +137,9 @@ def _read_words(tokens: Sequence[Token]) -> list[_Word]:
             meant = lexicon.translations(text, spoken)[1]
             stems += [one for one, strength in meant if strength >= _LEAST_MEANING]
         noun = next((_NOUNS[one] for one in stems if one in _NOUNS), "")
-        is_stop = token.folded in stops
-        kinds = _NO_KINDS if is_stop else next(filter(None, map(find_kinds, stems)), _NO_KINDS)
-        is_stop = is_stop or share_of_texts(token.folded, "english") >= _COMMON
+        meanings = () if token.folded in stops else stems
+        kinds = next(filter(None, map(find_kinds, meanings)), _NO_KINDS)
+        is_stop = not meanings or share_of_texts(token.folded, "english") >= _COMMON
         found.append(_Word(token, tuple(stems), noun, kinds, is_stop))
     return found
 
@@ -243,11 +231,9 @@ class _Reader:
             return None
         has_scope = bool(self._sources or self._categories or self._unknown)
         has_property = bool(self._kinds or self._state)
-        if self._about and not (has_property or has_scope):
-            return None
-        if not is_opened and (self._about or not (has_property or has_scope)):
-            return None
-        return self._make(words[head].noun)
+        is_bare = not (has_property or has_scope)
+        is_task = bool(self._about) and (is_bare or not is_opened)
+        return None if is_task or (is_bare and not is_opened) else self._make(words[head].noun)
 
     def _make(self, listed: str) -> CatalogQuestion:
         about = self._about or ([self._verb] if self._is_operation else [])
@@ -260,9 +246,8 @@ class _Reader:
     def _read_source_alone(self) -> CatalogQuestion | None:
         """Read `what can the slack server do`, which has no noun for what is listed."""
         others = [one for at, one in enumerate(self._words) if at not in self._held]
-        is_asked = (
-            bool(others) and others[0].has(("what",)) and self._is_led(min(self._held), ("aux",))
-        )
+        is_asked = any(one.has(("what",)) for one in others[:1])
+        is_asked = is_asked and self._is_led(min(self._held), ("aux",))
         are_empty = all(one.is_stop or one.noun or one.has(_EMPTY) for one in others)
         return self._make(Listing.TOOLS) if is_asked and are_empty else None
 

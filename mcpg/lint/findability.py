@@ -240,16 +240,17 @@ class _Likeness:
 
 
 def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
-    alike, most = likeness.compare(one, other)
     is_across = one.source_id != other.source_id
     if not is_across and one.description == other.description:
         return  # D105 reports them
     synonyms = None if is_across else likeness.find_synonyms(one, other)
+    are_covered = likeness.covers_name(one, other) and likeness.covers_name(other, one)
+    if not (synonyms or are_covered):
+        return
+    alike, most = likeness.compare(one, other)
     if synonyms and alike >= _LEAST_COVERED and most >= _COVERED:
         yield _report_confusion(likeness, "C105", one, other, _describe_names(one, other, synonyms))
-    elif alike < _ALIKE or not (
-        likeness.covers_name(one, other) and likeness.covers_name(other, one)
-    ):
+    elif alike < _ALIKE or not are_covered:
         return
     elif is_across and joined(one.name) == joined(other.name):
         message = (

@@ -184,4 +184,6 @@ def test_filters_hold(catalog: Engine) -> None:
     assert names(answer) == {*_TOOLS["weather"]}
     assert answer.decision.evidence == ("3 tools",)
     assert names(catalog.ask("which servers are there", read_only=True)) == {"weather"}
+    answer = catalog.ask("tools of obsidian")
+    assert answer.decision.evidence == ("3 of 10 tools of source 'obsidian'; 1 more is disabled",)
     assert "vault_purge" in names(catalog.ask("tools of obsidian", include_disabled=True))
