@@ -114,6 +114,9 @@ class Code:
     CODE_SKIPPED = "code_skipped"
     CODE_INDEX_STALE = "code_index_stale"
     CODE_INDEX_UNUSABLE = "code_index_unusable"
+    SKILL_INVALID = "skill_invalid"
+    SKILL_LEFT_OUT = "skill_left_out"
+    SKILL_DIGEST_MISMATCH = "skill_digest_mismatch"
     PLUGIN_FAILED = "plugin_failed"
     TOOLS_STALE = "tools_stale"
     TOOL_INVALID = "tool_invalid"
@@ -251,29 +254,27 @@ def error(code: str, message: str, place: str | None = None) -> Diagnostic:
     return Diagnostic(code, Severity.ERROR, message, place)
 
 
-# The column "what to do" of docs/reference/diagnostics.md repeats these.
+# The column "remedy" of docs/reference/diagnostics.md repeats these.
 REMEDIES = {
     Code.GRAPH_PATH_MISSING: "Correct the path, or leave it out.",
     Code.SOURCE_LOAD_FAILED: "Fix the issue that the message names.",
     Code.PLUGIN_FAILED: "Update or uninstall the package of the plugin.",
     Code.SOURCE_SKIPPED: "Copy it into the folder under a plain name, or pass its path.",
-    Code.SOURCE_INCOMPLETE: (
-        "Put the other pages beside it; a server has to end its list; name a smaller folder of"
-        " source code."
-    ),
+    Code.SOURCE_INCOMPLETE: "Add the other pages, end the list, or name a smaller folder.",
     Code.LOG_DROPPED: 'Set `sessions = "client"` for a server whose log messages clients need.',
     Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
     Code.CODE_INDEX_STALE: "Run the indexer again.",
     Code.CODE_INDEX_UNUSABLE: "Run the indexer again; its index belongs beside the code.",
+    Code.SKILL_INVALID: "Correct what the message names; the rest of the skill is used.",
+    Code.SKILL_LEFT_OUT: "Correct it on the server; its other skills are served.",
+    Code.SKILL_DIGEST_MISMATCH: "Have the server list the digests of what it serves.",
     Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
     Code.KEY_REPEATED: "Keep one of them.",
     Code.KEY_UNKNOWN: "Correct the key; near ones are suggested.",
     Code.PREFIX_UNKNOWN: "Correct the prefix, or declare it in `rdf_prefixes`.",
-    Code.VALUE_INVALID: "Write the value as the message says.",
+    Code.VALUE_INVALID: "Write the value as the message shows.",
     Code.TEXT_REPAIRED: "Correct the text at its origin.",
-    Code.TEXT_LEFT_OUT: (
-        "Join the texts in one document, or name the tool by the key `tool` alone."
-    ),
+    Code.TEXT_LEFT_OUT: "Join the texts, or name the tool only by the key `tool`.",
     Code.TOOL_INVALID: "Give it a `name`, or remove it.",
     Code.SCHEMA_INCOMPLETE: "Add that part to the document, or annotate its type.",
     Code.TOOL_REPEATED: "No action needed.",
@@ -288,7 +289,7 @@ REMEDIES = {
     Code.RELATION_UNRESOLVED: "Correct the name; near ones are suggested.",
     Code.RELATION_INVALID: "See the front matter.",
     Code.DOCUMENT_IGNORED: "Begin it with front matter; with `tool: false` it is a page.",
-    Code.DOCUMENT_INVALID: "The message names the file and the line or part: correct it there.",
+    Code.DOCUMENT_INVALID: "Correct it at the place that the message names.",
     Code.DOCUMENT_SUPERSEDES: "No action needed; to silence it, remove one of them.",
     Code.DOCUMENT_ATTACHED: "No action needed; to make it a tool, give the document a `name`.",
     Code.DOCUMENT_UNMAPPED: "Correct the key `tool`, or set `tool: false`.",
@@ -307,10 +308,10 @@ REMEDIES = {
     Code.GRAPH_ENDPOINT_BLOCKED: "Add it to the list of allowed endpoints, or omit it.",
     Code.GRAPH_ENDPOINT_INVALID: "Use an absolute https address, or http on this machine.",
     Code.GRAPH_RESULTS_CUT: "Narrow the query, or raise `--limit`.",
-    Code.GRAPH_NAME_UNKNOWN: "Correct the name; `mcpg graph schema` lists what the graph has.",
+    Code.GRAPH_NAME_UNKNOWN: "Correct the name; `mcpg graph schema` lists its names.",
     Code.SHAPE_TERM_UNKNOWN: "Correct the name; near ones are suggested.",
-    Code.SHAPE_TARGET_EMPTY: "Correct the target; `mcpg graph schema` lists what the graph has.",
-    Code.GRAPH_STATEMENTS_LEFT_OUT: "Nothing, if the tools are complete; else say it of a tool.",
+    Code.SHAPE_TARGET_EMPTY: "Correct the target; `mcpg graph schema` lists its names.",
+    Code.GRAPH_STATEMENTS_LEFT_OUT: "None if the tools are complete; else make them about a tool.",
     Code.CANDIDATES_FAILED: "Fix what the message names; `mcpg publish` publishes a bundle.",
     Code.LEXICON_UNAVAILABLE: "Reinstall mcpg, or turn the lexicon off with `--no-lexicon`.",
     Code.LOW_CONFIDENCE: "Use other words, or add detail to the query.",
@@ -327,7 +328,7 @@ REMEDIES = {
     Code.QUERY_NORMALIZED: "No action needed.",
     Code.QUERY_NORMALIZATION_FAILED: "Check that the endpoint responds, or raise its timeout.",
     Code.QUERY_NORMALIZATION_REFUSED: "Use a model that follows instructions better.",
-    Code.QUERY_NORMALIZER_MISSING: "Configure a normaliser, or turn query rewriting off.",
+    Code.QUERY_NORMALIZER_MISSING: "Configure a normalizer, or turn query rewriting off.",
     Code.RERANK_FAILED: "Check the model and its endpoint.",
     Code.RERANK_NONE: "Use other words, or search without reranking.",
     Code.RERANKER_MISSING: "Configure a reranker, or turn reranking off.",
@@ -348,12 +349,12 @@ REMEDIES = {
     Code.GRAPH_FALLBACK: "No action needed.",
     Code.OBSERVED_INVALID: "Learn it again from the traces, or remove it.",
     Code.OBSERVED_TOOL_UNKNOWN: "Correct the names, or forget them with `mcpg learn --forget`.",
-    Code.TRACE_SKIPPED: "Correct what writes the traces; the message has the number.",
+    Code.TRACE_SKIPPED: "Correct the program that writes the traces.",
     Code.TRACE_REPAIRED: "No action needed.",
-    Code.TRACE_KNOWN: "No action needed; `--fresh` counts everything anew.",
-    Code.TRACE_BOUNDED: "Split the traces by time, and learn from one after the other.",
-    Code.CALLS_NOT_RECORDED: "Check the path and the space there; calls are not affected.",
-    Code.ANSWER_DROPPED: "No action needed; review what the tool's definition says.",
+    Code.TRACE_KNOWN: "No action needed; `--fresh` recounts everything.",
+    Code.TRACE_BOUNDED: "Split the traces by time, and learn from each in turn.",
+    Code.CALLS_NOT_RECORDED: "Check the path and its disk space; calls are not affected.",
+    Code.ANSWER_DROPPED: "No action needed; review the tool's definition.",
     Code.ANSWER_INCOMPLETE: "Run `mcpg enrich` again, or use a better model.",
     Code.ASK_FALLBACK: "Give the intent with `--intent`, or state the relation in a document.",
     Code.ASK_NAME_UNKNOWN: "Correct the name; `mcpg list` lists the tools.",

@@ -1,7 +1,7 @@
 """Answer questions about the catalog by its facts: hints, operations, sources and categories.
 
-What a tool does is what it states (`readOnlyHint`, `destructiveHint`), or else what the verbs of
-its name and description say.
+The hints `readOnlyHint` and `destructiveHint` decide what a tool does, or else the verbs of its
+name and description.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mcpg.index import Index
 from mcpg.index.layout import READS, WRITES
 from mcpg.search.results import MAX_LIMIT, Match, SearchRequest
 from mcpg.search.scope import apply_filter, describe_unknown
-from mcpg.text import fold, lexicon, split_words, stem, stop_words_of
+from mcpg.text import fold, get_stop_words, lexicon, split_words, stem
 from mcpg.values import format_count, join_choices
 
 Search = Callable[[str, int], Sequence[Match]]
@@ -128,9 +128,9 @@ class _Facts:
             if states is None:
                 deletes, why = self._weigh_kinds(tool, _DELETING)
                 states, score = deletes >= _DOES, max(deletes, 1 - deletes)
-                reasons += ["does not state destructiveHint", why]
+                reasons += ["no destructiveHint", why]
             else:
-                reasons.append(f"states destructiveHint: {str(states).lower()}")
+                reasons.append(f"destructiveHint: {str(states).lower()}")
             if states == question.is_denied:
                 return None
         if question.kinds:
@@ -149,7 +149,7 @@ class _Facts:
         flag = self._flags[tool]
         hint = "" if flag not in {READS, WRITES} else f"readOnlyHint: {str(flag == READS).lower()}"
         if hint and kinds in {READING, WRITING}:
-            return float((flag == READS) == (kinds == READING)), f"states {hint}"
+            return float((flag == READS) == (kinds == READING)), hint
         done = self._index.operations([tool])[0]
         share = sum(done[kind] for kind in kinds) / max(1, sum(done))
         if hint and (flag == READS) != bool(kinds & READING):
@@ -158,8 +158,8 @@ class _Facts:
         for told, where in zip(words, ("its name", "its description"), strict=True):
             for word in told:
                 if word not in _STOP_WORDS and find_kinds(stem(word)) & kinds:
-                    return share, f"{where} says {word!r}"
-        return share, f"states {hint}" if hint else ""
+                    return share, f"{where} has {word!r}"
+        return share, hint
 
     def _group(self, tools: Iterable[int]) -> dict[str, list[int]]:
         """Return *tools* by what is listed: their sources, or their categories."""
@@ -222,7 +222,7 @@ class _Facts:
 
 
 _NONE = frozenset[int]()
-_STOP_WORDS = stop_words_of("english")
+_STOP_WORDS = get_stop_words("english")
 _CHANGING, _DELETING = (
     Kinds((lexicon.OPERATION_KINDS.index(one),)) for one in ("change", "delete")
 )

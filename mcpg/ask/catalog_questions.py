@@ -16,7 +16,7 @@ from typing import NamedTuple
 from mcpg.ask.mentions import NameLookup, Token, language
 from mcpg.ask.model import Listing, Mention, Spelling
 from mcpg.index.layout import ABSENT
-from mcpg.text import fold, lexicon, split_words, stem, stop_words_of
+from mcpg.text import fold, get_stop_words, lexicon, split_words, stem
 from mcpg.text.spelling import suggest
 from mcpg.text.words import LANGUAGES, share_of_texts
 
@@ -129,7 +129,7 @@ class _Word(NamedTuple):
 def _read_words(tokens: Sequence[Token]) -> list[_Word]:
     texts = [fold(token.text) for token in tokens]
     spoken = language(tuple(tokens)) or lexicon.foreign_language(texts)
-    stops = stop_words_of("english") | stop_words_of(spoken if spoken in LANGUAGES else "english")
+    stops = get_stop_words("english") | get_stop_words(spoken if spoken in LANGUAGES else "english")
     found = []
     for token, text in zip(tokens, texts, strict=True):
         stems = [stem(token.folded)]

@@ -39,7 +39,7 @@ COMMANDS = {
     "plan": "Plan which tools serve a goal, and in which order.",
     "list": "List the tools of a bundle, disabled ones included, or other items.",
     "show": "Show one tool: arguments, hints, edges, origin.",
-    "diff": "Compare two catalogues, and what searches find in them.",
+    "diff": "Compare two catalogs, and what searches find in them.",
     "eval": "Measure a bundle by judged queries, and enforce thresholds.",
     "tune": "Fit the ranking to judged queries, and store it in the bundle.",
     "learn": "Learn from recorded calls which tools follow each other.",

@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import Enum, StrEnum
 from functools import wraps
@@ -85,19 +85,33 @@ _STACKED_INDENT = 6
 
 def command_help(command: Any, path: str, columns: int = WIDTH) -> str:
     """Return the help of one command, called by *path* (`mcpg search`)."""
-    options = [p for p in command.params if p.param_type_name == "option"]
-    arguments = [p for p in command.params if p.param_type_name == "argument"]
-    rows, usage = [], "[OPTIONS]"
-    for argument in arguments:
-        name, more = argument.metavar, "..." if argument.nargs != 1 else ""
-        rows.append((f"{name}{more}", argument.help or ""))
-        usage += f" {name if argument.required else f'[{name}]'}{more}"
     return _join_sections(
-        _fill_text(f"Usage: {path} {usage}", columns, "    "),
+        _usage(command, path, columns),
         _paragraphs(command.help or "", columns),
-        _section("Arguments", rows, columns),
-        *_option_sections(options, columns),
+        section("Arguments", argument_rows(command), columns),
+        *option_sections(options_among(command), columns),
         _examples(command.epilog),
+    )
+
+
+def command_reference(command: Any, path: str, shared: Container[tuple[str, str]]) -> str:
+    """Return the help of one command without common options and what follows the options.
+
+    The arguments and options whose rows are *shared* are only named.
+    """
+    arguments = [row for row in argument_rows(command) if row not in shared]
+    options, named = [], []
+    for one in options_among(command):
+        if option_row(one) in shared:
+            named += [] if _is_common(one) else [max(one.opts, key=len)]
+        else:
+            options.append(one)
+    return _join_sections(
+        _usage(command, path, WIDTH),
+        _paragraphs(command.help or "", WIDTH),
+        section("Arguments", arguments, WIDTH),
+        section(_OTHERS, [option_row(one) for one in options], WIDTH),
+        _fill_text(f"Shared options: {', '.join(named)}", WIDTH, "  ") if named else "",
     )
 
 
@@ -109,41 +123,72 @@ def group_help(group: Any, path: str, columns: int = WIDTH) -> str:
     return _join_sections(
         f"Usage: {path} [OPTIONS] COMMAND [ARGUMENTS]...",
         _paragraphs(group.help or "", columns),
-        _section("Commands", commands, columns, indent),
-        *_option_sections([p for p in group.params if not p.hidden], columns),
+        section("Commands", commands, columns, indent),
+        *option_sections([p for p in group.params if not p.hidden], columns),
         _examples(group.epilog),
         f"More: `{' '.join((program, 'help', *above))} COMMAND`",
     )
+
+
+def _usage(command: Any, path: str, columns: int) -> str:
+    arguments = (p for p in command.params if p.param_type_name == "argument")
+    names = (
+        f"{one.metavar if one.required else f'[{one.metavar}]'}{'...' if one.nargs != 1 else ''}"
+        for one in arguments
+    )
+    return _fill_text(" ".join([f"Usage: {path} [OPTIONS]", *names]), columns, "    ")
 
 
 def _join_sections(*sections: str) -> str:
     return "\n\n".join(section for section in sections if section)
 
 
-def _option_sections(options: list[Any], columns: int) -> Iterable[str]:
+def argument_rows(command: Any) -> list[tuple[str, str]]:
+    """Return the name and the text of each argument of *command*."""
+    arguments = (p for p in command.params if p.param_type_name == "argument")
+    return [(f"{p.metavar}{'...' if p.nargs != 1 else ''}", p.help or "") for p in arguments]
+
+
+def options_among(command: Any) -> list[Any]:
+    """Return the options of *command*, without its arguments."""
+    return [one for one in command.params if one.param_type_name == "option"]
+
+
+def _is_common(option: Any) -> bool:
+    """Return whether every command has *option*."""
+    return any(name in HEADINGS["Common options"] for name in option.opts)
+
+
+def option_row(option: Any) -> tuple[str, str]:
+    """Return the names of *option*, short first, with that of its value; and its text."""
+    names = ", ".join(sorted(option.opts, key=len))
+    if option.is_flag:
+        names = "/".join([names, *option.secondary_opts])
+    else:
+        names = f"{names} {option.metavar}"
+    default = option.default.value if isinstance(option.default, Enum) else option.default
+    text = _TYPERS_OWN.get(option.name, option.help or "")
+    if option.required:
+        text += " [required]"
+    elif default not in (None, False, "") and not option.is_flag:
+        shown = f"{default:g}" if isinstance(default, float) else default
+        text += f" [default: {shown}]"
+    return names, text
+
+
+def option_sections(options: Iterable[Any], columns: int) -> Iterable[str]:
+    """Return the rows of *options* below their headings."""
     rows: dict[str, list[tuple[str, str]]] = {_OTHERS: [], **{name: [] for name in HEADINGS}}
     for option in options:
         heading = next((_HEADING_OF[name] for name in option.opts if name in _HEADING_OF), _OTHERS)
-        # Its names, short first, with the name of its value; and its text.
-        names = ", ".join(sorted(option.opts, key=len))
-        if option.is_flag:
-            names = "/".join([names, *option.secondary_opts])
-        else:
-            names = f"{names} {option.metavar}"
-        default = option.default.value if isinstance(option.default, Enum) else option.default
-        text = _TYPERS_OWN.get(option.name, option.help or "")
-        if option.required:
-            text += " [required]"
-        elif default not in (None, False, "") and not option.is_flag:
-            shown = f"{default:g}" if isinstance(default, float) else default
-            text += f" [default: {shown}]"
-        rows[heading].append((names, text))
+        rows[heading].append(option_row(option))
     # Typer adds the help option by itself when it parses.
     rows[_HEADING_OF["--help"]].append(("-h, --help", "Show this help."))
-    return [_section(heading, ours, columns) for heading, ours in rows.items()]
+    return [section(heading, ours, columns) for heading, ours in rows.items()]
 
 
-def _section(heading: str, rows: list[tuple[str, str]], columns: int, indent: int = _INDENT) -> str:
+def section(heading: str, rows: list[tuple[str, str]], columns: int, indent: int = _INDENT) -> str:
+    """Return *rows* below their *heading*, or nothing without rows."""
     if not rows:
         return ""
     is_stacked = columns < _TWO_COLUMNS and indent == _INDENT
@@ -350,7 +395,7 @@ BaseIri = Annotated[
     str | None,
     option(
         "--base-iri",
-        "What the IRIs of tools, groups, sources and labels begin with. [default: urn:mcpg:]",
+        "Beginning of the IRIs of tools, groups, sources and labels. [default: urn:mcpg:]",
         "IRI",
     ),
 ]
@@ -366,8 +411,7 @@ Header = Annotated[
     list[str] | None,
     option(
         "--header",
-        "A header for servers named by https://HOST/PATH; ${VARIABLE} in it is filled in "
-        "from the environment. Repeatable.",
+        "Header for servers named by https://HOST/PATH; ${VARIABLE} is expanded. Repeatable.",
         "'NAME: VALUE'",
     ),
 ]
@@ -375,8 +419,8 @@ CallHeader = Annotated[
     list[str] | None,
     option(
         "--header",
-        "A header for servers named by https://HOST/PATH, or for the server that the one "
-        "OpenAPI document names; ${VARIABLE} in it is filled in from the environment. Repeatable.",
+        "Header for servers named by https://HOST/PATH, or in the one OpenAPI document; ${VARIABLE}"
+        " is expanded. Repeatable.",
         "'NAME: VALUE'",
     ),
 ]
@@ -384,7 +428,7 @@ AllowPrivate = Annotated[
     bool,
     option(
         "--allow-private",
-        "Call loopback, private and link-local addresses that OpenAPI documents name.",
+        "Permit private and loopback addresses in OpenAPI documents.",
     ),
 ]
 ServerTimeout = Annotated[
@@ -401,25 +445,27 @@ Jobs = Annotated[
     ),
 ]
 SourceId = Annotated[
-    str | None, option("--source-id", "Source id of all tools, in place of their own.", "NAME")
+    str | None, option("--source-id", "Source id of all tools, instead of their own.", "NAME")
 ]
 Strict = Annotated[bool, option("--strict", "Write nothing and exit 1 on a warning or an error.")]
 AllowMissing = Annotated[
     bool,
     option(
         "--allow-missing",
-        "Leave out the tools of sources that fail, in place of keeping those of the last build.",
+        "Drop the tools of failed sources instead of keeping those of the last build.",
     ),
 ]
 Locked = Annotated[
     bool | None,
-    option("--locked/--no-locked", "Hold the tools to the lock file, which `mcpg lock` writes."),
+    option(
+        "--locked/--no-locked", "Check the tools against the lock file that `mcpg lock` writes."
+    ),
 ]
 GeneratedHints = Annotated[
     bool | None,
     option(
         "--generated-hints/--no-generated-hints",
-        "Keep the texts that a language model wrote, or leave them out. [default: keep]",
+        "Keep texts of a language model. [default: keep]",
     ),
 ]
 Check = Annotated[bool, option("--check", "Write nothing; exit 1 when the output is out of date.")]

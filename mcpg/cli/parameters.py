@@ -69,7 +69,7 @@ def switch(name: str, *flags: str, text: str, is_common: bool = False) -> Comman
 QUERY = CommandParameter(
     "query",
     (),
-    "The request, in any words; - reads standard input. Without it, all tools are listed by name.",
+    "The request, in any words; - reads standard input. Without it, tools are listed.",
     "QUERY",
     repeats=True,
 )
@@ -130,7 +130,7 @@ NORMALIZE = CommandParameter(
 RERANK = CommandParameter(
     "rerank",
     ("--rerank/--no-rerank",),
-    "Let a language model order the first 20 matches, or find that none fits. [default: no] "
+    "Let a language model rank the first 20 matches, or reject all. [default: no] "
     "[env: MCPG_RERANK]",
     kind=bool,
 )
@@ -144,7 +144,7 @@ LEXICON = CommandParameter(
 CONTEXT = CommandParameter(
     "context",
     ("--context",),
-    "What else is known, as text or a JSON object; counts less than the query.",
+    "Context of the request, as text or a JSON object; counts less than the query.",
     "TEXT",
 )
 CONTEXT_SUMMARY = CommandParameter(
@@ -156,7 +156,7 @@ CONTEXT_SUMMARY = CommandParameter(
 CONTEXT_TOOLS = CommandParameter(
     "context_tools",
     ("--context-tool",),
-    "A tool that is already in use; tools linked to it rank higher. Repeatable.",
+    "A tool in use; tools linked to it rank higher. Repeatable.",
     "TOOL",
     repeats=True,
     completion="tool",
@@ -177,7 +177,7 @@ IN_CATEGORIES = CommandParameter(
     repeats=True,
     completion="category",
 )
-READ_ONLY = switch("read_only", "--read-only", text="Only tools with a hint that they only read.")
+READ_ONLY = switch("read_only", "--read-only", text="Only tools that are marked read-only.")
 INCLUDE_DISABLED = switch(
     "include_disabled", "--include-disabled", text="Include tools that are disabled by default."
 )
@@ -198,7 +198,7 @@ _FORMAT_SYNONYMS = (("md", "markdown"), ("table", "text"), ("ttl", "turtle"))
 FORMAT = CommandParameter(
     "form",
     ("--format",),
-    "What to write to standard output.",
+    "Output format.",
     "text|json",
     default="text",
     choices=("text", "json"),
@@ -206,8 +206,8 @@ FORMAT = CommandParameter(
 LIST_FORMAT = CommandParameter(
     "form",
     ("--format",),
-    "What to write to standard output: text; json, the whole answer; or the list alone as jsonl "
-    "(one object a line), csv, ids, or a markdown table.",
+    "Output format: text; json, the whole answer; or only the list, as jsonl (one object per "
+    "line), csv, ids or a markdown table.",
     "text|json|jsonl|csv|ids|markdown",
     default="text",
     choices=("text", "json", "jsonl", "csv", "ids", "markdown"),
@@ -216,7 +216,7 @@ LIST_FORMAT = CommandParameter(
 SPARQL_FORMAT = CommandParameter(
     "form",
     ("--format",),
-    "What to write to standard output; json and csv as the W3C defines them. [default: text; "
+    "Output format; json and csv as the W3C defines them. [default: text; "
     "turtle for CONSTRUCT and DESCRIBE]",
     "text|json|jsonl|csv|ids|markdown|turtle",
     choices=("text", "json", "jsonl", "csv", "ids", "markdown", "turtle"),
@@ -225,7 +225,7 @@ SPARQL_FORMAT = CommandParameter(
 REPORT = CommandParameter(
     "form",
     ("--format",),
-    "What to write to standard output; markdown suits a comment on an issue.",
+    "Output format; markdown suits a comment on an issue.",
     "text|json|markdown",
     default="text",
     choices=("text", "json", "markdown"),
@@ -234,8 +234,8 @@ REPORT = CommandParameter(
 EXPLANATION_FORMAT = CommandParameter(
     "form",
     ("--format",),
-    "What to write to standard output: text; json, the whole explanation; markdown, which suits a "
-    "comment on an issue; or the matches alone as jsonl (one object a line), csv or ids.",
+    "Output format: text; json, the whole explanation; markdown, for a comment on an issue; or "
+    "only the matches, as jsonl (one object per line), csv or ids.",
     LIST_FORMAT.metavar,
     default="text",
     choices=LIST_FORMAT.choices,
@@ -253,7 +253,7 @@ PREFER = CommandParameter(
 KIND = CommandParameter(
     "kind",
     ("--kind",),
-    "What to list or search: tool, symbol of source code, or server of a catalog. [default: tool]",
+    "Kind of item: tool, symbol of source code, server of a catalog, or skill. [default: tool]",
     "KIND",
 )
 
@@ -279,7 +279,7 @@ COMMON = (
     CommandParameter(
         "color",
         ("--color",),
-        "When to use colour. [default: auto]",
+        "When to use color. [default: auto]",
         "auto|always|never",
         choices=("auto", "always", "never"),
         is_common=True,
@@ -291,7 +291,7 @@ COMMON = (
 INPUT_SCHEMA = switch(
     "input_schema",
     "--input-schema",
-    text="With --format json or jsonl, write the input schema of each tool as well.",
+    text="With --format json or jsonl, also write the input schema of each tool.",
 )
 
 FULL = switch("full", "--full", text="Show whole descriptions; in a pipe they end with a sentence.")
@@ -311,8 +311,8 @@ SEARCH = (
     CommandParameter(
         "api",
         ("--as",),
-        "Write the found tools as JSON, as the list of functions that an API of language models "
-        "takes, and the tool behind each name.",
+        "Write the found tools as JSON: the functions in the format of this model API, and the "
+        "tool behind each name.",
         "openai|openai-responses|anthropic|gemini|mcp",
         choices=("openai", "openai-responses", "anthropic", "gemini", "mcp"),
     ),
@@ -320,13 +320,13 @@ SEARCH = (
         "deferred",
         "--deferred",
         text="With --as openai-responses or anthropic, add all other tools as deferred tools, "
-        "which the model finds with the tool search of the API.",
+        "for the tool search of the API.",
     ),
     switch(
         "strict_schemas",
         "--strict-schemas",
-        text="With --as openai or openai-responses, write definitions for strict mode, where a "
-        "schema keeps its meaning in it.",
+        text="With --as openai or openai-responses, write strict definitions of tools whose "
+        "schemas keep their meaning in strict mode.",
     ),
     switch("explain", "--explain", text="Explain the result, like `mcpg explain`."),
     WATCH,
@@ -356,6 +356,7 @@ SHOW = (
         completion="tool",
     ),
     BUNDLE,
+    CommandParameter("kind", ("--kind",), "What to show: tool or skill. [default: tool]", "KIND"),
     switch("document", "--document", text="Print the tool's Markdown-LD document."),
     REPORT,
 )
@@ -368,13 +369,13 @@ EXPLAIN = (
     CommandParameter(
         "tool",
         ("--tool",),
-        "Explain why this tool is not first, and suggest hints that would make it first.",
+        "Explain why this tool is not first, and suggest hints.",
         "TOOL",
     ),
     CommandParameter(
         "judged",
         ("--judged",),
-        "With --tool, judged queries to measure the suggested hints on; - reads standard input.",
+        "With --tool, judged queries to measure the hints; - reads standard input.",
         "FILE",
     ),
     CommandParameter(
@@ -427,7 +428,7 @@ ASK = (
     CommandParameter(
         "patterns",
         ("--pattern",),
-        "A wording that has an intent, such as 'documentation=who owns {tool}'. Repeatable.",
+        "Intent of a wording, such as 'documentation=who owns {tool}'. Repeatable.",
         "INTENT=TEMPLATE",
         repeats=True,
     ),
@@ -436,7 +437,7 @@ ASK = (
     CommandParameter(
         "max_bytes",
         ("--max-bytes",),
-        "Maximum size of the answer in bytes; details are left out first.",
+        "Maximum size of the answer in bytes.",
         "N",
         kind=int,
         least=1,
@@ -465,7 +466,7 @@ ASK = (
     CommandParameter(
         "paths",
         ("--path",),
-        "Only source code in this file or folder, or that this glob matches. Repeatable.",
+        "Only source code in this file, folder or glob. Repeatable.",
         "PATH",
         repeats=True,
     ),

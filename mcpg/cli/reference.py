@@ -1,13 +1,11 @@
-"""The generated parts of the reference pages: help of commands, tables of settings, JSON formats.
+"""The generated parts of the reference pages: options, tables of settings, JSON formats, rules.
 
     python -m mcpg.cli.reference docs/reference/cli.md docs/reference/configuration.md
-    python -m mcpg.cli.reference docs/reference/json-formats.md
-    python -m mcpg.cli.reference docs/reference/rules.md
+    python -m mcpg.cli.reference docs/reference/json-formats.md docs/reference/rules.md
 
-replace what is below the marker by the help of the program, the members of the JSON Schemas or the
-rules of `mcpg lint`,
-and each table below a comment such as `<!-- generated: store, cache -->` by that of the models of
-these sections.
+replace what is below the marker by the options of the commands, the members of the JSON Schemas or
+the rules of `mcpg lint`, and each table below a comment such as `<!-- generated: store, cache -->`
+by that of the models of these sections.
 """
 
 from __future__ import annotations
@@ -15,7 +13,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -23,11 +22,18 @@ from pydantic.fields import FieldInfo
 from typer.main import get_command
 
 from mcpg.cli.app import app
-from mcpg.cli.commands.rule import rule_page
 from mcpg.cli.commands.schema import MARKER as FORMATS_MARKER
 from mcpg.cli.commands.schema import refreshed_formats
 from mcpg.cli.environment import KEYS, SECTIONS
-from mcpg.cli.options import command_help, group_help
+from mcpg.cli.options import (
+    WIDTH,
+    argument_rows,
+    command_reference,
+    option_row,
+    option_sections,
+    options_among,
+    section,
+)
 from mcpg.cli.setting_models import UNSET, Configuration, ViewTable
 from mcpg.cli.source_settings import KINDS
 from mcpg.lint.model import RULES
@@ -45,23 +51,45 @@ def refreshed_rules(page: str) -> str:
     """Return *page* with its part on the rules of `mcpg lint` brought up to date."""
     written = page.partition(RULES_MARKER)[0].rstrip()
     rows = (
-        f"| [{rule.code}](#{rule.code.lower()}-{rule.name}) | {rule.name} | {rule.severity}"
-        f"{'' if rule.is_default else ', off'} | {rule.summary} |"
+        f"| {rule.code} | {rule.name} | {rule.severity}{'' if rule.is_default else ', off'}"
+        f"{', fix' if rule.is_fixable else ''} | {rule.summary} | {' '.join(rule.remedy.split())} |"
         for rule in RULES.values()
     )
-    table = "\n".join(["| code | name | severity | finds |", "|---|---|---|---|", *rows])
-    pages = (rule_page(rule, "##") for rule in RULES.values())
-    return "\n\n".join([written, RULES_MARKER, table, *pages]) + "\n"
+    head = ["| code | name | severity | finds | remedy |", "|---|---|---|---|---|"]
+    return "\n\n".join([written, RULES_MARKER, "\n".join([*head, *rows])]) + "\n"
 
 
 def generate_reference() -> str:
     """Return the generated part, from the marker to the end of the file."""
-    program = get_command(app)
-    parts = [MARKER]
-    for path, command in commands_below(program, "mcpg"):
-        write_help = group_help if hasattr(command, "commands") else command_help
-        parts += [f"## {path}", f"```text\n{write_help(command, path)}\n```"]
+    commands = {
+        path: one
+        for path, one in commands_below(get_command(app), "mcpg")
+        if not hasattr(one, "commands")
+    }
+    options = {option_row(one): one for each in commands.values() for one in options_among(each)}
+    shared = find_shared(commands.values())
+    described = [options[row] for row in shared if row in options]
+    texts = {path: command_reference(one, path, shared) for path, one in commands.items()}
+    arguments = section("Arguments", [row for row in shared if row not in options], WIDTH)
+    sections = filter(None, (arguments, *option_sections(described, WIDTH)))
+    texts["Shared options"] = "\n\n".join(sections)
+    parts = [MARKER, *(f"## {path}\n\n```text\n{text}\n```" for path, text in texts.items())]
     return "\n\n".join(parts) + "\n"
+
+
+def find_shared(commands: Iterable[Any]) -> list[tuple[str, str]]:
+    """Return the rows of arguments and options that several *commands* have.
+
+    An option that means different things to different commands has one row here, the most frequent.
+    """
+    rows = Counter[tuple[str, str]]()
+    for one in commands:
+        rows.update([*argument_rows(one), *map(option_row, options_among(one))])
+    by_flag: dict[str, tuple[str, str]] = {}
+    for row, count in rows.most_common():
+        if count > 1:
+            by_flag.setdefault(row[0].partition(" ")[0].partition("/")[0], row)
+    return [row for row in rows if row in by_flag.values()]
 
 
 def commands_below(command: Any, path: str) -> Iterator[tuple[str, Any]]:
@@ -94,14 +122,14 @@ def _table(sections: list[str]) -> Iterator[str]:
                 "|  |", "| |"
             )
     elif sections in (["keys of sources"], ["views"]):
-        yield "| key | holds | default |\n|---|---|---|\n"
+        yield "| key | meaning | default |\n|---|---|---|\n"
         models = [ViewTable] if sections == ["views"] else KINDS.values()
         fields = {key: one for model in models for key, one in model.model_fields.items()}
         for key, one in fields.items():
             if key not in KINDS:
                 yield f"| `{key}` | {_meaning(one)} | {_default(one)} |\n"
     else:
-        yield "| key | variable | option | holds | default |\n|---|---|---|---|---|\n"
+        yield "| key | variable, option | meaning | default |\n|---|---|---|---|\n"
         for section in sections:
             is_top = section == "searching"
             table: Any = Configuration if is_top else Configuration.model_fields[section].annotation
@@ -109,9 +137,9 @@ def _table(sections: list[str]) -> Iterator[str]:
                 if field.alias in SECTIONS:
                     continue
                 setting = KEYS[field.alias if is_top else f"{section}.{field.alias}"]
-                names = (setting.name, setting.variable, setting.option)
-                cells = "| ".join(f"`{name}` " if name else "" for name in names)
-                yield f"| {cells}| {_meaning(field)} | {_default(field)} |\n"
+                names = filter(None, (setting.variable, setting.option))
+                others = "".join(f" `{name}`" for name in names)
+                yield f"| `{setting.name}` |{others} | {_meaning(field)} | {_default(field)} |\n"
 
 
 def _meaning(one: FieldInfo) -> str:

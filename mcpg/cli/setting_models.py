@@ -23,6 +23,7 @@ from mcpg.cli.environment import (
     holds_password,
 )
 from mcpg.errors import McpgError
+from mcpg.search.results import STRATEGY_ALIASES
 from mcpg.text.library_errors import pydantic_choices, pydantic_expected
 from mcpg.text.spelling import suggest
 
@@ -62,28 +63,27 @@ class Embeddings(SettingsTable):
     """The section `[embeddings]`."""
 
     with_: str = "local"
-    """the embedding provider: `local`, `local:multilingual`, `fastembed:NAME`,
+    """embedding provider: `local`, `local:multilingual`, `fastembed:NAME`,
     `sentence-transformers:NAME`, `openai:MODEL`, `none`"""
     url: str = unset("`OPENAI_BASE_URL`; with a key and no address, that of OpenAI")
-    """for `openai:`: the address above `/embeddings`"""
+    """for `openai:`: address above `/embeddings`"""
     dimensions: Annotated[int, Field(ge=1)] = unset("the model's own")
-    """for `openai:`: the requested number of dimensions"""
+    """for `openai:`: requested dimensions"""
     timeout: Seconds = 60
-    """for `openai:`: the timeout of one request in seconds, retries included"""
+    """for `openai:`: timeout of a request in seconds, with retries"""
 
 
 class Normalization(SettingsTable):
     """The section `[normalization]`."""
 
     enabled: bool = False
-    """whether queries are rewritten; the variable also accepts `1`, `yes`, `on` and `0`, `no`,
-    `off`, and there is `--no-normalize`"""
+    """whether queries are rewritten"""
     model: str = unset("none")
-    """the chat model"""
+    """chat model"""
     url: str = unset("as `embeddings.url`")
-    """the address above `/chat/completions`"""
+    """address above `/chat/completions`"""
     timeout: Seconds = 5
-    """the timeout of one rewrite in seconds, retries included"""
+    """timeout of a rewrite in seconds, with retries"""
 
 
 class Rerank(SettingsTable):
@@ -93,46 +93,46 @@ class Rerank(SettingsTable):
     """whether a chat model [ranks the first
     matches](../how-to/search.md#let-a-model-rank-the-matches) of a search"""
     model: str = unset("as `normalization.model`")
-    """the chat model; address and timeout are those of `[normalization]`"""
+    """chat model, with address and timeout of `[normalization]`"""
 
 
 class Enrich(SettingsTable):
     """The section `[enrich]`."""
 
     model: str = unset("as `normalization.model`")
-    """the chat model that writes texts for `mcpg enrich`"""
+    """chat model that writes texts"""
     url: str = unset("as `normalization.url`")
-    """the address above `/chat/completions`"""
+    """address above `/chat/completions`"""
     timeout: Seconds = 120
-    """the timeout of one prompt in seconds, retries included"""
+    """timeout of a prompt in seconds, with retries"""
     languages: list[str] = unset("English")
-    """the languages of the users, which share the texts"""
+    """languages of the users, which share the texts"""
     exclude: list[str] = unset("none")
-    """the tools that are left out, by id, `source::name`, name or glob"""
+    """tools to leave out: ids, `source::name`, names or globs"""
     input_price: Price = unset("none")
-    """the price of a million tokens of prompts, for `--dry-run`"""
+    """price of a million prompt tokens, for `--dry-run`"""
     output_price: Price = unset("none")
-    """the price of a million tokens of answers, for `--dry-run`"""
+    """price of a million answer tokens, for `--dry-run`"""
 
 
 class Store(SettingsTable):
     """The section `[store]`."""
 
     kind: Literal["sqlite", "memory", "postgres", "none"] = "sqlite"
-    """the store of tool vectors"""
+    """store of tool vectors"""
     path: str = unset("`embeddings.sqlite` in the cache folder")
-    """the file of the store `sqlite`"""
+    """file of the store `sqlite`"""
 
 
 class Cache(SettingsTable):
     """The section `[cache]`."""
 
     kind: Literal["none", "memory", "postgres"] = "none"
-    """the search cache"""
+    """search cache"""
     entries: Annotated[int, Field(ge=1)] = unset("2,048 in memory, more in PostgreSQL")
-    """the maximum number of entries"""
+    """maximum number of entries"""
     absolute: Seconds = 86_400
-    """the maximum age of an entry in seconds"""
+    """maximum age of an entry in seconds"""
     sliding: Seconds = unset("1,800 for rewrites, 900 for vectors, 300 for results")
     """seconds after which an unused entry expires"""
 
@@ -141,64 +141,57 @@ class Limits(SettingsTable):
     """The section `[limits]`."""
 
     invoke: Seconds = 60
-    """the timeout of a call in seconds, unless its source or the caller sets one; progress renews
-    it"""
+    """timeout of a call in seconds, unless source or caller sets one; progress renews it"""
     result: Annotated[int, Field(ge=1)] = 16_777_216
-    """the maximum size of a result as JSON in bytes"""
+    """maximum size of a result as JSON in bytes"""
     sessions: Annotated[int, Field(ge=1)] = 1024
-    """the maximum number of connections that [sessions](../how-to/serve.md#sessions) have of their
-    own"""
+    """maximum number of own connections of [sessions](../how-to/serve-sessions.md)"""
     sessions_per_source: Annotated[int, Field(ge=1)] = 64
-    """the maximum number of sessions with a process of their own of one server"""
+    """maximum number of sessions with an own process of one server"""
     session_idle: Seconds = 1800
     """seconds without a request after which such a connection ends"""
     relist: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 300
-    """seconds after which a gateway [lists tools again](../how-to/serve.md#changes) if their server
-    states no `ttlMs`; `0` for never"""
+    """seconds after which a gateway [lists tools again](../how-to/serve-sessions.md#changes) of a
+    server without `ttlMs`; `0` for never"""
     query_memory: Annotated[int, Field(ge=1)] = 1_073_741_824
-    """the memory in bytes that a [SPARQL query](../how-to/sparql.md#limits) may take beyond the
-    graph"""
+    """memory of a [SPARQL query](../how-to/sparql.md#limits) in bytes, beyond the graph"""
 
 
 class Serve(SettingsTable):
     """The section `[serve]`."""
 
     http: str = unset("standard input and output")
-    """the HTTP address: a port, or `HOST:PORT`; `--stdio` overrides it"""
+    """HTTP address: a port or `HOST:PORT`; `--stdio` overrides it"""
     allow_hosts: list[Annotated[str, Field(min_length=1)]] = unset("this machine's own")
-    """a list of allowed host names for HTTP, optionally with a port"""
-    view: str = unset("none, which serves everything")
-    """the [view](../how-to/serve.md#views) that is served, one of `[views]`"""
+    """allowed host names for HTTP, optionally with a port"""
+    view: str = unset("none: everything")
+    """[view](../how-to/serve-http.md#views) to serve"""
     expose: Literal["meta", "found", "all"] = "meta"
-    """what clients see: `meta`, the tools that find, describe and call the others; `found`, those
-    that search and call, and what searches have found; or `all`"""
+    """tools that clients see: `meta`, the meta-tools; `found`, those to search and call, and found
+    tools; or `all`"""
     pin: list[Annotated[str, Field(min_length=1)]] = unset("none")
-    """up to 32 tools that are [also listed](../how-to/serve.md#pin-tools), by id, `source::name`
-    or name"""
+    """up to 32 [pinned](../how-to/serve.md#pin-tools) tools: ids, `source::name` or names"""
     about: str = unset("none")
-    """up to 1,000 characters that join the description of the tool that searches"""
+    """up to 1,000 characters for the description of the search tool"""
     on_change: Literal["warn", "hide", "accept"] = "warn"
-    """what becomes of tools that [changed since the bundle of `--graph` was
-    reviewed](../how-to/serve.md#trust-what-was-reviewed), or since they were [approved in the lock
-    file](../how-to/lock.md#serve-under-the-lock): `warn` reports them and describes them as
-    reviewed, `hide` hides them and those that were never reviewed, `accept` describes them as their
-    servers do, which no lock allows"""
+    """tools that changed since the [reviewed
+    bundle](../how-to/lock.md#serve-a-reviewed-bundle) or the [lock
+    file](../how-to/lock.md#serve-under-the-lock): `warn` describes them as reviewed, `hide` hides
+    them and unreviewed ones, `accept` (without a lock) describes them as changed"""
     graph_tools: bool = False
-    """whether the tools that read the graph are listed, too"""
+    """whether tools that read the graph are also listed"""
     max_bytes: Annotated[int, Field(ge=2048)] = 32_768
-    """the maximum size of a response about tools in bytes"""
+    """maximum size of a response about tools in bytes"""
     max_result_bytes: Annotated[int, Field(ge=2048)] = 262_144
-    """the maximum size of a tool's own result in bytes"""
+    """maximum size of a tool's own result in bytes"""
     requests: Annotated[int, Field(ge=1)] = 64
-    """the maximum number of concurrent HTTP requests"""
+    """maximum number of concurrent HTTP requests"""
     sessions: Annotated[int, Field(ge=1)] = 256
-    """the maximum number of concurrent HTTP sessions"""
+    """maximum number of concurrent HTTP sessions"""
     answer_timeout: Seconds = 300
-    """the time in seconds that a client has to answer a question of a server, such as an
-    elicitation"""
+    """seconds for a client to answer a request of a server, such as an elicitation"""
     record_calls: str = unset("none")
-    """the file to which calls of tools are appended, without arguments and results, for
-    `mcpg learn`"""
+    """file of recorded calls, without arguments and results, for `mcpg learn`"""
 
 
 Pattern = Annotated[str, Field(min_length=1)]
@@ -219,84 +212,81 @@ class ViewTable(ViewConditions):
     """An entry of `[views]`: what clients see."""
 
     read_only: bool = False
-    """`true` shows only tools with the hint that they only read"""
-    kinds: list[Literal["tool", "prompt", "resource", "page"]] = unset(
+    """`true` shows only read-only tools"""
+    kinds: list[Literal["tool", "prompt", "resource", "skill", "page"]] = unset(
         "all, but only `tool` with `categories` or `tools`"
     )
-    """the kinds of items that are shown; `resource` includes templates, and `page` is a document
-    that describes no tool"""
+    """kinds of items; `resource` includes templates, `skill` the files of skills, `page` is a
+    document without a tool"""
     deny: ViewConditions = Field(ViewConditions(), json_schema_extra={UNSET: "none"})
-    """a table with `servers`, `categories` and `tools` that are hidden, whatever else is set"""
+    """a table with `servers`, `categories` and `tools` to hide"""
 
 
 class Learn(SettingsTable):
     """The section `[learn]`."""
 
     output: str = unset("`graph.observed.jsonl`")
-    """the file to which `mcpg learn` adds what it learns, unless `-o` names one; name it in
-    `[[sources]]` as well, so that each build of the bundle has it"""
+    """file to which `mcpg learn` adds, unless `-o` names one; also name it in `[[sources]]` for
+    builds"""
 
 
 class Lock(SettingsTable):
     """The section `[lock]`."""
 
     file: str = unset("`mcpg.lock` beside the configuration file")
-    """the [lock file](lock-file.md)"""
+    """[lock file](lock-file.md)"""
     enforce: bool = False
-    """whether `mcpg bundle`, `mcpg serve` and other commands with live tools hold them to the lock
-    file, as `--locked` does; there is `--no-locked`"""
+    """whether commands with live tools enforce the lock file"""
     on_change: Literal["refuse", "warn", "hide"] = "refuse"
-    """what `mcpg bundle --locked` does when tools [differ from the
-    lock](../how-to/lock.md#build-under-the-lock): `refuse` writes nothing and exits 1, `warn`
-    describes changed tools as approved, `hide` leaves them out; the last two leave out new tools"""
+    """if tools [differ from the lock](../how-to/lock.md#build-under-the-lock), `mcpg bundle` exits
+    1 (`refuse`), describes changed tools as approved (`warn`), or leaves them out (`hide`); both
+    leave out new tools"""
 
 
 class Lint(SettingsTable):
     """The section `[lint]`."""
 
     select: list[str] = unset("the rules that are on by default")
-    """the [rules](rules.md) that `mcpg lint` checks: codes, their beginnings, or `ALL`"""
+    """[rules](rules.md) to check: codes, their beginnings, or `ALL`"""
     ignore: list[str] = unset("none")
-    """the rules that it does not check"""
+    """rules not to check"""
     tools: dict[str, list[str]] = unset("none")
-    """the rules that it does not check for some tools, by id, `source::name`, name or glob"""
+    """rules not to check, by tool: id, `source::name`, name or glob"""
 
 
 class Ask(SettingsTable):
     """The section `[ask]`."""
 
     strategy: Literal["graph", "markdown-ld", "embeddings", "auto"] = "graph"
-    """how questions are searched for: `graph`, by words; `embeddings`, by vectors, those of all
-    symbols of source code included; or `auto`, by both"""
+    """search for questions: `graph`, by words; `embeddings`, by vectors, also of symbols;
+    `auto`, by both"""
     weights: Annotated[
         list[Annotated[float, Field(ge=0, allow_inf_nan=False)]],
         Field(min_length=2, max_length=2),
     ] = [0.3, 0.7]
-    """what words and vectors count in the search of source code by `auto`"""
+    """weights of words and vectors in searches of source code by `auto`"""
     patterns: dict[str, IntentName] = unset("none")
-    """the intents of wordings of your own, such as `"who owns {tool}" = "documentation"`; also for
-    `mcpg serve`"""
+    """intents of your own wordings, such as `"who owns {tool}" = "documentation"`"""
 
 
 class Graph(SettingsTable):
     """The section `[graph]`."""
 
     base_iri: str = unset("`urn:mcpg:`")
-    """what the IRIs of tools, groups, sources and labels begin with [in the
-    graph](../how-to/graph.md#give-the-graph-an-address-of-your-own)"""
+    """beginning of [the graph's IRIs](../how-to/graph.md#give-the-graph-an-address-of-your-own)"""
 
 
 class Postgres(SettingsTable):
     """The section `[postgres]`."""
 
     schema_: str = "mcpg"
-    """the schema of all tables of mcpg"""
+    """schema of the tables"""
     pool: Annotated[int, Field(ge=1)] = 4
-    """the maximum number of connections per process"""
+    """maximum number of connections per process"""
     sslmode: str = unset("libpq's default")
-    """the TLS mode of libpq; the address takes precedence"""
+    """TLS mode of libpq; the address takes precedence"""
     sslrootcert: str = unset("libpq's default")
-    """file with the certificates of trusted authorities; the address takes precedence"""
+    """certificates of trusted authorities; the address takes precedence"""
 
 
 class Telemetry(SettingsTable):
@@ -312,23 +302,20 @@ class Configuration(SettingsTable):
     """A configuration file without its sources."""
 
     bundle: str = unset("`graph.mdld` here or in the nearest parent folder")
-    """the bundle, folder or manifest to work on; in a file, a bundle (`.mdld`) is also what
-    `mcpg bundle` writes without `-o`"""
+    """bundle, folder or manifest; a bundle (`.mdld`) is also the output of `mcpg bundle`"""
     limit: Annotated[int, Field(ge=1, le=50)] = 5
-    """the maximum number of matches, at most 50"""
+    """maximum number of matches, at most 50"""
     strategy: Literal["graph", "markdown-ld", "embeddings", "auto"] = "graph"
-    """the strategy: `graph`, `embeddings` or `auto`"""
+    """strategy: `graph`, `embeddings` or `auto`"""
     fusion: Literal["learned", "rrf"] = unset("the order of the vectors")
-    """how `auto` merges its two lists: `learned` or `rrf`"""
+    """how `auto` merges its rankings: `learned` or `rrf`"""
     candidates: Literal["local", "postgres"] = "local"
-    """the candidate source"""
+    """candidate source"""
     lexicon: bool = True
-    """whether words of queries also match related words and translations; the variable also accepts
-    `1`, `yes`, `on` and `0`, `no`, `off`, and there is `--no-lexicon`"""
+    """whether words also match related words and translations"""
     generated_hints: bool = True
-    """whether `mcpg bundle` keeps texts of [generated hints
-    files](../how-to/hints.md#texts-that-a-model-writes) and of documents that mark them; there is
-    `--no-generated-hints`"""
+    """whether bundles keep [texts of a language
+    model](../how-to/hints.md#texts-that-a-model-writes)"""
     embeddings: Embeddings = Embeddings()
     normalization: Normalization = Normalization()
     rerank: Rerank = Rerank()
@@ -400,7 +387,9 @@ def _setting_error(
 def remedy_for(fault: ErrorDetails) -> str:
     """Return what to do about an error of pydantic's own."""
     if fault["type"] == "literal_error" and (choices := pydantic_choices(fault)):
-        return suggest_known(str(fault["input"]), choices)
+        # Aliases are accepted, and not recommended.
+        known = (one for one in choices if one not in STRATEGY_ALIASES)
+        return suggest_known(str(fault["input"]), known)
     return f"use {pydantic_expected(fault) or 'another value'}"
 
 

@@ -54,7 +54,7 @@ from mcpg.sources.client_config import (
     parse_server,
     without_variables,
 )
-from mcpg.sources.model import CODE, PYTHON
+from mcpg.sources.model import CODE, PYTHON, SKILLS
 from mcpg.sources.registry import Addressing, Source, SourceCollector, free_name
 from mcpg.sources.server_entries import OAuth, find_problem
 from mcpg.text.json_values import JsonObject
@@ -205,20 +205,18 @@ class SourceTable(SettingsTable):
     id: Annotated[Filled, _ID] = unset(
         "for servers, their own name; for files, see [Source ids](sources.md#source-ids)"
     )
-    """the name of the source, and the source id of its tools, as with `--source-id`; unique,
-    ignoring case"""
+    """name of the source and source id of its tools; unique, ignoring case"""
     timeout: Annotated[Seconds, Field(le=MAX_TIMEOUT)] = unset(f"{DEFAULT_TIMEOUT:g}")
-    """the timeout of a server in seconds, from its start to its last tool; also that of each call
-    without progress, for which the default is `limits.invoke`"""
+    """timeout of a server in seconds, from its start to its last tool; also of a call without
+    progress (default `limits.invoke`)"""
     enabled: bool = True
-    """`false` skips the source, and reports it"""
+    """`false` skips the source"""
     trust_hints: bool = False
-    """`true` counts the [hints that a server states](sources.md#hints-of-servers) as yours"""
+    """`true` trusts the [hints of a server](sources.md#hints-of-servers)"""
     sessions: Literal["client", "shared"] = unset(
-        "by [kind of server](../how-to/serve.md#sessions)"
+        "by [kind of server](../how-to/serve-sessions.md)"
     )
-    """`client` for a connection to the server for each session of a client, `shared` for one of all
-    clients"""
+    """`client` for a connection per client session, `shared` for one of all clients"""
 
     @classmethod
     def related_keys(cls) -> tuple[str, ...]:
@@ -227,23 +225,18 @@ class SourceTable(SettingsTable):
 
 
 class PathSource(SourceTable):
-    """A file or folder as on the command line.
-
-    Manifests, documents, hints, bundles, an OpenAPI document, or a client configuration, which
-    stands for all servers in it.
-    """
+    """A file or folder: manifests, a bundle, an OpenAPI document, a client configuration ..."""
 
     kind: ClassVar = "path"
 
     path: Annotated[Filled, _PATH]
     base_url: Annotated[Filled, _ADDRESS, _USERLESS] = unset("the servers that the document names")
-    """the address below which the operations of an OpenAPI document are
-    [called](sources.md#calling-operations); a query in it is sent with every request"""
+    """address below which OpenAPI operations are [called](sources.md#calling-operations); its query
+    is sent with every request"""
     headers: Headers = unset("none")
-    """a table of headers; for an OpenAPI document only beside `base_url`"""
+    """table of headers; for an OpenAPI document only with `base_url`"""
     allow_private: bool = False
-    """`true` permits the servers that an OpenAPI document names to have loopback, private or
-    link-local addresses"""
+    """`true` permits loopback, private and link-local servers in an OpenAPI document"""
 
     @model_validator(mode="after")
     def _check_pair(self) -> PathSource:
@@ -259,11 +252,11 @@ class CommandSource(SourceTable):
 
     command: Filled
     args: list[Scalar] = unset("none")
-    """a list of strings, numbers and booleans"""
+    """list of strings, numbers and booleans"""
     env: dict[Annotated[str, _VARIABLE_NAME], Scalar] = unset("none")
-    """a table of variables, added to the few that every server gets"""
+    """table of additional variables"""
     cwd: Filled = unset("the folder of the file")
-    """the working folder of the program"""
+    """working folder of the program"""
 
 
 class UrlSource(SourceTable):
@@ -273,13 +266,13 @@ class UrlSource(SourceTable):
 
     url: Annotated[Filled, _ADDRESS]
     headers: Headers = unset("none")
-    """a table of headers; for an OpenAPI document only beside `base_url`"""
+    """table of headers; for an OpenAPI document only with `base_url`"""
     transport: Literal["http", "sse"] = "http"
     """`http` for streamable HTTP, or `sse` for the older transport"""
     oauth: Annotated[
         OAuthTable | None, BeforeValidator(lambda value: None if value is False else value)
     ] = unset("a login by `mcpg login`, if there is one")
-    """a table with `client_id`, `client_secret`, `grant`, `scope`, `issuer`, `auth_method`,
+    """table with `client_id`, `client_secret`, `grant`, `scope`, `issuer`, `auth_method`,
     `private_key`, `private_key_file`, `algorithm`, `assertion`, `assertion_file`, `redirect_uri`
     and `callback_port`, see [OAuth](sources.md#oauth); `false` for no OAuth"""
 
@@ -300,8 +293,17 @@ class CodeSource(SourceTable):
     code: Annotated[Filled, _PATH]
 
 
+class SkillsSource(SourceTable):
+    """A folder of [skills](../how-to/skills.md), as in `skills = "~/.claude/skills"`."""
+
+    kind: ClassVar = "skills"
+
+    skills: Annotated[Filled, _PATH]
+
+
 KINDS: dict[str, type[SourceTable]] = {
-    model.kind: model for model in (PathSource, CommandSource, UrlSource, PythonSource, CodeSource)
+    model.kind: model
+    for model in (PathSource, CommandSource, UrlSource, PythonSource, CodeSource, SkillsSource)
 }
 _SOURCE_KEYS = dict.fromkeys((*KINDS, *(key for one in KINDS.values() for key in one.model_fields)))
 _HEADING = f"write [[{SOURCES}]] before each source, and its keys below"
@@ -396,6 +398,8 @@ class ConfiguredSource:
             return f"{PYTHON}{self.entry.python}"
         if isinstance(self.entry, CodeSource):
             return f"{CODE}{relative_path(_below(self.file.parent, self.entry.code))}"
+        if isinstance(self.entry, SkillsSource):
+            return f"{SKILLS}{relative_path(_below(self.file.parent, self.entry.skills))}"
         return relative_path(_below(self.file.parent, self._own["path"]))
 
     @property
@@ -535,7 +539,7 @@ def _derived_name(entry: SourceTable) -> str:
             return PurePath(path).stem or path
         case PythonSource(python=name):
             return name
-        case CodeSource(code=path):
+        case CodeSource(code=path) | SkillsSource(skills=path):
             return PurePath(path).name or path
     return entry.kind
 

@@ -60,7 +60,7 @@ PARAMETERS = (
         least=0,
         most=65_535,
     ),
-    switch("stays", "--no-browser", text="Print the address, and open no browser."),
+    switch("stays", "--no-browser", text="Print the address and do not open a browser."),
 )
 
 
@@ -82,9 +82,8 @@ def run(
 ) -> int:
     """Try queries and hints on a page in the browser.
 
-    The page shows matches as you type, why each has its rank, why a tool is not first, and what
-    tried hints change. It writes hints and judged queries when told to, is served on this machine
-    alone, and follows the bundle. Ctrl-C ends it.
+    The page shows matches as you type, explains ranks, and tries hints. It can save hints and
+    judged queries. It is served only on this machine. Stop it with Ctrl-C.
     """
     question = Question.of({"min_score": None, **asked})
     arguments = make_search_arguments(question)

@@ -93,8 +93,8 @@ def invoke(
 ) -> int:
     """Call a tool and show its result.
 
-    Arguments are checked against the tool's schema first. Exits 1 when the call fails, 2 when the
-    tool is unknown or its arguments are invalid.
+    Checks arguments against the schema. Exits 1 if the call fails, 2 if the tool is unknown or its
+    arguments are invalid.
     """
     wanted = GatewayRequest(
         tuple(sources or ()),

@@ -65,7 +65,7 @@ Bundle = Annotated[
         "-b",
         metavar="PATH",
         show_default=False,
-        help="Bundle, folder or manifest to serve, in place of SOURCE; repeat it to join several. "
+        help="Bundle, folder or manifest to serve instead of SOURCE. Repeatable. "
         "[env: MCPG_BUNDLE]",
     ),
 ]
@@ -74,8 +74,7 @@ Graph = Annotated[
     typer.Option(
         "--graph",
         metavar="PATH",
-        help="A bundle or folder of documents to search, in place of the sources' own; without "
-        "other sources, what is served.",
+        help="Bundle or folder of documents to search instead of the sources' own.",
     ),
 ]
 Reaction = Annotated[
@@ -83,8 +82,8 @@ Reaction = Annotated[
     typer.Option(
         "--on-change",
         metavar="warn|hide|accept",
-        help="With --graph or --locked, what becomes of tools that have changed since: described "
-        "as reviewed, hidden, or, with --graph alone, described as changed. [default: warn]",
+        help="With --graph or --locked, describe changed tools as reviewed, hide them, or (not with"
+        " --locked) describe them as changed. [default: warn]",
     ),
 ]
 HttpAddress = Annotated[
@@ -92,21 +91,20 @@ HttpAddress = Annotated[
     typer.Option(
         "--http",
         metavar="[HOST:]PORT",
-        help="Serve over streamable HTTP at http://HOST:PORT/mcp, in place of standard input and "
-        "output. A HOST other than 127.0.0.1 needs --allow-host, and a bearer token in "
-        "MCPG_SERVE_TOKEN.",
+        help="Serve over HTTP at http://HOST:PORT/mcp. A HOST other than 127.0.0.1 needs "
+        "--allow-host and a token in MCPG_SERVE_TOKEN.",
     ),
 ]
 Stdio = Annotated[
     bool,
-    typer.Option("--stdio", help="Serve over standard input and output, whatever mcpg.toml sets."),
+    typer.Option("--stdio", help="Serve over standard input and output, despite serve.http."),
 ]
 AllowHost = Annotated[
     list[str] | None,
     typer.Option(
         "--allow-host",
         metavar="NAME",
-        help="A host name that clients may use besides this machine's own. Repeatable.",
+        help="Another host name that clients may use. Repeatable.",
     ),
 ]
 ViewName = Annotated[
@@ -114,8 +112,7 @@ ViewName = Annotated[
     typer.Option(
         "--view",
         metavar="NAME",
-        help="Serve what the view [views.NAME] in mcpg.toml shows; what it hides does not exist "
-        "for clients.",
+        help="Serve only the view [views.NAME] of mcpg.toml.",
     ),
 ]
 Pin = Annotated[
@@ -123,7 +120,7 @@ Pin = Annotated[
     typer.Option(
         "--pin",
         metavar="TOOL",
-        help="Also list this tool under its id: an id, source::name or name. Repeatable.",
+        help="Also list this tool: an id, SOURCE::NAME or name. Repeatable.",
     ),
 ]
 About = Annotated[
@@ -131,8 +128,7 @@ About = Annotated[
     typer.Option(
         "--about",
         metavar="TEXT",
-        help="Words of yours for models, such as what the tools are for; they join the description "
-        "of the tool that searches.",
+        help="Text to add to the description of the search tool.",
     ),
 ]
 Expose = Annotated[
@@ -140,8 +136,8 @@ Expose = Annotated[
     typer.Option(
         "--expose",
         metavar="meta|found|all",
-        help="What clients see: the tools that find and call the others; two of these, and the "
-        "tools that the client's searches have found; or all tools. [default: meta]",
+        help="Tools that clients see: the meta-tools; two of these and the tools found by their "
+        "searches; or all. [default: meta]",
     ),
 ]
 ShowGraphTools = Annotated[
@@ -152,7 +148,7 @@ Endpoint = Annotated[
     typer.Option(
         "--endpoint",
         metavar="URL",
-        help="With --graph-tools, SPARQL endpoint that clients may query. Repeatable.",
+        help="With --graph-tools, SPARQL endpoint to allow. Repeatable.",
     ),
 ]
 AnswerBytes = Annotated[
@@ -187,8 +183,8 @@ Timeout = Annotated[
     typer.Option(
         "--timeout",
         metavar="SECONDS",
-        help="Timeout of a call in seconds; progress renews it. The `timeout` of a source takes "
-        "precedence. Otherwise limits.invoke in mcpg.toml, or 60.",
+        help="Timeout of a call in seconds, unless its source sets one. [default: limits.invoke in "
+        "mcpg.toml, or 60]",
     ),
 ]
 AnswerTimeout = Annotated[
@@ -196,8 +192,8 @@ AnswerTimeout = Annotated[
     typer.Option(
         "--answer-timeout",
         metavar="SECONDS",
-        help="Time in seconds that a client has to answer a question of a server, such as an "
-        "elicitation. [default: 300]",
+        help="Seconds for a client to answer a request of a server, such as an elicitation. "
+        "[default: 300]",
     ),
 ]
 RecordCalls = Annotated[
@@ -205,8 +201,7 @@ RecordCalls = Annotated[
     typer.Option(
         "--record-calls",
         metavar="FILE",
-        help="Record calls for `mcpg learn`: time, session, tool and success, but no arguments "
-        "and no results.",
+        help="Record calls for `mcpg learn`, without arguments and results.",
     ),
 ]
 MostSessions = Annotated[
@@ -263,7 +258,7 @@ def serve(
     """Serve the tools of many servers as one MCP server.
 
     Clients see a few tools that find, describe and call the others. Tools of bundles and manifests
-    can be found and described, but not called. Problems are reported on standard error.
+    cannot be called.
     """
     settings = read_settings(
         bundle=bundle,

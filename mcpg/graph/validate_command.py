@@ -42,14 +42,14 @@ Reader = Annotated[
     typer.Option(
         "--reader",
         metavar="dotnet",
-        help="Report what the .NET gateway makes of FILE, in place of checking shapes.",
+        help="Report how the .NET gateway reads FILE.",
     ),
 ]
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to *app*."""
-    options.command(app, "validate", examples=EXAMPLES, more="docs/reference/dotnet.md")(validate)
+    options.command(app, "validate", examples=EXAMPLES, more="docs/how-to/validate.md")(validate)
 
 
 def validate(
@@ -64,8 +64,8 @@ def validate(
 ) -> int:
     """Check a bundle against SHACL shapes, or for another reader.
 
-    Without --reader it does what `mcpg graph validate` does. With --reader dotnet it exits 1 where
-    the .NET gateway refuses something, resolves no relation or takes several nodes for one.
+    Without --reader, like `mcpg graph validate`. With --reader dotnet, exits 1 if the .NET gateway
+    would refuse or misread something.
     """
     if reader is None:
         return commands.validate(
@@ -102,7 +102,7 @@ def _find_reader_problems(batch: SourceBatch, file: str) -> tuple[int, Sequence[
 
 
 def _read_further_texts(folder: str, read: Collection[str]) -> Iterator[SourceDocument]:
-    """Return files of *folder* that are no documents here, but begin as one with front matter.
+    """Return files of *folder* that are not documents here, but begin with front matter.
 
     The .NET library reads every file that decodes as text.
     """
@@ -167,5 +167,5 @@ def findings_text(found: Sequence[ReaderFinding], documents: int, output: Output
     numbers = {one: sum(item.severity == one for item in found) for one in _STYLES}
     verb = "refuses" if numbers[Severity.ERROR] else "loads"
     names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    told = ", ".join(format_count(numbers[one], name) for one, name in names.items())
-    return "\n".join((*lines, f".NET {verb} {format_count(documents, 'document')}: {told}"))
+    counts = ", ".join(format_count(numbers[one], name) for one, name in names.items())
+    return "\n".join((*lines, f".NET {verb} {format_count(documents, 'document')}: {counts}"))

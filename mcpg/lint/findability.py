@@ -15,7 +15,7 @@ from mcpg.lint.context import EMPTY_WORDS, LintContext, as_written, by_key, make
 from mcpg.lint.model import Finding, Location, RelatedTool
 from mcpg.relations.edges import EdgeOrigin
 from mcpg.text import lexicon, split_words, stem
-from mcpg.text.words import joined, stop_words_of
+from mcpg.text.words import get_stop_words, join_words
 from mcpg.values import split_sentences
 
 _MOST_SHARING = 100
@@ -131,11 +131,11 @@ def check_confusion(catalogue: LintContext) -> Iterator[Finding]:
 
 def _find_shared_aliases(catalogue: LintContext) -> Iterator[Finding]:
     """Report aliases of several tools, and those that are the name of another tool."""
-    pairs = [(joined(alias), tool) for tool in catalogue.tools for alias in tool.hints.aliases]
-    names = by_key((joined(tool.name), tool) for tool in catalogue.tools)
+    pairs = [(join_words(alias), tool) for tool in catalogue.tools for alias in tool.hints.aliases]
+    names = by_key((join_words(tool.name), tool) for tool in catalogue.tools)
     for key, tools in by_key(pairs).items():
         first, aliases = tools[0], tools[0].hints.aliases
-        place = next(n for n, one in enumerate(aliases) if joined(one) == key)
+        place = next(n for n, one in enumerate(aliases) if join_words(one) == key)
         found: list[tuple[str, str, tuple[RelatedTool, ...]]] = []
         if len(tools) > 1:
             shown = " and ".join((repr(first.id), ", ".join(repr(one.id) for one in tools[1:4])))
@@ -209,7 +209,7 @@ class _Likeness:
         Stop words do not, nor do empty words that the description does not say, or that the other
         description says as well.
         """
-        if word in stop_words_of("english"):
+        if word in get_stop_words("english"):
             return False
         said, theirs = (self._catalogue.stems[one.id].description for one in (tool, other))
         return stem(word) not in EMPTY_WORDS or (
@@ -252,7 +252,7 @@ def _compare(likeness: _Likeness, one: Tool, other: Tool) -> Iterator[Finding]:
         yield _report_confusion(likeness, "C105", one, other, _describe_names(one, other, synonyms))
     elif alike < _ALIKE or not are_covered:
         return
-    elif is_across and joined(one.name) == joined(other.name):
+    elif is_across and join_words(one.name) == join_words(other.name):
         message = (
             f"{one.id!r} of {one.source_id!r} and {other.id!r} of {other.source_id!r}"
             " are the same tool twice"

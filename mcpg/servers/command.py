@@ -27,20 +27,22 @@ PARAMETERS = (
     CommandParameter(
         "publisher",
         ("--publisher",),
-        "Domain of the publisher, with which all identifiers begin.",
+        "Domain of the publisher, the beginning of all identifiers.",
         "DOMAIN",
         is_required=True,
     ),
     CommandParameter(
         "url",
         ("--url",),
-        "Where `mcpg serve --http` is reached: adds the address of each server, and the registry.",
+        "Address of `mcpg serve --http`; adds the addresses of servers and registry.",
         "URL",
     ),
     CommandParameter(
         "target", ("--output", "-o"), "File to write. [default: standard output]", "FILE"
     ),
-    switch("generated", "--generated", text="Use example requests of a language model as well."),
+    switch(
+        "generated", "--generated", text="Also use example requests that a language model wrote."
+    ),
     BUNDLE,
 )
 _MARK = b'{\n  "specVersion"'
@@ -65,8 +67,8 @@ def run(
 ) -> int:
     """Write a catalog of the servers of a bundle, for others to find.
 
-    Each server is an entry of Agentic Resource Discovery 0.91 (ard.json), with the names of its
-    tools and two to five example requests of their hints. Disabled tools are left out.
+    Each server is an entry of Agentic Resource Discovery 0.91 (ard.json), with tool names and two
+    to five example requests. Disabled tools are left out.
     """
     owner = Publisher(check_domain(publisher), _check_url(url or ""))
     if target:

@@ -194,11 +194,21 @@ class TestReference:
 
     @pytest.mark.parametrize("name", COMMANDS)
     def test_every_command_is_in_it(self, written: str, name: str) -> None:
-        """Every command and every option has its place."""
+        """Every option is described in the section of its command, or in that of shared ones.
+
+        The section of the command names the shared ones, except those that every command has.
+        """
         section = written.partition(f"## mcpg {name}\n")[2].partition("\n## ")[0]
+        own, _, named = section.partition("Shared options:")
+        shared = written.partition("## Shared options\n")[2]
+        everywhere = {f"--{one.name}" for one in COMMON}
         for parameter in COMMANDS[name].params:
-            for option in parameter.opts if parameter.param_type_name == "option" else ():
-                assert option in section
+            if parameter.param_type_name == "option":
+                longest = max(parameter.opts, key=len)
+                is_shared = longest in {*named.replace(",", " ").split(), *everywhere}
+                place = " ".join((shared if is_shared else own).split())
+                assert all(option in place for option in parameter.opts)
+                assert " ".join(parameter.help.split()) in place, longest
 
     def test_every_variable_is_documented(self) -> None:
         """The hand-written part names each variable."""

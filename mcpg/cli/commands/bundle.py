@@ -109,31 +109,27 @@ class BundleOptions:
             "--on-change",
             metavar="refuse|warn|hide",
             show_default=False,
-            help="With --locked, what becomes of changed tools: exit 1 and write nothing, describe "
-            "them as approved, or leave them out. warn and hide leave out new tools. "
+            help="With --locked, exit 1 on changed tools, describe them as approved, or leave them "
+            "out. warn and hide leave out new tools. "
             "[default: refuse]",
         ),
     ] = None
     force: options.Force = False
     untuned: Annotated[
         bool,
-        typer.Option(
-            "--untuned", help="Leave out the ranking that `mcpg tune` stored in the bundle."
-        ),
+        typer.Option("--untuned", help="Leave out the ranking of `mcpg tune`."),
     ] = False
     generated_hints: options.GeneratedHints = None
     no_code_pages: Annotated[
         bool,
         typer.Option(
             "--no-code-pages",
-            help="Leave out the pages of source code, of which other gateways may make vectors.",
+            help="Leave out the pages of source code.",
         ),
     ] = False
     embed: Annotated[
         bool,
-        typer.Option(
-            "--embed", help="Also embed the tools, and write the vectors beside the bundle."
-        ),
+        typer.Option("--embed", help="Also write the vectors of the tools."),
     ] = False
     embed_with: options.EmbedWith = None
     vector_type: Annotated[

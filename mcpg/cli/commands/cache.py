@@ -206,8 +206,7 @@ def run(
 ) -> int:
     """Show the caches of this machine with their sizes, or clear them.
 
-    Caches stand beside the bundle and in the cache folder (MCPG_CACHE), and are recreated when
-    needed.
+    Caches are beside the bundle and in the cache folder (MCPG_CACHE), and recreated when needed.
     """
     found = kept_files(read_settings(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]

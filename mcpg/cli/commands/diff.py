@@ -62,28 +62,24 @@ class DiffOptions:
 
     before: Annotated[
         str | None,
-        argument(
-            "BEFORE", "The old catalogue: a bundle, folder or manifest. With --base it is left out."
-        ),
+        argument("BEFORE", "The old catalog: a bundle, folder or manifest. Not with --base."),
     ] = None
     after: Annotated[
-        str | None, argument("AFTER", "The new catalogue. [default: the bundle that searches use]")
+        str | None, argument("AFTER", "The new catalog. [default: the bundle that searches use]")
     ] = None
     base: Annotated[
         str | None,
-        option("--base", "Compare with AFTER as it was at this revision of git.", "REVISION"),
+        option("--base", "Compare with AFTER at this git revision.", "REVISION"),
     ] = None
     queries: Annotated[
         str | None,
-        option(
-            "--queries", "File of judged queries to search in both; - reads standard input.", "FILE"
-        ),
+        option("--queries", "File of judged queries; - reads standard input.", "FILE"),
     ] = None
     sample: Annotated[
         int,
         option(
             "--sample",
-            "Maximum number of queries made of the texts of the tools; 0 for none.",
+            "Maximum number of queries from texts of the tools; 0 for none.",
             "N",
             min=0,
         ),
@@ -92,7 +88,7 @@ class DiffOptions:
         float,
         option(
             "--margin",
-            "Report a score that falls by more, though it stays on one side of 0.35.",
+            "Report scores that fall by more than this.",
             "SCORE",
             min=0.0,
             max=1.0,
@@ -102,7 +98,7 @@ class DiffOptions:
         list[str] | None,
         option(
             "--fail-on",
-            f"Exit 1 on more than N findings, 0 by default, of a kind: {', '.join(GATES)}. "
+            f"Exit 1 on more than N findings (default 0) of a kind: {', '.join(GATES)}. "
             "Repeatable, or separated by commas.",
             "KIND[=N]",
         ),
@@ -119,10 +115,9 @@ class DiffOptions:
 
 
 def run(output: Output, chosen: DiffOptions) -> int:
-    """Compare two catalogues, and what searches find in them.
+    """Compare two catalogs, and what searches find in them.
 
-    Reports tools that were added, removed, renamed or changed, changes of schemas that break
-    callers, and queries that another tool takes.
+    Reports changed tools, breaking changes of schemas, and queries that another tool takes.
     """
     limits = parse_limits(chosen.fail_on or ())
     judgements = load_judgements(chosen.queries) if chosen.queries else None

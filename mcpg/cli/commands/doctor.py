@@ -86,8 +86,7 @@ class DoctorOptions:
 def run(output: Output, chosen: DoctorOptions) -> int:
     """Check every configured part, and suggest fixes.
 
-    Servers are started or reached, and their tools listed. Exits 1 when a configured part does not
-    work.
+    Starts or reaches servers and lists their tools. Exits 1 if a part does not work.
     """
     settings = read_settings(
         bundle=chosen.bundle,

@@ -71,7 +71,7 @@ class EnrichOptions:
     ] = None
     language: Annotated[
         list[str] | None,
-        option("--language", "A language of your users, in place of English. Repeatable.", "NAME"),
+        option("--language", "A language of your users, instead of English. Repeatable.", "NAME"),
     ] = None
     exclude: Annotated[
         list[str] | None,
@@ -86,7 +86,7 @@ class EnrichOptions:
     ] = False
     answers: Annotated[
         str | None,
-        option("--answers", "Take the answers to printed prompts; - reads standard input.", "FILE"),
+        option("--answers", "Read the answers to printed prompts; - is standard input.", "FILE"),
     ] = None
     is_dry: Annotated[
         bool, option("--dry-run", "Send and write nothing; show tools, tokens and cost.")
@@ -98,7 +98,7 @@ class EnrichOptions:
         bool,
         option(
             "--review",
-            "Show texts for which another tool is first, that tools share, or of ordinary words.",
+            "Show texts that find another tool, are shared, or have only ordinary words.",
         ),
     ] = False
     promote: Annotated[
@@ -111,9 +111,7 @@ class EnrichOptions:
         list[str] | None, option("--drop", "Remove this text from the files. Repeatable.", "TEXT")
     ] = None
     prune: Annotated[bool, option("--prune", "Remove the texts of tools that are gone.")] = False
-    refresh: Annotated[
-        bool, option("--refresh", "Write the texts of all tools anew, current ones too.")
-    ] = False
+    refresh: Annotated[bool, option("--refresh", "Rewrite the texts of all tools.")] = False
     source_id: options.SourceId = None
     header: options.Header = None
     server_timeout: options.ServerTimeout = None
@@ -123,8 +121,8 @@ class EnrichOptions:
 def run(output: Output, chosen: EnrichOptions) -> int:
     """Write search texts for tools with a language model.
 
-    Example requests, aliases and keywords go to one file for each server. Only new and changed
-    tools are sent: their names, descriptions and schemas.
+    Writes example requests, aliases and keywords to a file per server. Sends names, descriptions
+    and schemas of new and changed tools.
     """
     modes = {
         "--print-prompt": chosen.prints,

@@ -90,7 +90,7 @@ class EvalOptions:
         list[str] | None,
         option(
             "--min",
-            "Exit 1 when a metric is below a value, such as ndcg@5=0.8. Repeatable.",
+            "Exit 1 if a metric is below, such as ndcg@5=0.8. Repeatable.",
             "METRIC=VALUE",
         ),
     ] = None
@@ -98,7 +98,7 @@ class EvalOptions:
         list[str] | None,
         option(
             "--max",
-            "Exit 1 when a metric is above a value, such as ece=0.1. Repeatable.",
+            "Exit 1 if a metric is above, such as ece=0.1. Repeatable.",
             "METRIC=VALUE",
         ),
     ] = None
@@ -106,8 +106,7 @@ class EvalOptions:
         list[str] | None,
         option(
             "--max-drop",
-            "Exit 1 when a metric, or any ranking metric, drops by more since --baseline. "
-            "Repeatable.",
+            "Exit 1 if a metric, or any ranking metric, drops more since --baseline. Repeatable.",
             "[METRIC=]VALUE",
         ),
     ] = None
@@ -122,8 +121,8 @@ class EvalOptions:
 def run(output: Output, chosen: EvalOptions) -> int:
     """Measure a bundle by judged queries, and enforce thresholds.
 
-    Metrics of which more is better: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc,
-    abstention. Less is better: ece, brier, and the milliseconds p50 and p95.
+    Metrics to maximize: ndcg@5, ndcg@10, recall@1, recall@5, mrr, hit@1, hit@5, auroc, abstention.
+    To minimize: ece, brier, and milliseconds p50 and p95.
     """
     if chosen.drop and chosen.baseline is None:
         remedy = "name an earlier report with --baseline"

@@ -59,8 +59,7 @@ def run(
 ) -> int:
     """Search, and explain the ranking.
 
-    Shows what each word became, which fields it matched, how the score of each match adds up, and
-    what would help.
+    Shows how each word was read, which fields it matched, how scores add up, and advice.
     """
     if kind not in (None, "tool"):
         from mcpg.cli.items import answer_search_for  # noqa: PLC0415 - most searches are for tools

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from mcpg.cli import options
 from mcpg.cli.commands.bundle import BundleOptions
 from mcpg.cli.commands.bundle import run as run_bundle
 from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.items import answer_items
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.options import OutputFormat, argument, confirm, option
 from mcpg.cli.output import Output
@@ -23,7 +24,15 @@ from mcpg.errors import NotFoundError, OutputError, SourceError, UsageError
 from mcpg.files import atomic_write, exists
 from mcpg.show.json import result_json
 from mcpg.sources.client_entries import make_client_entry, write_entry
-from mcpg.sources.clients import FoundClient, client_files, find_clients, named_client
+from mcpg.sources.clients import (
+    FoundClient,
+    FoundSkills,
+    client_files,
+    find_clients,
+    find_skill_folders,
+    named_client,
+    skill_folders,
+)
 from mcpg.sources.live import require_sdk
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count
@@ -38,6 +47,8 @@ mcpg init --add io.github.acme/weather -b registry.json
 mcpg init --add io.github.acme/weather --client ~/.cursor/mcp.json"""
 
 SCHEMA = "mcpg/init/1"
+SKILL = "skill"
+"""The kind of items that is shown where there are no tools."""
 
 MORE = "docs/tutorial.md"
 
@@ -53,8 +64,7 @@ def run(
         list[str] | None,
         option(
             "--client",
-            "Client configuration to use, in place of those that are found. Repeatable. With "
-            "--add, the one to add the server to.",
+            "Use this client configuration. Repeatable. With --add, add the server to it.",
             "FILE",
         ),
     ] = None,
@@ -62,8 +72,7 @@ def run(
         str | None,
         option(
             "--add",
-            "Print the client entry of a server that a catalog in the bundle lists. Nothing is "
-            "started.",
+            "Print the client entry of a server in a catalog.",
             "NAME",
         ),
     ] = None,
@@ -73,8 +82,8 @@ def run(
         bool,
         option(
             "--project",
-            "Also use configurations of this folder, such as .mcp.json. They may start "
-            "programs: trust the folder.",
+            "Also use configurations of this folder, such as .mcp.json, which start programs: "
+            "trust it.",
         ),
     ] = False,
     dry_run: Annotated[
@@ -88,9 +97,8 @@ def run(
 ) -> int:
     """Bundle the servers of the MCP clients on this machine, and search.
 
-    Finds the configurations of desktop and editor clients. Writes mcpg.toml, starts the servers to
-    list their tools, and writes graph.mdld. With --add, prints the client entry of a server that a
-    catalog lists, and starts nothing.
+    Reads the configurations of desktop and editor clients, starts the servers to list their tools,
+    and writes mcpg.toml and graph.mdld.
     """
     if add is not None:
         others = {"--project": project, "--dry-run": dry_run, "--force": force, "QUERY": query}
@@ -100,25 +108,32 @@ def run(
         return _add_server(add, bundle, client or (), output, yes=yes)
     refuse({"--bundle": bundle, "--yes": yes}, "is an option of --add", "remove {flag}")
     found = _find_clients(client, output)
-    used = _select_clients(found, output, with_project=project or bool(client))
+    skills = () if client else _find_skills(output)
+    used = _select_clients(found, skills, output, with_project=project or bool(client))
+    folders = tuple(one for one in skills if project or not one.file.is_local)
     is_json = form is OutputFormat.JSON
     if dry_run:
         # Otherwise `bundle` reports them.
         output.diagnostics(diagnostic for one in used for diagnostic in one.diagnostics)
         if is_json:
-            output.json(_make_report(found, used, (), None))
+            output.json(_make_report(found, used, (), None) | _report_skills(skills, folders))
         return ExitCode.DONE
-    require_sdk(used[0].file.shown)
-    _write_configuration(used, output, force=force)
+    if used:
+        require_sdk(used[0].file.shown)
+    _write_configuration(used, folders, output, force=force)
     made = BundleOptions(target=DEFAULT_BUNDLE, force=force, server_timeout=server_timeout)
     if code := run_bundle(output, made):
         return code
     settings, words = read_settings(bundle=[DEFAULT_BUNDLE]), tuple(query or ())
+    if not (used or is_json):
+        chosen = {"bundle": [DEFAULT_BUNDLE], "form": form.value, "limit": None}
+        return answer_items(SKILL, " ".join(words) or None, chosen, output, {})
     if is_json:
         engine = open_engine(settings, output)
         result = engine.search(" ".join(words) or None)
         members = result_json(result, engine.diagnostics)
-        output.json(_make_report(found, used, (CONFIG_FILE, DEFAULT_BUNDLE), members))
+        report = _make_report(found, used, (CONFIG_FILE, DEFAULT_BUNDLE), members)
+        output.json(report | _report_skills(skills, folders))
         return exit_code(result)
     code = answer_search(Question(settings, words), "text", output)
     asked = json.dumps(" ".join(words), ensure_ascii=False) if words else '"what you want to do"'
@@ -175,6 +190,29 @@ def _make_report(
     return {"schema": SCHEMA, "clients": clients, "written": list(written), "search": search}
 
 
+def _report_skills(found: Iterable[FoundSkills], used: Collection[FoundSkills]) -> JsonObject:
+    """Return the member `skills` of the report, empty for none."""
+    folders: list[JsonValue] = [
+        {
+            "client": one.file.client,
+            "path": one.file.shown,
+            "skills": one.count,
+            "isUsed": one in used,
+        }
+        for one in found
+    ]
+    return {"skills": folders} if folders else {}
+
+
+def _find_skills(output: Output) -> tuple[FoundSkills, ...]:
+    """Find the folders in which clients keep skills."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - `Path` may raise
+    folders = skill_folders(os.getcwd(), home)  # noqa: PTH109 - a text
+    for one in folders:
+        output.detail(f"looking for skills of {one.client}: {one.shown}")
+    return find_skill_folders(folders)
+
+
 def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundClient, ...]:
     """Find the configurations that are there, or read those that the user named."""
     home = os.path.expanduser("~")  # noqa: PTH111 - `Path` may raise
@@ -195,9 +233,15 @@ def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundCli
 
 
 def _select_clients(
-    found: Iterable[FoundClient], output: Output, *, with_project: bool
+    found: Iterable[FoundClient],
+    skills: Iterable[FoundSkills],
+    output: Output,
+    *,
+    with_project: bool,
 ) -> tuple[FoundClient, ...]:
+    """Report what was *found*, and return the configurations that are used."""
     used: list[FoundClient] = []
+    has_skills = False
     for one in found:
         names = f": {', '.join(one.servers)}" if one.servers else ""
         unusable = f", {len(one.diagnostics):,} unusable" if one.diagnostics else ""
@@ -208,7 +252,13 @@ def _select_clients(
         else:
             output.note(f"found {told}")
             used.append(one)
-    if not used:
+    for folder in skills:
+        count = format_count(folder.count, "skill")
+        told = f"{folder.file.client}: {folder.file.shown}: {count}"
+        is_left_out = folder.file.is_local and not with_project
+        has_skills |= not is_left_out
+        output.note(f"{'not used without --project:' if is_left_out else 'found'} {told}")
+    if not (used or has_skills):
         raise NotFoundError(
             "no client configuration with MCP servers was found",
             remedy="name one with --client, or bundle any source: mcpg bundle SOURCE...;"
@@ -217,8 +267,10 @@ def _select_clients(
     return tuple(used)
 
 
-def _write_configuration(used: Sequence[FoundClient], output: Output, *, force: bool) -> None:
-    """Write the configuration file that names the configurations that are *used*.
+def _write_configuration(
+    used: Sequence[FoundClient], skills: Sequence[FoundSkills], output: Output, *, force: bool
+) -> None:
+    """Write the configuration file that names the configurations that are *used*, and *skills*.
 
     It holds their paths alone: what they say of servers, and secrets among that, stays with them.
     """
@@ -227,17 +279,19 @@ def _write_configuration(used: Sequence[FoundClient], output: Output, *, force: 
             remedy = "use `mcpg bundle` and `mcpg search`, another folder, or --force"
             raise OutputError("exists already, and is not overwritten", place=name, remedy=remedy)
     parts = [f"bundle = {_quote_toml(DEFAULT_BUNDLE)}\n"]
-    for one in used:
-        file = one.file
+    for key, file in (
+        *(("path", one.file) for one in used),
+        *(("skills", one.file) for one in skills),
+    ):
         path = file.shown if file.shown.startswith("~/") or file.is_local else file.path
-        parts.append(f"\n# {one_line(file.client)}\n[[sources]]\npath = {_quote_toml(path)}\n")
+        parts.append(f"\n# {one_line(file.client)}\n[[sources]]\n{key} = {_quote_toml(path)}\n")
     try:
         data = "".join(parts).encode()
     except UnicodeEncodeError:
         message = "the path of a client configuration is not Unicode"
         raise SourceError(message, remedy="rename its folder") from None
     atomic_write(Path(CONFIG_FILE), data)
-    output.note(f"wrote {CONFIG_FILE}: {format_count(len(used), 'source')}")
+    output.note(f"wrote {CONFIG_FILE}: {format_count(len(used) + len(skills), 'source')}")
 
 
 def _quote_toml(text: str) -> str:

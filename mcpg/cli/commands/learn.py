@@ -69,8 +69,8 @@ class LearnOptions:
         list[str] | None,
         argument(
             "TRACES",
-            "Files of recorded calls or OpenTelemetry spans, one JSON object a line, or files "
-            "that `mcpg learn` wrote; - reads standard input.",
+            "Files of recorded calls or OpenTelemetry spans as JSON lines, or files of `mcpg "
+            "learn`; - reads standard input.",
         ),
     ] = None
     bundle: options.BundlePaths = None
@@ -101,8 +101,8 @@ class LearnOptions:
 def run(output: Output, chosen: LearnOptions) -> int:
     """Learn from recorded calls which tools follow each other.
 
-    Adds counts to a file that `mcpg bundle` takes as a source. The file has no arguments, results
-    or session ids. Calls that were counted before are not counted again.
+    Adds counts, without arguments, results or session ids, to a file that is a source of `mcpg
+    bundle`. Each call is counted once.
     """
     settings = read_settings(bundle=chosen.bundle)
     target = chosen.target

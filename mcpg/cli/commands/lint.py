@@ -80,21 +80,17 @@ class LintOptions:
         list[str] | None,
         option(
             "--select",
-            "Check these rules only: codes, their beginnings, or ALL. Repeatable, or with commas.",
+            "Rules to check: codes, their beginnings, or ALL. Repeatable, or comma-separated.",
             "CODE",
         ),
     ] = None
     ignore: Annotated[
         list[str] | None,
-        option("--ignore", "Do not check these rules. Repeatable, or with commas.", "CODE"),
+        option("--ignore", "Rules not to check. Repeatable, or comma-separated.", "CODE"),
     ] = None
-    fix: Annotated[
-        bool, option("--fix", "Fix in the files what can be fixed safely; report the rest.")
-    ] = False
+    fix: Annotated[bool, option("--fix", "Fix what can be fixed safely.")] = False
     diff: Annotated[bool, option("--diff", "Write nothing; print what --fix would change.")] = False
-    exit_zero: Annotated[
-        bool, option("--exit-zero", "Exit 0 whatever is found, as before an upload.")
-    ] = False
+    exit_zero: Annotated[bool, option("--exit-zero", "Exit 0 despite findings.")] = False
     limit: Annotated[
         int,
         option(

@@ -75,8 +75,8 @@ class LockOptions:
         list[str] | None,
         option(
             "--approve",
-            "Approve this tool as it is now, or that it is gone; its name, or SOURCE::NAME. "
-            "With a digest, only if it is as an earlier run showed. Repeatable.",
+            "Approve this tool as it is, or its removal: name or SOURCE::NAME, with the digest that"
+            " an earlier run showed. Repeatable.",
             "TOOL[@DIGEST]",
         ),
     ] = None
@@ -91,8 +91,8 @@ class LockOptions:
 def run(output: Output, chosen: LockOptions) -> int:
     """Approve the definitions of tools, and find what has changed since.
 
-    Writes the lock file once. Later it shows what differs, and exits 1; nothing is approved unless
-    --approve or --approve-all says so.
+    The first run writes the lock file. Later runs show differences and exit 1, unless --approve or
+    --approve-all approves them.
     """
     if chosen.check and (chosen.approve or chosen.approve_all):
         message = "a check approves nothing"

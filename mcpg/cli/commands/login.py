@@ -55,7 +55,7 @@ def run(
     server: ServerName,
     configuration: Configuration = None,
     no_browser: Annotated[
-        bool, option("--no-browser", "Print the address, in place of opening a browser.")
+        bool, option("--no-browser", "Print the address, and do not open a browser.")
     ] = False,
     port: Annotated[int, option("--port", "Port of the redirect URI; 0 for any.", "N")] = 0,
     timeout: Annotated[
@@ -65,15 +65,15 @@ def run(
         str,
         option(
             "--scope",
-            "Scopes to request, with spaces between, in place of those configured.",
+            "Scopes to request, separated by spaces.",
             "SCOPE",
         ),
     ] = "",
 ) -> int:
     """Log in to a server that requires OAuth.
 
-    The login is stored in a file that only you can read, in the folder MCPG_TOKENS or that of the
-    user, and renewed without a browser.
+    The login is stored in a private file, in MCPG_TOKENS or the user's data folder, and renewed
+    without a browser.
     """
     if not (math.isfinite(timeout) and 0 < timeout <= _LONGEST):
         message = f"{timeout:g} s is out of range"

@@ -16,7 +16,7 @@ MORE = "docs/how-to/live-servers.md"
 def run(output: Output, *, server: ServerName, configuration: Configuration = None) -> int:
     """Remove a login that `mcpg login` stored.
 
-    The server is not notified; revoke the grant on its own pages.
+    The server is not notified; revoke the grant there.
     """
     found = find_server(server, configuration)
     was_there = servers.log_out(found, need_login_folder())

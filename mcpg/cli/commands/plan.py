@@ -37,17 +37,13 @@ MORE = "docs/how-to/plan.md"
 DRAWINGS = ("mermaid", "dot", "html")
 
 GOAL = QUERY._replace(
-    help="What is to be reached, in any words, quoted or not; - reads it from standard input.",
+    help="The goal, in any words; - reads standard input.",
     metavar="GOAL",
 )
 IN_USE = CONTEXT_TOOLS._replace(
-    help="Id of a tool that has run already, or SOURCE::NAME: it is not planned again, and its "
-    "result provides arguments. Repeatable."
+    help="A tool that has run, whose result provides arguments: id or SOURCE::NAME. Repeatable."
 )
-STEPS = LIMIT._replace(
-    help="Maximum number of tasks, prerequisites among them, 1 to 50. [default: 5] "
-    "[env: MCPG_LIMIT]"
-)
+STEPS = LIMIT._replace(help="Maximum number of tasks, 1 to 50. [default: 5] [env: MCPG_LIMIT]")
 PARAMETERS = (
     GOAL,
     *(
@@ -59,7 +55,7 @@ PARAMETERS = (
     CommandParameter(
         "form",
         ("--format",),
-        "What to write to standard output: text; json, the whole plan; the tasks alone as jsonl "
+        "Output format: text; json, the whole plan; only the tasks, as jsonl "
         "(one object a line), csv, ids, or a markdown table; or a drawing.",
         "|".join((*LIST_FORMAT.choices, *DRAWINGS)),
         default="text",
@@ -73,8 +69,8 @@ _ARGUMENTS = ("limit", "strategy", "context", "include_disabled", "fusion", "lex
 def run(output: Output, *, form: str, **asked: Any) -> int:
     """Plan which tools serve a goal, and in which order.
 
-    Tools that must run first are among them, each with the probability that it is needed. Missing
-    arguments are listed. With --verbose, each task is explained.
+    Includes tools that must run first, each with its probability, and lists missing arguments.
+    --verbose explains each task.
     """
     question = Question.of({"min_score": None, **asked})
     arguments = make_search_arguments(question)

@@ -66,12 +66,12 @@ def run(
     return ExitCode.DONE
 
 
-def rule_page(rule: Rule, heading: str = "#") -> str:
+def rule_page(rule: Rule) -> str:
     """Return what there is to say about *rule*, as Markdown."""
     default = "checked by default" if rule.is_default else f"off unless `--select {rule.code}`"
     fixable = "; `--fix` fixes it" if rule.is_fixable else ""
     parts = (
-        f"{heading} {rule.code} {rule.name}",
+        f"# {rule.code} {rule.name}",
         rule.summary,
         f"Severity: {rule.severity}; {default}{fixable}.",
         f"**Why.** {rule.why}",

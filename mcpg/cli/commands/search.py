@@ -45,8 +45,8 @@ def run(
 ) -> int:
     """Find the tools for a request.
 
-    Each match has a score, the probability that the tool is the right one. Below the matches are
-    tools that must run first, related tools and next steps.
+    Each match has a score, the probability that it is right. Tools that must run first, related
+    tools and next steps follow.
     """
     if kind not in (None, "tool"):
         from mcpg.cli.items import answer_search_for  # noqa: PLC0415 - most searches are for tools

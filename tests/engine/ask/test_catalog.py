@@ -100,7 +100,7 @@ def test_words_restrict_what_is_listed(catalog: Engine) -> None:
     answer = catalog.ask("which tool creates a calendar event?")
     assert answer.decision.intent == "catalog"
     assert answer.results[0].symbol == "event_create"
-    assert answer.results[0].why[0] == "its name says 'create'"
+    assert answer.results[0].why[0] == "its name has 'create'"
     assert "note_create" not in names(answer)
 
 
@@ -125,10 +125,10 @@ def test_groups_are_listed_with_their_tools(
 
 
 def test_reasons_tell_hints_from_words(catalog: Engine) -> None:
-    """A tool is listed because it states a hint, or because a verb in its name says so."""
+    """The reason of a result is its hint, or the verb in its name."""
     found = {one.symbol: one for one in catalog.ask("which tools only read").results}
-    assert found["radar"].why == ("states readOnlyHint: true",)
-    assert found["note_search"].why == ("its name says 'search'",)
+    assert found["radar"].why == ("readOnlyHint: true",)
+    assert found["note_search"].why == ("its name has 'search'",)
     assert found["radar"].score > found["note_search"].score
 
 
