@@ -398,6 +398,6 @@ def _arguments(name: str, given: str | Mapping[str, Any] | None) -> Mapping[str,
     if read is None:
         return {}
     if not isinstance(read, Mapping):
-        message = f"the arguments of {name} are no JSON object"
+        message = f"the arguments of {name} are not a JSON object"
         raise UsageError(message, remedy="return the error to the model") from broken
     return read

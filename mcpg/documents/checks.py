@@ -189,7 +189,7 @@ def _of_wrong_kind(front: JsonObject) -> Found:
     for key in _DATE_KEYS:
         text = facts.lexical_form(front.get(key))
         if text and not facts.is_date(text):
-            message = f"`{key}` is no date: {quote_cut(text)}; write it as 2026-01-31"
+            message = f"`{key}` is not a date: {quote_cut(text)}; write it as 2026-01-31"
             yield Code.VALUE_INVALID, message, (key,)
     for path, item in facts.iter_items(front, TAG_KEYS):
         for tag in text_items(item):
@@ -264,7 +264,7 @@ def _find_name_fault(
         if odd is None:
             return None
         what = "a blank" if odd.group().isspace() else repr(odd.group())
-        return Code.VALUE_INVALID, f"{quote_cut(name)} is no IRI: it has {what}"
+        return Code.VALUE_INVALID, f"{quote_cut(name)} is not an IRI: it has {what}"
     if _PREFIXED.fullmatch(name) and prefix not in _GROUP_KINDS:
         compared = prefixes if next(left, None) is not None else ()
         near = (one for one in compared if edit_distance(one, prefix, 1) is not None)
@@ -375,7 +375,7 @@ def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator
     language = held.get("language", held.get("lang"))
     datatype = held.get("datatype", held.get("type"))
     if language is not None and not (isinstance(language, str) and facts.LANGUAGE.match(language)):
-        yield f"{quote_cut(language)} is no language tag: write one such as `de` or `pt-BR`"
+        yield f"{quote_cut(language)} is not a language tag: write one such as `de` or `pt-BR`"
     elif language is not None and datatype is not None:
         yield "a text in a language has no other datatype: remove `datatype` or `lang`"
     elif isinstance(datatype, str):
@@ -387,7 +387,7 @@ def _literal_faults(held: JsonObject, namespaces: Mapping[str, str]) -> Iterator
         if name != iri and name not in facts.DATATYPES:
             yield f"xsd has no datatype {quote_cut(name)}{suggestion(name, facts.DATATYPES)}"
         elif not facts.is_of_datatype(value, iri):
-            yield f"{quote_cut(value)} is no xsd:{name}: correct the value or its datatype"
+            yield f"{quote_cut(value)} is not an xsd:{name}: correct the value or its datatype"
 
 
 def _namespaces(front: JsonObject) -> Iterator[tuple[facts.Path, str]]:

@@ -466,7 +466,7 @@ class Engine:
         )
         request, diagnostics = self._check_request(goal, context, asked)
         if not request.query:
-            raise UsageError("there is no goal", remedy="say what is to be reached")
+            raise UsageError("the goal is missing", remedy="describe what to do")
         from mcpg.plan.planner import Planner  # noqa: PLC0415 - most engines plan nothing
 
         def plan(searcher: Searcher) -> Plan:

@@ -194,7 +194,7 @@ def report_ignored_model(reason: str, place: str | None = None) -> Diagnostic:
 
 def _object(found: Any, what: str) -> dict[str, Any]:
     if not isinstance(found, dict):
-        raise RankingError(f"{what} is no object")
+        raise RankingError(f"{what} is not an object")
     return found
 
 
@@ -209,7 +209,7 @@ def _numbers(
 
 def _number(found: Any, name: str, bounds: tuple[float, float]) -> float:
     if isinstance(found, bool) or not isinstance(found, int | float):
-        raise RankingError(f"its {name!r} is no number")
+        raise RankingError(f"its {name!r} is not a number")
     low, high = bounds
     # Compared before it becomes a float: a whole number may be too great for one.
     if not low <= found <= high or not isfinite(found):
@@ -219,7 +219,7 @@ def _number(found: Any, name: str, bounds: tuple[float, float]) -> float:
 
 def _text(found: Any, name: str, longest: int) -> str:
     if not isinstance(found, str) or not found.strip():
-        raise RankingError(f"its {name} is no text")
+        raise RankingError(f"its {name} is not text")
     if len(found) > longest or not found.isprintable():
         raise RankingError(f"its {name} is longer than {longest:,} characters or is not printable")
     return found
@@ -283,14 +283,16 @@ def load(  # noqa: PLR0913 - each is one thing that a host may bring
     paths = _paths(path)
     # What is read from a pipe cannot be read again, and a source id changes what a bundle holds.
     only = None
+    is_whole = True
     if source_id is None:
         found = paths if len(paths) == 1 else present_paths(paths)[0]
+        is_whole = len(found) == len(paths)
         only = found[0] if len(found) == 1 and isfile(found[0]) else None  # noqa: PTH113 - pathlib is slow to import
 
     def make() -> Engine:
         return _make_engine(*present_paths(paths), only, source_id, cache_dir, services)
 
-    engine = open_engine(only, cache_dir, services) if only else None
+    engine = open_engine(only, cache_dir, services) if only and is_whole else None
     if engine is None:
         engine = _observe_making(make, observer)
     engine.limit = limit

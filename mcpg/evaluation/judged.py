@@ -111,7 +111,7 @@ def parse_judged(data: bytes, place: str) -> Judgements:
     remedy = f"write one judged query a line: {LAYOUT}"
     broken = [one for one in reading.diagnostics if one.code == Code.JUDGED_INVALID]
     if not broken:
-        raise InputError("holds no judged query", place=place, remedy=remedy)
+        raise InputError("contains no judged queries", place=place, remedy=remedy)
     reason = broken[0].message.removesuffix(_SEE_LAYOUT)
     more = f" (and {len(broken) - 1} more like it)" if len(broken) > 1 else ""
     message = f"no judged query can be used: {reason}{more}"
@@ -268,7 +268,7 @@ def _tools(entry: JsonObject, key: str) -> tuple[str, ...]:
         raise _UnusableError(f"its {key!r} is {_kind(names)} where tools are needed")
     kept = [str(name).strip() for name in names if _is_name(name)]
     if len(kept) < len(names):
-        raise _UnusableError(f"its {key!r} holds something that is no name of a tool")
+        raise _UnusableError(f"its {key!r} holds something that is not a name of a tool")
     return tuple(dict.fromkeys(kept))
 
 

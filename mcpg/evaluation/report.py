@@ -341,7 +341,7 @@ def _number(kind: str, metric: str, text: str) -> float:
     if math.isnan(value) or math.isinf(value):
         raise _fault(kind, f"{text!r} is not a number", "give it a number such as 0.8")
     if value < 0 or (value > 1 and metric not in LATENCY):
-        raise _fault(kind, f"{metric} never is {text}", "give it a number from 0 to 1")
+        raise _fault(kind, f"{metric} cannot be {text}", "give it a number from 0 to 1")
     return value
 
 
@@ -521,14 +521,14 @@ def read_baseline(path: Path | str) -> Baseline:
     text = decode(read_bytes(path, MAX_BYTES), place)
     values = parse_json_documents(text, place) if text.strip() else []
     report = values[0] if len(values) == 1 else None
-    message = f"is no report of `mcpg eval` (its schema is not {SCHEMA!r})"
+    message = f"is not a report of `mcpg eval` (its schema is not {SCHEMA!r})"
     if isinstance(report, dict) and report.get("schema") == SCHEMA:
         try:
             outcomes = tuple(map(_read_outcome, _get(report, "perQuery", list)))
             limit = _get(report, "limit", int)
             if not isinstance(limit, bool) and limit >= 1:
                 return Baseline(outcomes, limit)
-            message = "is a damaged report: a 'limit' is no number of matches"
+            message = "is a damaged report: a 'limit' is not a number of matches"
         except _DamagedReportError as fault:
             message = f"is a damaged report: {fault}"
     raise InputError(message, place=place, remedy=_REMEDY)
@@ -560,7 +560,7 @@ def _read_outcome(entry: JsonValue) -> QueryOutcome:
 
 def _get(entry: JsonValue, key: str, kind: type[Kind]) -> Kind:
     if not isinstance(entry, dict):
-        raise _DamagedReportError("an entry is no object")
+        raise _DamagedReportError("an entry is not an object")
     value = entry.get(key)
     if not isinstance(value, kind):
         raise _DamagedReportError(f"a {key!r} is missing or of the wrong kind")

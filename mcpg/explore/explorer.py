@@ -349,7 +349,7 @@ def _text(body: JsonObject, key: str, most: int) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise UsageError(f"{key!r} is no text", remedy="give a text")
+        raise UsageError(f"{key!r} is not text", remedy="give a text")
     if len(value) > most:
         raise UsageError(f"{key!r} is longer than {most:,} characters", remedy="shorten it")
     return value.strip()
@@ -358,7 +358,7 @@ def _text(body: JsonObject, key: str, most: int) -> str:
 def _read_hints(body: JsonObject) -> Hints:
     value = body.get("hints")
     if not isinstance(value, dict):
-        raise UsageError("'hints' is no mapping of hints", remedy="give an object")
+        raise UsageError("'hints' is not a mapping of hints", remedy="give an object")
     found = hints_from(value)
     return Hints(
         aliases=found.aliases,

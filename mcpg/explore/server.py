@@ -119,7 +119,7 @@ class ExploreServer(ThreadingHTTPServer):
         try:
             super().__init__((HOST, port), _PageHandler)
         except (OSError, OverflowError) as fault:
-            reason = (getattr(fault, "strerror", None) or "it is no port").lower()
+            reason = (getattr(fault, "strerror", None) or "it is not a port").lower()
             raise UsageError(
                 f"cannot listen: {reason}",
                 place=f"{HOST}:{port}",
@@ -311,7 +311,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         except (ValueError, RecursionError):
             body = None
         if not isinstance(body, dict):
-            raise _BadRequestError(HTTPStatus.BAD_REQUEST, "the body is no JSON object")
+            raise _BadRequestError(HTTPStatus.BAD_REQUEST, "the body is not a JSON object")
         return body
 
 

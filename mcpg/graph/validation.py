@@ -255,7 +255,7 @@ def _find_imported_files(place: str, texts: Mapping[str, str]) -> Iterator[Path]
             try:
                 yield Path(url2pathname(parts.path)).resolve()
             except (OSError, RuntimeError, ValueError) as fault:
-                message = f"imports {address}, which is no address of a file"
+                message = f"imports {address}, which is not an address of a file"
                 raise InputError(message, place=place, remedy="correct it") from fault
             continue
         known = (

@@ -72,7 +72,7 @@ def write_index(path: str, data: bytes | Iterable[Buffer]) -> None:
         with suppress(OSError, ValueError), open(path, "rb", opener=_open_regular) as stream:
             begin = stream.read(len(MAGIC))
         if begin != MAGIC:
-            message = "cannot be written: it is a link to a file that is no index"
+            message = "cannot be written: it is a link to a file that is not an index"
             raise OutputError(message, place=path, remedy="remove the link")
     atomic_write(path, data, special=False)
 
@@ -250,7 +250,7 @@ def _map_file(path: str) -> Buffer:
 def _open_regular(path: str, flags: int) -> int:
     # Opening a pipe would wait for somebody to write into it.
     if not stat.S_ISREG(Path(path).stat().st_mode):
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
     return os.open(path, flags)
 
 

@@ -118,7 +118,7 @@ def head_size(data: Buffer) -> int:
         StaleIndexError: It is a file of another kind, version or machine, or of another length.
     """
     if len(data) < FIXED_SIZE or bytes(data[: len(MAGIC)]) != MAGIC:
-        raise StaleIndexError("it is no index")
+        raise StaleIndexError("it is not an index")
     _, order, version, _, count, length, *_, blocks = HEADER.unpack_from(data)
     if order != BYTE_ORDER:
         raise StaleIndexError("it was written by a machine of another byte order")

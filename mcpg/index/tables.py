@@ -419,7 +419,7 @@ class SectionTable:
         name, size = section.name.encode("ascii"), ITEM_SIZES[section.item_type]
         length = len(section.data)
         if length % size or len(name) > 23:  # noqa: PLR2004 - as in the entry's format
-            raise ValueError(f"section {section.name!r} is no array of {section.item_type!r}")
+            raise ValueError(f"section {section.name!r} is not an array of {section.item_type!r}")
         self._entries.append((name, section.item_type.encode("ascii"), length))
         self._size += length + -length % ALIGNMENT
         for piece in (*iter_pieces(section.data), bytes(-length % ALIGNMENT)):

@@ -380,9 +380,9 @@ class CandidateSelection:
         chosen, reason = self._source.ask(" ".join(words), self._vector, self._maker)
         documents = frozenset(map(self._index.find_tool, chosen))
         if ABSENT in documents:
-            reason = "it knows another catalogue than this index: publish this one"
+            reason = "it has another catalog than this index: publish this one"
         if reason:
-            message = f"the source of candidates failed: {reason}; the engine looked for itself"
+            message = f"the candidate source failed: {reason}; searched the index instead"
             self.diagnostics = (warning(Code.CANDIDATES_FAILED, message),)
             return None
         visible = documents - self._excluded

@@ -444,7 +444,7 @@ def _suggest_known(name: str, known: Sequence[str]) -> str:
 
 def _report_cuts(query: str, context: str, limit: int) -> Iterator[Diagnostic]:
     if limit > MAX_LIMIT:
-        message = f"{limit} matches were asked for; {MAX_LIMIT} is the most"
+        message = f"the limit {limit} is above the maximum: using {MAX_LIMIT}"
         yield warning(Code.LIMIT_CAPPED, message)
     if max(len(query), len(context)) > MAX_QUERY_CHARACTERS:
         message = f"only the first {MAX_QUERY_CHARACTERS} characters of the query were read"

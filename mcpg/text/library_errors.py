@@ -180,7 +180,7 @@ _YAML = (
     (r"unexpected end of stream", "a quoted text is not closed", "add the quote at its end"),
     (
         r"invalid Unicode character escape",
-        "an escape is no character, or half of one",
+        "an escape is not a character, or half of one",
         "write the character itself",
     ),
     (

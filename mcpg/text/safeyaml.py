@@ -116,7 +116,7 @@ class _Builder:
         frame = self.frames[-1] if self.frames else None
         if frame is not None and isinstance(frame.value, dict) and not frame.pending:
             if text in frame.value:
-                message = f"the key {text[:80]!r} stands twice in one mapping"
+                message = f"the key {text[:80]!r} appears twice in one mapping"
                 raise self.fail(message, line, "keep one of them")
             frame.step, frame.pending = text, True
             self._note(line)

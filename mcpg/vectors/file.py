@@ -148,7 +148,7 @@ def open_vectors(path: str) -> VectorFile:
 def unpack_vectors(data: Buffer) -> VectorFile:
     """Read the content of a file of vectors as `open_vectors` does; rows stay where they are."""
     if len(data) < _HEAD_SIZE or bytes(data[: len(MAGIC)]) != MAGIC:
-        raise UnusableVectorsError("it is no file of vectors")
+        raise UnusableVectorsError("it is not a file of vectors")
     _, version, recipe, number, dimensions, tools, length, key, maker, body = _HEADER.unpack_from(
         data
     )
@@ -191,7 +191,7 @@ def _map_file(path: str) -> Buffer:
 def _open_regular(path: str, flags: int) -> int:
     # Opening a pipe would wait for somebody to write into it.
     if not stat.S_ISREG(Path(path).stat().st_mode):
-        raise OSError("it is no regular file")
+        raise OSError("it is not a regular file")
     return os.open(path, flags)
 
 

@@ -66,7 +66,7 @@ def test_a_stamp_can_be_changed_alone() -> None:
 @pytest.mark.parametrize(
     ("place", "value", "reason"),
     [
-        (0, b"PK\3\4", "no index"),
+        (0, b"PK\3\4", "not an index"),
         (ORDER, struct.pack(">I" if sys.byteorder == "little" else "<I", 0x01020304), "byte order"),
         (VERSION, struct.pack("=I", FORMAT_VERSION + 1), f"format {FORMAT_VERSION + 1}"),
         (COUNT, struct.pack("=I", 0xFFFFFFFF), "cut short"),
@@ -158,5 +158,5 @@ def test_a_damaged_block_is_refused_alone(place: int) -> None:
 @pytest.mark.parametrize("section", [Section("n", "I", b"abc"), Section("n" * 24, "B", b"")])
 def test_what_is_no_section_is_not_packed(section: Section) -> None:
     """Half an item and too long a name are mistakes of the caller."""
-    with pytest.raises(ValueError, match="is no array"):
+    with pytest.raises(ValueError, match="is not an array"):
         pack([section], Header(KEY))
