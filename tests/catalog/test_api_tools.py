@@ -358,7 +358,7 @@ def test_an_api_without_tool_search_defers_nothing(api: str) -> None:
 
 def test_an_unknown_api_is_an_error() -> None:
     """The error names those that there are."""
-    with pytest.raises(UsageError, match="'bedrock' is no API"):
+    with pytest.raises(UsageError, match="'bedrock' is not an API"):
         api_tools("bedrock", [])
 
 

@@ -195,13 +195,13 @@ class TestBadInput:
             (["--min", "ndgc@5=0.8"], "did you mean ndcg@5?"),
             (["--max-drop", "0.02"], "--baseline"),
             (["--baseline", "none.json"], "no such file"),
-            (["--baseline", "queries.jsonl"], "no report of `mcpg eval`"),
-            (["--baseline", "empty.json"], "no report of `mcpg eval`"),
+            (["--baseline", "queries.jsonl"], "not a report of `mcpg eval`"),
+            (["--baseline", "empty.json"], "not a report of `mcpg eval`"),
             (["--limit", "0"], "--help"),
             (["--worst", "-1"], "--help"),
             (["--format", "html"], "--help"),
             (["--strategy", "guess"], "use graph"),
-            (["--fusion", "rrf"], "ask for the strategy 'auto'"),
+            (["--fusion", "rrf"], "use the strategy 'auto'"),
             (["--strategy", "auto", "--fusion", "guess"], "use learned or rrf"),
         ],
     )
@@ -225,7 +225,7 @@ class TestGates:
         assert kept.err == ""
         missed = run("eval", str(queries), "--min", "ndcg@5=0.1", "--max", "ece=0", "-q")
         assert missed.code == 1
-        assert re.search(r"error: --max: ece is 0\.\d{4}; at most 0 was asked for", missed.err)
+        assert re.search(r"error: --max: ece is 0\.\d{4}; required: at most 0", missed.err)
         assert "--min" not in missed.err
 
     @pytest.mark.parametrize("form", ["text", "json", "markdown"])

@@ -93,14 +93,14 @@ def test_files_of_another_length_are_refused(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        ((b"numbers", b"I", 1 << 62, 4), "lies where it cannot"),
-        ((b"numbers", b"I", 0, 4), "lies where it cannot"),
-        ((b"numbers", b"I", BLOCK_SIZE, 1 << 63), "lies where it cannot"),
+        ((b"numbers", b"I", 1 << 62, 4), "has an impossible place"),
+        ((b"numbers", b"I", 0, 4), "has an impossible place"),
+        ((b"numbers", b"I", BLOCK_SIZE, 1 << 63), "has an impossible place"),
         ((b"numbers", b"I", BLOCK_SIZE, 3), "makes no sense"),
         ((b"numbers", b"I", BLOCK_SIZE + 1, 4), "makes no sense"),
         ((b"numbers", b"x", BLOCK_SIZE, 4), "makes no sense"),
         ((b"text", b"I", BLOCK_SIZE, 4), "makes no sense"),
-        ((b"numbers", b"I", BLOCK_SIZE, 12), "lies where it cannot"),
+        ((b"numbers", b"I", BLOCK_SIZE, 12), "has an impossible place"),
     ],
 )
 def test_tables_that_make_no_sense_are_refused(
