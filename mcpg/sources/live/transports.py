@@ -16,7 +16,7 @@ from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from threading import Lock
 from typing import Any
 
@@ -369,7 +369,8 @@ async def _start_program(server: StdioServer, env: Mapping[str, str]) -> Process
             )
     except (OSError, ValueError) as fault:
         reason = getattr(fault, "strerror", None) or "command or environment is not text"
-        raise ServerError(f"command cannot be started: {reason.lower()}") from None
+        name = PurePath(server.command).name[:80]
+        raise ServerError(f"program {name!r} cannot be started: {reason.lower()}") from None
     return process
 
 
