@@ -6,7 +6,7 @@ import errno
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -147,16 +147,23 @@ class Output(Screen):
         with _guarded_data() as stream:
             stream.flush()
 
-    def progress(self, what: str) -> AbstractContextManager[Status | None]:
+    @contextmanager
+    def progress(self, what: str) -> Iterator[Status | None]:
         """Show *what* goes on for as long as the block runs; only on a terminal, unless quiet."""
         if self.quiet or not is_terminal(sys.stderr):
-            return nullcontext()
+            yield None
+            return
         from rich.console import Console  # noqa: PLC0415 - rich only where somebody looks
         from rich.text import Text  # noqa: PLC0415 - as above
 
         # As a text, since rich reads markup in what is a mere string.
         is_plain = not self.is_colored(sys.stderr)
-        return Console(stderr=True, no_color=is_plain).status(Text(f"{what}..."))
+        with Console(stderr=True, no_color=is_plain).status(Text(f"{what}...")) as shown:
+            _shown.append(shown)
+            try:
+                yield shown
+            finally:
+                _shown.remove(shown)
 
     @contextmanager
     def counting(self, what: str) -> Iterator[Callable[[int, int], None]]:
@@ -170,6 +177,21 @@ class Output(Screen):
                     shown.update(Text(f"{what} {done:,} of {of:,}..."))
 
             yield tell
+
+
+_shown: list[Status] = []
+
+
+@contextmanager
+def pause_progress() -> Iterator[None]:
+    """Hide the progress that is shown while a question is asked."""
+    for one in _shown:
+        one.stop()
+    try:
+        yield
+    finally:
+        for one in _shown:
+            one.start()
 
 
 @contextmanager

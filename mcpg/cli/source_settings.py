@@ -28,6 +28,7 @@ from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from mcpg.cli.environment import SOURCES, VIEWS, login_folder, relative_path
+from mcpg.cli.options import find_asker
 from mcpg.cli.setting_models import (
     UNSET,
     Configuration,
@@ -638,4 +639,4 @@ class ServerOptions:
                 tell(done, of)
 
         seconds = self.seconds or DEFAULT_TIMEOUT
-        return Live(os.environ, self._headers, seconds, note_progress, login_folder())
+        return Live(os.environ, self._headers, seconds, note_progress, login_folder(), find_asker())

@@ -44,8 +44,9 @@ _UNITS = {
     "settings/mcp_settings.json": 1,
     ".roo/mcp.json": 1,
 }
-_WORKSPACE = "${workspaceFolder}"
+_OF_EDITORS = re.compile(r"\$\{(workspaceFolder(?:Basename)?|userHome|pathSeparator|/)\}")
 _EDITOR_FOLDERS = (".vscode", ".cursor", ".roo")
+_INPUT_TEXTS = ("description", "default")
 
 
 def mentions_servers(text: str, place: str) -> bool:
@@ -87,11 +88,11 @@ def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") ->
         return None
     normal = f"/{place.replace(os.sep, '/')}"
     client = next((end for end in _UNITS if normal.endswith(f"/{end}")), None)
-    # The settings of a user in the home folder are those of every workspace.
-    path = os.path.abspath(os.path.expanduser(place))  # noqa: PTH100, PTH111 - `Path` may raise
-    folder, name = os.path.split(os.path.dirname(path))  # noqa: PTH120 - as above
-    is_known = name in _EDITOR_FOLDERS and folder != os.path.expanduser("~")  # noqa: PTH111
-    workspace = folder if is_known else _WORKSPACE
+    values = _find_editor_values(place)
+
+    def fill_in(text: str) -> str:
+        return _OF_EDITORS.sub(lambda one: values.get(one[1], one[0]), text)
+
     entries: JsonObject = {}
     for name, given in found.items():
         entry = given
@@ -99,8 +100,60 @@ def servers_in(value: JsonValue, environ: Mapping[str, str], place: str = "") ->
             entry = _with_timeout(given, given.get("timeout"), _UNITS[client])
         if client == _GEMINI:
             entry = _with_bare_variables(entry, environ)
-        entries[name] = _map_texts(entry, lambda text: text.replace(_WORKSPACE, workspace))
+        entries[name] = _map_texts(entry, fill_in)
     return entries
+
+
+def _find_editor_values(place: str) -> dict[str, str]:
+    """Return the variables of editors; the workspace of a user's own file is the working folder.
+
+    A working folder that contains the home folder is not a workspace: clients start programs there,
+    and a server of files would get all of them.
+    """
+    home = os.path.expanduser("~")  # noqa: PTH111 - `Path` may raise
+    path = os.path.abspath(os.path.expanduser(place))  # noqa: PTH100, PTH111 - as above
+    folder, name = os.path.split(os.path.dirname(path))  # noqa: PTH120 - as above
+    if name not in _EDITOR_FOLDERS or folder == home:
+        folder = os.getcwd()  # noqa: PTH109 - a text
+    values = {"userHome": home, "pathSeparator": os.sep, "/": os.sep}
+    if not PurePath(home).is_relative_to(folder):
+        values |= {"workspaceFolder": folder, "workspaceFolderBasename": PurePath(folder).name}
+    return values
+
+
+@dataclass(frozen=True, slots=True)
+class ClientInput:
+    """A value for which a client asks its user, written `${input:NAME}`.
+
+    Attributes:
+        is_password: Whether it is hidden while it is typed.
+        default: The value if nobody can be asked, "" for none.
+    """
+
+    name: str
+    description: str = ""
+    is_password: bool = True
+    default: str = ""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that has its value."""
+        return f"MCPG_INPUT_{re.sub(r'[^A-Za-z0-9]', '_', self.name).upper()}"
+
+
+def find_inputs(value: JsonValue) -> dict[str, ClientInput]:
+    """Return the inputs that a configuration declares, by their names."""
+    members = value if isinstance(value, dict) else {}
+    listed = [members.get("inputs"), _table(members, "mcp").get("inputs")]
+    given = [one for part in listed if isinstance(part, list) for one in part]
+    found: dict[str, ClientInput] = {}
+    for one in given:
+        name = one.get("id") if isinstance(one, dict) else None
+        if isinstance(one, dict) and isinstance(name, str):
+            texts = (text if isinstance(text := one.get(key), str) else "" for key in _INPUT_TEXTS)
+            description, default = texts
+            found[name] = ClientInput(name, description, one.get("password") is True, default)
+    return found
 
 
 def _find_entries(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -42,13 +44,14 @@ SCHEMA = "mcpg/init/1"
 MORE = "docs/tutorial.md"
 
 
-def run(
-    output: Output,
-    *,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitOptions:
+    """Which configurations are used, and what is searched."""
+
     query: Annotated[
         list[str] | None,
         argument("QUERY", "A request to search for. Without it, the first tools are listed."),
-    ] = None,
+    ] = None
     client: Annotated[
         list[str] | None,
         option(
@@ -56,7 +59,7 @@ def run(
             "Use this client configuration. Repeatable. With --add, add the server to it.",
             "FILE",
         ),
-    ] = None,
+    ] = None
     add: Annotated[
         str | None,
         option(
@@ -64,9 +67,9 @@ def run(
             "Print the client entry of a server in a catalog.",
             "NAME",
         ),
-    ] = None,
-    bundle: options.BundlePaths = None,
-    yes: Annotated[bool, option("--yes", "With --client, add without confirmation.")] = False,
+    ] = None
+    bundle: options.BundlePaths = None
+    yes: Annotated[bool, option("--yes", "With --client, add without confirmation.")] = False
     project: Annotated[
         bool,
         option(
@@ -74,44 +77,54 @@ def run(
             "Also use configurations of this folder, such as .mcp.json, which start programs: "
             "trust it.",
         ),
-    ] = False,
+    ] = False
     dry_run: Annotated[
         bool, option("--dry-run", "Report what is found; write and start nothing.")
-    ] = False,
-    force: Annotated[
-        bool, option("--force", f"Replace {CONFIG_FILE} and {DEFAULT_BUNDLE}.")
-    ] = False,
-    server_timeout: options.ServerTimeout = None,
-    form: options.Format = OutputFormat.TEXT,
-) -> int:
+    ] = False
+    force: Annotated[bool, option("--force", f"Replace {CONFIG_FILE} and {DEFAULT_BUNDLE}.")] = (
+        False
+    )
+    server_timeout: options.ServerTimeout = None
+    form: options.Format = OutputFormat.TEXT
+
+
+def run(output: Output, chosen: InitOptions) -> int:
     """Bundle the servers of the MCP clients on this machine, and search.
 
     Reads the configurations of desktop and editor clients, starts the servers to list their tools,
     and writes mcpg.toml and graph.mdld.
     """
-    if add is not None:
-        others = {"--project": project, "--dry-run": dry_run, "--force": force, "QUERY": query}
-        refuse(others, "it has no effect with --add", "leave {flag} out")
-        if not client:
-            refuse({"--yes": yes}, "it has no effect without --client", "leave {flag} out")
-        return _add_server(add, bundle, client or (), output, yes=yes)
-    refuse({"--bundle": bundle, "--yes": yes}, "is an option of --add", "remove {flag}")
-    found = _find_clients(client, output)
-    used = _select_clients(found, output, with_project=project or bool(client))
-    is_json = form is OutputFormat.JSON
-    if dry_run:
-        # Otherwise `bundle` reports them.
-        output.diagnostics(diagnostic for one in used for diagnostic in one.diagnostics)
-        if is_json:
-            output.json(_make_report(found, used, (), None))
-        return ExitCode.DONE
+    if chosen.add is not None:
+        return _add_server(chosen.add, chosen, output)
+    refuse(
+        {"--bundle": chosen.bundle, "--yes": chosen.yes}, "is an option of --add", "remove {flag}"
+    )
+    found = _find_clients(chosen.client, output)
+    used = _select_clients(found, output, with_project=chosen.project or bool(chosen.client))
+    if not chosen.dry_run:
+        return _bundle_and_search(found, used, chosen, output)
+    # Otherwise `bundle` reports them.
+    output.diagnostics(diagnostic for one in used for diagnostic in one.diagnostics)
+    if chosen.form is OutputFormat.JSON:
+        output.json(_make_report(found, used, (), None))
+    return ExitCode.DONE
+
+
+def _bundle_and_search(
+    found: Sequence[FoundClient],
+    used: Sequence[FoundClient],
+    chosen: InitOptions,
+    output: Output,
+) -> int:
     require_sdk(used[0].file.shown)
-    _write_configuration(used, output, force=force)
-    made = BundleOptions(target=DEFAULT_BUNDLE, force=force, server_timeout=server_timeout)
-    if code := run_bundle(output, made):
-        return code
-    settings, words = read_settings(bundle=[DEFAULT_BUNDLE]), tuple(query or ())
-    if is_json:
+    with _writing_configuration(used, force=chosen.force):
+        made = BundleOptions(
+            target=DEFAULT_BUNDLE, force=chosen.force, server_timeout=chosen.server_timeout
+        )
+        run_bundle(output, made)
+    output.note(f"wrote {CONFIG_FILE}: {format_count(len(used), 'source')}")
+    settings, words = read_settings(bundle=[DEFAULT_BUNDLE]), tuple(chosen.query or ())
+    if chosen.form is OutputFormat.JSON:
         engine = open_engine(settings, output)
         result = engine.search(" ".join(words) or None)
         members = result_json(result, engine.diagnostics)
@@ -123,13 +136,16 @@ def run(
     return code
 
 
-def _add_server(
-    name: str, bundle: list[str] | None, clients: Sequence[str], output: Output, *, yes: bool
-) -> int:
+def _add_server(name: str, chosen: InitOptions, output: Output) -> int:
     """Print the entry of a listed server; write it into the one client that is named."""
+    others = {"--project": chosen.project, "--dry-run": chosen.dry_run, "--force": chosen.force}
+    refuse(others | {"QUERY": chosen.query}, "it has no effect with --add", "leave {flag} out")
+    clients = chosen.client or ()
+    if not clients:
+        refuse({"--yes": chosen.yes}, "it has no effect without --client", "leave {flag} out")
     if len(clients) > 1:
         raise UsageError("a server is added to one client", place="--client", remedy="name one")
-    engine = open_engine(read_settings(bundle=bundle), output)
+    engine = open_engine(read_settings(bundle=chosen.bundle), output)
     output.note_opening(engine.diagnostics)
     server = engine.items("server").find_named(name)
     entry = make_client_entry(server)
@@ -146,7 +162,7 @@ def _add_server(
     for client in clients:
         file = named_client(client)
         question = f"Add {entry.name} to {file.shown}?"
-        if not (yes or confirm(question, "--client", "add --yes to add it")):
+        if not (chosen.yes or confirm(question, "--client", "add --yes to add it")):
             return ExitCode.FINDINGS
         write_entry(file.path, file.shown, entry)
         output.note(f"added {entry.name} to {file.shown}")
@@ -186,7 +202,7 @@ def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundCli
         files = client_files(os.getcwd(), home, sys.platform, os.environ)  # noqa: PTH109 - a text
         for file in files:
             output.detail(f"looking for {file.client}: {file.shown}")
-    found, broken = find_clients(files, os.environ)
+    found, broken = find_clients(files, os.environ, can_ask=options.find_asker() is not None)
     output.diagnostics(broken)
     return found
 
@@ -208,16 +224,19 @@ def _select_clients(
     if not used:
         raise NotFoundError(
             "no client configuration with MCP servers was found",
-            remedy="name one with --client, or bundle any source: mcpg bundle SOURCE...;"
-            " --verbose shows where it was looked for",
+            remedy="name one with --client, bundle any source with `mcpg bundle SOURCE...`, or try"
+            " the examples in a copy of the project: `mcpg bundle examples/tools`;"
+            " --verbose shows the places of configurations",
         )
     return tuple(used)
 
 
-def _write_configuration(used: Sequence[FoundClient], output: Output, *, force: bool) -> None:
+@contextmanager
+def _writing_configuration(used: Sequence[FoundClient], *, force: bool) -> Iterator[None]:
     """Write the configuration file that names the configurations that are *used*.
 
-    It holds their paths alone: what they say of servers, and secrets among that, stays with them.
+    It has only their paths: entries of servers, and secrets in them, stay where they are. If the
+    block fails, the file is as it was before.
     """
     for name in (CONFIG_FILE, DEFAULT_BUNDLE):
         if not force and exists(name):
@@ -233,8 +252,17 @@ def _write_configuration(used: Sequence[FoundClient], output: Output, *, force: 
     except UnicodeEncodeError:
         message = "the path of a client configuration is not Unicode"
         raise SourceError(message, remedy="rename its folder") from None
-    atomic_write(Path(CONFIG_FILE), data)
-    output.note(f"wrote {CONFIG_FILE}: {format_count(len(used), 'source')}")
+    file = Path(CONFIG_FILE)
+    before = file.read_bytes() if exists(CONFIG_FILE) else None
+    try:
+        atomic_write(file, data)
+        yield
+    except BaseException:
+        if before is None:
+            file.unlink(missing_ok=True)
+        else:
+            atomic_write(file, before)
+        raise
 
 
 def _quote_toml(text: str) -> str:

@@ -22,7 +22,7 @@ from mcpg.catalog.json_text import parse_json_documents
 from mcpg.catalog.manifest import ManifestTools, bounded_source, read_manifest
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, McpgError, SourceError, error, warning
-from mcpg.sources.client_config import Live, Server, StdioServer
+from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer, bare_address
 from mcpg.sources.live.requests import (
     MAX_RESPONSE,
     MAX_STDERR,
@@ -262,7 +262,8 @@ def read_listing(
     if isinstance(answer, str):
         known = source_id or server.name
         failed = FailedSource(server.place, frozenset(filter(None, [known])), bool(known), kind)
-        noticed = error(Code.SOURCE_LOAD_FAILED, answer, server.place)
+        message = f"{_name_address(server)}{answer}"
+        noticed = error(Code.SOURCE_LOAD_FAILED, message, server.place)
         return SourceBatch(diagnostics=(noticed,), failed=(failed,))
     named = (*server.named_secrets, *answer.secrets)
     used = [one for one in answer.tools if _is_used(one, server)]
@@ -281,6 +282,13 @@ def read_listing(
         message = f"list of tools has no end; the first {len(answer.tools):,} are used"
         diagnostics = (*diagnostics, warning(Code.SOURCE_INCOMPLETE, message, server.place))
     return SourceBatch(tools=found.tools, diagnostics=diagnostics)
+
+
+def _name_address(server: Server) -> str:
+    """Return the address of *server* as the start of a message, unless its place names it."""
+    address = bare_address(server.url) if isinstance(server, HttpServer) else server.place
+    shown, _ = redact(address, server.variables.values(), server.named_secrets)
+    return f"{shown}: " if address != server.place else ""
 
 
 def _is_used(tool: Any, server: Server) -> bool:
