@@ -252,16 +252,16 @@ def _writing_configuration(used: Sequence[FoundClient], *, force: bool) -> Itera
     except UnicodeEncodeError:
         message = "the path of a client configuration is not Unicode"
         raise SourceError(message, remedy="rename its folder") from None
-    file = Path(CONFIG_FILE)
-    before = file.read_bytes() if exists(CONFIG_FILE) else None
+    target = Path(CONFIG_FILE)
+    before = target.read_bytes() if exists(CONFIG_FILE) else None
     try:
-        atomic_write(file, data)
+        atomic_write(target, data)
         yield
     except BaseException:
         if before is None:
-            file.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
         else:
-            atomic_write(file, before)
+            atomic_write(target, before)
         raise
 
 
