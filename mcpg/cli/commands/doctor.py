@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
+from threading import Thread
 from typing import Annotated
 
 from mcpg.bundle import assemble
@@ -115,7 +117,7 @@ def run(output: Output, chosen: DoctorOptions) -> int:
 
 
 def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Check]:
-    """Check every part that *settings* configure, one after the other.
+    """Check every part that *settings* configure; sources while the other parts are checked.
 
     Invalid settings end it, because they no longer name the parts.
     """
@@ -125,6 +127,22 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
     yield trials.check_cache_folder()
     if read.status is Status.FAILED:
         return
+    parts: Future[list[Check]] = Future()
+
+    def check_parts() -> None:
+        try:
+            parts.set_result([*_check_parts(settings)])
+        except BaseException as fault:  # noqa: BLE001 - raised below, where it is waited for
+            parts.set_exception(fault)
+
+    # A daemon does not keep an interrupted run alive; servers are ended in the main thread.
+    Thread(target=check_parts, daemon=True).start()
+    sources = [*_check_sources(settings, starts=starts_sources)]
+    yield from parts.result()
+    yield from sources
+
+
+def _check_parts(settings: Settings) -> Iterator[Check]:
     factory = ServiceFactory(settings)
     bundle, engine = trials.check_bundle(settings)
     yield bundle
@@ -143,7 +161,6 @@ def examine(settings: Settings, *, starts_sources: bool = True) -> Iterator[Chec
             one.item.name,
             lambda: load_reference(one.item.run)(settings, factory),  # noqa: B023 - called at once
         )
-    yield from _check_sources(settings, starts=starts_sources)
 
 
 def _check_sources(settings: Settings, *, starts: bool) -> Iterator[Check]:

@@ -85,7 +85,7 @@ def ended_with_us(group: int) -> Iterator[None]:
 Incoming = SessionMessage | Exception
 Streams = tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 
-MAX_OPENING = 16
+MAX_OPENING = 32
 """Connections that are opened at the same time."""
 
 GRACE = 1.0
