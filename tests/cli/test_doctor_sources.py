@@ -97,6 +97,17 @@ def test_sources_that_work(folder: Path, examine: Examine) -> None:
     assert checks["sources"]["details"]["tools"] == 6
 
 
+def test_noise_on_standard_output(examine: Examine) -> None:
+    """Lines that are not messages are a finding, which names the server and the first of them."""
+    code, checks = examine(source(id="loud", mode="chatty"), source(id="calm", mode="pages"))
+    loud = checks["source loud"]
+    assert (code, loud["status"], checks["source calm"]["status"]) == (0, "note", "ok")
+    assert "standard output has 1 line without JSON-RPC, first 'welcome'" in loud["message"]
+    assert "standard error" in loud["remedy"]
+    assert loud["details"]["noise"] == {"lines": 1, "first": "welcome"}
+    assert "noise" not in checks["source calm"]["details"]
+
+
 def test_sources_that_fail(folder: Path, examine: Examine) -> None:
     """Each failure is told by itself with what to do, and the others are tried all the same."""
     (folder / "broken.json").write_text('{"tools": ', "utf-8")

@@ -69,6 +69,7 @@ _RAISE = "raise its 'timeout', or run it yourself to see whether it responds"
 _PROGRAM = (
     "run its command yourself: what it writes to standard error may be secret, and is not shown"
 )
+_NOISE = "have it write logs to standard error: other clients may refuse the server"
 _ADDRESS = "check the address and its headers, and whether a server runs there"
 _SKIPPED = "they are not started: --no-sources"
 
@@ -277,7 +278,19 @@ def _check_server(
         "durationMs": took,
         "sessions": scope.scope.value,
     }
-    return _check_read_source(name, message, found, count, details)
+    return _with_noise(_check_read_source(name, message, found, count, details), reply.noise)
+
+
+def _with_noise(check: Check, noise: tuple[str, int]) -> Check:
+    """Return *check* of a server with the lines on its standard output that are not messages."""
+    first, count = noise
+    if not count:
+        return check
+    lines = format_count(count, "line")
+    message = f"{check.message}; standard output has {lines} without JSON-RPC, first {first!r}"
+    details = {**check.details, "noise": {"lines": count, "first": first}}
+    status = Status.NOTE if check.status is Status.OK else check.status
+    return Check(check.name, status, message, check.remedy or _NOISE, details)
 
 
 def _assemble(batch: SourceBatch) -> tuple[int, Sequence[Diagnostic]]:

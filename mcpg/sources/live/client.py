@@ -77,6 +77,7 @@ class ServerTools:
         secrets: Tokens to be redacted in all of this.
         is_whole: Whether the list has an end; of one without, the tools are those until a limit.
         ttl: Seconds for which the server states that the list is valid, `None` if it does not.
+        noise: The first line on its standard output that was not a message, and their number.
     """
 
     name: str
@@ -86,6 +87,7 @@ class ServerTools:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     is_whole: bool = True
     ttl: float | None = None
+    noise: tuple[str, int] = ("", 0)
 
 
 class _ToolsPage(BaseModel):
@@ -117,7 +119,8 @@ async def query_once(
             async with Client(
                 connect(server, live, errors, groups, auth=auth), cache=None
             ) as client:
-                return await list_tools(client, errors)
+                found = await list_tools(client, errors)
+        return replace(found, noise=errors.noise)
     except Exception as fault:  # noqa: BLE001 - servers fail in any way, and others go on
         secrets = (*server.secrets, *server.named_secrets)
         reason = describe_failure(fault, errors, limit) + quote_stderr(errors, secrets)
@@ -248,9 +251,11 @@ def query_all(
             listings.append(ServerListing(batch, seconds, has_answered=False))
             continue
         secrets = (*server.named_secrets, *answer.secrets)
-        stated = [answer.name, answer.version, answer.protocol]
-        names, _ = redact(stated, server.secrets, secrets)
-        listings.append(ServerListing(batch, seconds, True, *names))
+        first, count = answer.noise
+        stated = [answer.name, answer.version, answer.protocol, first]
+        (*names, first), _ = redact(stated, server.secrets, secrets)
+        first = " ".join(_SEQUENCE.sub("", first).split())[:_LONGEST_LINE]
+        listings.append(ServerListing(batch, seconds, True, *names, noise=(first, count)))
     return tuple(listings)
 
 

@@ -104,6 +104,7 @@ _NO_STREAM = (405, 409)  # of a server without a stream of announcements, or wit
 _SESSION_HEADER = "mcp-session-id"
 
 _MAX_INVALID_LINES = 1000
+_LONGEST_NOISE = 2000
 _POLL_SECONDS = 0.01
 _CLOSED = (anyio.ClosedResourceError, anyio.BrokenResourceError, anyio.EndOfStream, OSError)
 
@@ -457,6 +458,8 @@ def _parse_message(line: bytes, errors: TransportErrors) -> SessionMessage | Non
         message = SessionMessage(jsonrpc_message_adapter.validate_json(text, by_name=False))
     except ValueError:
         errors.invalid_lines += 1
+        first, count = errors.noise
+        errors.noise = first or text[:_LONGEST_NOISE].decode("utf-8", "replace"), count + 1
     else:
         errors.invalid_lines = 0
         return message
