@@ -253,9 +253,11 @@ def query_all(
         secrets = (*server.named_secrets, *answer.secrets)
         first, count = answer.noise
         stated = [answer.name, answer.version, answer.protocol, first]
-        (*names, first), _ = redact(stated, server.secrets, secrets)
+        (name, version, protocol, first), _ = redact(stated, server.secrets, secrets)
         first = " ".join(_SEQUENCE.sub("", first).split())[:_LONGEST_LINE]
-        listings.append(ServerListing(batch, seconds, True, *names, noise=(first, count)))
+        listings.append(
+            ServerListing(batch, seconds, True, name, version, protocol, (first, count))
+        )
     return tuple(listings)
 
 
