@@ -116,6 +116,7 @@ class Code:
     CODE_INDEX_UNUSABLE = "code_index_unusable"
     PLUGIN_FAILED = "plugin_failed"
     TOOLS_STALE = "tools_stale"
+    SERVERS_STARTING = "servers_starting"
     TOOL_INVALID = "tool_invalid"
     SCHEMA_INCOMPLETE = "schema_incomplete"
     TOOL_REPEATED = "tool_repeated"
@@ -263,6 +264,7 @@ REMEDIES = {
     Code.CODE_INDEX_STALE: "Run the indexer again.",
     Code.CODE_INDEX_UNUSABLE: "Run the indexer again; its index belongs beside the code.",
     Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
+    Code.SERVERS_STARTING: "Search again if the right tool is missing.",
     Code.KEY_REPEATED: "Keep one of them.",
     Code.KEY_UNKNOWN: "Correct the key; near ones are suggested.",
     Code.PREFIX_UNKNOWN: "Correct the prefix, or declare it in `rdf_prefixes`.",

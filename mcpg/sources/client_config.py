@@ -202,6 +202,7 @@ class Live:
         timeout: Seconds that each server has, above 0.
         told: Gets how many servers are done, and of how many.
         tokens: The folder in which logins are kept, `None` when there are none.
+        listings: The folder in which lists of tools are kept, `None` for none.
         ask: Asks the user for an input, `None` where nobody can be asked.
     """
 
@@ -211,6 +212,7 @@ class Live:
     told: Callable[[int, int], None] | None = None
     tokens: str | None = field(default=None, repr=False)
     ask: AskUser | None = None
+    listings: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ class CacheKind(StrEnum):
     GRAPHS = "graphs"
     TRIPLES = "triples"
     MEMOS = "memos"
+    LISTINGS = "listings"
     STORE = "store"
 
 
@@ -61,6 +62,7 @@ MARKS = {
     CacheKind.VECTORS: FileMark(".vec", b"mcpg-vec"),
     CacheKind.GRAPHS: FileMark(".near", b"mcpgnear"),
     CacheKind.MEMOS: FileMark(".memo", b"mcpgmemo"),
+    CacheKind.LISTINGS: FileMark(".tools", b"mcpgtool"),
     # Where a database of SQLite says whose it is: https://www.sqlite.org/fileformat.html
     CacheKind.STORE: FileMark(".sqlite", b"mcpg", 68),
 }

@@ -497,7 +497,7 @@ class MetaTools:
             return make_error_result(line(f"{fault.message}{remedy}", _MESSAGE))
 
     async def _search(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
-        known = await self._catalogue.latest()
+        known = await self._catalogue.early()
         sources = known.source_ids(arguments.get("sources", ()))
         result = await self._gateway.search(
             arguments["query"],
@@ -522,7 +522,7 @@ class MetaTools:
         return self._fit_answers(search_answers(result, known.find, found, how))
 
     async def _route(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
-        known = await self._catalogue.latest()
+        known = await self._catalogue.early()
         result = await self._gateway.route(
             arguments["query"],
             categories=int(arguments.get("categories", USUAL_CATEGORIES)),

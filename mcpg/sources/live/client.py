@@ -23,6 +23,7 @@ from mcpg.catalog.manifest import ManifestTools, bounded_source, read_manifest
 from mcpg.catalog.model import SourceKind
 from mcpg.errors import Code, McpgError, SourceError, error, warning
 from mcpg.sources.client_config import HttpServer, Live, Server, StdioServer, bare_address
+from mcpg.sources.live.kept_listings import IDENTIFIERS, ListingCache
 from mcpg.sources.live.requests import (
     MAX_RESPONSE,
     MAX_STDERR,
@@ -207,10 +208,6 @@ def find_causes(fault: BaseException) -> Iterator[BaseException]:
         yield fault
 
 
-# Of a tool and its schemas: what calls and checks of arguments depend on.
-_IDENTIFIERS = frozenset(("name", "type", "required", "enum", "const", "$ref"))
-
-
 def query_all(
     servers: Sequence[Server], live: Live, source_id: str | None, timeouts: Sequence[float | None]
 ) -> tuple[ServerListing, ...]:
@@ -250,6 +247,7 @@ def query_all(
         if isinstance(answer, str):
             listings.append(ServerListing(batch, seconds, has_answered=False))
             continue
+        keep_listing(server, answer, live)
         secrets = (*server.named_secrets, *answer.secrets)
         first, count = answer.noise
         stated = [answer.name, answer.version, answer.protocol, first]
@@ -259,6 +257,25 @@ def query_all(
             ServerListing(batch, seconds, True, name, version, protocol, (first, count))
         )
     return tuple(listings)
+
+
+def keep_listing(server: Server, answer: ServerTools, live: Live) -> None:
+    """Keep the tools of *server* for gateways that start, if *live* has a folder for that."""
+    if live.listings is not None and answer.is_whole:
+        tools = [one for one in answer.tools if _is_used(one, server)]
+        ListingCache(live.listings).keep(server, answer.name, tools, answer.secrets)
+
+
+def find_kept_listing(server: Server, folder: str) -> SourceBatch | None:
+    """Return the tools that *server* had when they were last listed, as far as *folder* has them.
+
+    They come without diagnostics, which concern what the server has now.
+    """
+    kept = ListingCache(folder).find(server)
+    if kept is None:
+        return None
+    name, tools = kept
+    return replace(read_listing(server, ServerTools(name, tuple(tools))), diagnostics=())
 
 
 def read_listing(
@@ -275,7 +292,7 @@ def read_listing(
     named = (*server.named_secrets, *answer.secrets)
     used = [one for one in answer.tools if _is_used(one, server)]
     shown = [answer.name, used]
-    (stated, tools), is_redacted = redact(shown, server.secrets, named, _IDENTIFIERS)
+    (stated, tools), is_redacted = redact(shown, server.secrets, named, IDENTIFIERS)
     name = source_id or server.name or bounded_source(stated) or server.place
     try:
         found = _read_tools(tools, kind, server.place, name, trust_hints=server.trust_hints)
