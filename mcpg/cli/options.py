@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from enum import Enum, StrEnum
-from functools import cache, wraps
+from functools import wraps
 from types import GenericAlias
 from typing import Annotated, Any, Literal, get_type_hints
 
@@ -18,13 +18,10 @@ from typer.core import TyperCommand, TyperGroup
 
 from mcpg.catalog.model import Tool
 from mcpg.cli import parameters
-from mcpg.cli.output import Output, pause_progress
+from mcpg.cli.output import Output
 from mcpg.cli.parameters import COMMON, LIST_FORMAT, CommandParameter, make_output
 from mcpg.cli.terminal import Screen, cut, either, is_terminal, one_line
-from mcpg.errors import UsageError
 from mcpg.search.results import FUSIONS
-from mcpg.sources.client_config import AskUser
-from mcpg.sources.server_entries import ClientInput
 from mcpg.text.library_errors import pydantic_expected
 from mcpg.text.spelling import suggest
 
@@ -586,36 +583,6 @@ def keyword(parameter: CommandParameter) -> inspect.Parameter:
         default=inspect.Parameter.empty if parameter.is_required else parameter.default,
         annotation=Annotated[kind, make_annotation(parameter)],
     )
-
-
-def confirm(question: str, place: str, remedy: str) -> bool:
-    """Ask the person at the terminal; where there is none, *remedy* says what to do instead."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise UsageError("there is no terminal to confirm on", place=place, remedy=remedy)
-    return typer.confirm(question, err=True)
-
-
-def find_asker() -> AskUser | None:
-    """Return what asks the person at the terminal for an input; `None` without a terminal."""
-    is_answered = is_terminal(sys.stdin) and is_terminal(sys.stderr)
-    return _ask_input if is_answered else None
-
-
-@cache  # a configuration may be read several times
-def _ask_input(one: ClientInput) -> str:
-    purpose = f" ({one_line(one.description)})" if one.description else ""
-    with pause_progress():
-        try:
-            found: str = typer.prompt(
-                f"{one_line(one.name)}{purpose}",
-                default=one.default or None,
-                hide_input=one.is_password,
-                show_default=not one.is_password,
-                err=True,
-            )
-        except typer.Abort:
-            raise KeyboardInterrupt from None
-    return found
 
 
 class HelpfulGroup(_ShowsHelp, TyperGroup):

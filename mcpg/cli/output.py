@@ -68,6 +68,7 @@ class Output(Screen):
         self.quiet = quiet
         self.verbose = verbose
         self.debug = debug
+        self._reported: set[Diagnostic] = set()
 
     def text(self, text: str) -> None:
         """Write *text*, which must be safe already, and a line end as data."""
@@ -113,11 +114,16 @@ class Output(Screen):
             self.raw_error(f"  hint: {one_line(remedy)}\n")
 
     def diagnostics(self, items: Iterable[Diagnostic]) -> None:
-        """Write *items* to standard error, folding many of one kind unless verbose."""
+        """Write *items* to standard error, folding many of one kind unless verbose.
+
+        Information is written once a run.
+        """
         told: dict[tuple[str, str], int] = {}
         for item in items:
-            if self.quiet and item.severity == Severity.INFO:
-                continue
+            if item.severity == Severity.INFO:
+                if self.quiet or item in self._reported:
+                    continue
+                self._reported.add(item)
             kind = item.code, item.severity
             told[kind] = told.get(kind, 0) + 1
             if self.verbose or told[kind] <= _SAME_KIND_LIMITS[item.severity]:

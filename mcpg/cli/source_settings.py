@@ -28,7 +28,7 @@ from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from mcpg.cli.environment import SOURCES, VIEWS, cache_folder, login_folder, relative_path
-from mcpg.cli.options import find_asker
+from mcpg.cli.prompts import find_asker
 from mcpg.cli.setting_models import (
     UNSET,
     Configuration,

@@ -17,11 +17,10 @@ from urllib.parse import unquote
 
 from mcpg.errors import Code, Diagnostic, SourceError, UsageError, error, info, warning
 from mcpg.net.addresses import split_address
+from mcpg.sources.client_inputs import AskUser, InputValues, find_inputs
 from mcpg.sources.server_entries import (
     CLIENTS_OWN,
-    ClientInput,
     OAuth,
-    find_inputs,
     mentions_servers,
     parse_configuration,
     read_oauth,
@@ -190,10 +189,6 @@ def _is_secret(name: str) -> bool:
     return _OF_A_SECRET.search(name[-20:]) is not None
 
 
-AskUser = Callable[[ClientInput], str]
-"""Asks the user for the value of an input."""
-
-
 @dataclass(frozen=True, slots=True)
 class Live:
     """How servers are queried.
@@ -261,36 +256,6 @@ def check_variables(text: str, place: str, *, has_inputs: bool = False) -> None:
 def without_variables(text: str, stand_in: str = "") -> str:
     """Return *text* with *stand_in* in the place of every variable."""
     return _VARIABLE.sub(lambda _: stand_in, text)
-
-
-@dataclass(frozen=True, slots=True)
-class InputValues:
-    """The values of the inputs that one configuration declares.
-
-    Each is in an environment variable, or else the user is asked, or else its default is used.
-    """
-
-    declared: Mapping[str, ClientInput]
-    environ: Mapping[str, str]
-    ask: AskUser | None = None
-
-    def find(self, name: str, place: str, used: dict[str, str]) -> str:
-        """Return the value of the input *name*, and add it to *used*.
-
-        Raises:
-            SourceError: It has none.
-        """
-        # A client asks for undeclared inputs as well; nobody has stated that these can be shown.
-        one = self.declared.get(name) or ClientInput(name)
-        found = self.environ.get(one.variable)
-        if not found:
-            found = self.ask(one) if self.ask is not None else one.default
-        if not found:
-            message = f"the input `{name}` has no value"
-            raise SourceError(message, place=place, remedy=f"set {one.variable}")
-        # Short values are redacted by the names of their variables.
-        used[f"{one.variable}_SECRET" if one.is_password else one.variable] = found
-        return found
 
 
 def expand(

@@ -11,8 +11,8 @@ from pathlib import Path, PurePath
 from mcpg.errors import Code, Diagnostic, Severity, SourceError, error
 from mcpg.files import is_file
 from mcpg.sources.client_config import names_servers, read_client_configuration
+from mcpg.sources.client_inputs import ClientInput
 from mcpg.sources.model import read_text
-from mcpg.sources.server_entries import ClientInput
 
 
 @dataclass(frozen=True, slots=True)

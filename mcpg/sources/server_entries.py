@@ -46,7 +46,6 @@ _UNITS = {
 }
 _OF_EDITORS = re.compile(r"\$\{(workspaceFolder(?:Basename)?|userHome|pathSeparator|/)\}")
 _EDITOR_FOLDERS = (".vscode", ".cursor", ".roo")
-_INPUT_TEXTS = ("description", "default")
 
 
 def mentions_servers(text: str, place: str) -> bool:
@@ -119,41 +118,6 @@ def _find_editor_values(place: str) -> dict[str, str]:
     if not PurePath(home).is_relative_to(folder):
         values |= {"workspaceFolder": folder, "workspaceFolderBasename": PurePath(folder).name}
     return values
-
-
-@dataclass(frozen=True, slots=True)
-class ClientInput:
-    """A value for which a client asks its user, written `${input:NAME}`.
-
-    Attributes:
-        is_password: Whether it is hidden while it is typed.
-        default: The value if nobody can be asked, "" for none.
-    """
-
-    name: str
-    description: str = ""
-    is_password: bool = True
-    default: str = ""
-
-    @property
-    def variable(self) -> str:
-        """The environment variable that has its value."""
-        return f"MCPG_INPUT_{re.sub(r'[^A-Za-z0-9]', '_', self.name).upper()}"
-
-
-def find_inputs(value: JsonValue) -> dict[str, ClientInput]:
-    """Return the inputs that a configuration declares, by their names."""
-    members = value if isinstance(value, dict) else {}
-    listed = [members.get("inputs"), _table(members, "mcp").get("inputs")]
-    given = [one for part in listed if isinstance(part, list) for one in part]
-    found: dict[str, ClientInput] = {}
-    for one in given:
-        name = one.get("id") if isinstance(one, dict) else None
-        if isinstance(one, dict) and isinstance(name, str):
-            texts = (text if isinstance(text := one.get(key), str) else "" for key in _INPUT_TEXTS)
-            description, default = texts
-            found[name] = ClientInput(name, description, one.get("password") is True, default)
-    return found
 
 
 def _find_entries(value: JsonObject, environ: Mapping[str, str]) -> JsonObject | None:

@@ -18,10 +18,10 @@ from mcpg.sources.client_config import (
     names_servers,
     read_client_configuration,
 )
+from mcpg.sources.client_inputs import ClientInput
 from mcpg.sources.clients import client_files
 from mcpg.sources.live.client import ServerTools, read_listing
 from mcpg.sources.model import FileKind, kind_of_named
-from mcpg.sources.server_entries import ClientInput
 
 CODEX = """\
 model = "gpt-5.1"

@@ -13,8 +13,9 @@ from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
-from mcpg.cli.options import argument, confirm, option
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
+from mcpg.cli.prompts import confirm
 from mcpg.cli.providers import ServiceFactory
 from mcpg.cli.render import RecordListing, write_listing
 from mcpg.cli.settings import Settings

@@ -16,8 +16,9 @@ from mcpg.cli.commands.bundle import BundleOptions
 from mcpg.cli.commands.bundle import run as run_bundle
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
-from mcpg.cli.options import OutputFormat, argument, confirm, option
+from mcpg.cli.options import OutputFormat, argument, option
 from mcpg.cli.output import Output
+from mcpg.cli.prompts import confirm, find_asker
 from mcpg.cli.query import Question, answer_search, exit_code, refuse
 from mcpg.cli.settings import CONFIG_FILE, DEFAULT_BUNDLE
 from mcpg.cli.terminal import one_line
@@ -202,7 +203,7 @@ def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundCli
         files = client_files(os.getcwd(), home, sys.platform, os.environ)  # noqa: PTH109 - a text
         for file in files:
             output.detail(f"looking for {file.client}: {file.shown}")
-    found, broken = find_clients(files, os.environ, can_ask=options.find_asker() is not None)
+    found, broken = find_clients(files, os.environ, can_ask=find_asker() is not None)
     output.diagnostics(broken)
     return found
 

@@ -14,8 +14,9 @@ from typing import Annotated
 from mcpg.cli.environment import LOGIN_VARIABLE, login_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
-from mcpg.cli.options import argument, find_asker, option
+from mcpg.cli.options import argument, option
 from mcpg.cli.output import Output
+from mcpg.cli.prompts import find_asker
 from mcpg.cli.terminal import one_line
 from mcpg.errors import NotFoundError, SourceError, UsageError
 from mcpg.sources import live as servers
