@@ -1,6 +1,6 @@
 """Fit what makes one tool of a server follow another, and say how well it does on other servers.
 
-    python benchmarks/fit_relations.py MANIFEST EDGES [--ridge 50] [--write]
+    python benchmarks/fit_relations.py MANIFEST EDGES [--ridge 5] [--write]
 
 MANIFEST lists tools with their `server`; each line of EDGES is a judged pair: `from` and `to` as
 `server::tool`, `kind`, `grade` (0 to 2) and `judges`. A pair that nobody judged counts as wrong.
@@ -23,7 +23,7 @@ from step_features import STEP_FEATURES, step_features
 
 from mcpg.catalog.catalog import build_catalog
 from mcpg.catalog.model import Tool
-from mcpg.relations.server_sequences import LEAST_CHANCE, describe_works, find_certain
+from mcpg.relations.server_sequences import LEAST_CHANCE, describe_works, find_certain, measure_size
 from mcpg.sources import read_sources
 
 DATA = Path(__file__).parents[1] / "mcpg" / "relations" / "data" / "steps.json"
@@ -56,11 +56,12 @@ def pairs_of(manifest: Path, edges: Path) -> tuple[list[tuple[str, str, str]], A
     certain: list[float] = []
     for server, tools in tools_of(manifest).items():
         works = describe_works(tools)
+        size = measure_size(works)
         for at, one in enumerate(tools):
             for to, other in enumerate(tools):
                 if at != to:
                     keys.append((server, one.id, other.id))
-                    evidence.append(step_features(works[at], works[to]))
+                    evidence.append(step_features(works[at], works[to], size))
                     grades.append(judged.get((one.id, other.id), (0, 0)))
                     decided = find_certain(works, at, to)
                     certain.append(np.nan if decided is None else decided)
@@ -70,8 +71,12 @@ def pairs_of(manifest: Path, edges: Path) -> tuple[list[tuple[str, str, str]], A
 
 
 def fit(evidence: Any, sound: Any, share: Any, ridge: float) -> Any:
-    """Return the weights; the last feature is the bias, which is not shrunk."""
-    mean, scale = evidence.mean(0), evidence.std(0) + 1e-9
+    """Return the weights; the last feature is the bias, which is not shrunk.
+
+    Features are scaled by the root of their deviation: what is rare is shrunk more than what is
+    common, for a few pairs tell little.
+    """
+    mean, scale = evidence.mean(0), (evidence.std(0) + 1e-9) ** 0.5
     mean[-1], scale[-1] = 0.0, 1.0
     scaled = (evidence - mean) / scale
     weights = np.zeros(scaled.shape[1])
@@ -108,7 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("manifest", type=Path)
     parser.add_argument("edges", type=Path)
-    parser.add_argument("--ridge", type=float, default=50.0)
+    parser.add_argument("--ridge", type=float, default=5.0)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     keys, evidence, sound, strong, certain = pairs_of(options.manifest, options.edges)
@@ -122,7 +127,7 @@ def main() -> None:
         logits[out] = evidence[out] @ fit(evidence[~out], sound[~out], share[~out], options.ridge)
     chance = np.where(np.isnan(certain), 1 / (1 + np.exp(-logits)), certain)
     for most in (3, 5):
-        for least in (0.65, 0.7, 0.75, LEAST_CHANCE, 0.85):
+        for least in (0.65, 0.7, LEAST_CHANCE, 0.8, 0.85):
             print(measure(keys, chance, sound, strong, most, least))
     if options.write:
         weights = fit(evidence, sound, share, options.ridge).round(_DECIMALS).tolist()

@@ -7,35 +7,45 @@ from __future__ import annotations
 
 from itertools import product
 
-from mcpg.relations.server_sequences import STAGES, Work, find_greatest, measure_likeness
+from mcpg.relations.server_sequences import (
+    STAGES,
+    Work,
+    find_asked,
+    find_greatest,
+    measure_likeness,
+)
 
 STEP_FEATURES = (
     *(f"{a}>{b}" for a, b in product(STAGES, STAGES)),
     *(f"alike {a}>{b}" for a, b in product(STAGES, STAGES)),
     *(f"same head {a}>{b}" for a, b in product(STAGES, STAGES)),
     *(f"meets {a}>{b}" for a, b in product(STAGES, STAGES)),
+    *(f"asks {a}>{b}" for a, b in product(STAGES, STAGES)),
     *("nouns alike", "same head", "rarest noun", "meets", "meets all", "meets own handle"),
     *("back to owner", "handles alike", "handles missing", "lacks a handle", "handles dropped"),
     *("told of nouns", "told of head", "prose of nouns", "nouns in prose"),
     *("prose alike", "needs alike", "takes alike", "open search"),
     *("open search for id", "first has no needs", "next has no needs", "both have nouns"),
-    *("head contained", "first deletes", "next deletes", "bias"),
+    *("head contained", "first deletes", "next deletes", "asks for same nouns"),
+    *("needs dropped", "size", "bias"),
 )
 
 
-def step_features(a: Work, b: Work) -> list[float]:
-    """Return the evidence that *b* follows *a*, as `STEP_FEATURES` names it."""
+def step_features(a: Work, b: Work, size: int) -> list[float]:
+    """Return the evidence that *b* follows *a* in a server of a *size*, see `STEP_FEATURES`."""
     alike = measure_likeness(a.nouns, b.nouns)
     transition = [one * other for one in a.stages for other in b.stages]
     gap = [value for key, value in b.handles.items() if key not in a.handles and key != a.head]
     is_open = (a.kinds[0] + a.kinds[1]) * (not a.handles)
     same_head = float(a.head == b.head != "")
     met = 0.0 if a.head in a.handles else b.handles.get(a.head, 0.0)
+    asked = find_asked(a, b)
     return [
         *transition,
         *(alike * one for one in transition),
         *(same_head * one for one in transition),
         *(met * one for one in transition),
+        *(asked * one for one in transition),
         alike,
         same_head,
         find_greatest(a.nouns, b.nouns),
@@ -62,5 +72,8 @@ def step_features(a: Work, b: Work) -> list[float]:
         float(a.head in b.nouns and a.head != b.head),
         a.kinds[4],
         b.kinds[4],
+        asked * (a.nouns.keys() == b.nouns.keys()),
+        len(a.needs.keys() - b.takes.keys()),
+        size,
         1.0,
     ]

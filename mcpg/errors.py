@@ -114,6 +114,9 @@ class Code:
     CODE_SKIPPED = "code_skipped"
     CODE_INDEX_STALE = "code_index_stale"
     CODE_INDEX_UNUSABLE = "code_index_unusable"
+    SKILL_INVALID = "skill_invalid"
+    SKILL_LEFT_OUT = "skill_left_out"
+    SKILL_DIGEST_MISMATCH = "skill_digest_mismatch"
     PLUGIN_FAILED = "plugin_failed"
     TOOLS_STALE = "tools_stale"
     SERVERS_STARTING = "servers_starting"
@@ -263,6 +266,9 @@ REMEDIES = {
     Code.CODE_SKIPPED: "No action needed; exclude generated files by `.gitignore`.",
     Code.CODE_INDEX_STALE: "Run the indexer again.",
     Code.CODE_INDEX_UNUSABLE: "Run the indexer again; its index belongs beside the code.",
+    Code.SKILL_INVALID: "Correct what the message names; the rest of the skill is used.",
+    Code.SKILL_LEFT_OUT: "Correct it on the server; its other skills are served.",
+    Code.SKILL_DIGEST_MISMATCH: "Have the server list the digests of what it serves.",
     Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
     Code.SERVERS_STARTING: "Search again if the right tool is missing.",
     Code.KEY_REPEATED: "Keep one of them.",

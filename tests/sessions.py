@@ -3,8 +3,8 @@
 A page works on a copy of `examples/`. Its blocks mean, in order:
 
 - `console`: each line `$ mcpg ...`, `$ ls ...` or `$ echo $?` is run, and what follows is its
-  output on a terminal of 100 columns without colours; a last line `...` says that the output is
-  cut there. Other commands are left alone.
+  output on a terminal of 100 columns without colors, standard error where it is printed; a last
+  line `...` says that the output is cut there. Other commands are left alone.
 - `yaml`, `markdown` or `turtle` after a paragraph that names a file in back-ticks and ends in a
   colon: the file is written.
 - `python`, then `text`: the program is run, and the text is its output.
@@ -54,7 +54,11 @@ class Session:
         self.code = 0
         self.printed: str | None = None
         kept = {key: value for key, value in os.environ.items() if not key.startswith(_SETTINGS)}
-        self.environment = kept | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+        self.environment = kept | {
+            "PYTHONPATH": str(ROOT),
+            "PYTHONIOENCODING": "utf-8",
+            "MCPG_CACHE": str(folder.with_name("cache")),
+        }
         self.terminal = self.environment | {"NO_COLOR": "1", "COLUMNS": "100"}
 
     def replay(self, page: str) -> str:
@@ -97,8 +101,10 @@ class Session:
 
     def _mcpg(self, arguments: list[str]) -> str:
         # In this process, for a page has dozens of commands and each start takes half a second.
+        # Both streams go to one place, as on a terminal: each line is where it is printed.
+        shown = io.BytesIO()
         kinds = (Terminal, io.TextIOWrapper)
-        streams = [kind(io.BytesIO(), "utf-8", newline="") for kind in kinds]
+        streams = [kind(shown, "utf-8", newline="", write_through=True) for kind in kinds]
         with (
             redirect_stdout(streams[0]),
             redirect_stderr(streams[1]),
@@ -107,10 +113,7 @@ class Session:
             chdir(self.folder),
         ):
             self.code = main(arguments)
-        for stream in streams:
-            stream.seek(0)
-        printed, told = (stream.read() for stream in streams)
-        return told + printed
+        return shown.getvalue().decode("utf-8")
 
     def _python(self, program: str) -> str:
         done = subprocess.run(

@@ -30,11 +30,11 @@ FLOORS = [
     {"enrich", "review"},
     {"show"},
     {"cli"},
-    {"code", "postgres", "servers", "telemetry"},
+    {"code", "postgres", "servers", "skills", "telemetry"},
     {"graph"},
     {"explore", "gateway"},
 ]
-OPTIONAL = {"code", "explore", "gateway", "graph", "postgres", "servers", "telemetry"}
+OPTIONAL = {"code", "explore", "gateway", "graph", "postgres", "servers", "skills", "telemetry"}
 """The rooms that the core does without: they register what they add."""
 
 GROUND = {"mcpg.errors", "mcpg.values", "mcpg.files"}

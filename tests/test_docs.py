@@ -224,23 +224,9 @@ def test_the_documents_in_the_reference_are_read_without_a_remark(position: int)
 
 
 PAGES_THAT_ARE_REPLAYED = [
-    "README.md",
-    "docs/tutorial.md",
-    "docs/how-to/author.md",
-    "docs/how-to/context-tools.md",
-    "docs/how-to/evaluate.md",
-    "docs/how-to/explain.md",
-    "docs/how-to/graph-search.md",
-    "docs/how-to/graph.md",
-    "docs/how-to/invoke.md",
-    "docs/how-to/large-catalogues.md",
-    "docs/how-to/learn.md",
-    "docs/how-to/models.md",
-    "docs/how-to/openapi.md",
-    "docs/how-to/route.md",
-    "docs/how-to/sparql.md",
-    "docs/how-to/tune.md",
-    "docs/how-to/why-not.md",
+    page.relative_to(ROOT).as_posix()
+    for page in PAGES
+    if re.search(r"^`{3,4}console$", page.read_text("utf-8"), re.MULTILINE)
 ]
 
 

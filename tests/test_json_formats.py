@@ -117,6 +117,7 @@ COMMANDS = [
     ["show", "page_fetch", "-b", "alone.json"],
     ["tune", "many.jsonl", "-b", "lopsided.mdld", "--dry-run", "--folds", "2"],
     ["tune", "queries.yaml", "--dry-run"],
+    ["tune", "queries.yaml", "--kind", "symbol", *CODE],
     ["ask", "what comes before refund_issue"],
     ["ask", "what is order_id in order_get"],
     ["ask", "what is lost_parcel_runbook"],
@@ -141,11 +142,19 @@ SEEN_ELSEWHERE = {
     "publish#": "tests/cli/test_publish.py, which needs a database",
     "init#/search": "tests/cli/test_init.py, which starts servers",
     **dict.fromkeys(
+        (f"tune-setting#/{one}" for one in ("fit", "path", "tuned")),
+        "tests/cli/test_code_sources.py, which has enough queries",
+    ),
+    **dict.fromkeys(
         (
             *("enrich#/reviews", "enrich#/usage", "#/$defs/textReview", "#/$defs/obsoleteEntry"),
             *("#/$defs/endpointUsage", "#/$defs/promptEstimate/cost"),
         ),
         "tests/cli/test_enrich.py, which starts models",
+    ),
+    **dict.fromkeys(
+        ("item#", "diff#/items", "init#/skills", "#/$defs/skills"),
+        "tests/cli/test_skills.py, with skills",
     ),
     "#/$defs/node/evidence/*/endpoint": "tests/cli/test_graph_search.py, at an endpoint",
 }

@@ -8,15 +8,25 @@ from typing import Any
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.output import Output
-from mcpg.cli.render import RecordListing, listing_text
+from mcpg.cli.parameters import FILTERS
+from mcpg.cli.render import RecordListing, listing_text, markdown, text
 from mcpg.cli.terminal import json_text, standard_input
 from mcpg.engine import Engine
 from mcpg.engine.items import open_kind
 from mcpg.errors import UsageError
-from mcpg.plugins.hooks import Item, ItemSearch
+from mcpg.plugins.hooks import Item, ItemDetails, ItemKind, ItemSearch
 from mcpg.plugins.registry import list_item_kinds
 from mcpg.search.results import DEFAULT_LIMIT
-from mcpg.show.blocks import CodeSpan, Score, Styled, Table, make_columns
+from mcpg.show.blocks import (
+    Block,
+    CodeSpan,
+    FactList,
+    Paragraph,
+    Score,
+    Styled,
+    Table,
+    make_columns,
+)
 from mcpg.show.json import diagnostics_json
 from mcpg.text.json_values import JsonObject
 from mcpg.text.spelling import suggest
@@ -26,7 +36,7 @@ TOOL = "tool"
 """The kind of tools, whose commands do without this module."""
 
 _LONGEST_QUERY = 1024 * 1024
-
+_FLAGS = {one.name: one.flags[0] for one in FILTERS}
 
 _SHARED = {"query", "bundle", "limit", "form", "lexicon", "related"}
 
@@ -43,8 +53,10 @@ def answer_search_for(
     given = {name: value for name, value in asked.items() if name not in _SHARED}
     words = asked["query"] or []
     query = standard_input(_LONGEST_QUERY).decode("utf-8", "replace") if words == ["-"] else None
-    text = (query or " ".join(words)).strip()
-    return answer_items(kind, text or None, asked, output, {**given, **others}, explains=explains)
+    asked_for = (query or " ".join(words)).strip()
+    return answer_items(
+        kind, asked_for or None, asked, output, {**given, **others}, explains=explains
+    )
 
 
 def answer_items(
@@ -62,7 +74,7 @@ def answer_items(
         UsageError: There are none of that kind, or one of *others*, which are for tools, is given.
     """
     for name in (name for name, value in others.items() if value):
-        flag = f"--{name.removeprefix('in_').replace('_', '-')}"
+        flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
         message = f"{flag} is for tools alone"
         raise UsageError(message, place="--kind", remedy="leave one of them out")
     form, limit = given["form"], given["limit"]
@@ -88,18 +100,60 @@ def answer_items(
     return ExitCode.DONE if found else ExitCode.FINDINGS
 
 
+def show_item(kind: str, name: str, given: Mapping[str, Any], output: Output) -> int:
+    """Show the item of a *kind* that is called *name*, or its text.
+
+    Raises:
+        UsageError: Items of that kind are not shown.
+        NotFoundError: There is none of that name, or there are several.
+    """
+    engine = open_engine(read_settings(bundle=given["bundle"]), output)
+    items = engine.items(find_item_kind(kind).name)
+    if not hasattr(items, "describe_item"):
+        remedy = f"use `mcpg list --kind {kind}`"
+        raise UsageError(f"a {kind} is not shown by itself", place="--kind", remedy=remedy)
+    found: ItemDetails = items.describe_item(name)
+    if given["document"]:
+        output.document(found.document)
+        return ExitCode.DONE
+    if given["form"] == "json":
+        members = to_json(found.item, without=("score", "why")) | {"kind": kind}
+        members |= {"details": found.details, "document": found.document}
+        diagnostics = diagnostics_json(engine.diagnostics)
+        output.json({"schema": "mcpg/item/1", **members, "diagnostics": diagnostics})
+        return ExitCode.DONE
+    output.note_opening(engine.diagnostics)
+    facts = FactList(tuple((name, CodeSpan(text)) for name, text in found.facts.items()))
+    blocks: list[Block] = [Paragraph(CodeSpan(found.item.description)), facts]
+    if given["form"] == "markdown":
+        output.text(markdown(blocks, "### mcpg show", found.item.id))
+    else:
+        head = Styled(CodeSpan(found.item.id), "cyan")
+        output.text(text([Paragraph(head), *blocks], output))
+    return ExitCode.DONE
+
+
 def find_kind(engine: Engine, noun: str) -> ItemSearch:
     """Return what searches the items of an engine that `--kind` calls *noun*.
 
     Raises:
         UsageError: There are none of that kind.
     """
+    return open_kind(engine, find_item_kind(noun))
+
+
+def find_item_kind(noun: str) -> ItemKind:
+    """Return the kind of items that `--kind` calls *noun*.
+
+    Raises:
+        UsageError: There is none.
+    """
     known = {one.noun: one for one in list_item_kinds() if one.noun}
     if noun not in known:
         near = suggest(noun, (TOOL, *known))
         remedy = f"did you mean {near[0]!r}?" if near else f"use {', '.join((TOOL, *known))}"
         raise UsageError(f"no kind of items is called {noun!r}", place="--kind", remedy=remedy)
-    return open_kind(engine, known[noun])
+    return known[noun]
 
 
 def _draw_items(found: Sequence[Item], kind: str, *, explains: bool) -> Table:

@@ -253,7 +253,7 @@ PREFER = CommandParameter(
 KIND = CommandParameter(
     "kind",
     ("--kind",),
-    "Kind of item: tool, symbol of source code, or server of a catalog. [default: tool]",
+    "Kind of item: tool, symbol of source code, server of a catalog, or skill. [default: tool]",
     "KIND",
 )
 
@@ -356,6 +356,7 @@ SHOW = (
         completion="tool",
     ),
     BUNDLE,
+    CommandParameter("kind", ("--kind",), "What to show: tool or skill. [default: tool]", "KIND"),
     switch("document", "--document", text="Print the tool's Markdown-LD document."),
     REPORT,
 )

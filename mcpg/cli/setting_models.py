@@ -23,6 +23,7 @@ from mcpg.cli.environment import (
     holds_password,
 )
 from mcpg.errors import McpgError
+from mcpg.search.results import STRATEGY_ALIASES
 from mcpg.text.library_errors import pydantic_choices, pydantic_expected
 from mcpg.text.spelling import suggest
 
@@ -142,14 +143,14 @@ class Limits(SettingsTable):
     result: Annotated[int, Field(ge=1)] = 16_777_216
     """maximum size of a result as JSON in bytes"""
     sessions: Annotated[int, Field(ge=1)] = 1024
-    """maximum number of own connections of [sessions](../how-to/serve.md#sessions)"""
+    """maximum number of own connections of [sessions](../how-to/serve-sessions.md)"""
     sessions_per_source: Annotated[int, Field(ge=1)] = 64
     """maximum number of sessions with an own process of one server"""
     session_idle: Seconds = 1800
     """seconds without a request after which such a connection ends"""
     relist: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 300
-    """seconds after which a gateway [lists tools again](../how-to/serve.md#changes) of a server
-    without `ttlMs`; `0` for never"""
+    """seconds after which a gateway [lists tools again](../how-to/serve-sessions.md#changes) of a
+    server without `ttlMs`; `0` for never"""
     query_memory: Annotated[int, Field(ge=1)] = 1_073_741_824
     """memory of a [SPARQL query](../how-to/sparql.md#limits) in bytes, beyond the graph"""
 
@@ -162,7 +163,7 @@ class Serve(SettingsTable):
     allow_hosts: list[Annotated[str, Field(min_length=1)]] = unset("this machine's own")
     """allowed host names for HTTP, optionally with a port"""
     view: str = unset("none: everything")
-    """[view](../how-to/serve.md#views) to serve"""
+    """[view](../how-to/serve-http.md#views) to serve"""
     expose: Literal["meta", "found", "all"] = "meta"
     """tools that clients see: `meta`, the meta-tools; `found`, those to search and call, and found
     tools; or `all`"""
@@ -172,7 +173,7 @@ class Serve(SettingsTable):
     """up to 1,000 characters for the description of the search tool"""
     on_change: Literal["warn", "hide", "accept"] = "warn"
     """tools that changed since the [reviewed
-    bundle](../how-to/serve.md#trust-what-was-reviewed) or the [lock
+    bundle](../how-to/lock.md#serve-a-reviewed-bundle) or the [lock
     file](../how-to/lock.md#serve-under-the-lock): `warn` describes them as reviewed, `hide` hides
     them and unreviewed ones, `accept` (without a lock) describes them as changed"""
     graph_tools: bool = False
@@ -210,10 +211,11 @@ class ViewTable(ViewConditions):
 
     read_only: bool = False
     """`true` shows only read-only tools"""
-    kinds: list[Literal["tool", "prompt", "resource", "page"]] = unset(
+    kinds: list[Literal["tool", "prompt", "resource", "skill", "page"]] = unset(
         "all, but only `tool` with `categories` or `tools`"
     )
-    """kinds of items; `resource` includes templates, `page` is a document without a tool"""
+    """kinds of items; `resource` includes templates, `skill` the files of skills, `page` is a
+    document without a tool"""
     deny: ViewConditions = Field(ViewConditions(), json_schema_extra={UNSET: "none"})
     """a table with `servers`, `categories` and `tools` to hide"""
 
@@ -383,7 +385,9 @@ def _setting_error(
 def remedy_for(fault: ErrorDetails) -> str:
     """Return what to do about an error of pydantic's own."""
     if fault["type"] == "literal_error" and (choices := pydantic_choices(fault)):
-        return suggest_known(str(fault["input"]), choices)
+        # Aliases are accepted, and not recommended.
+        known = (one for one in choices if one not in STRATEGY_ALIASES)
+        return suggest_known(str(fault["input"]), known)
     return f"use {pydantic_expected(fault) or 'another value'}"
 
 

@@ -25,7 +25,7 @@ from mcpg.cli.environment import (
 )
 from mcpg.cli.terminal import either
 from mcpg.errors import InputError, NotFoundError, UsageError
-from mcpg.files import exists, is_file, read_bytes
+from mcpg.files import atomic_write, exists, is_file, read_bytes
 from mcpg.text.json_values import read_float
 from mcpg.text.library_errors import toml_reason
 
@@ -130,6 +130,31 @@ class Settings:
     def project(self) -> Path:
         file = next(self._files(), None)
         return Path(file.path).parent if file else Path(self.folder)
+
+    def write(self, name: str, value: str, path: str | None = None) -> str:
+        """Set the setting *name* to the TOML *value* in a file, and return its path.
+
+        It is the file at *path*, that of the project, or a new `mcpg.toml`. All else in it stays.
+
+        Raises:
+            UsageError: The file is written in a way that a line cannot be added to.
+        """
+        file = next(self._files(), None) if path is None else None
+        target = path or (file.path if file else str(Path(self.folder) / CONFIG_FILE))
+        above = _TABLES.get(Path(target).name, ())
+        keys, text = (*above, *name.split(".")), ""
+        if is_file(target):
+            read_config(target, above)  # which refuses what is no such file
+            text = read_bytes(target, _CONFIG_LIMIT).decode("utf-8-sig")
+        changed = set_value(text, keys, value)
+        if changed is None:
+            raise UsageError(
+                f"{name!r} cannot be set in this file",
+                place=target,
+                remedy=f"set {keys[-1]} = {value} in the section [{'.'.join(keys[:-1])}]",
+            )
+        atomic_write(target, changed.encode())
+        return target
 
     def target(self) -> str:
         """Return the bundle to write where nothing names one: that of the project's file, if any.
@@ -285,6 +310,25 @@ def _check_values(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:
     from mcpg.cli.setting_models import check_settings  # noqa: PLC0415 - pydantic
 
     return flatten_sections(check_settings(table, file.error))
+
+
+def set_value(text: str, keys: Sequence[str], value: str) -> str | None:
+    """Return a TOML document with a *value* at *keys* and all else as it is, `None` if it fails."""
+    wanted: Any = tomllib.loads(text)
+    lines, statement, tries = text.split("\n"), f"{keys[-1]} = {value}", list[list[str]]()
+    section = reduce(lambda table, key: table.setdefault(key, {}), keys[:-1], wanted)
+    if keys[-1] in section and (held := find_line(text, keys)):
+        ends = range(held, min(held + _LONGEST_STATEMENT, len(lines)) + 1)
+        tries = [[*lines[: held - 1], statement, *lines[end:]] for end in ends]
+    elif section and (place := find_line(text, keys[:-1])):
+        tries = [[*lines[:place], statement, *lines[place:]]]
+    section[keys[-1]] = tomllib.loads(statement)[keys[-1]]
+    tries.append([*(lines if text else ()), f"[{'.'.join(keys[:-1])}]", statement, ""])
+    for changed in map("\n".join, tries):
+        with suppress(ValueError):
+            if tomllib.loads(changed) == wanted:
+                return changed
+    return None
 
 
 def find_line(text: str, path: Sequence[str | int]) -> int | None:

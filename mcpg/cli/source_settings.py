@@ -55,7 +55,7 @@ from mcpg.sources.client_config import (
     parse_server,
     without_variables,
 )
-from mcpg.sources.model import CODE, PYTHON
+from mcpg.sources.model import CODE, PYTHON, SKILLS
 from mcpg.sources.registry import Addressing, Source, SourceCollector, free_name
 from mcpg.sources.server_entries import OAuth, find_problem
 from mcpg.text.json_values import JsonObject
@@ -215,7 +215,7 @@ class SourceTable(SettingsTable):
     trust_hints: bool = False
     """`true` trusts the [hints of a server](sources.md#hints-of-servers)"""
     sessions: Literal["client", "shared"] = unset(
-        "by [kind of server](../how-to/serve.md#sessions)"
+        "by [kind of server](../how-to/serve-sessions.md)"
     )
     """`client` for a connection per client session, `shared` for one of all clients"""
 
@@ -294,8 +294,17 @@ class CodeSource(SourceTable):
     code: Annotated[Filled, _PATH]
 
 
+class SkillsSource(SourceTable):
+    """A folder of [skills](../how-to/skills.md), as in `skills = "~/.claude/skills"`."""
+
+    kind: ClassVar = "skills"
+
+    skills: Annotated[Filled, _PATH]
+
+
 KINDS: dict[str, type[SourceTable]] = {
-    model.kind: model for model in (PathSource, CommandSource, UrlSource, PythonSource, CodeSource)
+    model.kind: model
+    for model in (PathSource, CommandSource, UrlSource, PythonSource, CodeSource, SkillsSource)
 }
 _SOURCE_KEYS = dict.fromkeys((*KINDS, *(key for one in KINDS.values() for key in one.model_fields)))
 _HEADING = f"write [[{SOURCES}]] before each source, and its keys below"
@@ -390,6 +399,8 @@ class ConfiguredSource:
             return f"{PYTHON}{self.entry.python}"
         if isinstance(self.entry, CodeSource):
             return f"{CODE}{relative_path(_below(self.file.parent, self.entry.code))}"
+        if isinstance(self.entry, SkillsSource):
+            return f"{SKILLS}{relative_path(_below(self.file.parent, self.entry.skills))}"
         return relative_path(_below(self.file.parent, self._own["path"]))
 
     @property
@@ -529,7 +540,7 @@ def _derived_name(entry: SourceTable) -> str:
             return PurePath(path).stem or path
         case PythonSource(python=name):
             return name
-        case CodeSource(code=path):
+        case CodeSource(code=path) | SkillsSource(skills=path):
             return PurePath(path).name or path
     return entry.kind
 

@@ -1,4 +1,4 @@
-"""What the room of source code registers."""
+"""The registrations of the room of source code."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ PLUGIN = Plugin(
             lambda one: os.path.realpath(one.removeprefix(CODE)),
         ),
     ),
-    item_kinds=(ItemKind("code", is_code_page, "mcpg.code.search:CodeSearch.of_pages", "symbol"),),
+    item_kinds=(
+        ItemKind(
+            *("code", is_code_page, "mcpg.code.search:CodeSearch.of_pages", "symbol"),
+            tune="mcpg.code.tune:tune_weights",
+        ),
+    ),
     answerers=(Answerer("code", "mcpg.code.answers:CodeAnswers"),),
 )

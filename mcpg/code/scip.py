@@ -1,6 +1,6 @@
-"""SCIP indexes: what a compiler found out about names in source files.
+"""SCIP indexes: the findings of compilers about names in source files.
 
-Indexers write them for many languages. Only what edges need is decoded: the definitions and
+Indexers write them for many languages. Edges need only a part, which is decoded: definitions and
 references of each document, by symbol, and which types implement which. Unknown fields are passed
 over, so that files of other versions of the format can be read.
 
@@ -10,14 +10,23 @@ Source: https://github.com/sourcegraph/scip, `scip.proto`; Protocol Buffers, "En
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from mcpg.code.facts import SourceFacts
-from mcpg.code.model import SEPARATOR, CodeEdge, CodeEdgeKind, CodeFile, Symbol, SymbolKind
+from mcpg.code.model import (
+    CALLABLE_KINDS,
+    SEPARATOR,
+    CodeEdge,
+    CodeEdgeKind,
+    CodeFile,
+    Symbol,
+    SymbolKind,
+)
 from mcpg.errors import InputError
 from mcpg.files import read_bytes
 
@@ -35,12 +44,12 @@ _LONGEST_SYMBOL = 4_096
 
 
 class Occurrence(NamedTuple):
-    """A place where a symbol stands.
+    """An occurrence of a symbol.
 
     Attributes:
         line: The line, from 1.
-        columns: First column and the one behind the last, `None` over several lines.
-        last_line: Last line of what is defined there, 0 where that is not stated.
+        columns: First column and the end, `None` over several lines.
+        last_line: Last line of the definition, 0 if unknown.
     """
 
     symbol: str
@@ -53,11 +62,11 @@ class Occurrence(NamedTuple):
 
 @dataclass(slots=True)
 class ScipDocument:
-    """What an index has about a source file.
+    """The content of an index for a source file.
 
     Attributes:
         bases: The symbols that each symbol implements.
-        kinds: The kind of each symbol, where it is stated.
+        kinds: The kind of each symbol, if known.
     """
 
     path: str = ""
@@ -74,7 +83,7 @@ class ScipIndex:
     documents: list[ScipDocument] = field(default_factory=list)
 
 
-# Those of `SymbolInformation.Kind` that the descriptor of a symbol does not tell apart.
+# Kinds of `SymbolInformation.Kind` that the descriptor of a symbol does not distinguish.
 _KINDS = {
     7: SymbolKind.CLASS,
     9: SymbolKind.CONSTRUCTOR,
@@ -202,7 +211,7 @@ def _read_numbers(value: int | memoryview) -> list[int]:
 
 
 def _read_information(data: memoryview, found: ScipDocument) -> None:
-    """Note the kind of a symbol, and what it implements."""
+    """Note the kind of a symbol, and the symbols that it implements."""
     symbol, bases = "", []
     for number, value in _read_fields(data):
         if number == 1:
@@ -216,7 +225,7 @@ def _read_information(data: memoryview, found: ScipDocument) -> None:
     found.bases += [(symbol, base) for base in bases]
 
 
-# A descriptor is a name, in backticks where it has other signs, and a suffix that tells what it is.
+# A descriptor is a name, in backticks if it has other signs, and a suffix for its kind.
 _DESCRIPTOR = re.compile(r"(?:`((?:[^`]|``)*)`|([\w+$-]+))(\([\w+$-]*\)\.|[/#.:!])")
 _MODULE = "__init__"
 
@@ -224,9 +233,9 @@ _MODULE = "__init__"
 def read_descriptors(symbol: str) -> list[tuple[str, str]]:
     """Return names and suffixes of the descriptors of a *symbol*.
 
-    There are none for parameters, and for what has no name of its own.
+    There are none for parameters, and for symbols without a name.
     """
-    # Scheme, manager, name and version stand before them; a space within one is doubled.
+    # Scheme, manager, name and version come before them; a space within one is doubled.
     parts = re.split(r"(?<! ) (?! )", symbol, maxsplit=4)
     text = parts[-1] if len(parts) > 4 else ""  # noqa: PLR2004 - as above
     found: list[tuple[str, str]] = []
@@ -264,26 +273,51 @@ def use_indexes(
         file = _add_symbols(known[path], document, texts[path].split("\n"), own)
         whole[path] = replace(file, indexer=indexer)
         for symbol, target in own.items():
-            # The symbols of functions within functions are of their file alone.
+            # The symbols of functions within functions belong only to their file.
             ids.setdefault(f"{path}\0{symbol}" if symbol.startswith(_LOCAL) else symbol, target)
+    targets = _Targets(ids, whole.values())
     return [
-        _link_file(whole[file.path], facts[file.path][1], texts[file.path], indexed, ids)
+        _link_file(whole[file.path], facts[file.path][1], texts[file.path], indexed, targets)
         if file.path in whole
         else file
         for file in files
     ]
 
 
+class _Targets:
+    """The targets of the symbols of indexes.
+
+    Attributes:
+        ids: The ids of our symbols and files, by the symbol in an index.
+    """
+
+    def __init__(self, ids: Mapping[str, str], files: Iterable[CodeFile]) -> None:
+        self.ids = ids
+        self._types = {
+            file.symbol_id(one): f"{file.path}{SEPARATOR}{one.parent}"
+            for file in files
+            for one in file.symbols
+            if one.kind in CALLABLE_KINDS and one.parent
+        }
+
+    def find(self, symbol: str, path: str, text: str) -> str | None:
+        """Return the target of a *symbol* that is written as *text* in a file, `None` for none."""
+        target = self.ids.get(f"{path}\0{symbol}" if symbol.startswith(_LOCAL) else symbol)
+        around = self._types.get(target or "")
+        # A constructor that is written as its type is called by that.
+        return around if around and _short_name(around) == text else target
+
+
 def _add_symbols(
     file: CodeFile, document: ScipDocument, lines: Sequence[str], ids: dict[str, str]
 ) -> CodeFile:
     """Return *file* with the definitions that syntax does not show, and note the ids of all."""
-    by_name: defaultdict[str, list[Symbol]] = defaultdict(list)
-    for symbol in file.symbols:
-        by_name[symbol.short_name].append(symbol)
+    by_name: defaultdict[str, _Namesakes] = defaultdict(_Namesakes)
+    for symbol in sorted(file.symbols, key=lambda symbol: symbol.first_line):
+        by_name[symbol.short_name].add(symbol)
     added: dict[str, Symbol] = {}
     known: set[str] = set()
-    # A parameter may have the name of its function, and stand on the same line.
+    # A parameter may have the name of its function, and be on the same line.
     for one in sorted(document.occurrences, key=lambda one: one.symbol.startswith(_LOCAL)):
         if not one.is_definition or one.symbol in ids or one.line > len(lines):
             continue
@@ -292,8 +326,8 @@ def _add_symbols(
             ids[one.symbol] = file.path
             continue
         stated = parts[-1][0] if parts else ""
-        named = by_name.get(_text_at(one, lines)) or by_name.get(stated) or []
-        found = _find_around(one, named)
+        named = by_name.get(_text_at(one, lines)) or by_name.get(stated)
+        found = named.find(one) if named else None
         if found is None and parts and parts[-1][1] != ":":
             found = _make_symbol(one, parts, document, lines)
             found = added.setdefault(found.name, found)
@@ -306,20 +340,40 @@ def _add_symbols(
     return replace(file, symbols=tuple(symbols))
 
 
-def _find_around(one: Occurrence, named: Iterable[Symbol]) -> Symbol | None:
-    """Return the definition by syntax that a definition in an index is, among those *named* so."""
-    # A variable of a function may have the name of the function.
-    is_local = one.symbol.startswith(_LOCAL)
-    around = (
-        symbol
-        for symbol in named
-        if symbol.first_line <= one.line <= (symbol.first_line if is_local else symbol.last_line)
-    )
-    return max(around, key=lambda symbol: symbol.first_line, default=None)
+class _Namesakes:
+    """The definitions of one name in a file, by line."""
+
+    def __init__(self) -> None:
+        self._starts: list[int] = []
+        self._symbols: list[Symbol] = []
+        self._outer: list[int] = []
+
+    def add(self, symbol: Symbol) -> None:
+        """Add a definition that begins no earlier than the others."""
+        place = len(self._symbols) - 1
+        is_first = place < 0 or self._starts[place] < symbol.first_line
+        if not is_first and self._symbols[place].last_line >= symbol.last_line:
+            return
+        while place >= 0 and self._symbols[place].last_line <= symbol.last_line:
+            place = self._outer[place]
+        self._starts.append(symbol.first_line)
+        self._symbols.append(symbol)
+        self._outer.append(place)
+
+    def find(self, one: Occurrence) -> Symbol | None:
+        """Return the definition by syntax that a definition in an index is."""
+        place = bisect_right(self._starts, one.line) - 1
+        if one.symbol.startswith(_LOCAL):
+            # A variable of a function may have the name of the function.
+            is_same = place >= 0 and self._starts[place] == one.line
+            return self._symbols[place] if is_same else None
+        while place >= 0 and self._symbols[place].last_line < one.line:
+            place = self._outer[place]
+        return self._symbols[place] if place >= 0 else None
 
 
 def _text_at(one: Occurrence, lines: Sequence[str]) -> str:
-    """Return the text of an occurrence, "" where columns may count something else."""
+    """Return the text of an occurrence, "" if columns may count something else."""
     line = lines[one.line - 1] if one.line <= len(lines) else ""
     return line[slice(*one.columns)] if one.columns and line.isascii() else ""
 
@@ -344,9 +398,9 @@ def _link_file(
     facts: SourceFacts,
     text: str,
     indexed: Mapping[str, tuple[ScipDocument, str]],
-    ids: Mapping[str, str],
+    targets: _Targets,
 ) -> CodeFile:
-    """Return *file* with the edges of its document, and those that leave the indexed files."""
+    """Return *file* with the edges of its document, and those by syntax that it does not decide."""
     document, lines = indexed[file.path][0], text.split("\n")
     sources = _list_sources(file, len(lines))
     uses: defaultdict[tuple[int, str], set[CodeEdgeKind]] = defaultdict(set)
@@ -354,34 +408,54 @@ def _link_file(
         uses[use.line, use.name].add(_EDGE_KINDS.get(use.kind, CodeEdgeKind.REFERENCES))
     imports = {one.line for one in facts.imports}
     edges: defaultdict[tuple[CodeEdgeKind, str, str], set[int]] = defaultdict(set)
+    decided: set[tuple[int, str]] = set()
     for one in document.occurrences:
-        local = f"{file.path}\0{one.symbol}"
-        target = ids.get(local if one.symbol.startswith(_LOCAL) else one.symbol)
+        text_at = _text_at(one, lines)
+        target = targets.find(one.symbol, file.path, text_at)
+        decided |= {(one.line, text_at), (one.line, _short_name(target or one.symbol))}
         if one.is_definition or target is None or one.line > len(lines):
             continue
         if one.is_import or one.line in imports or target in indexed:
             edges[CodeEdgeKind.IMPORTS, "", target].add(one.line)
             continue
-        name = _text_at(one, lines) or target.rpartition(".")[2]
+        name = text_at or target.rpartition(".")[2]
         kinds = uses.get((one.line, name), set()) - {CodeEdgeKind.REFERENCES}
         for kind in kinds or {CodeEdgeKind.REFERENCES}:
             edges[kind, sources[one.line], target].add(one.line)
+    firsts = {one.name: one.first_line for one in file.symbols}
     for symbol, base in document.bases:
-        source, target = ids.get(symbol, ""), ids.get(base)
+        source, target = targets.ids.get(symbol, ""), targets.ids.get(base)
         name = source.removeprefix(f"{file.path}::")
         if target is None or name == source or not _is_type(symbol):
             continue
         if (CodeEdgeKind.INHERITS, name, target) not in edges:
-            first = next(one.first_line for one in file.symbols if one.name == name)
-            edges[CodeEdgeKind.INHERITS, name, target].add(first)
-    # What an index does not describe, such as an edited file, is still used by other files.
-    kept = tuple(
-        one
-        for one in file.edges
-        if one.is_external or one.target.partition(SEPARATOR)[0] not in indexed
-    )
+            edges[CodeEdgeKind.INHERITS, name, target].add(firsts[name])
     exact = (CodeEdge(*key, tuple(sorted(edges[key]))) for key in sorted(edges))
-    return replace(file, edges=(*exact, *kept))
+    return replace(file, edges=(*exact, *_keep_undecided(file.edges, indexed, decided)))
+
+
+def _keep_undecided(
+    edges: Iterable[CodeEdge], indexed: Collection[str], decided: Collection[tuple[int, str]]
+) -> Iterator[CodeEdge]:
+    """Yield the *edges* by syntax that an index has nothing about.
+
+    They lead to files that no index describes, or are in places without a name in the index, such
+    as names from an import of all names: these are guesses.
+    """
+    for edge in edges:
+        if edge.is_external or edge.target.partition(SEPARATOR)[0] not in indexed:
+            yield edge
+        elif edge.kind is not CodeEdgeKind.IMPORTS:
+            name = _short_name(edge.target)
+            lines = tuple(line for line in edge.lines if (line, name) not in decided)
+            if lines:
+                yield replace(edge, lines=lines, is_guess=True)
+
+
+def _short_name(symbol: str) -> str:
+    """Return the last name of the id of a symbol, here or in an index."""
+    parts = re.findall(r"[\w$]+", re.sub(r"#\d+\Z", "", symbol))
+    return parts[-1] if parts else ""
 
 
 def _is_type(symbol: str) -> bool:
@@ -390,10 +464,16 @@ def _is_type(symbol: str) -> bool:
 
 def _list_sources(file: CodeFile, lines: int) -> list[str]:
     """Return the name of the innermost symbol around each line, from 1 on; "" for none."""
-    sources = [""] * (lines + 1)
-    for one in sorted(file.symbols, key=lambda one: one.first_line - one.last_line):
-        last = min(one.last_line, lines)
-        sources[one.first_line : last + 1] = [one.name] * (last + 1 - one.first_line)
+    sources, free = [""] * (lines + 1), list(range(lines + 2))
+    by_size = sorted(file.symbols, key=lambda one: one.first_line - one.last_line)
+    for one in by_size[::-1]:
+        line = one.first_line
+        while line <= min(one.last_line, lines):
+            if free[line] == line:
+                sources[line], free[line] = one.name, line + 1
+            # Lines that have a source are skipped in steps that become longer.
+            free[line] = free[min(free[line], lines + 1)]
+            line = free[line]
     return sources
 
 

@@ -1,4 +1,4 @@
-"""Items beside tools, and those that are searched as tools are, in an index of their own."""
+"""Items beside tools, and items with their own index, which are searched like tools."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
 from mcpg.plugins.hooks import Item, ItemKind, ItemSearch
+from mcpg.plugins.registry import list_item_kinds
 
 
 class IndexedItems:
@@ -43,6 +44,12 @@ class IndexedItems:
 def _read_type(tool: Tool) -> str:
     stated = tool.meta.get("type")
     return stated if isinstance(stated, str) else ""
+
+
+def has_items(engine: Engine) -> bool:
+    """Return whether there are items of a kind that is compared by its contents."""
+    kinds = (one for one in list_item_kinds() if one.contents)
+    return any(engine.kind_engine(one.name) is not None for one in kinds)
 
 
 def open_kind(engine: Engine, kind: ItemKind) -> ItemSearch:

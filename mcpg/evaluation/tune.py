@@ -1,8 +1,8 @@
-"""Tuning: a model fitted on a user's own queries, kept only when it serves queries it has not seen.
+"""Tuning: a model fitted on a user's own queries, kept only if it is better for unseen queries.
 
 Both parts, the weights of the fused score and the calibration, are fitted on all folds but one and
-measured on that one, for each fold in turn. A part is kept when what was held out is better for it
-by more than chance would make it.
+measured on that fold, for each fold in turn. A part is kept if it is significantly better on
+held-out queries.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 from pathlib import PurePath
 from statistics import fmean, pstdev
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from mcpg.engine.loading import (
     FITTED,
@@ -24,6 +24,7 @@ from mcpg.engine.loading import (
     merge_fitted_weights,
     ranking_json,
 )
+from mcpg.errors import Diagnostic
 from mcpg.evaluation.fit import (
     Case,
     ScoredMatch,
@@ -43,28 +44,30 @@ from mcpg.text.json_values import JsonObject
 from mcpg.values import SHOWN_DECIMALS, to_json
 
 Item = TypeVar("Item")
+Held = TypeVar("Held")
 
 FEWEST_QUERIES = 50
 """The fewest queries with an answer: the usual size of a test of retrieval, because with fewer,
-other queries of the same kind too often lead to the opposite conclusion.
+other queries of the same kind too often give the opposite result.
 
 Source: Voorhees & Buckley, "The effect of topic set size on retrieval experiment error", SIGIR
 2002; Buckley & Voorhees, "Evaluating evaluation measure stability", SIGIR 2000.
 """
 
 FEWEST_GROUPS = 25
-"""The fewest groups that these fall into: paraphrases of a wish teach no more than one wish does.
-No source above draws a conclusion from fewer."""
+"""The fewest groups of these: paraphrases of a request add no information. No source above draws a
+conclusion from fewer.
+"""
 
 CHANCE = 0.05
-"""A gain on what was held out is believed when chance alone would bring it less often than this.
+"""The significance level of a gain on held-out queries.
 
 Source: Smucker, Allan & Carterette, "A comparison of statistical significance tests for information
 retrieval evaluation", CIKM 2007: the randomisation test, here of one side and by groups.
 """
 
 WEIGHTS_BELIEF = 1.0
-"""How many queries the shipped weights are worth, for a step of 1 in one of them."""
+"""The shipped weights count as so many queries, for a step of 1 in one of them."""
 
 CALIBRATION_BELIEF = 2.0
 """How many queries the shipped calibration is worth; as a prior, its coefficients have a standard
@@ -73,11 +76,11 @@ deviation of the inverse of the root of that."""
 
 @dataclass(frozen=True, slots=True)
 class HeldOutFigure:
-    """A figure on what was held out, before and after.
+    """A metric on held-out queries, before and after.
 
     Attributes:
         before: With the shipped model.
-        after: With models that were fitted on the other folds.
+        after: With models fitted on all other folds.
         spread_before: Standard deviation of `before` between the folds.
     """
 
@@ -89,11 +92,11 @@ class HeldOutFigure:
 
 @dataclass(frozen=True, slots=True)
 class TunedPart:
-    """What was found out about one part of the model.
+    """The result of tuning one part of the model.
 
     Attributes:
         is_kept: Whether the fitted part is better than the shipped one.
-        significance: Of the difference that decides, by groups; positive is better.
+        significance: The test of the deciding difference, by groups; positive is better.
     """
 
     is_kept: bool
@@ -104,13 +107,13 @@ class TunedPart:
     def p(self) -> float:
         """The chance of such a gain, or a greater one, were the two equally good."""
         found = self.significance
-        # Signs are as often turned one way as the other, so half of what is as far off is a gain.
+        # Signs are equally likely, so half of the equally extreme differences are gains.
         return found.p / 2 if found.difference > 0 else 1 - found.p / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What tuning came to.
+    """The result of tuning.
 
     Attributes:
         model: The fitted model, as far as its parts are kept; rounded as it is written.
@@ -130,8 +133,17 @@ class Tuning:
         return self.weights.is_kept or self.calibration.is_kept
 
 
-def too_few(cases: Sequence[Case], folds: int) -> str | None:
-    """Explain why *cases* cannot be learned from, `None` if they can."""
+class GroupedCase(Protocol):
+    """A judged query with its group."""
+
+    @property
+    def group(self) -> int: ...
+    @property
+    def is_answerable(self) -> bool: ...
+
+
+def too_few(cases: Sequence[GroupedCase], folds: int, noun: str = "tools") -> str | None:
+    """Explain why *cases* cannot be learned from, `None` if they can; a *noun* names answers."""
     asked = [case for case in cases if case.is_answerable]
     if len(asked) < FEWEST_QUERIES:
         return (
@@ -141,17 +153,17 @@ def too_few(cases: Sequence[Case], folds: int) -> str | None:
     groups, needed = len({case.group for case in asked}), max(FEWEST_GROUPS, folds)
     if groups < needed:
         return (
-            f"the queries ask for {groups} different sets of tools; with fewer than {needed} a fit"
+            f"the queries ask for {groups} different sets of {noun}; with fewer than {needed} a fit"
             " learns them by heart"
         )
     return None
 
 
 def tune(cases: Sequence[Case], shipped: Model, *, folds: int = 5, seed: int = 0) -> Tuning:
-    """Fit a model on *cases*, of which there are not `too_few`.
+    """Fit a model on *cases*, if there are not `too_few`.
 
-    It begins with the *shipped* one, stays near it, and is to be better. So many *folds*, at least
-    2, are held out in turn; *seed* draws them and where fits begin, and gives the same every time.
+    It begins with the *shipped* model, stays near it, and must be better. So many *folds*, at least
+    2, are held out in turn; *seed* determines them and the starts of fits.
     """
     trial = _TuningTrial(cases, shipped, folds, seed)
     weights = trial.try_weights()
@@ -211,16 +223,20 @@ class _TuningTrial:
             then, now = (
                 [[one[place] for one in fold] for fold in rows] for rows in (before, after)
             )
-            figures[name] = _measure_figure(then, now, asked, lambda values, _: fmean(values))
+            figures[name] = measure_figure(then, now, asked, lambda values, _: fmean(values))
         gains = zip(_flatten(before), _flatten(after), strict=True)
-        return _judge_part(figures, _flatten(asked), [one[0] - was[0] for was, one in gains])
+        return judge_part(
+            figures,
+            [case.group for case in _flatten(asked)],
+            [one[0] - was[0] for was, one in gains],
+        )
 
     def try_calibration(self, weights: TunedPart) -> TunedPart:
         shipped = [self._shipped] * len(self._held)
         bases = self._fitted if weights.is_kept else shipped
         pairs = zip(self._rest, bases, strict=True)
         fitted = [self.with_calibration(rest, model) for rest, model in pairs]
-        # With weights of its own, a model is to be calibrated as such, unless that is worse.
+        # A model with fitted weights needs a fitted calibration, unless that is worse.
         before, after, bar = (
             [
                 [best_scored(case, model) for case in held]
@@ -229,7 +245,7 @@ class _TuningTrial:
             for models in (shipped, fitted, bases)
         )
         figures = {
-            name: _measure_figure(
+            name: measure_figure(
                 [_flatten(fold) for fold in before],
                 [_flatten(fold) for fold in after],
                 self._held,
@@ -244,30 +260,32 @@ class _TuningTrial:
                 [len(cases) * fsum(one.loss * next(shares) for one in scored) for scored in found]
             )
         gains = [then - now for then, now in zip(*losses, strict=True)]
-        return _judge_part(figures, cases, gains, CHANCE if not weights.is_kept else 0.5)
+        groups = [case.group for case in cases]
+        return judge_part(figures, groups, gains, CHANCE if not weights.is_kept else 0.5)
 
 
-def _judge_part(
+def judge_part(
     figures: dict[str, HeldOutFigure],
-    cases: Sequence[Case],
+    groups: Sequence[int],
     gains: Sequence[float],
     chance: float = CHANCE,
 ) -> TunedPart:
-    """Test *gains* by group, for queries of one group are not independent."""
+    """Test the *gains* of queries by their *groups*, within which they are not independent."""
     by_group: dict[int, list[float]] = {}
-    for case, gain in zip(cases, gains, strict=True):
-        by_group.setdefault(case.group, []).append(gain)
+    for group, gain in zip(groups, gains, strict=True):
+        by_group.setdefault(group, []).append(gain)
     found = paired_randomisation([fsum(one) for one in by_group.values()])
     part = TunedPart(True, figures, found)
     return part if part.p < chance else replace(part, is_kept=False)
 
 
-def _measure_figure(
+def measure_figure(
     before: Sequence[Sequence[Item]],
     after: Sequence[Sequence[Item]],
-    held: Sequence[Sequence[Case]],
-    measure: Callable[[Sequence[Item], Sequence[Case]], float],
+    held: Sequence[Sequence[Held]],
+    measure: Callable[[Sequence[Item], Sequence[Held]], float],
 ) -> HeldOutFigure:
+    """Return the *measure* of *held* cases and their results, by fold."""
     means, spreads = [], []
     for found in (before, after):
         means.append(measure(_flatten(found), _flatten(held)))
@@ -291,7 +309,29 @@ def _flatten(parts: Iterable[Sequence[Item]]) -> list[Item]:
     return [one for part in parts for one in part]
 
 
+@dataclass(frozen=True, slots=True)
+class ItemTuning:
+    """The result of tuning the search of items beside tools.
+
+    Attributes:
+        section: The section of the settings with the tuned value.
+        key: Its key in the section.
+        part: The result; `None` if there were too few queries.
+        tuned: The value to set; `None` if it is rejected, for the reason in *refusal*.
+    """
+
+    section: str
+    key: str
+    shipped: tuple[float, ...]
+    queries: int
+    diagnostics: tuple[Diagnostic, ...] = ()
+    refusal: str = ""
+    part: TunedPart | None = None
+    tuned: tuple[float, ...] | None = None
+
+
 SCHEMA = "mcpg/tune/1"
+ITEM_SCHEMA = "mcpg/tune-setting/1"
 
 _LONGEST_NAME = 80
 _DIGITS = 12
@@ -299,11 +339,11 @@ _DIGITS = 12
 
 @dataclass(frozen=True, slots=True)
 class TuneReport:
-    """What a run of tuning came to.
+    """The result of a run of tuning.
 
     Attributes:
-        tuning: What was found out; `None` when there was too little to learn from.
-        ranking: The model to keep; `None` when it is refused, for the reason in *refusal*.
+        tuning: The result; `None` if there were too few queries.
+        ranking: The model to keep; `None` if it is rejected, for the reason in *refusal*.
     """
 
     queries: int
@@ -314,7 +354,7 @@ class TuneReport:
 
 
 def provenance_of_tuning(tuning: Tuning, judgements: Judgements) -> ModelProvenance:
-    """Name a tuned model, and say how it was fitted."""
+    """Return the name and method of a tuned model."""
     printable = "".join(filter(str.isprintable, PurePath(judgements.place).name))
     name = printable[:_LONGEST_NAME].strip() or "queries"
     lines = sorted(
@@ -338,7 +378,7 @@ def provenance_of_tuning(tuning: Tuning, judgements: Judgements) -> ModelProvena
 
 
 def tune_json(report: TuneReport, path: str, *, is_written: bool) -> JsonObject:
-    """Return *report* as the JSON object of schema `SCHEMA`; *path* is that of the tuned bundle."""
+    """Return *report* as the JSON object of schema `SCHEMA`; *path* is the tuned bundle."""
     tuning = report.tuning
     return {
         "schema": SCHEMA,
@@ -356,6 +396,21 @@ def tune_json(report: TuneReport, path: str, *, is_written: bool) -> JsonObject:
         "shipped": ranking_json(report.shipped, FEATURES),
         "tuned": ranking_json(report.ranking, FEATURES) if report.ranking else None,
         "refusal": report.refusal or None,
+        "written": is_written,
+    }
+
+
+def item_tuning_json(tuning: ItemTuning, path: str, *, is_written: bool) -> JsonObject:
+    """Return *tuning* as an object of schema `ITEM_SCHEMA`; *path* is the settings file."""
+    return {
+        "schema": ITEM_SCHEMA,
+        "path": path or None,
+        "setting": f"{tuning.section}.{tuning.key}",
+        "queries": tuning.queries,
+        **({"fit": _part_json(tuning.part)} if tuning.part else {}),
+        "shipped": list(tuning.shipped),
+        "tuned": list(tuning.tuned) if tuning.tuned else None,
+        "refusal": tuning.refusal or None,
         "written": is_written,
     }
 

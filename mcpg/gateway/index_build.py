@@ -51,8 +51,11 @@ from mcpg.review.lock_sources import (
     stated_in,
 )
 from mcpg.search.results import DEFAULT_LIMIT, NONE, EngineServices
+from mcpg.skills.pages import ENTRY_TYPE as SKILL_PAGE
+from mcpg.skills.pages import SOURCE
 from mcpg.sources import read_sources
-from mcpg.sources.listings import ENTRY_TYPE
+from mcpg.sources.listings import CATALOG_KEY
+from mcpg.sources.listings import ENTRY_TYPE as LISTING_PAGE
 from mcpg.sources.model import PYTHON, SourceBatch
 from mcpg.sources.registry import FileSource, Source, runs_tools
 
@@ -61,6 +64,9 @@ _OF_TOOLS = frozenset(
     (Code.DUPLICATE_TOOL_ID, Code.DUPLICATE_TOOL_NAME, Code.TOOL_REPEATED, Code.HINT_UNTRUSTED)
 )
 """Diagnostics that concern nothing but the tools that they name."""
+
+_OWNERS = {LISTING_PAGE: CATALOG_KEY, SKILL_PAGE: SOURCE}
+"""Keys of pages with the name of the server that has what is on the page."""
 
 _FALLBACK = "the tools of the sources are searched without it"
 
@@ -355,9 +361,7 @@ def build_view(
         for one in known
         if all(view.shows_tool(one, whole.owners.get(one.key, whole.sole)) for view in views)
     )
-    has_pages = all(view.shows_kind(ItemKind.PAGE) for view in views)
-    found = (one for one in whole.engine.pages if has_pages and _shows_page(one, views))
-    pages = frozenset(one.path for one in found)
+    pages = frozenset(one.path for one in whole.engine.pages if _shows_page(one, views))
     shown = ShownItems(tools, pages)
     parts = [
         one if is_shown_whole(one, shown, views) else one.without_diagnostics() for one in readings
@@ -376,10 +380,16 @@ def build_view(
 
 
 def _shows_page(page: ToolDocument, views: Sequence[View]) -> bool:
-    """Return whether *views* show a page; one of listed servers is of the server of its catalog."""
-    catalog = page.further.get("catalog")
-    is_of_catalog = page.further.get("entry_type") == ENTRY_TYPE and isinstance(catalog, str)
-    return not is_of_catalog or all(view.shows_server(str(catalog)) for view in views)
+    """Return whether *views* show a page.
+
+    One of listed servers is of the server of its catalog, that of a skill of its source.
+    """
+    entry = page.further.get("entry_type")
+    kind = ItemKind.SKILL if entry == SKILL_PAGE else ItemKind.PAGE
+    owner = page.further.get(_OWNERS.get(str(entry), ""))
+    return all(view.shows_kind(kind) for view in views) and (
+        not isinstance(owner, str) or all(view.shows_server(owner) for view in views)
+    )
 
 
 def _keeps_ids(tools: Sequence[Tool], plan: IndexSpec) -> bool:

@@ -30,8 +30,14 @@ class ItemKind(StrEnum):
     PROMPT = "prompt"
     RESOURCE = "resource"
     """Resources and resource templates."""
+    SKILL = "skill"
+    """Skills, and the resources that are their files."""
     PAGE = "page"
     """Documents that describe no tool, such as those of source code."""
+
+
+_LISTED = (ItemKind.PROMPT, ItemKind.RESOURCE, ItemKind.SKILL)
+"""What servers list beside tools."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +93,9 @@ class View:
     Attributes:
         name: The name of the view.
         read_only: Whether only tools with the hint that they only read are shown.
-        kinds: The kinds that are shown. `None` for all, or, since prompts, resources and pages are
-            neither tools nor of a category, for tools only if *allow* has tools or categories.
+        kinds: The kinds that are shown. `None` for all, or, since prompts, resources, skills and
+            pages are neither tools nor of a category, for tools only if *allow* has tools or
+            categories.
 
     Raises:
         UsageError: It has no condition, and would show everything.
@@ -145,7 +152,7 @@ class View:
     def may_name(self, source: Source) -> bool:
         """Return whether the names of *source* are sure to be those of a server that is shown."""
         names = name_server(source)
-        others = map(self.shows_kind, (ItemKind.PROMPT, ItemKind.RESOURCE))
+        others = map(self.shows_kind, _LISTED)
         has_tools = self.shows_kind(ItemKind.TOOL) and self.allow.may_match_tools_of(*names)
         return self.shows_server(*names) and (has_tools or any(others))
 
@@ -153,7 +160,7 @@ class View:
         """Return whether *source* is shown whatever tools it has, or the view itself names it."""
         names, allow = name_server(source), self.allow
         is_open = not (allow.tools or allow.categories or self.read_only)
-        others = map(self.shows_kind, (ItemKind.PROMPT, ItemKind.RESOURCE))
+        others = map(self.shows_kind, _LISTED)
         owners = {one.rpartition("::")[0].casefold() for one in allow.tools}
         is_named = bool(allow.servers) or any(one.casefold() in owners for one in names)
         return self.may_name(source) and (is_open or any(others) or is_named)

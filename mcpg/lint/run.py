@@ -9,6 +9,7 @@ from itertools import chain
 from operator import itemgetter
 
 from mcpg.bundle import Assembly
+from mcpg.catalog.catalog import Catalog
 from mcpg.catalog.hints import LINT_IGNORE, read_texts
 from mcpg.catalog.model import HintRule, Tool
 from mcpg.errors import Diagnostic, Severity
@@ -29,19 +30,27 @@ from mcpg.lint.model import (
     find_codes,
 )
 from mcpg.lint.wording import RESPELT
+from mcpg.plugins.registry import call_item_kinds, list_item_kinds
 
 
 class _Suppressions:
     """What is suppressed for which tool; notes what has suppressed something."""
 
-    def __init__(self, catalogue: LintContext, further: Iterable[Suppression]) -> None:
+    def __init__(
+        self,
+        catalogue: LintContext,
+        further: Iterable[Suppression],
+        catalogs: Sequence[Catalog],
+    ) -> None:
         hinted = [
             Suppression(rule.pattern, rule.lint_ignore, rule.place)
             for rule in catalogue.rules
             if rule.lint_ignore
         ]
-        matching = catalogue.assembly.catalog.matching
-        found = [(one, [tool.id for tool in matching(one.pattern)]) for one in (*hinted, *further)]
+        found = [
+            (one, [tool.id for each in catalogs for tool in each.matching(one.pattern)])
+            for one in (*hinted, *further)
+        ]
         for document in catalogue.assembly.documents:
             tool = document.tool
             for key in LINT_IGNORE:
@@ -127,6 +136,32 @@ _CHECKS: Mapping[str, tuple[tuple[str, ...], Callable[[LintContext], Iterator[Fi
 }
 
 
+_CHECKS_OF_ITEMS = ("descriptions", "markup", "hidden text and poisoning", "confusion")
+"""The checks that items other than tools go through."""
+
+
+def _open_items(assembly: Assembly, chosen: Selection) -> Iterator[LintContext]:
+    """Yield a catalogue for the items of each kind that is checked."""
+    kinds = {one.name for one in list_item_kinds() if one.check}
+    for name, documents in call_item_kinds("documents", assembly.pages):
+        if name in kinds:
+            catalog = Catalog(tuple(one.tool for one in documents), (), ())
+            own = Assembly(documents, (), catalog, {}, ())
+            yield LintContext(own, (), chosen)
+
+
+def _check_items(
+    assembly: Assembly, items: Iterable[LintContext], chosen: Selection
+) -> Iterator[Finding]:
+    for context in items:
+        for name in _CHECKS_OF_ITEMS:
+            beginnings, check = _CHECKS[name]
+            if chosen.has_any(beginnings):
+                yield from check(context)
+    for _, found in call_item_kinds("check", assembly.pages):
+        yield from found
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """The result of a run.
@@ -175,8 +210,10 @@ def lint(
     """
     chosen = selection or Selection.of()
     catalogue = LintContext(assembly, rules, chosen, index)
-    suppressions = _Suppressions(catalogue, suppressed)
-    found: list[Finding] = []
+    items = tuple(_open_items(assembly, chosen))
+    catalogs = [assembly.catalog, *(one.assembly.catalog for one in items)]
+    suppressions = _Suppressions(catalogue, suppressed, catalogs)
+    found = [*_check_items(assembly, items, chosen)]
     for number, (what, (beginnings, check)) in enumerate(_CHECKS.items()):
         if chosen.has_any(beginnings):
             tell(what, number, len(_CHECKS))
@@ -199,7 +236,7 @@ def lint(
     ranked.sort(key=itemgetter(0))
     return Report(
         [placed for _, placed in ranked],
-        len(catalogue.tools),
+        sum(len(one.tools) for one in catalogs),
         len(found) - len(kept),
         tuple(one for one in assembly.diagnostics if not findability.is_reported_here(one)),
         locator,

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any, TypeAlias, TypeVar
 
 from mcpg.plan import STAGE
-from mcpg.plan.needs import PlanContext, strength, weigh_handles
+from mcpg.plan.needs import PlanContext, ToolSet, strength
 from mcpg.search.prerequisites import AUTHORITY, NEXT_STEP, PROVIDES
 from mcpg.values import DECIMALS
 
@@ -313,14 +313,14 @@ def _iter_handle_links(
     single read.
     """
     profiles = {tool: surroundings.profile(tool) for tool in tools}
-    handles = weigh_handles(tools, profiles)
+    asked = ToolSet(tools, profiles).asked
     index = surroundings.index
     standing = {one: (one not in used, profiles[one].stage, index.tool_id(one)) for one in tools}
     # Of the tools with one head on one server, no other than the first can be before another tool.
     heads: dict[tuple[str, str, bool], int] = {}
     for tool in sorted(tools, key=standing.__getitem__):
         for head in profiles[tool].nouns[-1:]:
-            if head not in handles[tool]:
+            if head not in profiles[tool].asks:
                 heads.setdefault((index.source_id(tool), head, tool in used), tool)
     for tool in tools:
         source, stage = index.source_id(tool), profiles[tool].stage
@@ -331,7 +331,7 @@ def _iter_handle_links(
             if not givers:
                 continue
             giver = min(givers, key=standing.__getitem__)
-            weight = round(_BY_HANDLE * handles[tool].get(profiles[giver].nouns[-1], 1.0), DECIMALS)
+            weight = round(_BY_HANDLE * asked[profiles[giver].nouns[-1]], DECIMALS)
             reason = f"the argument {argument!r} asks for what it is named after"
             link = TaskLink(PROVIDES, _INFERRED, max(0.01, weight), reason, (("", argument),))
             yield (giver, tool), link

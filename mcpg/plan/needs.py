@@ -152,26 +152,6 @@ def _share_nouns(one: Profile, other: Profile) -> float:
     return len(nouns & others) / (len(nouns | others) or 1)
 
 
-def weigh_handles(
-    tools: Iterable[int], profiles: Mapping[int, Profile]
-) -> dict[int, dict[str, float]]:
-    """Return what the required arguments of each tool name that other tools are named after.
-
-    With each handle stands how rare it is among the *tools*, in (0, 1]: one that all of them ask
-    for tells none apart.
-    """
-    tools = list(tools)
-    counts = Counter(one for tool in tools for one in profiles[tool].asks)
-    named = {noun for tool in tools for noun in profiles[tool].nouns}
-    size = max(_LEAST_SIZE, len(tools))
-    return {
-        tool: {
-            one: rarity(counts[one], size) for one in sorted(profiles[tool].asks) if one in named
-        }
-        for tool in tools
-    }
-
-
 def strength(link: int, weight: float, index: Index) -> float:
     """Return the strength of the evidence for an edge: its *weight* without that of its origin."""
     return min(1.0, weight / ORIGIN_FACTORS[EdgeOrigin(index.origin(link))])
@@ -192,8 +172,8 @@ class Needed(NamedTuple):
     reason: str
 
 
-class _Server:
-    """The tools of one source, and how rare what they name and require is among them."""
+class ToolSet:
+    """Tools, such as those of a server, and how rare what they name and require is among them."""
 
     def __init__(self, tools: Sequence[int], profiles: Mapping[int, Profile]) -> None:
         self.tools = tools
@@ -233,9 +213,9 @@ class PlanContext:
             found.setdefault(self.index.source_id(tool), []).append(tool)
         return found
 
-    def _build_server(self, source: str) -> _Server:
+    def _build_server(self, source: str) -> ToolSet:
         tools = self.by_source[source]
-        return _Server(tools, {tool: self.profile(tool) for tool in tools})
+        return ToolSet(tools, {tool: self.profile(tool) for tool in tools})
 
     def links(self, tool: int) -> Mapping[int, float]:
         """Return how likely others precede *tool*, by inferred edges."""
@@ -336,7 +316,7 @@ class PlanContext:
     def _candidates(
         self,
         tool: int,
-        server: _Server,
+        server: ToolSet,
         links: Mapping[int, float],
         provided: Mapping[int, float],
     ) -> Iterable[int]:
@@ -350,7 +330,7 @@ class PlanContext:
 def weigh_evidence(
     first: Profile,
     then: Profile,
-    server: _Server,
+    server: ToolSet,
     given: frozenset[str],
     link: float,
     provision: float,

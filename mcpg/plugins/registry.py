@@ -1,4 +1,4 @@
-"""Looks up what plugins register: our own rooms at once, other packages only where it is needed.
+"""Looks up the hooks of plugins: optional packages at once, other packages only on demand.
 
 A plugin of another package that cannot be imported, is something else, or raises anything is
 reported and skipped: it never fails a command, and never makes another plugin unavailable.
@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from mcpg.errors import Code, Diagnostic, McpgError, warning
-from mcpg.plugins.hooks import HOOKS, ItemKind, Plugin
+from mcpg.plugins.hooks import HOOKS, ItemContent, ItemKind, Plugin, Reference
 
 ROOMS: dict[str, tuple[str, ...]] = {
     "mcpg.code.plugin": ("source_kinds", "item_kinds", "answerers"),
@@ -22,12 +22,13 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "mcpg.postgres.plugin": ("commands", "services", "checks"),
     "mcpg.explore.plugin": ("commands",),
     "mcpg.servers.plugin": ("commands", "item_kinds"),
+    "mcpg.skills.plugin": ("source_kinds", "item_kinds"),
     "mcpg.telemetry.plugin": ("services", "checks"),
 }
-"""The optional rooms: the module in which each registers what it adds, and its hooks.
+"""The optional packages: the module in which each registers its parts, and its hooks.
 
-A module is imported only when something of its hooks is asked for. `tests/plugins` holds the hooks
-to what the modules register.
+A module is only imported when one of its hooks is used. `tests/plugins` checks the hooks against
+the modules.
 """
 
 GROUP = "mcpg.plugins"
@@ -36,7 +37,7 @@ GROUP = "mcpg.plugins"
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
-# What the code of a stranger may raise, but for an interruption.
+# Exceptions that foreign code may raise, except interruptions.
 _ANYTHING = (Exception, SystemExit)
 _LONGEST = 200
 
@@ -49,7 +50,7 @@ class Registered(Generic[Item]):
     item: Item
 
     def attempt(self, work: Callable[[], Answer]) -> Answer | Diagnostic:
-        """Return what *work* returns, or the diagnostic of what it raises but errors of its own."""
+        """Return the result of *work*, or the diagnostic of an exception that is not of mcpg."""
         try:
             return work()
         except McpgError:
@@ -120,7 +121,7 @@ def _open_plugin(point: Any) -> Plugin:
     for kind, hook in HOOKS.items():
         for one in getattr(plugin, hook):
             if not isinstance(one, kind):
-                message = f"{hook} holds an item of type {type(one).__name__}, not {kind.__name__}"
+                message = f"{hook} has an item of type {type(one).__name__}, not {kind.__name__}"
                 raise TypeError(message)
     return plugin
 
@@ -139,7 +140,7 @@ def _own_item_kinds() -> tuple[ItemKind, ...]:
 
 
 def is_item(document: Any, name: str = "") -> bool:
-    """Return whether a `SourceDocument` is an item that some plugin knows, without parsing it.
+    """Return whether a `SourceDocument` is an item of a plugin, without parsing it.
 
     With a *name*, only items of that kind of ours count.
     """
@@ -153,20 +154,33 @@ def is_item(document: Any, name: str = "") -> bool:
     return any(one is True for one in found)
 
 
-def list_item_documents(pages: Sequence[Any]) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield the items among *pages* that are searched as tools are, by the names of their kinds."""
-    kinds = [Registered("", one) for one in _own_item_kinds()]
+def call_item_kinds(hook: str, pages: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield what each kind of items makes of *pages* by a *hook* of it, such as `documents`.
+
+    Kinds without that hook, and those that fail, are left out.
+    """
+    kinds = [Registered("", one) for one in _own_item_kinds()] if pages else []
     kinds += package_plugins().items(ItemKind) if pages else ()
     for one in kinds:
-        if pages and one.item.documents:
-            make = partial(load_reference(one.item.documents), pages)
+        reference = getattr(one.item, hook)
+        if reference:
+
+            def make(reference: Reference = reference) -> tuple[Any, ...]:
+                return tuple(load_reference(reference)(pages))
+
             found = one.attempt(make) if one.owner else make()
-            if found and not isinstance(found, Diagnostic):
+            if not isinstance(found, Diagnostic):
                 yield one.item.name, found
 
 
+def list_item_contents(pages: Sequence[Any]) -> Iterator[ItemContent]:
+    """Yield what the items among *pages* consist of, of kinds that are locked and compared."""
+    for _, found in call_item_kinds("contents", pages):
+        yield from found
+
+
 def list_item_kinds() -> tuple[ItemKind, ...]:
-    """Return the kinds of items that plugins know."""
+    """Return the kinds of items of all plugins."""
     others = (one.item for one in package_plugins().items(ItemKind))
     return (*_own_item_kinds(), *others)
 

@@ -17,6 +17,7 @@ from mcpg.review.impact import (
     QueryImpact,
     RankChange,
 )
+from mcpg.review.lock import LockChange, LockChangeKind, change_diff
 from mcpg.text.diffs import diff_text
 from mcpg.text.json_values import JsonObject
 from mcpg.text.spelling import suggest
@@ -122,7 +123,7 @@ def gate_counts(diff: CatalogueDiff, impact: Impact) -> Mapping[str, int]:
         verdict: sum(len(one.with_verdict(verdict)) for one in changed) for verdict in Compatibility
     }
     return {
-        "changes": len(diff.added) + len(diff.removed) + len(changed),
+        "changes": len(diff.added) + len(diff.removed) + len(changed) + len(diff.items),
         "removed": removed,
         "breaking": removed + verdicts[Compatibility.BREAKING],
         "undecided": verdicts[Compatibility.UNDECIDED],
@@ -150,6 +151,7 @@ def change_report_json(report: ChangeReport) -> JsonObject:
             *(_tool_json(tool, "added") for tool in diff.added),
             *(_difference_json(one) for one in diff.changed),
         ],
+        **({"items": [*map(_item_json, diff.items)]} if diff.items else {}),
         "impact": {
             "judged": impact.judged,
             "derived": impact.derived,
@@ -179,6 +181,17 @@ def _tool_json(tool: Tool, change: str) -> JsonObject:
         "output": [],
         "relations": [],
         "isRiskier": False,
+    }
+
+
+def _item_json(one: LockChange) -> JsonObject:
+    change = {LockChangeKind.NEW: "added", LockChangeKind.MISSING: "removed"}
+    return {
+        "sourceId": one.key[0],
+        "name": one.key[1],
+        "change": change.get(one.kind, "changed"),
+        "parts": [{"part": part.part.member, "details": [*part.details]} for part in one.parts],
+        "diff": change_diff(one),
     }
 
 

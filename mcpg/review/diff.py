@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain
@@ -16,10 +16,12 @@ from mcpg.catalog.definitions import definition_text
 from mcpg.catalog.model import GENERATED_LISTS, Hints, SourceDocument, Tool, ToolExample
 from mcpg.catalog.schema_changes import Compatibility, SchemaChange, input_changes, output_changes
 from mcpg.documents.model import ToolDocument
-from mcpg.documents.reader import parse_document
+from mcpg.documents.reader import TOOL_KEY, parse_document
 from mcpg.documents.writer import with_indented_schemas
 from mcpg.errors import DocumentError
+from mcpg.plugins.registry import list_item_contents
 from mcpg.relations.edges import EdgeOrigin
+from mcpg.review.lock import ApprovedTools, LockChange, lock_changes, state_item
 from mcpg.text.diffs import unified_diff
 
 FieldValue: TypeAlias = str | tuple[str, ...]
@@ -124,16 +126,18 @@ class CatalogueDiff:
         removed: Tools of the old one only.
         changed: Tools of both that differ, renamed ones among them.
         now_by_then: For each tool of both, its id in the new one by that in the old one.
+        items: Items that are no tools, such as skills, and differ by what they consist of.
     """
 
     added: tuple[Tool, ...]
     removed: tuple[Tool, ...]
     changed: tuple[ToolDifference, ...]
     now_by_then: Mapping[str, str]
+    items: tuple[LockChange, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        return not (self.added or self.removed or self.changed)
+        return not (self.added or self.removed or self.changed or self.items)
 
 
 def compare_catalogues(
@@ -166,6 +170,14 @@ def compare_catalogues(
         changed=tuple(sorted(filter(None, differences), key=attrgetter("after.id"))),
         now_by_then={old[one].tool.id: new[other].tool.id for one, other in pairs.items()},
     )
+
+
+def compare_items(
+    before: Sequence[ToolDocument], after: Sequence[ToolDocument]
+) -> tuple[LockChange, ...]:
+    """Return how items other than tools differ between the pages of two catalogues."""
+    old, new = (tuple(map(state_item, list_item_contents(pages))) for pages in (before, after))
+    return lock_changes(ApprovedTools(old), new)
 
 
 def field_values(document: ToolDocument) -> dict[str, FieldValue]:
@@ -309,7 +321,7 @@ class ToolChange:
     """One tool that both bundles have and that is not the same in them.
 
     Attributes:
-        name: The tool's `source::name`; the path for a document that cannot be read.
+        name: The tool's `source::name`; the path for a page or a document that cannot be read.
         fields: What changed, never empty; values are texts, cut short.
     """
 
@@ -412,7 +424,10 @@ def _read_entry(source: SourceDocument) -> _ComparedDocument:
     except DocumentError:
         return _ComparedDocument(source.path, source, None)
     source = replace(source, content=with_indented_schemas(source.content, document.tool))
-    return _ComparedDocument(f"{document.tool.source_id}::{document.tool.name}", source, document)
+    tool = document.tool
+    is_page = document.further.get(TOOL_KEY) is False
+    name = source.path if is_page else f"{tool.source_id}::{tool.name}"
+    return _ComparedDocument(name, source, document)
 
 
 def _changes(old: _ComparedDocument, new: _ComparedDocument) -> list[FieldDifference]:

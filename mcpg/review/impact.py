@@ -15,10 +15,11 @@ from typing import Any, TypeAlias
 from mcpg.catalog.model import Tool
 from mcpg.documents.model import ToolDocument
 from mcpg.engine import Engine
+from mcpg.engine.items import has_items
 from mcpg.errors import Code, Diagnostic, InputError, warning
 from mcpg.evaluation.judged import Judgements, resolve
 from mcpg.review.compare import FeatureChange, TermChange, feature_changes, term_changes
-from mcpg.review.diff import CatalogueDiff, compare_catalogues
+from mcpg.review.diff import CatalogueDiff, compare_catalogues, compare_items
 from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.model import read_model
 from mcpg.search.results import Strategy
@@ -331,6 +332,8 @@ class ImpactStudy:
         self._margin = margin
         self._searching = {**searching, "strategy": strategy}
         self.diff: CatalogueDiff = compare_catalogues(self._then, self._now)
+        if any(map(has_items, (before, after))):  # to read all pages takes long
+            self.diff = replace(self.diff, items=compare_items(before.pages, after.pages))
         self._is_same = (
             strategy == Strategy.GRAPH
             and self._then == self._now

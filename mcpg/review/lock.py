@@ -25,6 +25,7 @@ from mcpg.catalog.definitions import (
     Key,
     PartChange,
     definition_changes,
+    describe_files,
     normal_parts,
     one_line,
     part_digests,
@@ -37,6 +38,7 @@ from mcpg.catalog.json_text import MAX_DEPTH, is_deeper, parse_json_documents
 from mcpg.catalog.model import HINT_LISTS, Hints, Tool
 from mcpg.errors import InputError, SourceError
 from mcpg.files import MAX_BYTES, read_bytes
+from mcpg.plugins.hooks import ItemContent
 from mcpg.text.diffs import unified_diff
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.safeyaml import UNSAFE, json_form
@@ -85,12 +87,17 @@ class ToolStatement:
             carries beside its documents have none.
         document: What a document of the source states otherwise; `None` where none does.
         added: What hints files state of the tool, which counts for no change.
+        files: The digests of the files of an item that is no tool, by path; `None` for a tool. Such
+            an item has no other parts than these and the description.
+        place: Where the page of such an item is.
     """
 
     tool: Tool
     has_hints: bool
     document: LockedDocument | None = None
     added: Hints = field(default=_NO_HINTS, compare=False)
+    files: Mapping[str, str] | None = None
+    place: str = field(default="", compare=False)
 
     @property
     def key(self) -> Key:
@@ -180,6 +187,12 @@ def stated_by_source(tool: Tool) -> ToolStatement:
     return ToolStatement(tool, has_hints=True)
 
 
+def state_item(content: ItemContent) -> ToolStatement:
+    """Return what the source of an item that is no tool states of it."""
+    named = Tool("", content.source_id, content.name, description=content.description)
+    return ToolStatement(named, has_hints=False, files=content.files, place=content.place)
+
+
 def lock_changes(lock: ApprovedTools, stated: Iterable[ToolStatement]) -> tuple[LockChange, ...]:
     """Return the tools that differ from *lock*, sorted by source and name.
 
@@ -198,6 +211,8 @@ def lock_changes(lock: ApprovedTools, stated: Iterable[ToolStatement]) -> tuple[
             parts += definition_changes(hinted, one.tool, hints=True)
         if one.document is not None:
             parts += _changed_document(known, one, one.document)
+        if known.files != one.files:
+            parts += (describe_files(known.files or {}, one.files or {}),)
         if parts:
             found.append(LockChange(LockChangeKind.CHANGED, known, one, parts))
     missing = (one for key, one in approved.items() if key not in seen)
@@ -317,6 +332,9 @@ def _keep_approved(
 
 def written_parts(one: ToolStatement) -> dict[DefinitionPart, JsonValue]:
     """Return the parts that a lock has of a tool, as they are written."""
+    if one.files is not None:
+        description = _as_lines(one.tool.description)
+        return {DefinitionPart.DESCRIPTION: description, DefinitionPart.FILES: {**one.files}}
     parts = _raw_parts(one.tool)
     parts[DefinitionPart.ANNOTATIONS] = one.tool.annotations or None
     parts[DefinitionPart.HINTS] = stated_hints(one.tool.hints) if one.has_hints else None
@@ -359,6 +377,13 @@ def _written_document(one: ToolStatement) -> JsonObject:
 def compute_digests(one: ToolStatement) -> dict[DefinitionPart, str]:
     """Return the digest of each part of *one*; that of its document where it states another."""
     digests = part_digests(one.tool)
+    if one.files is not None:
+        files: JsonObject = {**one.files}
+        digest = hashlib.sha256(canonical_text(files).encode()).hexdigest()
+        return {
+            DefinitionPart.DESCRIPTION: digests[DefinitionPart.DESCRIPTION],
+            DefinitionPart.FILES: digest,
+        }
     if not one.has_hints:
         del digests[DefinitionPart.HINTS]
     if one.document is not None and _written_document(one):
@@ -542,7 +567,11 @@ def _read_statement(entry: JsonValue, place: str) -> ToolStatement:
     stated = _members(entry, DefinitionPart.DOCUMENT.member, place)
     if stated is not None:
         document = LockedDocument(_read_tool(stated, tool, place), _text(stated, BODY, place) or "")
-    one = ToolStatement(tool, has_hints, document)
+    files = _members(entry, DefinitionPart.FILES.member, place)
+    if files is not None:
+        tool = replace(Tool("", source_id, name), description=tool.description)
+    digests_of_files = None if files is None else {key: str(one) for key, one in files.items()}
+    one = ToolStatement(tool, has_hints, document, files=digests_of_files)
     digests, computed, parts = entry.get("digests"), compute_digests(one), written_parts(one)
     if not isinstance(digests, dict):
         raise _damage_error("has no 'digests'", place)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import chain
 from os import PathLike, fspath
 from typing import Literal
 
@@ -24,6 +25,7 @@ from mcpg.catalog.hints import TYPED_ANNOTATIONS
 from mcpg.catalog.model import Hints, SourceDocument, Tool
 from mcpg.errors import Code, Diagnostic, UsageError, info, warning
 from mcpg.files import text_of_path
+from mcpg.plugins.registry import is_item, list_item_contents
 from mcpg.review.lock import (
     ApprovedTools,
     LockChange,
@@ -33,6 +35,7 @@ from mcpg.review.lock import (
     as_approved,
     lock_changes,
     read_lock,
+    state_item,
     stated_by_source,
 )
 from mcpg.sources import RawFile, SourceBatch
@@ -75,7 +78,7 @@ def collect_statements(assembly: Assembly) -> tuple[ToolStatement, ...]:
         if one.key in bundled:
             own = added.get(one.key, _NO_HINTS)
             stated[number] = replace(one, document=bundled[one.key], added=own)
-    return (*stated, *found)
+    return (*stated, *found, *map(state_item, list_item_contents(assembly.pages)))
 
 
 def stated_in(
@@ -101,10 +104,13 @@ def leave_out_unapproved(
 ) -> SourceBatch:
     """Return *batch* without what a lock does not approve: new tools, by its *changes*.
 
-    Changed ones are left out as well if it *hides*, rather than described as approved. *read* are
-    the documents of tools that were read from the batch.
+    Changed ones are left out as well if it *hides*, rather than described as approved, and changed
+    items that are no tools always. *read* are the documents of tools that were read from the batch.
     """
     changes = tuple(changes)
+    places = {one.after.place for one in changes if one.after and one.after.files is not None}
+    batch = _leave_out_pages(batch, places) if places else batch
+    changes = tuple(one for one in changes if one.statement.files is None)
     approved: dict[Key, ToolStatement] = {}
     left_out: set[Key] = set()
     for change in changes:
@@ -135,6 +141,17 @@ def leave_out_unapproved(
             *(as_approved(one, approved[one.key]) for one in documented.values()),
         ),
     )
+
+
+def _leave_out_pages(batch: SourceBatch, places: Collection[str]) -> SourceBatch:
+    """Return *batch* without the pages at *places*, and without repetitions of these."""
+    bundled = (decode_bundle(raw.text, raw.place).documents for raw in batch.bundles)
+    texts = {
+        as_authored(one).content
+        for one in (*batch.documents, *chain.from_iterable(bundled))
+        if one.place in places and is_item(one)
+    }
+    return keep_documents(batch, lambda one: one.content not in texts)
 
 
 def keep_documents(batch: SourceBatch, is_kept: Callable[[SourceDocument], bool]) -> SourceBatch:
@@ -168,10 +185,13 @@ def change_diagnostics(
     """Report what became of the tools that differ from the lock at *place*."""
     for change in changes:
         source_id, name = change.key
-        named = f"the tool {name[:_SHOWN]!r} of {source_id[:_SHOWN]!r}"
+        is_tool = change.statement.files is None
+        noun, name = ("tool", name) if is_tool else (name.partition(":")[0], name.partition(":")[2])
+        named = f"the {noun} {name[:_SHOWN]!r} of {source_id[:_SHOWN]!r}"
         if change.kind is LockChangeKind.CHANGED:
             parts = "; ".join(map(str, change.parts))
-            effect = "it is left out" if hides else "it is described as approved"
+            is_left_out = hides or not is_tool
+            effect = "it is left out" if is_left_out else "it is described as approved"
             message = f"{named} has changed since it was approved: {parts}; {effect}"
             yield warning(Code.TOOL_CHANGED, message, place)
         elif change.kind is LockChangeKind.NEW:
@@ -359,9 +379,10 @@ def review_locked_tools(
     What sources have that are not *responding* is not known.
     """
     hides = lock.on_change == OnChange.HIDE
-    changes = [
+    every = [
         one for one in changes if one.kind is not LockChangeKind.MISSING or one.key[0] in responding
     ]
+    changes = [one for one in every if one.statement.files is None]
     changed = {
         one.key: _ChangedTool(one.before.tool, one.after.tool, one.parts)
         for one in changes
@@ -373,7 +394,7 @@ def review_locked_tools(
         if one.after is not None and (hides or one.before is None)
     }
     found = ReviewOutcome() if hides else _describe_as_reviewed(changed)
-    noticed = change_diagnostics(changes, lock.place, hides=hides)
+    noticed = change_diagnostics(every, lock.place, hides=hides)
     return replace(found, hidden=hidden, diagnostics=tuple(noticed))
 
 

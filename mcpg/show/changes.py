@@ -1,4 +1,4 @@
-"""An object of the schema `mcpg/diff/1`: what changed between two catalogues, and its impact."""
+"""The blocks of an object of the schema `mcpg/diff/1`: changes between two catalogs, and impact."""
 
 from __future__ import annotations
 
@@ -49,13 +49,14 @@ def is_empty(data: Json) -> bool:
     """Return whether *data* has nothing to report: no change, no impact and no gate that fails."""
     gates = all(gate["passed"] for gate in data["gates"])
     impact = data["impact"]
-    return gates and not (data["tools"] or impact["queries"] or impact["unreachable"])
+    is_found = data["tools"] or data.get("items") or impact["queries"] or impact["unreachable"]
+    return gates and not is_found
 
 
 def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -> list[Block]:
-    """Return the sections on *data*, which has what `diff` prints as JSON.
+    """Return the sections on *data*, the JSON of `diff`.
 
-    Each has at most so many items, `None` for all; where *folds*, what is long is folded.
+    Each has at most *most* items, `None` for all; with *folds*, long ones are folded.
     """
     tools, impact = data["tools"], data["impact"]
     queries, former = (
@@ -88,6 +89,7 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
         list_part("Removed", of_kind["removed"], _name_tool),
         list_part("Renamed", of_kind["renamed"], _describe_rename),
         list_part("Breaking", [*_describe_breaks(tools)], lambda one: one),
+        list_part("Skills and other items", data.get("items", ()), _describe_item),
     )
     long = (
         list_part("Added", of_kind["added"], _describe_tool),
@@ -103,8 +105,14 @@ def change_blocks(data: Json, most: int | None = None, *, folds: bool = False) -
     ]
 
 
+def _describe_item(item: Json) -> Inline:
+    parts = "; ".join(f"{one['part']} ({'; '.join(one['details'])})" for one in item["parts"])
+    rest = f": {parts}" if parts else ""
+    return item["change"], " ", CodeSpan(item["name"]), " of ", CodeSpan(item["sourceId"]), rest
+
+
 _Part = tuple[str, int, tuple[Block, ...]]
-"""The title of a section, how much it holds, and its blocks."""
+"""The title of a section, its number of items, and its blocks."""
 
 
 def _make_sections(parts: Iterable[_Part], *, folds: bool) -> Iterator[Block]:
@@ -131,6 +139,7 @@ def headline(data: Json) -> str:
         f"{counts['breaking']} breaking" if counts["breaking"] else "",
         f"{format_count(counts['rank'], 'query', 'queries')} lost" if counts["rank"] else "",
         f"{counts['unreachable']} unreachable" if counts["unreachable"] else "",
+        f"{format_count(len(data['items']), 'item')} changed" if data.get("items") else "",
         f"{format_count(counts['confidence'], 'score')} fell" if counts["confidence"] else "",
     ]
     return "; ".join(filter(None, found))
@@ -153,8 +162,8 @@ def _list_facts(data: Json) -> Iterator[tuple[str, Inline]]:
     )
     yield "searched", ", ".join(filter(None, searched))
     effects = impact["effects"]
-    told = [f"{effects[key]:,} {name}" for key, name in _EFFECTS.items() if effects[key]]
-    yield "impact", ", ".join(told)
+    counts = [f"{effects[key]:,} {name}" for key, name in _EFFECTS.items() if effects[key]]
+    yield "impact", ", ".join(counts)
 
 
 def _select_queries(
@@ -180,7 +189,7 @@ def _describe_query(query: Json) -> Inline:
 
 
 def _describe_loss(query: Json, changes: Mapping[str, str]) -> Inline:
-    """Return which tool lost *query* to which other; *changes* are those of the tools, by id."""
+    """Return which tool lost *query* to which other; *changes* are the changes of tools, by id."""
     lost, won = query["lost"], query["won"]
     place = "first" if "lostFirst" in query["effects"] else "among the first five"
     is_gone = changes.get(lost["toolId"]) == "removed"
@@ -197,7 +206,7 @@ def _describe_loss(query: Json, changes: Mapping[str, str]) -> Inline:
 
 
 def _list_reasons(lost: Json, won: Json) -> Iterator[Inline]:
-    """Yield what the tool that won gained by, and the one that lost lost by."""
+    """Yield the reasons why the winning tool gained, and why the losing tool lost."""
     for mover, sign, words in ((won, 1, ", which gains by "), (lost, -1, "; the former loses by ")):
         deltas = {one["feature"]: sign * one["delta"] for one in mover["features"]}
         if sum(deltas.values()) <= 0:
@@ -266,8 +275,8 @@ def _describe_breaks(tools: Iterable[Json]) -> Iterator[Inline]:
         for part in ("input", "output"):
             for one in tool[part]:
                 if one["verdict"] == "breaking":
-                    told = _describe_schema_change(one)
-                    yield (CodeSpan(tool["toolId"]), f": {part} ", told)
+                    change = _describe_schema_change(one)
+                    yield (CodeSpan(tool["toolId"]), f": {part} ", change)
 
 
 def _list_changed(tools: Iterable[Json], most: int | None) -> tuple[int, tuple[Block, ...]]:
@@ -291,20 +300,20 @@ def _list_changes(tool: Json) -> Iterator[Inline]:
     for field in tool["fields"]:
         if field["field"] == "id" and tool["renamedFrom"]:
             continue
-        told: Inline
+        shown: Inline
         if field["diff"] is None:
             items: list[Inline] = [("+ ", CodeSpan(_cut(one))) for one in field["added"]]
             items += [("- ", CodeSpan(_cut(one))) for one in field["removed"]]
-            told = join_inlines(items) if items else "in another order"
+            shown = join_inlines(items) if items else "in another order"
         elif " " in f"{field['before']}{field['after']}":
-            told = CodeSpan(_cut(field["diff"]))
+            shown = CodeSpan(_cut(field["diff"]))
         else:
             before, after = (
                 CodeSpan(_cut(one)) if one else "nothing"
                 for one in (field["before"], field["after"])
             )
-            told = (before, " is now ", after)
-        yield (CodeSpan(field["field"]), ": ", told, " (riskier)" if field["isRiskier"] else "")
+            shown = (before, " is now ", after)
+        yield (CodeSpan(field["field"]), ": ", shown, " (riskier)" if field["isRiskier"] else "")
     for part in ("input", "output"):
         for change in tool[part]:
             verdict = Styled(change["verdict"], _VERDICTS[change["verdict"]])
@@ -318,7 +327,7 @@ def _describe_schema_change(change: Json) -> Inline:
 
 
 def _list_relations(tools: Iterable[Json], most: int | None) -> tuple[int, tuple[Block, ...]]:
-    """Return the relations that changed; where not all are shown, inferred ones are counted."""
+    """Return the changed relations; if not all are shown, inferred ones are counted."""
     found = [(tool, relation) for tool in tools for relation in tool["relations"]]
     items: list[Inline] = []
     unshown = 0

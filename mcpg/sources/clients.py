@@ -6,13 +6,14 @@ import os
 import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePath
 
 from mcpg.errors import Code, Diagnostic, Severity, SourceError, error
 from mcpg.files import is_file
 from mcpg.sources.client_config import names_servers, read_client_configuration
 from mcpg.sources.client_inputs import ClientInput
-from mcpg.sources.model import read_text
+from mcpg.sources.model import SKILL_FILE, read_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class FoundClient:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
+_MOST_FOLDERS = 20_000
 _EDITORS = {"VS Code": "Code", "VS Code Insiders": "Code - Insiders", "VSCodium": "VSCodium"}
 _EXTENSIONS = {
     "Cline": "saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
@@ -77,6 +79,71 @@ _IN_FOLDER = (
     ("Codex", ".codex/config.toml"),
     ("Continue", ".continue/mcpServers/mcp.json"),
 )
+
+
+_SKILLS_IN_HOME = (
+    ("Claude Code", ".claude/skills"),
+    ("plugins of Claude Code", ".claude/plugins/cache"),
+    ("all agents", ".agents/skills"),
+    ("Codex", ".codex/skills"),
+    ("Cursor", ".cursor/skills"),
+    ("GitHub Copilot", ".copilot/skills"),
+    ("Gemini CLI", ".gemini/skills"),
+    ("OpenCode", ".config/opencode/skills"),
+    ("Goose", ".config/goose/skills"),
+    ("Amp", ".config/agents/skills"),
+    ("Windsurf", ".codeium/windsurf/skills"),
+    ("Roo Code", ".roo/skills"),
+    ("Kiro", ".kiro/skills"),
+    ("Continue", ".continue/skills"),
+    ("OpenHands", ".openhands/skills"),
+)
+_SKILLS_IN_FOLDER = (
+    ("Claude Code", ".claude/skills"),
+    ("all agents", ".agents/skills"),
+    ("Codex", ".codex/skills"),
+    ("Cursor", ".cursor/skills"),
+    ("GitHub Copilot", ".github/skills"),
+    ("Gemini CLI", ".gemini/skills"),
+    ("OpenCode", ".opencode/skills"),
+    ("Goose", ".goose/skills"),
+    ("Windsurf", ".windsurf/skills"),
+    ("Roo Code", ".roo/skills"),
+    ("Kiro", ".kiro/skills"),
+    ("Continue", ".continue/skills"),
+    ("OpenHands", ".openhands/skills"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSkills:
+    """A folder in which a client keeps skills, and how many are there."""
+
+    file: ClientFile
+    count: int
+
+
+def skill_folders(folder: str, home: str) -> tuple[ClientFile, ...]:
+    """Return the folders in which clients keep skills, those of the user first."""
+    own = (ClientFile(name, _join_path(home, path), f"~/{path}") for name, path in _SKILLS_IN_HOME)
+    local = (
+        ClientFile(name, _join_path(folder, path), path, True) for name, path in _SKILLS_IN_FOLDER
+    )
+    return (*own, *local)
+
+
+def find_skill_folders(folders: Iterable[ClientFile]) -> tuple[FoundSkills, ...]:
+    """Return those of *folders* that have skills, each once; nothing in them is read."""
+    found: list[FoundSkills] = []
+    seen: set[str] = set()
+    for one in folders:
+        real = os.path.realpath(one.path)
+        if real not in seen:
+            seen.add(real)
+            below = islice(os.walk(real), _MOST_FOLDERS)
+            count = sum(SKILL_FILE in names for _, _, names in below)
+            found += [FoundSkills(one, count)] if count else []
+    return tuple(found)
 
 
 def client_files(

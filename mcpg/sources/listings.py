@@ -34,6 +34,9 @@ MEDIA_TYPES = {
 ENTRY_TYPE = "listed-servers"
 """The `entry_type` of pages of listed servers."""
 
+CATALOG_KEY = "catalog"
+"""The key of these pages that names their catalog."""
+
 
 @dataclass(frozen=True, slots=True)
 class ListedServer:
@@ -141,7 +144,7 @@ def read_listing_page(further: JsonObject, body: str) -> Iterator[ListedServer]:
 
     Another page has none; damaged records are left out.
     """
-    catalog = further.get("catalog")
+    catalog = further.get(CATALOG_KEY)
     if further.get("entry_type") != ENTRY_TYPE or not isinstance(catalog, str):
         return
     for line in body.split("\n"):

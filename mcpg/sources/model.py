@@ -90,6 +90,9 @@ PYTHON = "python:"
 CODE = "code:"
 """What a source begins with that is a folder or file of source code."""
 
+SKILLS, SKILL_FILE = "skills:", "SKILL.md"
+"""What a source begins with that is a folder of skills, and the file that makes one a skill."""
+
 _MARKDOWN = (".md", ".markdown", ".mdx")
 _TEXT = (".txt", ".text")
 _JSON = (".json", ".jsonl", ".ndjson")

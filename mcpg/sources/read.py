@@ -44,6 +44,8 @@ from mcpg.sources.client_config import (
 from mcpg.sources.live import query_servers
 from mcpg.sources.model import (
     PYTHON,
+    SKILL_FILE,
+    SKILLS,
     FailedSource,
     FileKind,
     SourceBatch,
@@ -267,7 +269,12 @@ class _SourceReader:
         files, noticed = walk_folder(argument)
         failed = tuple(FailedSource(item.place or "") for item in noticed if is_failure(item))
         yield SourceBatch(diagnostics=noticed, failed=failed, sources=len(failed))
+        skills = {one.location.parent for one in files if one.location.name == SKILL_FILE}
+        if skills:
+            yield from self.plugin_source(f"{SKILLS}{argument}")
         for file in files:
+            if skills and not skills.isdisjoint(file.location.parents):
+                continue  # a part of a skill
             resolved = os.path.realpath(file.location)
             if resolved not in self.excluded and self._is_new(resolved):
                 yield self._in_folder(file)
@@ -368,8 +375,8 @@ def registered_path(argument: str) -> str:
 
 
 def _find_own(argument: str) -> SourceKind | None:
-    # Those of our rooms have a word and a colon before what they read.
-    kinds = own_items(SourceKind) if ":" in argument else ()
+    # Those of our rooms have a word and a colon before what they read, but for a skill.
+    kinds = own_items(SourceKind) if ":" in argument or argument.endswith(SKILL_FILE) else ()
     return next((one for one in kinds if one.test(argument)), None)
 
 
@@ -490,17 +497,22 @@ def _add_name(digest: hashlib._Hash, name: str, size: int) -> None:
     digest.update(raw)
 
 
-def _files_below(folder: str, prefix: str, excluded: Collection[str]) -> Iterator[tuple[str, str]]:
+def _files_below(
+    folder: str, prefix: str, excluded: Collection[str], *, is_skill: bool = False
+) -> Iterator[tuple[str, str]]:
+    """Yield the files that may be sources, and all files of skills, by path."""
     with os.scandir(folder) as found:
         entries = sorted(found, key=lambda entry: entry.name)
+    is_skill = is_skill or any(entry.name == SKILL_FILE for entry in entries)
     for entry in entries:
         if entry.name.startswith("."):
             continue
         if entry.is_dir():
             # A folder behind a link is none of the sources.
             if not entry.is_symlink():
-                yield from _files_below(entry.path, f"{prefix}{entry.name}/", excluded)
-        elif may_be_source(entry.name) and entry.path not in excluded:
+                below = f"{prefix}{entry.name}/"
+                yield from _files_below(entry.path, below, excluded, is_skill=is_skill)
+        elif (is_skill or may_be_source(entry.name)) and entry.path not in excluded:
             if not entry.is_file(follow_symlinks=False):
                 raise _UnsupportedSourceError
             yield f"{prefix}{entry.name}", entry.path
@@ -570,10 +582,13 @@ def _below(path: str, is_wanted: Callable[[str], bool]) -> Iterator[str]:
     if not Path(path).is_dir():
         yield path
         return
+    skills: tuple[str, ...] = ()
     for here, folders, names in os.walk(path):
         folders[:] = [one for one in folders if one[0] != "." and one not in _FOREIGN]
+        skills += (f"{here}{os.sep}",) if SKILL_FILE in names else ()
+        is_skill = f"{here}{os.sep}".startswith(skills)
         for name in names:
-            if name[0] != "." and is_wanted(name):
+            if name[0] != "." and (is_skill or is_wanted(name)):
                 yield f"{here}{os.sep}{name}"
 
 

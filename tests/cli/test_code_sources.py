@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from vectorial import embed_with
 
 from mcpg import load
+from mcpg.embeddings import FunctionEmbeddings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +60,9 @@ def test_changed_code_is_stale(folder: Path, run: Callable[..., Run]) -> None:
     assert run("bundle", *sources).code == 0
     assert run("bundle", *sources, "--check").code == 0
     (folder / "src" / "app.py").write_text("def logout(): pass\n", "utf-8")
-    assert run("bundle", *sources, "--check").code == 1
+    stale = run("bundle", *sources, "--check")
+    assert stale.code == 1
+    assert "~ code/src/app.py.md: code, body" in stale.err + stale.out
     shown = run("bundle", *sources, "--diff").out
     assert '+{"symbol": "logout"' in shown
     assert '-{"symbol": "login"' in shown
@@ -103,6 +107,8 @@ def test_kinds_are_told_apart(bundled: str, run: Callable[..., Run]) -> None:
     [
         (("--kind", "symbl"), "did you mean 'symbol'?"),
         (("--kind", "symbol", "--read-only"), "--read-only is for tools alone"),
+        (("--kind", "symbol", "--source", "a"), "--source is for tools alone"),
+        (("--kind", "symbol", "--category", "a"), "--category is for tools alone"),
         (("--kind", "symbol", "--min-score", "0.5"), "--min-score is for tools alone"),
     ],
 )
@@ -186,3 +192,42 @@ def test_results_of_two_branches_name_theirs(folder: Path, run: Callable[..., Ru
     assert "shop.py:1-1 (app, dev)" in found
     found = run("ask", "where is load_order", "-b", "app.mdld", "--branch", "dev").out
     assert "shop.py:1-1\n" in found
+
+
+def test_weights_of_code_are_tuned_and_written(
+    folder: Path, run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What beats the default weights becomes a setting; a dry run writes nothing."""
+
+    def mislead(texts: list[str]) -> list[list[float]]:
+        places = (next((n for n, one in enumerate(words) if one in text), 0) for text in texts)
+        shifted = [place + ("please" in text) for place, text in zip(places, texts, strict=True)]
+        return [[float(n == place) for n in range(len(words) + 1)] for place in shifted]
+
+    provider = FunctionEmbeddings(mislead, "misleading")
+    embed_with(monkeypatch, provider)
+    monkeypatch.setattr("mcpg.code.vectors.make_provider", lambda _spec: provider)
+    words = [f"{one}o{two}x" for one in "bdfgklmnrz" for two in ("ra", "si", "to", "nu", "pe")]
+    (folder / "app.py").write_text("".join(f"def do_{one}(): ...\n" for one in words))
+    rows = ({"query": f"{one} please", "relevant": f"do_{one}"} for one in words)
+    (folder / "q.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    assert run("bundle", "code:app.py", "-o", "app.mdld", "-q").code == 0
+    tune = ("tune", "q.jsonl", "-b", "app.mdld", "--kind", "symbol")
+    dry = json.loads(run(*tune, "--dry-run", "--format", "json").out)
+    assert (dry["written"], dry["refusal"]) == (False, None)
+    assert not (folder / "mcpg.toml").exists()
+    done = run(*tune)
+    assert done.code == 0
+    assert "ask.weights  [0.3, 0.7] shipped" in done.out
+    assert (folder / "mcpg.toml").read_text() == f"[ask]\nweights = {dry['tuned']}\n"
+    (folder / "few.jsonl").write_text('{"query": "a", "relevant": "do_borax"}')
+    assert run("tune", "few.jsonl", "-b", "app.mdld", "--kind", "symbol").code == 1
+    assert "has nothing to tune" in run(*tune[:-1], "server").err
+
+
+def test_answers_as_csv_have_places(run: Callable[..., Run]) -> None:
+    """A table for programs has the file and the lines of a result."""
+    assert run("bundle", "code:src", "-o", "app.mdld", "-q").code == 0
+    heads, row = run("ask", "where is post", "-b", "app.mdld", "--format", "csv").out.splitlines()
+    values = dict(zip(heads.split(","), row.split(","), strict=True))
+    assert (values["file"], values["lines"]) == ("app.py", "2-2")

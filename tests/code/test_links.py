@@ -420,3 +420,14 @@ def test_a_class_depends_on_what_its_methods_call(tmp_path: Path) -> None:
     graph = CodeGraph(read(tmp_path, {"m.py": text}).values())
     (start,) = graph.find("A")
     assert [one.name for one in graph.outgoing(start, (CodeEdgeKind.CALLS,))] == ["m.py::log"]
+
+
+def test_elements_of_html_are_no_functions(tmp_path: Path) -> None:
+    """In JSX, a name with a small letter is an element of HTML, whatever is called so."""
+    text = (
+        "function form() {}\nfunction Form() {}\n"
+        "function page() { return <form><Form /><form /></form>; }\n"
+    )
+    for name in ("a.tsx", "a.jsx"):
+        file = read(tmp_path / name, {name: text})[name]
+        assert uses(file) == {("page", f"{name}::Form")}

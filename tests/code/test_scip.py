@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from itertools import pairwise
+from time import process_time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -106,11 +108,17 @@ def write_project(folder: Path, data: bytes, name: str = "index.scip") -> Path:
     return folder
 
 
-def list_users(graph: CodeGraph, name: str) -> list[tuple[str, str, Sequence[int]]]:
+def list_users(
+    graph: CodeGraph, name: str, *, certain: bool = False
+) -> list[tuple[str, str, Sequence[int]]]:
     """Return the kind, the name and the lines of what leads to a symbol."""
     (found,) = graph.find(name)
     kinds = frozenset(CodeEdgeKind) - {CodeEdgeKind.DEFINES}
-    return sorted((one.kind, one.name, one.lines) for one in graph.incoming(found, kinds))
+    return sorted(
+        (one.kind, one.name, one.lines)
+        for one in graph.incoming(found, kinds)
+        if not (certain and one.is_guess)
+    )
 
 
 def test_edges_are_those_of_the_index(tmp_path: Path) -> None:
@@ -230,7 +238,7 @@ def test_places_beyond_a_file_are_ignored(tmp_path: Path) -> None:
     )
     folder = write_project(tmp_path / "app", index(STORE_DOCUMENT, beyond))
     graph = CodeGraph(read_files(folder)[0])
-    assert list_users(graph, "login") == []
+    assert not list_users(graph, "login", certain=True)
     assert not graph.find("far")
 
 
@@ -251,3 +259,51 @@ def test_places_beyond_a_file_are_ignored(tmp_path: Path) -> None:
 def test_descriptors(symbol: str, expected: list[tuple[str, str]]) -> None:
     """Symbols are names with suffixes; a parameter has none of its own."""
     assert read_descriptors(symbol) == expected
+
+
+def test_what_the_index_does_not_record_is_a_guess(tmp_path: Path) -> None:
+    """Names of an import of everything, which an indexer leaves out, are found by syntax."""
+    silent = document("main.py", occurrence(STORE_TYPE, 3, 7, 11))
+    folder = write_project(tmp_path / "app", index(STORE_DOCUMENT, silent))
+    main = folder / "main.py"
+    main.write_text("from store import *\n\nshop = Store()\nshop.login()\n")
+    os.utime(main, (100, 100))
+    graph = CodeGraph(read_files(folder)[0])
+    (login,), (store,) = graph.find("login"), graph.find("Store")
+    (call,) = graph.incoming(login, (CodeEdgeKind.CALLS,))
+    assert (call.name, call.lines, call.is_guess) == ("main.py", (4,), True)
+    assert not any(one.is_guess for one in graph.incoming(store, (CodeEdgeKind.CALLS,)))
+
+
+def test_many_definitions_of_one_name_are_read_in_time(tmp_path: Path) -> None:
+    """Definitions of an index are looked up among their namesakes by line."""
+    count = 10_000
+    names = [f"s p x 1 m/C{number}#" for number in range(count)]
+    found = [occurrence(name, line, 6, 7, 1) for line, name in enumerate(names, 1)]
+    bases = [
+        field(3, field(1, name) + field(4, field(1, base) + field(3, 1)))
+        for base, name in pairwise(names)
+    ]
+    folder = write_project(tmp_path / "app", index(document("m.py", *found, *bases)))
+    (folder / "m.py").write_text("class C: pass\n" * count)
+    os.utime(folder / "m.py", (100, 100))
+    started = process_time()
+    file = next(one for one in read_files(folder)[0] if one.path == "m.py")
+    assert process_time() - started < 12
+    assert len(file.symbols) == count
+    assert sum(one.kind is CodeEdgeKind.INHERITS for one in file.edges) == count - 1
+
+
+def test_a_type_stands_for_its_constructor(tmp_path: Path) -> None:
+    """An index names the constructor where a type is created; such an edge leads to the type."""
+    shop, make = "s p x 1 a/Shop#", "s p x 1 a/Shop#`<constructor>`()."
+    folder = tmp_path / "app"
+    folder.mkdir()
+    (folder / "a.ts").write_text("export class Shop {\n  constructor() {}\n}\nnew Shop()\n")
+    found = (occurrence(shop, 1, 13, 17, 1), occurrence(make, 2, 2, 13, 1))
+    (folder / "index.scip").write_bytes(index(document("a.ts", *found, occurrence(make, 4, 4, 8))))
+    os.utime(folder / "a.ts", (100, 100))
+    graph = CodeGraph(read_files(folder)[0])
+    (one,) = graph.find("Shop")
+    (call,) = graph.incoming(one, (CodeEdgeKind.CALLS,))
+    assert (call.lines, call.is_guess) == ((4,), False)

@@ -19,7 +19,6 @@ GIVEN = {
     "docs/explanation/related-words.md": "import mcpg\nengine = mcpg.load('graph.mdld')\n",
     "docs/how-to/normalize.md": "def my_function(query: str) -> str:\n    return query\n",
     "docs/how-to/postgres.md": "dsn = 'postgresql://127.0.0.1:1/none'\n",
-    "docs/how-to/telemetry.md": "from typing import Any\nclient: Any = None\n",
 }
 # Short examples have few types of their own, and know what they find.
 UNTYPED = (

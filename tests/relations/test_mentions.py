@@ -71,6 +71,7 @@ def test_what_comes_after(text: str) -> None:
         "DO NOT USE FOR:\n- letters (use find_address)",
         "You do not need to call find_address first.",
         "See find_address.",
+        "Even if you called find_address, call it again: addresses change.",
         "Use find_address when there are several.",
         "The address has the form that it has as in find_address.",
     ],
@@ -145,7 +146,7 @@ def test_a_stated_order_is_an_edge() -> None:
     (step,) = relations.of(ids["scan_disk"]).next_steps
     assert (step.target, step.reason) == (
         ids["heat_oven"],
-        "the description there states this order",
+        "the description there gives this order",
     )
     assert relations.of(ids["heat_oven"]).next_steps == ()
     assert relations.of(ids["boil_water"]).next_steps == ()

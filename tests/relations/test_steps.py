@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.step_features import STEP_FEATURES, step_features
-from mcpg.relations.server_sequences import StepScorer, describe_works, step_weights
+from mcpg.relations.server_sequences import StepScorer, describe_works, measure_size, step_weights
 
 if TYPE_CHECKING:
     from mcpg.catalog.model import Tool
@@ -47,7 +47,7 @@ def test_the_probability_is_the_logistic_of_the_weighted_evidence(found: tuple[T
     works = describe_works(found)
     scorer, weights = StepScorer(works), step_weights()
     for (at, one), (to, other) in permutations(enumerate(works), 2):
-        features = zip(STEP_FEATURES, step_features(one, other), strict=True)
+        features = zip(STEP_FEATURES, step_features(one, other, measure_size(works)), strict=True)
         logit = sum(weights[name] * value for name, value in features)
         expected = 1 / (1 + exp(-max(-30, min(30, logit))))
         assert scorer.probability(at, to) == pytest.approx(expected, rel=1e-12)

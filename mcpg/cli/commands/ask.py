@@ -42,6 +42,9 @@ PARAMETERS = ASK
 _QUESTION_LIMIT = 1024 * 1024
 _HOPELESS = 0.01
 """A search without a limit leaves out what is less likely than this."""
+_COLUMNS = (
+    *("symbol", "kind", "type", "score", "file", "lines", "sig", "docs", "why", "repo", "branch"),
+)
 
 
 def run(
@@ -72,22 +75,11 @@ def run(
     given = make_ask_arguments(settings) | ({"strategy": strategy} if strategy else {})
     given["patterns"] = (*map(_read_pattern, patterns or ()), *given.get("patterns", ()))
     parts = {name: tuple(values or ()) for name, values in scope.items()}
+    given["scope"] = CodeScope(**parts) if any(parts.values()) else None
+    given |= {"intent": intent or "", "include_disabled": include_disabled}
     started = perf_counter()
-    result = engine.ask(
-        words,
-        intent=intent or "",
-        include_disabled=include_disabled,
-        scope=CodeScope(**parts) if any(parts.values()) else None,
-        limit=ASK_LIMIT if limit is None else limit,
-        **given,
-    )
+    result = engine.ask(words, limit=ASK_LIMIT if limit is None else limit, **given)
     milliseconds = 1000 * (perf_counter() - started)
-    total = result.total
-    if limit is None and result.decision.intent == Intent.SEARCH:
-        # As many as `search` has, and none that is hopeless.
-        best = [one for one in result.results if one.score >= _HOPELESS]
-        result = replace(result, results=tuple(best[:DEFAULT_LIMIT]))
-    is_answered = bool(result.results)
     paths = [argument for path in bundle or () for argument in ("-b", path)]
 
     def members(shown: AskResult) -> JsonObject:
@@ -98,20 +90,27 @@ def run(
             milliseconds,
         )
 
+    shown = result if limit is not None else _leave_out_hopeless(result)
     if max_bytes is not None:
-        result = _fit_bytes(
-            result, lambda one: _format_answer(members(one), form, output), max_bytes
-        )
+        shown = _fit_bytes(shown, lambda one: _format_answer(members(one), form, output), max_bytes)
     if form == "json":
-        output.json(members(result))
+        output.json(members(shown))
     else:
         output.note_opening(engine.diagnostics)
-        output.diagnostics(result.diagnostics)
-        output.text(_format_answer(members(result), form, output))
-    if not is_answered:
-        output.note(_describe_failure(total))
-        return ExitCode.FINDINGS
-    return ExitCode.DONE
+        output.diagnostics(shown.diagnostics)
+        output.text(_format_answer(members(shown), form, output))
+    if shown.results or shown.omitted:
+        return ExitCode.DONE
+    output.note(_describe_failure(result.total))
+    return ExitCode.FINDINGS
+
+
+def _leave_out_hopeless(result: AskResult) -> AskResult:
+    """Return as many results of a search as `search` shows by default, without hopeless ones."""
+    if result.decision.intent != Intent.SEARCH:
+        return result
+    best = [one for one in result.results if one.score >= _HOPELESS]
+    return replace(result, results=tuple(best[:DEFAULT_LIMIT]))
 
 
 def _describe_failure(total: int) -> str:
@@ -129,8 +128,7 @@ def _format_answer(data: JsonObject, form: str, output: Output) -> str:
     if form == "text":
         return text(ask_blocks(data, is_whole=output.verbose), output)
     results: Any = data["results"]
-    members = ("symbol", "kind", "type", "score", "file", "sig", "docs", "why")
-    listing = RecordListing(results, members, "symbol", answers_table(results))
+    listing = RecordListing(results, _COLUMNS, "symbol", answers_table(results))
     return listing_text(listing, form, output)
 
 

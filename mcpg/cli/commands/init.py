@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from mcpg.cli import options
 from mcpg.cli.commands.bundle import BundleOptions
 from mcpg.cli.commands.bundle import run as run_bundle
 from mcpg.cli.exit_codes import ExitCode
+from mcpg.cli.items import answer_items
 from mcpg.cli.open_bundle import open_engine, read_settings
 from mcpg.cli.options import OutputFormat, argument, option
 from mcpg.cli.output import Output
@@ -26,7 +27,15 @@ from mcpg.errors import NotFoundError, OutputError, SourceError, UsageError
 from mcpg.files import atomic_write, exists
 from mcpg.show.json import result_json
 from mcpg.sources.client_entries import make_client_entry, write_entry
-from mcpg.sources.clients import FoundClient, client_files, find_clients, named_client
+from mcpg.sources.clients import (
+    FoundClient,
+    FoundSkills,
+    client_files,
+    find_clients,
+    find_skill_folders,
+    named_client,
+    skill_folders,
+)
 from mcpg.sources.live import require_sdk
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count
@@ -41,6 +50,8 @@ mcpg init --add io.github.acme/weather -b registry.json
 mcpg init --add io.github.acme/weather --client ~/.cursor/mcp.json"""
 
 SCHEMA = "mcpg/init/1"
+SKILL = "skill"
+"""The kind of items that is shown where there are no tools."""
 
 MORE = "docs/tutorial.md"
 
@@ -100,36 +111,55 @@ def run(output: Output, chosen: InitOptions) -> int:
     refuse(
         {"--bundle": chosen.bundle, "--yes": chosen.yes}, "is an option of --add", "remove {flag}"
     )
-    found = _find_clients(chosen.client, output)
-    used = _select_clients(found, output, with_project=chosen.project or bool(chosen.client))
+    clients = _find_clients(chosen.client, output)
+    skills = () if chosen.client else _find_skills(output)
+    with_project = chosen.project or bool(chosen.client)
+    used = _select_clients(clients, skills, output, with_project=with_project)
+    folders = tuple(one for one in skills if chosen.project or not one.file.is_local)
+    found = _FoundSources(clients, used, skills, folders)
     if not chosen.dry_run:
-        return _bundle_and_search(found, used, chosen, output)
+        return _bundle_and_search(found, chosen, output)
     # Otherwise `bundle` reports them.
     output.diagnostics(diagnostic for one in used for diagnostic in one.diagnostics)
     if chosen.form is OutputFormat.JSON:
-        output.json(_make_report(found, used, (), None))
+        output.json(found.make_report((), None))
     return ExitCode.DONE
 
 
-def _bundle_and_search(
-    found: Sequence[FoundClient],
-    used: Sequence[FoundClient],
-    chosen: InitOptions,
-    output: Output,
-) -> int:
-    require_sdk(used[0].file.shown)
-    with _writing_configuration(used, force=chosen.force):
+@dataclass(frozen=True, slots=True)
+class _FoundSources:
+    """What was found on this machine, and what of it is used."""
+
+    clients: Sequence[FoundClient]
+    used: Sequence[FoundClient]
+    skills: Sequence[FoundSkills]
+    folders: Sequence[FoundSkills]
+
+    def make_report(self, written: Sequence[str], search: JsonObject | None) -> JsonObject:
+        report = _make_report(self.clients, self.used, written, search)
+        return report | _report_skills(self.skills, self.folders)
+
+
+def _bundle_and_search(found: _FoundSources, chosen: InitOptions, output: Output) -> int:
+    if found.used:
+        require_sdk(found.used[0].file.shown)
+    with _writing_configuration(found, force=chosen.force):
         made = BundleOptions(
             target=DEFAULT_BUNDLE, force=chosen.force, server_timeout=chosen.server_timeout
         )
         run_bundle(output, made)
-    output.note(f"wrote {CONFIG_FILE}: {format_count(len(used), 'source')}")
+    count = len(found.used) + len(found.folders)
+    output.note(f"wrote {CONFIG_FILE}: {format_count(count, 'source')}")
     settings, words = read_settings(bundle=[DEFAULT_BUNDLE]), tuple(chosen.query or ())
-    if chosen.form is OutputFormat.JSON:
+    is_json = chosen.form is OutputFormat.JSON
+    if not (found.used or is_json):
+        given = {"bundle": [DEFAULT_BUNDLE], "form": chosen.form.value, "limit": None}
+        return answer_items(SKILL, " ".join(words) or None, given, output, {})
+    if is_json:
         engine = open_engine(settings, output)
         result = engine.search(" ".join(words) or None)
         members = result_json(result, engine.diagnostics)
-        output.json(_make_report(found, used, (CONFIG_FILE, DEFAULT_BUNDLE), members))
+        output.json(found.make_report((CONFIG_FILE, DEFAULT_BUNDLE), members))
         return exit_code(result)
     code = answer_search(Question(settings, words), "text", output)
     asked = json.dumps(" ".join(words), ensure_ascii=False) if words else '"what you want to do"'
@@ -189,6 +219,29 @@ def _make_report(
     return {"schema": SCHEMA, "clients": clients, "written": list(written), "search": search}
 
 
+def _report_skills(found: Iterable[FoundSkills], used: Collection[FoundSkills]) -> JsonObject:
+    """Return the member `skills` of the report, empty for none."""
+    folders: list[JsonValue] = [
+        {
+            "client": one.file.client,
+            "path": one.file.shown,
+            "skills": one.count,
+            "isUsed": one in used,
+        }
+        for one in found
+    ]
+    return {"skills": folders} if folders else {}
+
+
+def _find_skills(output: Output) -> tuple[FoundSkills, ...]:
+    """Find the folders in which clients keep skills."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - `Path` may raise
+    folders = skill_folders(os.getcwd(), home)  # noqa: PTH109 - a text
+    for one in folders:
+        output.detail(f"looking for skills of {one.client}: {one.shown}")
+    return find_skill_folders(folders)
+
+
 def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundClient, ...]:
     """Find the configurations that are there, or read those that the user named."""
     home = os.path.expanduser("~")  # noqa: PTH111 - `Path` may raise
@@ -209,9 +262,15 @@ def _find_clients(named: Sequence[str] | None, output: Output) -> tuple[FoundCli
 
 
 def _select_clients(
-    found: Iterable[FoundClient], output: Output, *, with_project: bool
+    found: Iterable[FoundClient],
+    skills: Iterable[FoundSkills],
+    output: Output,
+    *,
+    with_project: bool,
 ) -> tuple[FoundClient, ...]:
+    """Report what was *found*, and return the configurations that are used."""
     used: list[FoundClient] = []
+    has_skills = False
     for one in found:
         names = f": {', '.join(one.servers)}" if one.servers else ""
         unusable = f", {len(one.diagnostics):,} unusable" if one.diagnostics else ""
@@ -222,7 +281,13 @@ def _select_clients(
         else:
             output.note(f"found {told}")
             used.append(one)
-    if not used:
+    for folder in skills:
+        count = format_count(folder.count, "skill")
+        told = f"{folder.file.client}: {folder.file.shown}: {count}"
+        is_left_out = folder.file.is_local and not with_project
+        has_skills |= not is_left_out
+        output.note(f"{'not used without --project:' if is_left_out else 'found'} {told}")
+    if not (used or has_skills):
         raise NotFoundError(
             "no client configuration with MCP servers was found",
             remedy="name one with --client, bundle any source with `mcpg bundle SOURCE...`, or try"
@@ -233,8 +298,8 @@ def _select_clients(
 
 
 @contextmanager
-def _writing_configuration(used: Sequence[FoundClient], *, force: bool) -> Iterator[None]:
-    """Write the configuration file that names the configurations that are *used*.
+def _writing_configuration(found: _FoundSources, *, force: bool) -> Iterator[None]:
+    """Write the configuration file that names the configurations and skills that are used.
 
     It has only their paths: entries of servers, and secrets in them, stay where they are. If the
     block fails, the file is as it was before.
@@ -244,10 +309,12 @@ def _writing_configuration(used: Sequence[FoundClient], *, force: bool) -> Itera
             remedy = "use `mcpg bundle` and `mcpg search`, another folder, or --force"
             raise OutputError("exists already, and is not overwritten", place=name, remedy=remedy)
     parts = [f"bundle = {_quote_toml(DEFAULT_BUNDLE)}\n"]
-    for one in used:
-        file = one.file
+    for key, file in (
+        *(("path", one.file) for one in found.used),
+        *(("skills", one.file) for one in found.folders),
+    ):
         path = file.shown if file.shown.startswith("~/") or file.is_local else file.path
-        parts.append(f"\n# {one_line(file.client)}\n[[sources]]\npath = {_quote_toml(path)}\n")
+        parts.append(f"\n# {one_line(file.client)}\n[[sources]]\n{key} = {_quote_toml(path)}\n")
     try:
         data = "".join(parts).encode()
     except UnicodeEncodeError:

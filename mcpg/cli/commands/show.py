@@ -65,8 +65,20 @@ class ToolDetails:
     alone: str = ""
 
 
-def run(output: Output, *, tool: str, bundle: list[str] | None, document: bool, form: str) -> int:
+def run(
+    output: Output,
+    *,
+    tool: str,
+    bundle: list[str] | None,
+    kind: str | None,
+    document: bool,
+    form: str,
+) -> int:
     """Show one tool: arguments, hints, edges, origin."""
+    if kind not in (None, "tool"):
+        from mcpg.cli.items import show_item  # noqa: PLC0415 - mostly tools are shown
+
+        return show_item(kind, tool, {"bundle": bundle, "document": document, "form": form}, output)
     settings = read_settings(bundle=bundle)
     paths = find_bundle_paths(settings, output)
     found = None if document else from_index(paths, partial(_read_indexed_card, name=tool))

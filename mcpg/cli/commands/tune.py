@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -10,7 +10,8 @@ from mcpg.bundle import RANKING, Bundle, read_bundle, write_bundle
 from mcpg.cli import options
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
-from mcpg.cli.open_bundle import load_judgements, read_settings
+from mcpg.cli.items import TOOL, find_item_kind
+from mcpg.cli.open_bundle import load_judgements, open_engine, read_settings
 from mcpg.cli.options import OutputFormat, argument, option
 from mcpg.cli.output import Output
 from mcpg.cli.query import uses_lexicon
@@ -21,9 +22,21 @@ from mcpg.engine.loading import CONTEXTUAL, FITTED, Ranking, ranking_json, shipp
 from mcpg.errors import Code, Diagnostic, InputError, OutputError, UsageError
 from mcpg.evaluation.fit import Case, build_cases, draw_judgements
 from mcpg.evaluation.judged import Judgements, disabled_tools, resolve
-from mcpg.evaluation.tune import TuneReport, Tuning, provenance_of_tuning, too_few, tune, tune_json
+from mcpg.evaluation.tune import (
+    ItemTuning,
+    TunedPart,
+    TuneReport,
+    Tuning,
+    item_tuning_json,
+    provenance_of_tuning,
+    too_few,
+    tune,
+    tune_json,
+)
 from mcpg.files import is_folder
+from mcpg.plugins.registry import load_reference
 from mcpg.search.model import FEATURES, INPUTS, Model
+from mcpg.search.results import Strategy
 from mcpg.show.blocks import Block, Column, FactList, Paragraph, Section, Table
 from mcpg.show.json import diagnostics_json
 
@@ -31,6 +44,7 @@ EXAMPLES = """\
 mcpg tune queries.jsonl
 mcpg tune queries.yaml -b graph.mdld --dry-run
 mcpg tune queries.jsonl -b graph.mdld -o tuned.mdld --folds 10
+mcpg tune symbols.jsonl -b app.mdld --kind symbol
 mcpg bundle tools/ -o graph.mdld --untuned     # back to the shipped ranking"""
 
 MORE = "docs/how-to/tune.md"
@@ -50,6 +64,16 @@ class TuneOptions:
         ),
     ]
     bundle: options.BundlePaths = None
+    kind: Annotated[
+        str,
+        option(
+            "--kind",
+            "What the queries find: tools, or symbols of source code, to fit the weights of words "
+            "and vectors in `mcpg ask`.",
+            "KIND",
+        ),
+    ] = TOOL
+    embed_with: options.EmbedWith = None
     folds: Annotated[
         int,
         option("--folds", "Number of folds of the cross-validation, 2 to 20.", "N", min=2, max=20),
@@ -60,7 +84,11 @@ class TuneOptions:
     is_dry: Annotated[bool, option("--dry-run", "Write nothing; exit as a real run would.")] = False
     target: Annotated[
         str | None,
-        option("--output -o", "The bundle to write. [default: the one that is read]", "FILE"),
+        option(
+            "--output -o",
+            "The file to write: a bundle, or with --kind settings. [default: what is read]",
+            "FILE",
+        ),
     ] = None
     form: options.Format = OutputFormat.TEXT
     force: options.Force = False
@@ -72,6 +100,8 @@ def run(output: Output, chosen: TuneOptions) -> int:
     A fit is kept only if it beats the built-in model on held-out queries by more than chance;
     otherwise exits 1 and writes nothing.
     """
+    if chosen.kind != TOOL:
+        return _tune_items(output, chosen)
     settings = read_settings(bundle=chosen.bundle, lexicon=chosen.lexicon)
     if chosen.target == STDOUT:
         message = "standard output takes the figures, not a bundle"
@@ -112,6 +142,38 @@ def run(output: Output, chosen: TuneOptions) -> int:
         return ExitCode.FINDINGS
     verb = "would write" if chosen.is_dry else "wrote" if is_written else "up to date:"
     output.note(f"{verb} {target}: {report.ranking.origin.name}")
+    return ExitCode.DONE
+
+
+def _tune_items(output: Output, chosen: TuneOptions) -> int:
+    """Fit a setting of the search of items beside tools, and write it to the settings."""
+    settings = read_settings(
+        bundle=chosen.bundle, embed_with=chosen.embed_with, strategy=Strategy.AUTO
+    )
+    kind, engine = find_item_kind(chosen.kind), open_engine(settings, output)
+    if not kind.tune:
+        message = f"the search for items of the kind {chosen.kind!r} has nothing to tune"
+        raise UsageError(message, place="--kind")
+    judgements = _read_judgements(chosen, output)
+    with output.progress("searching"):
+        tuning: ItemTuning = load_reference(kind.tune)(
+            engine, judgements, chosen.folds, chosen.seed
+        )
+    name = f"{tuning.section}.{tuning.key}"
+    value = str(list(tuning.tuned or ()))
+    is_written = bool(tuning.tuned) and not chosen.is_dry
+    target = settings.write(name, value, chosen.target) if is_written else chosen.target or ""
+    diagnostics = (*engine.diagnostics, *judgements.diagnostics, *tuning.diagnostics)
+    if chosen.form is OutputFormat.JSON:
+        data = item_tuning_json(tuning, target, is_written=is_written)
+        output.json(data | {"diagnostics": diagnostics_json(diagnostics)})
+    else:
+        output.diagnostics(diagnostics)
+        output.text(text_of(_item_blocks(tuning), output))
+    if tuning.tuned is None:
+        output.error(f"{tuning.refusal}: nothing was written", place=chosen.queries)
+        return ExitCode.FINDINGS
+    output.note(f"{f'wrote {target}' if is_written else 'would set'}: {name} = {value}")
     return ExitCode.DONE
 
 
@@ -182,7 +244,22 @@ def tune_blocks(report: TuneReport) -> Iterator[Block]:
         f"fitted: {tuning.answerable} queries with an answer, {tuning.answerless} without, in"
         f" {tuning.groups} groups; {tuning.folds} folds, seed {tuning.seed}"
     )
-    parts = {"weights": tuning.weights, "calibration": tuning.calibration}
+    yield from _part_blocks({"weights": tuning.weights, "calibration": tuning.calibration})
+    if report.ranking:
+        rows = _parameters(tuning, report.shipped.model, report.ranking.model)
+        yield _numbers("Parameters", ("name", "shipped", "now"), rows)
+
+
+def _item_blocks(tuning: ItemTuning) -> Iterator[Block]:
+    if tuning.part is not None:
+        yield from _part_blocks({tuning.key: tuning.part})
+    if tuning.tuned:
+        now = f"{list(tuning.shipped)} shipped, {list(tuning.tuned)} now"
+        yield FactList(((f"{tuning.section}.{tuning.key}", now),))
+
+
+def _part_blocks(parts: Mapping[str, TunedPart]) -> Iterator[Block]:
+    """Return the metrics of *parts* on what was held out, and whether each is kept."""
     metrics = [
         (
             name,
@@ -198,9 +275,6 @@ def tune_blocks(report: TuneReport) -> Iterator[Block]:
     yield FactList(
         tuple((name, f"{verdicts[part.is_kept]}, p {part.p:.4f}") for name, part in parts.items())
     )
-    if report.ranking:
-        rows = _parameters(tuning, report.shipped.model, report.ranking.model)
-        yield _numbers("Parameters", ("name", "shipped", "now"), rows)
 
 
 def _parameters(tuning: Tuning, shipped: Model, tuned: Model) -> Iterator[tuple[str, str, str]]:

@@ -19,6 +19,7 @@ INVOKE = "gateway_tool_invoke"
 ASK = "gateway_ask"
 READ = "gateway_resource_read"
 PROMPT = "gateway_prompt_get"
+READ_SKILL = "gateway_skill_read"
 GRAPH_SCHEMA = "gateway_graph_schema_describe"
 GRAPH_SEARCH = "gateway_graph_schema_search"
 GRAPH_EXPORT = "gateway_graph_export"
@@ -31,7 +32,7 @@ shown where a tool can be called; the latter also where a server has resources."
 GRAPH_TOOLS = (GRAPH_SCHEMA, GRAPH_SEARCH, GRAPH_EXPORT, INDEX_BUILD)
 """Optional meta-tools of the graph, and of the index that it is part of."""
 
-META_TOOLS: tuple[str, ...] = (*EVERYDAY, PROMPT, *GRAPH_TOOLS)
+META_TOOLS: tuple[str, ...] = (*EVERYDAY, PROMPT, READ_SKILL, *GRAPH_TOOLS)
 """All meta-tools, reserved whether shown or not, so that ids do not depend on options."""
 
 SMALLEST_BUDGET = 2048

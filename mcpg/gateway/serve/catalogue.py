@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -23,8 +24,8 @@ from mcpg.engine.engine import Engine
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.gateway import serve
 from mcpg.gateway.calls import Fault
+from mcpg.gateway.directory import NOTHING
 from mcpg.gateway.gateway import Gateway
-from mcpg.gateway.prompts_and_resources import NOTHING
 from mcpg.gateway.serve import META_TOOLS, MOST_PINNED, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import (
     AFTER,
@@ -42,7 +43,9 @@ from mcpg.gateway.serve.answers import (
 from mcpg.gateway.serve.clients import MOST_FOUND, ClientView
 from mcpg.gateway.serve.prompts_and_resources import PrimitiveIndex
 from mcpg.gateway.serve.schemas import (
+    FOUND_SKILLS,
     INPUTS,
+    KINDS,
     OUTPUTS,
     InstructionsContext,
     annotations_json,
@@ -51,6 +54,7 @@ from mcpg.gateway.serve.schemas import (
     hints_json,
     prune_schema,
 )
+from mcpg.gateway.serve.skills import has_skills
 from mcpg.gateway.snapshots import Snapshot
 from mcpg.gateway.validation import are_patterns_valid, bounded_validator
 from mcpg.plugins.hooks import MetaTool
@@ -257,6 +261,7 @@ _TITLES = {
     serve.ASK: "Answer a question about tools",
     serve.READ: "Read a resource",
     serve.PROMPT: "Get a prompt",
+    serve.READ_SKILL: "Read a skill",
     serve.GRAPH_SCHEMA: "Describe the graph of tools",
     serve.GRAPH_SEARCH: "Search the graph of tools",
     serve.GRAPH_EXPORT: "Export the graph of tools",
@@ -316,8 +321,8 @@ _OF_FOUND = (serve.SEARCH, serve.DESCRIBE, serve.INVOKE, serve.READ)
 def _is_of_use(name: str, context: InstructionsContext, kinds: Collection[str]) -> bool:
     if name == serve.READ:  # results that are cut are read like resources
         return context.can_call or "resources" in kinds
-    if name == serve.PROMPT:
-        return "prompts" in kinds
+    if name in (serve.PROMPT, serve.READ_SKILL):
+        return ("prompts" if name == serve.PROMPT else "skills") in kinds
     return name != serve.INVOKE or context.can_call
 
 
@@ -326,12 +331,12 @@ def meta_tools(
 ) -> dict[str, JsonObject]:
     """Return the meta-tools as `tools/list` has them, by name.
 
-    Of the *kinds* `prompts` and `resources`, servers have some.
+    Of the *kinds* `prompts`, `resources` and `skills`, there are some.
     """
     everyday = _OF_FOUND if serving.expose is Exposure.FOUND else serve.EVERYDAY
     graph = serve.GRAPH_TOOLS if serving.graph_tools else ()
     own: dict[str, JsonObject] = {}
-    for name in (*everyday, serve.PROMPT, *graph):
+    for name in (*everyday, serve.PROMPT, serve.READ_SKILL, *graph):
         if not _is_of_use(name, context, kinds):
             continue
         annotations = _ACTS if name == serve.INVOKE else _READS
@@ -345,6 +350,10 @@ def meta_tools(
             "annotations": annotations,
             **({"outputSchema": OUTPUTS[name]} if name in OUTPUTS else {}),
         }
+    if "skills" in kinds:
+        for member, more in (("inputSchema", KINDS), ("outputSchema", FOUND_SKILLS)):
+            schema: Any = own[serve.SEARCH][member]
+            own[serve.SEARCH][member] = {**schema, "properties": {**schema["properties"], **more}}
     return own | {one.item.name: wire_tool(one.item) for one in serving.plugin_tools}
 
 
@@ -530,7 +539,8 @@ class Catalogue:
         primitives = self.known.primitives
         if self._is_stale(primitives):
             primitives = PrimitiveIndex(self._gateway.primitives.directory)
-        kinds = primitives.kinds if primitives is not None else ()
+        kinds = primitives.kinds if primitives is not None else frozenset[str]()
+        kinds |= {"skills"} if has_skills(snapshot.engine) else frozenset()
         direct, noticed = self._find_pinned(snapshot)
         if self._serving.expose is Exposure.ALL:
             direct = [*filter(snapshot.can_call, tools)]

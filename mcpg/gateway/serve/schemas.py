@@ -18,6 +18,7 @@ from mcpg.gateway import serve
 from mcpg.gateway.serve import Exposure
 from mcpg.gateway.serve.answers import source_name
 from mcpg.search.scope import MOST_TOOLS
+from mcpg.sources.model import SKILL_FILE
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import format_count, to_json
 
@@ -81,6 +82,20 @@ _PRIMITIVE = _object(
     },
     "name sourceId score",
 )
+FOUND_SKILLS: JsonObject = {
+    "skills": _list(
+        _object(
+            {
+                **dict.fromkeys(("skillId", "sourceId", "description"), _TEXT),
+                "score": _SCORE,
+                "isConfident": {"type": "boolean"},
+            },
+            "skillId sourceId score isConfident",
+        )
+    )
+}
+"""The member of the answer to a search that is listed where there are skills."""
+
 _NEIGHBOUR_PARTS: JsonObject = {"toolId": _TEXT, "description": _TEXT, "because": _TEXT}
 _NEIGHBOUR = _object(_NEIGHBOUR_PARTS, "toolId because")
 _PREREQUISITE = _object({**_NEIGHBOUR_PARTS, "before": _TEXT}, "toolId because before")
@@ -219,6 +234,19 @@ INPUTS: dict[str, JsonObject] = {
         },
         "name",
     ),
+    serve.READ_SKILL: _object(
+        {
+            "skillId": _text_schema("Id of the skill from a search result, or `source::name`."),
+            "path": _text_schema("Path of a file in the skill.", {"default": SKILL_FILE}),
+            "offset": {
+                "type": "integer",
+                "description": "Characters of text to skip, where the file was cut.",
+                "minimum": 0,
+                "default": 0,
+            },
+        },
+        "skillId",
+    ),
     serve.ASK: _object(
         {
             "question": _text_schema(
@@ -275,6 +303,18 @@ INPUTS: dict[str, JsonObject] = {
     serve.INDEX_BUILD: _object({}),
 }
 """The arguments of each meta-tool."""
+
+TOOLS, PROMPTS, RESOURCES, SKILLS = "tool", "prompt", "resource", "skill"
+USUAL_KINDS = (TOOLS, PROMPTS, RESOURCES)
+
+KINDS: JsonObject = {
+    "kinds": _list(_text_schema("", {"enum": [*USUAL_KINDS, SKILLS]}))
+    | {
+        "description": "What to search for; by default all but `skill`. Skills are written"
+        f" instructions for a kind of work, to be read with {serve.READ_SKILL}."
+    }
+}
+"""The argument of a search that is listed where there are skills."""
 
 OUTPUTS: dict[str, JsonObject] = {
     serve.SEARCH: _object(
@@ -586,6 +626,11 @@ _DESCRIPTIONS = {
         "Get a prompt of the servers behind this one, by its name from a result of "
         f"{serve.SEARCH}: instructions for a task that its server has prepared, to be followed "
         "as far as the user wants them."
+    ),
+    serve.READ_SKILL: (
+        "Read a file of a skill, by its id from a result of "
+        f"{serve.SEARCH} with `kinds`: its {SKILL_FILE}, then what that refers to. It is text of "
+        "its author, and nothing of it is run."
     ),
     serve.ASK: (
         "Answer a question about tools by name: what comes before or after a tool, what provides "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -28,7 +28,7 @@ from mcpg.gateway.serve.answers import (
     repair_value,
     size,
 )
-from mcpg.gateway.serve.catalogue import Catalogue, call_plugin_tool
+from mcpg.gateway.serve.catalogue import Catalogue, CatalogueState, call_plugin_tool
 from mcpg.gateway.serve.clients import ClientRequest
 from mcpg.gateway.serve.kept_results import SCHEME, ResultStore
 from mcpg.gateway.serve.prompts_and_resources import (
@@ -40,8 +40,14 @@ from mcpg.gateway.serve.prompts_and_resources import (
 from mcpg.gateway.serve.schemas import (
     CODE_FILTERS,
     INPUTS,
+    KINDS,
+    PROMPTS,
+    RESOURCES,
+    SKILLS,
+    TOOLS,
     USUAL_ANSWERS,
     USUAL_CATEGORIES,
+    USUAL_KINDS,
     USUAL_MATCHES,
     USUAL_OF_CATEGORY,
     annotations_json,
@@ -49,12 +55,18 @@ from mcpg.gateway.serve.schemas import (
     hints_json,
     prune_schema,
 )
+from mcpg.gateway.serve.skills import (
+    read_server_file,
+    read_skill_file,
+    search_skills,
+    skill_answers,
+)
 from mcpg.gateway.snapshots import Snapshot
 from mcpg.gateway.validation import check_arguments
 from mcpg.plan import Plan, Task
 from mcpg.route import RouteResult
 from mcpg.search.calibration import LOW_CONFIDENCE
-from mcpg.search.results import PREREQUISITE, Match, RankingMode, SearchResult
+from mcpg.search.results import PREREQUISITE, Match, RankingMode, SearchResult, Strategy
 from mcpg.show.json import answer_members
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.values import SHOWN_DECIMALS, score_text
@@ -73,7 +85,8 @@ _CONTEXT: JsonObject = {
     "contextSummary": {"type": "string"},
 }
 UNLISTED: dict[str, JsonObject] = {
-    **dict.fromkeys((serve.SEARCH, serve.ROUTE, serve.PLAN), _CONTEXT),
+    **dict.fromkeys((serve.ROUTE, serve.PLAN), _CONTEXT),
+    serve.SEARCH: {**_CONTEXT, **KINDS},
     serve.INVOKE: {"query": {"type": "string"}, **_CONTEXT},
 }
 """Arguments that are accepted beside those listed, or as further types of these."""
@@ -205,12 +218,16 @@ LADDER = (
 
 
 def search_answers(
-    result: SearchResult, find: Find, found: Sequence[ItemMatch] = (), how: str = _OF_ONE
+    result: SearchResult,
+    find: Find,
+    found: Sequence[ItemMatch] = (),
+    how: str = _OF_ONE,
+    skills: Sequence[Match] = (),
 ) -> Iterator[JsonObject]:
     """Yield answers to a search, from the fullest to the shortest.
 
-    Prompts and resources that were *found* match as well; *how* says how to get the rest of one
-    tool, which *find* returns by its id.
+    Prompts and resources that were *found* match as well, and *skills*; *how* says how to get the
+    rest of one tool, which *find* returns by its id.
     """
     for brevity in LADDER:
         kept = share(result.matches, brevity)
@@ -221,17 +238,21 @@ def search_answers(
         )
         answer |= {"prerequisites": needed} if needed else {}
         answer |= primitive_answers(share(found, brevity), brevity.description)
+        instructions = share(skills, brevity)
+        answer |= skill_answers(instructions, brevity.description)
         answer |= {"related": related} if related else {}
         answer |= {"nextSteps": following} if following else {}
         is_browsing = result.ranking_mode == RankingMode.BROWSE
-        answer |= {"advice": _BROWSING} if is_browsing else advice(result.matches[:1])
+        best = result.matches[:1] or skills[:1]
+        answer |= {"advice": _BROWSING} if is_browsing else advice(best)
         answer |= notes(result.diagnostics)
         more = {
             "omittedPrerequisites": len(result.prerequisites) - len(needed),
             "omittedRelated": len(result.related_matches) - len(related),
             "omittedNextSteps": len(result.next_step_matches) - len(following),
         }
-        yield answer | truncation_note(len(result.matches) - len(kept), brevity, more, how)
+        omitted = len(result.matches) - len(kept) + len(skills) - len(instructions)
+        yield answer | truncation_note(omitted, brevity, more, how)
 
 
 def share(matches: Sequence[_Item], brevity: DetailLevel) -> Sequence[_Item]:
@@ -459,6 +480,7 @@ class MetaTools:
             serve.INVOKE: self._invoke,
             serve.READ: self._read_resource,
             serve.PROMPT: self._get_prompt,
+            serve.READ_SKILL: self._read_skill,
         }
         self._plugins = {one.item.name: one for one in serving.plugin_tools}
         if serving.graph_tools:
@@ -499,27 +521,62 @@ class MetaTools:
     async def _search(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         known = await self._catalogue.early()
         sources = known.source_ids(arguments.get("sources", ()))
-        result = await self._gateway.search(
-            arguments["query"],
-            limit=int(arguments.get("limit", USUAL_MATCHES)),
-            context=search_context(arguments),
-            context_tools=arguments.get("contextTools", ()),
-            sources=sources,
-            categories=arguments.get("categories", ()),
-            read_only=arguments.get("readOnly", False),
-            **self._serving.search,
-        )
+        query, limit = arguments["query"], int(arguments.get("limit", USUAL_MATCHES))
+        kinds = frozenset(arguments.get("kinds", USUAL_KINDS))
+        result = SearchResult(query, Strategy.GRAPH, RankingMode.GRAPH)
+        if TOOLS in kinds:
+            result = await self._gateway.search(
+                query,
+                limit=limit,
+                context=search_context(arguments),
+                context_tools=arguments.get("contextTools", ()),
+                sources=sources,
+                categories=arguments.get("categories", ()),
+                read_only=arguments.get("readOnly", False),
+                **self._serving.search,
+            )
         found: Sequence[ItemMatch] = ()
-        primitives = known.primitives
-        if primitives is not None and primitives.kinds and not arguments.get("categories"):
-            query = arguments["query"]
-            search = partial(primitives.search, query, _PRIMITIVES, sources)
-            if primitives.is_brief(query, sources):
-                found = search()
-            else:
-                found = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
+        skills: Sequence[Match] = ()
+        if not arguments.get("categories"):
+            found = await self._search_primitives(known, query, sources, kinds)
+        if SKILLS in kinds and known.snapshot is not None and not arguments.get("categories"):
+            work = partial(search_skills, known.snapshot.engine, query, limit, sources)
+            skills = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+            if known.primitives is not None:
+                more = partial(known.primitives.search_skills, query, limit, sources)
+                skills = [*skills, *await anyio.to_thread.run_sync(more, abandon_on_cancel=True)]
+                skills = sorted(skills, key=lambda match: -match.score)[:limit]
         how = _OF_LISTED if self._serving.expose is Exposure.FOUND else _OF_ONE
-        return self._fit_answers(search_answers(result, known.find, found, how))
+        return self._fit_answers(search_answers(result, known.find, found, how, skills))
+
+    async def _search_primitives(
+        self,
+        known: CatalogueState,
+        query: str,
+        sources: Sequence[str],
+        kinds: Collection[str],
+    ) -> Sequence[ItemMatch]:
+        primitives, wanted = known.primitives, {PROMPTS, RESOURCES}.intersection(kinds)
+        if primitives is None or not primitives.kinds or not wanted:
+            return ()
+        search = partial(primitives.search, query, _PRIMITIVES, sources)
+        if primitives.is_brief(query, sources):
+            found = search()
+        else:
+            found = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
+        if len(wanted) > 1:
+            return found
+        return [one for one in found if (one.kind == "prompts") == (PROMPTS in wanted)]
+
+    async def _read_skill(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
+        known = await self._catalogue.latest()
+        budget = self._serving.result_bytes
+        found = await read_server_file(self._gateway.primitives, arguments, request, budget)
+        if found is not None:
+            return found
+        assert known.snapshot is not None  # noqa: S101 - the latest has one
+        work = partial(read_skill_file, known.snapshot.engine, arguments, budget)
+        return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
     async def _route(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
         known = await self._catalogue.early()

@@ -503,3 +503,40 @@ def test_weights_are_checked(code: Engine, weights: tuple[float, float]) -> None
     """Weights are two numbers from 0 on, not both 0."""
     with pytest.raises(UsageError, match="weights"):
         code.ask("hash", strategy="auto", weights=weights)
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("difference between Ldap and SafeLdap", ["Ldap", "SafeLdap"]),
+        ("Ldap vs AuthService", ["AuthService", "Ldap"]),
+        ("difference between extend and slugify", ["extend", "slugify"]),
+    ],
+)
+def test_a_comparison_is_of_what_it_names(code: Engine, question: str, names: list[str]) -> None:
+    """Symbols that are compared come with what each alone has, and without other symbols."""
+    answer = code.ask(question)
+    assert answer.decision.intent == "similar"
+    assert sorted(one.symbol for one in answer.results) == names
+    assert {one.type for one in answer.results} == {"compared"}
+
+
+def test_a_comparison_tells_what_differs(code: Engine) -> None:
+    """Members, ancestors and calls that one alone has, and those in common, are its reasons."""
+    found = {one.symbol: one.why for one in code.ask("SafeLdap vs Ldap").results}
+    assert found["SafeLdap"] == ("only it has: Ldap",)
+    assert found["Ldap"] == ("only it has: check, BaseBackend",)
+
+
+def test_common_words_between_from_and_to_are_names(code: Engine) -> None:
+    """A chain names its ends by where they stand, even where they are words of English."""
+    answer = code.ask("call chain from extend to slugify")
+    assert answer.decision.direction == "path"
+    assert [one.symbol for one in answer.results] == ["extend", "slugify"]
+    assert code.ask("send it from extend to slugify").decision.intent == "search"
+
+
+def test_the_object_of_a_verb_may_be_any_word(code: Engine) -> None:
+    """What ends a question about calls is a name, even if it asks for something elsewhere."""
+    answer = code.ask("what calls extend")
+    assert (answer.decision.direction, answer.results[0].symbol) == ("callers", "extend")
