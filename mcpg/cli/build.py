@@ -68,7 +68,7 @@ from mcpg.sources import SourceBatch, is_failure, read_sources, source_signature
 from mcpg.sources.client_config import Live
 from mcpg.sources.live import query_servers
 from mcpg.sources.model import FailedSource
-from mcpg.sources.read import REGISTERED, find_kind
+from mcpg.sources.read import FILE, FOLDER, REGISTERED, find_kind
 from mcpg.sources.registry import FileSource, ServerSource
 from mcpg.values import format_count
 
@@ -478,14 +478,15 @@ class BuildSources:
         return f"{signature} {_LAYOUT}" if signature else ""
 
     def sign_files(self, target: str) -> str:
-        """Sign what files contain of the sources of the bundle *target*; servers are not queried.
+        """Sign the files that decide on the tools of servers in the bundle *target*.
 
         It is "" without a configuration file, and when something cannot be signed.
         """
+        if not self._used:
+            return ""
         given = repr((self.source_id, [(one.name, one.entry) for one in self._used]))
-        return (
-            self._used and source_signature(self.paths, source_id=given, exclude=[target])
-        ) or ""
+        paths = [one for one in self.paths if find_kind(one).name in {FILE, FOLDER}]
+        return source_signature(paths, source_id=given, exclude=[target]) or ""
 
     def find_built_tools(self, bundle: str) -> tuple[Tool, ...]:
         """Return the tools of servers in *bundle*, none unless it was built of the same files."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,19 @@ def test_sources_that_work(folder: Path, examine: Examine) -> None:
     assert (module["details"]["kind"], module["details"]["tools"]) == ("python", 1)
     assert checks["source idle"]["status"] == "off"
     assert checks["sources"]["details"]["tools"] == 6
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell waits")
+def test_twenty_servers_start_side_by_side(examine: Examine) -> None:
+    """Each of twenty servers answers only once all of them have been started."""
+    script = 'touch "up.$0"; while [ $(ls up.* | wc -l) -lt 20 ]; do sleep 0.1; done; exec "$@"'
+    program = [sys.executable, "-S", SERVERS, "pages"]
+    entries = [
+        source(id=f"s{number}", command="sh", args=["-c", script, str(number), *program])
+        for number in range(20)
+    ]
+    _, checks = examine(*entries)
+    assert [checks[f"source s{number}"]["details"]["tools"] for number in range(20)] == [3] * 20
 
 
 def test_noise_on_standard_output(examine: Examine) -> None:

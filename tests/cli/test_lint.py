@@ -388,9 +388,13 @@ def served(folder: Path) -> Path:
     start = f'exec {sys.executable} -S {SERVERS} given "$(cat tools.txt)"'
     args = json.dumps(["-c", start])
     (folder / "mcpg.toml").write_text(
-        f'[[sources]]\npath = "more"\n\n[[sources]]\nid = "shop"\ncommand = "sh"\nargs = {args}\n',
+        '[[sources]]\npath = "more"\n\n[[sources]]\nskills = "skills"\n\n'
+        f'[[sources]]\nid = "shop"\ncommand = "sh"\nargs = {args}\n',
         "utf-8",
     )
+    skill = "---\nname: weighing\ndescription: Weigh a parcel.\n---\n# Weigh\n"
+    (folder / "skills/weighing").mkdir(parents=True)
+    (folder / "skills/weighing/SKILL.md").write_text(skill, "utf-8")
     (folder / "more").mkdir()
     manifest = {"tools": [{"name": "weigh", "description": "Weigh."}]}
     (folder / "more/scales.json").write_text(json.dumps(manifest), "utf-8")
@@ -400,8 +404,9 @@ def served(folder: Path) -> Path:
 
 
 def list_findings(done: Run) -> list[tuple[str, str, str]]:
-    """Return the findings without their places."""
-    return [(one["code"], one["toolId"], one["message"]) for one in done.json["findings"]]
+    """Return the findings without their places, except for those of the skill."""
+    found = ((one["code"], one["toolId"], one["message"]) for one in done.json["findings"])
+    return [one for one in found if one[1] != "weighing"]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a shell starts the server")
