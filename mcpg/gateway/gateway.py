@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from contextlib import AsyncExitStack, nullcontext
 from copy import copy
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
@@ -19,7 +19,6 @@ from uuid import uuid4
 import anyio
 import anyio.to_thread
 
-from mcpg.ask import AskResult
 from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
 from mcpg.errors import (
@@ -48,9 +47,8 @@ from mcpg.gateway.sessions import Sessions
 from mcpg.gateway.skills import find_local_skills
 from mcpg.gateway.snapshots import IndexManager, OnIndex, Snapshot
 from mcpg.gateway.views import View
-from mcpg.plan import Plan
 from mcpg.review.lock_sources import OnChange, ToolLock
-from mcpg.route import RouteResult, route
+from mcpg.route import route
 from mcpg.search.caches import MemoryCache, NoCache
 from mcpg.search.observer import SUCCESS, GuardedObserver, InvokeFacts, Observer
 from mcpg.search.results import (
@@ -208,11 +206,11 @@ _STARTING = warning(
 
 def _mark_early(result: Answer) -> Answer:
     """Return the *result* of an engine whose servers have not responded yet, marked as such."""
-    marked: object = result
+    marked: Any = result
     if isinstance(result, SearchResult):
         marked = result._replace(diagnostics=(*result.diagnostics, _STARTING))
-    elif isinstance(result, RouteResult | Plan | AskResult):
-        marked = replace(result, diagnostics=(*result.diagnostics, _STARTING))
+    elif is_dataclass(result) and hasattr(result, "diagnostics"):
+        marked = replace(marked, diagnostics=(*result.diagnostics, _STARTING))
     return cast("Answer", marked)
 
 

@@ -101,6 +101,8 @@ async def test_the_last_list_answers_while_servers_start(shop: SlowShop) -> None
         assert [one.code for one in result.diagnostics] == [Code.SERVERS_STARTING]
         routed = await gateway.route("refund an order")
         assert Code.SERVERS_STARTING in [one.code for one in routed.diagnostics]
+        planned = await gateway.plan("refund an order")
+        assert Code.SERVERS_STARTING in [one.code for one in planned.diagnostics]
         assert "***" in (await gateway.describe("track_parcel")).description
         shop.wait.unlink()
         await gateway.build_index()
