@@ -292,8 +292,9 @@ class Sessions:
                     answer = await self._learn(connection, connection.list_tools(seconds))
                     known.due = anyio.current_time() + self._choose_period(answer.ttl)
                     known.update(answer)
-                    keep = partial(keep_listing, server, answer, self._live)
-                    await anyio.to_thread.run_sync(keep)
+                    if self._live.listings is not None:
+                        keep = partial(keep_listing, server, answer, self._live)
+                        await anyio.to_thread.run_sync(keep)
                     break
                 except NotProcessedError:
                     answer = _LOST

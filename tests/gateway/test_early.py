@@ -66,6 +66,10 @@ class SlowShop:
         path.write_text(json.dumps({"tools": tools}))
         return [str(path)]
 
+    async def start(self) -> None:
+        """Let the server start."""
+        self.wait.unlink()
+
     def gateway(self, **options: Any) -> Gateway:
         """Return a gateway of the server that knows its last list."""
         live = Live(os.environ, listings=str(self.folder / "cache"))
@@ -119,7 +123,7 @@ async def test_a_call_waits_for_its_server(shop: SlowShop) -> None:
     async with shop.starting() as gateway:
         assert (await gateway.search("refund an order")).matches
         async with anyio.create_task_group() as group:
-            group.start_soon(anyio.to_thread.run_sync, shop.wait.unlink)
+            group.start_soon(shop.start)
             assert (await gateway.invoke("refund_order")).is_success
 
 
@@ -191,7 +195,7 @@ def test_the_first_answer_of_serve(tmp_path: Path) -> None:
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}}
     hello |= {"clientInfo": {"name": "test", "version": "1"}}
     call = {"name": "gateway_tools_search", "arguments": {"query": "refund an order"}}
-    requests = [
+    requests: list[dict[str, Any]] = [
         {"id": 1, "method": "initialize", "params": hello},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": call},
