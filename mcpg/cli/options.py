@@ -21,7 +21,6 @@ from mcpg.cli import parameters
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import COMMON, LIST_FORMAT, CommandParameter, make_output
 from mcpg.cli.terminal import Screen, cut, either, is_terminal, one_line
-from mcpg.errors import UsageError
 from mcpg.search.results import FUSIONS
 from mcpg.text.library_errors import pydantic_expected
 from mcpg.text.spelling import suggest
@@ -586,13 +585,6 @@ def keyword(parameter: CommandParameter) -> inspect.Parameter:
         default=inspect.Parameter.empty if parameter.is_required else parameter.default,
         annotation=Annotated[kind, make_annotation(parameter)],
     )
-
-
-def confirm(question: str, place: str, remedy: str) -> bool:
-    """Ask the person at the terminal; where there is none, *remedy* says what to do instead."""
-    if not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
-        raise UsageError("there is no terminal to confirm on", place=place, remedy=remedy)
-    return typer.confirm(question, err=True)
 
 
 class HelpfulGroup(_ShowsHelp, TyperGroup):
