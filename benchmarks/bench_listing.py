@@ -75,11 +75,11 @@ async def measure(config: str, text: str, queries: Sequence[str]) -> None:
                 lists.append(await listed(client))
     print(f"{'':48}{'tools':>6}{'bytes':>9}{'shown':>9}{'tokens':>8}")
     show(f"{len(lists)} servers by themselves", *lists)
-    for expose in ("meta", "found", "all"):
+    for expose in ("gateway", "on-demand", "all"):
         async with connected([*program(), "serve", config, "--expose", expose], env) as client:
             await find(client, "zzyzx")  # finds nothing, when all servers have been read
             show(f"mcpg serve --expose {expose}", await listed(client))
-            for query in queries if expose == "found" else ():
+            for query in queries if expose == "on-demand" else ():
                 await find(client, query)
                 show(f"  after {query!r}", await listed(client))
 

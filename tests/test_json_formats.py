@@ -70,7 +70,7 @@ COMMANDS = [
     [*EXPLAIN, "--source", "commerce", "--category", "orders", "--read-only"],
     [*EXPLAIN, "--tool", "shipment_create"],
     ["explain", "pay it back", *SHOP, "--tool", "invoice_refund"],
-    ["explain", "where is my parcel", *SHOP, "--tool", "shipment_create", "--judged", "shop.yaml"],
+    ["explain", "where is my parcel", *SHOP, "--tool", "shipment_create", "--queries", "shop.yaml"],
     [*EXPLAIN, "--compare", "graph.mdld", "tools/commerce.json"],
     ["generate", "tools", "-o", "docs"],
     ["generate", "tools", "-o", "docs", "--check"],

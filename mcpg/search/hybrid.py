@@ -49,7 +49,7 @@ from mcpg.search.hybrid_model import (
 from mcpg.search.model import FEATURES, Model
 from mcpg.search.pipeline import RankedList, Search, analyse_search, retrieve_pool, run_graph
 from mcpg.search.query import Analysis
-from mcpg.search.results import MAX_LIMIT, SearchRequest, Strategy
+from mcpg.search.results import MAX_LIMIT, SearchRequest
 from mcpg.search.retrieval import POOL, Pool, depth
 from mcpg.values import DECIMALS
 
@@ -107,6 +107,9 @@ VECTOR_INPUTS = (
 for the match; the logarithm of one more than the standardised cosine, if that is above 0; that
 cosine less the mean of the ten nearest tools'; the nearest tool's less it; the share of the query
 that the catalogue does not know; 1 when the nearest tool is also the first of the graph alone."""
+
+# Of requests by fusion, where that is not the scheme's name.
+_SCHEMES = {"": EMBEDDINGS, "cosine": SEMANTIC}
 
 # A name that is spelt out outweighs whatever the rest can add.
 _EXACT_ABOVE_COSINES, _EXACT_ABOVE_RANKS = 3.0, 1.0
@@ -411,8 +414,7 @@ def _run_with_vectors(
     search: Search, vectors: SearchVectors
 ) -> tuple[RankedList, tuple[Diagnostic, ...]]:
     request, index, model = search.request, search.index, search.model
-    by_cosines = EMBEDDINGS if request.strategy == Strategy.EMBEDDINGS else SEMANTIC
-    scheme = find_scheme(request.fusion or by_cosines, model)
+    scheme = find_scheme(_SCHEMES.get(request.fusion, request.fusion), model)
     analysis = analyse_search(search)
     text = _in_context(request.query, request) if request.query else request.context
     corrected = corrected_text(request, analysis)
