@@ -235,7 +235,7 @@ def settings(examples: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in {key.variable for key in KEYS.values()} | SECRET_VARIABLES:
             patch.delenv(name, raising=False)
-        patch.setenv("MCPG_CACHE", str(examples / "cache"))
+        patch.setenv("MCPG_CACHE_DIR", str(examples / "cache"))
         patch.chdir(examples)
         yield
 

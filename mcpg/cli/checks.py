@@ -113,7 +113,7 @@ def check_cache_folder() -> Check:
     """Write a file into the folder for caches."""
     folder = cache_folder()
     name = "cache folder"
-    remedy = "name one that can be written by MCPG_CACHE"
+    remedy = "name one that can be written by MCPG_CACHE_DIR"
     if folder is None:
         return Check(name, Status.NOTE, "there is none: nothing is kept between runs", remedy)
     try:

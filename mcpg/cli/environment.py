@@ -77,7 +77,7 @@ KEYS = {
         SettingKey("cache.entries", plain=int, most=_ANY),
         SettingKey("cache.max_age"),
         SettingKey("cache.idle_timeout"),
-        SettingKey("store.kind", "MCPG_STORE"),
+        SettingKey("store.kind", "MCPG_EMBEDDING_STORE"),
         SettingKey("store.path", "MCPG_STORE_PATH", plain=str),
         SettingKey("telemetry.enabled", "MCPG_TELEMETRY", plain=bool),
         SettingKey("telemetry.queries", "MCPG_TELEMETRY_QUERIES", plain=bool),
@@ -133,7 +133,7 @@ POSTGRES_VARIABLE = "MCPG_POSTGRES"
 KEY_VARIABLE = "MCPG_LLM_API_KEY"
 FOREIGN_KEY_VARIABLE = "OPENAI_API_KEY"
 FOREIGN_URL_VARIABLE = "OPENAI_BASE_URL"
-LOGIN_VARIABLE = "MCPG_TOKENS"
+LOGIN_VARIABLE = "MCPG_LOGIN_DIR"
 TOKEN_VARIABLE = "MCPG_SERVE_TOKEN"  # noqa: S105 - the variable's name
 SECRET_VARIABLES = {POSTGRES_VARIABLE, KEY_VARIABLE, FOREIGN_KEY_VARIABLE, TOKEN_VARIABLE}
 """Variables that may hold a secret. They are no settings, so no file can set them."""
@@ -157,7 +157,7 @@ def may_be_key(name: str, text: str) -> bool:
 
 def cache_folder() -> str | None:
     """Return the user's cache folder for mcpg, which need not exist; `None` when there is none."""
-    named = os.environ.get("MCPG_CACHE")
+    named = os.environ.get("MCPG_CACHE_DIR")
     base = None if named else _find_base("~/Library/Caches", "XDG_CACHE_HOME", "~/.cache")
     name = "mcpg\\Cache" if sys.platform == "win32" else "mcpg"
     return str(base / name) if base else named or None

@@ -50,7 +50,11 @@ SETTING_VALUES: Mapping[str, Mapping[str, str]] = {
 }
 """By setting, the present forms of former values."""
 
-VARIABLES: Mapping[str, str] = {}
+VARIABLES: Mapping[str, str] = {
+    "MCPG_CACHE": "MCPG_CACHE_DIR",
+    "MCPG_STORE": "MCPG_EMBEDDING_STORE",
+    "MCPG_TOKENS": "MCPG_LOGIN_DIR",
+}
 """The present names of former environment variables."""
 
 _COMMANDS = {*OPTIONS, *(command for command, _ in VALUES)}

@@ -63,7 +63,7 @@ HEADINGS = {
             "--route",
             "--timings",
         ),
-        *("--worst", "--all", "--document", "--line"),
+        *("--worst", "--all", "--document", "--jsonl"),
     ),
     "Common options": ("--quiet", "--verbose", "--color", "--debug", "--help"),
 }

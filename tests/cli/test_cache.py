@@ -179,7 +179,7 @@ def test_a_cache_folder_that_is_none(
     """A path at which no folder can stand holds nothing."""
     (folder / "file").touch()
     (folder / "circle").symlink_to(folder / "circle")
-    monkeypatch.setenv("MCPG_CACHE", str(folder / named))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(folder / named))
     done = run("cache", "--format", "json")
     assert (done.code, done.json["files"]) == (0, [])
 

@@ -250,7 +250,7 @@ def test_no_file_holds_a_secret(tmp_path: Path, text: str, remedy: str) -> None:
 def test_a_variable_that_makes_no_sense_does_not_show_a_password(tmp_path: Path) -> None:
     """A connection string in the wrong variable is not repeated."""
     with pytest.raises(UsageError) as caught:
-        Settings(tmp_path, {"MCPG_STORE": "postgres://me:s3cr3t@host"}).find("store.kind")
+        Settings(tmp_path, {"MCPG_EMBEDDING_STORE": "postgres://me:s3cr3t@host"}).find("store.kind")
     assert "s3cr3t" not in str(caught.value)
     for name, text in (("MCPG_NORMALIZE", "maybe"), ("MCPG_LLM_TIMEOUT", "-1")):
         with pytest.raises(UsageError) as caught:

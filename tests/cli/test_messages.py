@@ -132,7 +132,9 @@ TABLES: dict[str, dict[str, Case]] = {
         "an unknown strategy": variable("MCPG_STRATEGY", "grahp", "search", "x", "-b", "tools"),
         "not a boolean": variable("MCPG_LEXICON", "maybe", "search", "x", "-b", "tools"),
         "not a timeout": variable("MCPG_INVOKE_TIMEOUT", "soon", "invoke", "isleap", *PYTHON),
-        "an unknown store": variable("MCPG_STORE", "sqlit", "search", "x", "--strategy", "auto"),
+        "an unknown store": variable(
+            "MCPG_EMBEDDING_STORE", "sqlit", "search", "x", "--strategy", "auto"
+        ),
         "a missing bundle": variable("MCPG_BUNDLE", "nothing.mdld", "list"),
         "not yes or no": variable("MCPG_NORMALIZE", "perhaps", "search", "x"),
     },

@@ -133,9 +133,9 @@ def test_a_note_is_written_unless_quiet(run: Callable[..., Run], graph: Path) ->
 def test_python_warns_of_former_names(graph: Path) -> None:
     """A former function, argument or attribute works, with a warning."""
     engine = mcpg.load(graph)
-    right = engine.route("parcel", max_categories=1, max_tools=2)
-    with pytest.warns(DeprecationWarning, match="tools is now max_tools"):
-        former: Any = route(engine, "parcel", categories=1, tools=2)  # type: ignore[call-arg,arg-type]
+    right = engine.route("parcel", max_categories=1)
+    with pytest.warns(DeprecationWarning, match="categories is now max_categories"):
+        former: Any = route(engine, "parcel", categories=1)  # type: ignore[arg-type]
     assert former == right
     with pytest.warns(DeprecationWarning, match="RouteResult.suggested is now suggested_matches"):
         assert former.suggested == right.suggested_matches

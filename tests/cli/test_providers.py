@@ -100,12 +100,12 @@ def test_a_store_that_cannot_be_opened_fails_whoever_asks(tmp_path: Path) -> Non
 
 def test_a_store_may_be_none_or_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are settings, and where there is no folder for files there is no store."""
-    assert factory(tmp_path, {"MCPG_STORE": "none"}).store() is None
-    store = factory(tmp_path, {"MCPG_STORE": "memory"}).store()
+    assert factory(tmp_path, {"MCPG_EMBEDDING_STORE": "none"}).store() is None
+    store = factory(tmp_path, {"MCPG_EMBEDDING_STORE": "memory"}).store()
     assert store is not None
     store.put(ENTRY)
     assert list(store.get(list(ENTRY))) == list(ENTRY)
-    for name in ("MCPG_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+    for name in ("MCPG_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("HOME", "relative")
     assert factory(tmp_path).store() is None

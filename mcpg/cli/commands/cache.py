@@ -204,9 +204,10 @@ def run(
     bundle: options.BundlePaths = None,
     form: options.ListFormat = "text",
 ) -> int:
-    """Show the caches of this machine with their sizes, or clear them.
+    """List the caches of this machine with their sizes, or clear them.
 
-    Caches are beside the bundle and in the cache folder (MCPG_CACHE), and recreated when needed.
+    Caches are beside the bundle and in the cache folder (MCPG_CACHE_DIR), and recreated when
+    needed.
     """
     found = kept_files(read_settings(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]

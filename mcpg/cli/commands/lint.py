@@ -90,7 +90,8 @@ class LintOptions:
         option("--ignore", "Rules not to check. Repeatable, or comma-separated.", "CODE"),
     ] = None
     explain: Annotated[
-        str | None, option("--explain", "Explain this rule, and check nothing.", "CODE")
+        str | None,
+        option("--explain", "Explain this rule by its code or name, and check nothing.", "CODE"),
     ] = None
     fix: Annotated[bool, option("--fix", "Fix what can be fixed safely.")] = False
     diff: Annotated[bool, option("--diff", "Write nothing; print what --fix would change.")] = False
