@@ -21,7 +21,7 @@ import json
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -34,11 +34,12 @@ import mcpg
 from mcpg.plan import Plan, Task
 from mcpg.plan.goal import (
     ASKED_INPUTS,
+    PartMatches,
     cut_goal,
-    find_named_sources,
     list_asked_inputs,
     list_matches,
     logit,
+    weigh_goal,
 )
 from mcpg.plan.needs import NEED_INPUTS, PlanContext, weigh_evidence
 from mcpg.plan.planner import Planner
@@ -60,7 +61,7 @@ _STEPS_OF_TOOL, _LEAST_CHANCE = 5, 0.75
 _RIDGES = {"asked": 20.0, "needs": 33.0, "calibration": 1.0}
 _HARM = 2.0
 _LIMIT = 8
-_AS_IT_IS = (0.0, 1.0)
+_AS_IT_IS = (0.0, 1.0, 0.0)
 _HIDDEN = 1e-12
 
 
@@ -140,6 +141,7 @@ class Goal:
     row: Mapping[str, Any]
     servers: frozenset[str]
     asked: Sequence[tuple[Sequence[str], Any]]
+    best: float
 
     @property
     def fine(self) -> frozenset[str]:
@@ -206,19 +208,20 @@ class Bench:
 
     def _goal(self, row: Mapping[str, Any]) -> Goal:
         goal = row["goal"]
-        whole, texts = dict(self._rank(goal).primaries), cut_goal(goal, self.index)
-        ranked = [whole]
+        whole, texts = self._rank(goal), cut_goal(goal, self.index)
+        evidence = weigh_goal(goal, whole, self.index)
+        ranked = [PartMatches(goal, evidence.scores, whole.candidates)]
         if len(texts) > 1:
-            ranked = [list_matches(self._rank(one, goal)) for one in texts]
-        named = find_named_sources(goal, self.index)
+            ranked = [list_matches(one, self._rank(one, goal)) for one in texts]
         asked = []
-        for scores in ranked:
-            inputs = list_asked_inputs(scores, whole, named, self.known)
+        for part in ranked:
+            inputs = list_asked_inputs(part, evidence, self.known)
             if inputs:
                 tools = [self.names[tool] for tool in inputs]
                 asked.append((tools, np.array([*inputs.values()])))
         servers = {one.split("::")[0] for one in list_tools(row["required"])}
-        return Goal(row, frozenset(servers), asked)
+        best = max(score for part in (evidence, *ranked) for score in (0.0, *part.scores.values()))
+        return Goal(row, frozenset(servers), asked, best)
 
     def pairs(self, goal: Goal) -> Iterable[tuple[tuple[float, ...], bool, float]]:
         """Yield the evidence for pairs of tools of a goal, whether each is an order, its share."""
@@ -280,11 +283,12 @@ def fit_model(bench: Bench, goals: Sequence[Goal], costs: Costs) -> PlanModel:
 
 @dataclass(frozen=True)
 class Made:
-    """A plan for a goal, by its tools in order."""
+    """A plan for a goal, by its tools in order, and the best score of a search for it."""
 
     row: Mapping[str, Any]
     tools: Sequence[str]
     plan: Plan | None = None
+    best: float = 0.0
 
     @property
     def is_fine(self) -> list[bool]:
@@ -313,10 +317,10 @@ def plan_goal(planner: Planner, row: Mapping[str, Any]) -> Made:
     return Made(row, [*map(name_tool, plan.tasks)], plan)
 
 
-def make_plan(bench: Bench, row: Mapping[str, Any], model: PlanModel) -> Made:
-    """Return the plan for the goal of *row*, by *model*."""
+def make_plan(bench: Bench, goal: Goal, model: PlanModel) -> Made:
+    """Return the plan for *goal*, by *model*."""
     known = Known(bench.index, model.needs, bench.links)
-    return plan_goal(Planner(bench.searcher, known, model), row)
+    return replace(plan_goal(Planner(bench.searcher, known, model), goal.row), best=goal.best)
 
 
 def measure(plans: Sequence[Made]) -> dict[str, float]:
@@ -375,31 +379,31 @@ def leave_out(bench: Bench, costs: Costs) -> list[Made]:
         known = [goal for goal in bench.goals if server not in goal.servers]
         model = fit_model(bench, known, costs)
         own = [one for one in bench.goals if one.row["required"][-1].startswith(f"{server}::")]
-        plans += [make_plan(bench, goal.row, model) for goal in own]
+        plans += [make_plan(bench, goal, model) for goal in own]
     return plans
 
 
-def outcomes(plans: Sequence[Made]) -> dict[str, list[tuple[float, bool]]]:
+def outcomes(plans: Sequence[Made]) -> dict[str, list[tuple[tuple[float, float], bool]]]:
     """Return for tasks and plans what the model weighs, and whether that came true."""
     pairs = [(made, made.plan) for made in plans if made.plan]
     return {
         "task": [
-            (logit(task.confidence), is_fine)
+            ((logit(task.confidence), made.best), is_fine)
             for made, plan in pairs
             for task, is_fine in zip(plan.tasks, made.is_fine, strict=True)
         ],
-        "complete": [(logit(plan.complete), made.recall == 1) for made, plan in pairs],
-        "clean": [(logit(plan.clean), all(made.is_fine)) for made, plan in pairs],
+        "complete": [((logit(plan.complete), made.best), made.recall == 1) for made, plan in pairs],
+        "clean": [((logit(plan.clean), made.best), all(made.is_fine)) for made, plan in pairs],
     }
 
 
 def fit_calibrations(plans: Sequence[Made]) -> dict[str, tuple[float, ...]]:
-    """Return intercept and slope of each of `outcomes`."""
+    """Return the intercept and the coefficients of each of `outcomes`."""
     found = {}
     for name, pairs in outcomes(plans).items():
         values, labels = zip(*pairs, strict=True)
         found[name] = fit_logistic(
-            np.array(values)[:, None],
+            np.array([(value, logit(best)) for value, best in values]),
             np.array(labels, float),
             np.ones(len(labels)),
             _RIDGES["calibration"],
@@ -418,8 +422,8 @@ def list_brier_scores(plans: Sequence[Made]) -> dict[str, str]:
             others = [one for one in plans if one not in own]
             by = fit_calibrations(others)[name]
             rate = np.mean([label for _, label in outcomes(others)[name]])
-            for value, label in outcomes(own)[name]:
-                errors.append((calibrate(value, by) - label) ** 2)
+            for (value, best), label in outcomes(own)[name]:
+                errors.append((calibrate(value, best, by) - label) ** 2)
                 base.append((rate - label) ** 2)
         found[name] = f"{np.mean(errors):.3f} (base rate {np.mean(base):.3f})"
     return found
@@ -458,7 +462,7 @@ def main() -> None:
         model = fit_model(bench, bench.goals, costs)
         print(
             "  fitted on the same:",
-            measure([make_plan(bench, one.row, model) for one in bench.goals]),
+            measure([make_plan(bench, one, model) for one in bench.goals]),
         )
         for name, metrics in (
             measure_unseen(options.unseen, model).items() if options.unseen else ()
@@ -479,7 +483,10 @@ def write_model(model: PlanModel, calibrations: Mapping[str, Sequence[float]]) -
         },
         "costs": model.costs._asdict(),
         **{
-            name: {"intercept": round(by[0], _DECIMALS), "slope": round(by[1], _DECIMALS)}
+            name: {
+                part: round(one, _DECIMALS)
+                for part, one in zip(("intercept", "slope", "best"), by, strict=True)
+            }
             for name, by in calibrations.items()
         },
     }

@@ -115,6 +115,8 @@ class Code:
     CODE_INDEX_STALE = "code_index_stale"
     CODE_INDEX_UNUSABLE = "code_index_unusable"
     SKILL_INVALID = "skill_invalid"
+    SKILL_LEFT_OUT = "skill_left_out"
+    SKILL_DIGEST_MISMATCH = "skill_digest_mismatch"
     PLUGIN_FAILED = "plugin_failed"
     TOOLS_STALE = "tools_stale"
     TOOL_INVALID = "tool_invalid"
@@ -264,6 +266,8 @@ REMEDIES = {
     Code.CODE_INDEX_STALE: "Run the indexer again.",
     Code.CODE_INDEX_UNUSABLE: "Run the indexer again; its index belongs beside the code.",
     Code.SKILL_INVALID: "Correct what the message names; the rest of the skill is used.",
+    Code.SKILL_LEFT_OUT: "Correct it on the server; its other skills are served.",
+    Code.SKILL_DIGEST_MISMATCH: "Have the server list the digests of what it serves.",
     Code.TOOLS_STALE: "Fix the source, or remove its tools with `--allow-missing`.",
     Code.KEY_REPEATED: "Keep one of them.",
     Code.KEY_UNKNOWN: "Correct the key; near ones are suggested.",

@@ -72,13 +72,13 @@ def run_client(
 
 
 @contextmanager
-def served(*words: str, **env: str) -> Iterator[str]:
+def served(*words: str, python: str = sys.executable, **env: str) -> Iterator[str]:
     """Run a program with the port that it is to serve at, and give its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, *(word.format(port=port) for word in words)],
+        [python, *(word.format(port=port) for word in words)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         env={**os.environ, **env},

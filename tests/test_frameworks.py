@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from servedskills import compare, write_shops
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "frameworks"
 
@@ -63,6 +65,14 @@ async def test_fastmcp_clients_find_and_call_tools() -> None:
         server.tool(lambda day: day, name="cancel_room", description="Give up a meeting room")
         again = await client.call_tool("search_tools", {"query": "give up a meeting room"})
         assert "cancel_room" in str(again.content)
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_fastmcp_clients_get_the_skills_of_fastmcp_servers(tmp_path: Path, transport: str) -> None:
+    """Behind the gateway they are those at the server; of equal addresses one is renamed."""
+    pytest.importorskip("fastmcp", minversion="4.2")
+    write_shops(tmp_path)
+    assert compare(sys.executable, tmp_path, transport) == (transport, 3, 11, ())
 
 
 async def test_pydantic_ai_loads_the_tool_that_was_found() -> None:

@@ -214,7 +214,8 @@ class ViewTable(ViewConditions):
     kinds: list[Literal["tool", "prompt", "resource", "skill", "page"]] = unset(
         "all, but only `tool` with `categories` or `tools`"
     )
-    """kinds of items; `resource` includes templates, `page` is a document without a tool"""
+    """kinds of items; `resource` includes templates, `skill` the files of skills, `page` is a
+    document without a tool"""
     deny: ViewConditions = Field(ViewConditions(), json_schema_extra={UNSET: "none"})
     """a table with `servers`, `categories` and `tools` to hide"""
 

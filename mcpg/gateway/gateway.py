@@ -43,6 +43,7 @@ from mcpg.gateway.registry import (
     SourceRegistry,
 )
 from mcpg.gateway.sessions import Sessions
+from mcpg.gateway.skills import find_local_skills
 from mcpg.gateway.snapshots import IndexManager, OnIndex, Snapshot
 from mcpg.gateway.views import View
 from mcpg.review.lock_sources import ToolLock
@@ -57,10 +58,12 @@ from mcpg.search.results import (
     check_text,
     check_texts,
 )
+from mcpg.skills.folder import Skill
 from mcpg.sources.client_config import Live, Server
 from mcpg.sources.live.requests import Progress, current_session
 from mcpg.sources.model import read_text
 from mcpg.sources.registry import (
+    FileSource,
     ServerSource,
     Source,
     SourceCollector,
@@ -327,7 +330,9 @@ class Gateway:
             )
             self._sessions = await stack.enter_async_context(sessions)
             self._invoker = Invoker(sessions, self.limits)
-            self._primitives = Primitives(lambda: self._registry.sources, sessions, self.limits)
+            self._primitives = Primitives(
+                lambda: self._registry.sources, self._find_skills, sessions, self.limits
+            )
             stack.push_async_callback(self._invoker.aclose)
             group = await stack.enter_async_context(anyio.create_task_group())
             stack.callback(group.cancel_scope.cancel)
@@ -399,6 +404,7 @@ class Gateway:
         In a view, they also concern what it hides.
         """
         built = self._whole.diagnostics if self._stack else ()
+        built += self._primitives.directory.diagnostics if self._stack else ()
         if self._views:
             built += self._manager.diagnostics
         recorded = self._recorder.diagnostics if self._recorder is not None else ()
@@ -408,6 +414,12 @@ class Gateway:
     def is_narrowed(self) -> bool:
         """Whether it shows a part of a gateway; see `narrow`."""
         return bool(self._views)
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether it reads files, such as bundles, which may have skills."""
+        has_files = any(isinstance(one, FileSource) for one in self.sources)
+        return has_files or isinstance(self._plan.graph, FileGraph)
 
     def shows(self, server: Server) -> bool:
         """Return whether it has *server* among its sources."""
@@ -434,7 +446,8 @@ class Gateway:
         self._whole.callbacks.append(manager.follow)
         if self._stack is not None:
             self._stack.callback(manager.close)
-        primitives = self._primitives.narrow(lambda: narrowed.sources, shown)
+        find_skills = narrowed._find_skills  # noqa: SLF001 - of its own index
+        primitives = self._primitives.narrow(lambda: narrowed.sources, find_skills, shown)
         vars(narrowed).update(
             _views=shown, _callbacks=callbacks, _warm=None, _manager=manager, _primitives=primitives
         )
@@ -643,6 +656,13 @@ class Gateway:
     async def end_session(self, session: str) -> None:
         """Close the connections to servers that a *session* of calls has of its own."""
         self.sessions.end_client(session)
+
+    async def _find_skills(self) -> tuple[Skill, ...]:
+        """Return the skills of bundles and folders, none before the first index is built."""
+        current = self._manager.current
+        if current is None:
+            return ()
+        return await self._in_thread(partial(find_local_skills, current.engine))
 
     async def _find_tool(
         self,

@@ -1,220 +1,41 @@
-"""Prompts and resources of the servers of a gateway: listed, read, completed and subscribed to."""
+"""Prompts, resources and skills of the servers of a gateway: read, completed and subscribed to."""
 
 from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import cached_property, partial
-from itertools import islice
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import anyio
-from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
-from mcp_types.methods import validate_server_result
-from mcp_types.version import LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION
-from pydantic import ValidationError
 
-from mcpg.catalog.catalog import SOURCE_FALLBACK, normalize
-from mcpg.catalog.json_text import repair_surrogates
-from mcpg.errors import McpgError, NotFoundError
-from mcpg.gateway.calls import CallError, Limits
+from mcpg.errors import Code, Diagnostic, McpgError, NotFoundError, warning
+from mcpg.gateway import skills
+from mcpg.gateway.calls import CallError, FaultCode, Limits
+from mcpg.gateway.directory import (
+    KINDS,
+    NOTHING,
+    Directory,
+    Lists,
+    ServerItem,
+    build_directory,
+    find_below,
+    find_extensions,
+    list_kind,
+    read_item,
+    rewrite_item,
+    rewrite_uri,
+)
 from mcpg.gateway.sessions import Backoff, RequestTimeout, Sessions
 from mcpg.gateway.views import ItemKind, View
+from mcpg.skills.folder import Skill
 from mcpg.sources.client_config import Server
-from mcpg.sources.live.client import MAX_PAGES, is_repeated
 from mcpg.sources.live.requests import Progress, current_caller, current_session
 from mcpg.sources.registry import ServerSource, Source
 from mcpg.text.json_values import JsonObject
-
-
-class _Kind(NamedTuple):
-    """How a server lists a kind of items.
-
-    Attributes:
-        method: The method that lists them.
-        member: The member of its result that holds them.
-        key: The member that identifies an item.
-        most: How many are read.
-    """
-
-    method: str
-    member: str
-    key: str
-    most: int
-
-
-_KINDS = {
-    "resources": _Kind("resources/list", "resources", "uri", 20_000),
-    "templates": _Kind("resources/templates/list", "resourceTemplates", "uriTemplate", 1_000),
-    "prompts": _Kind("prompts/list", "prompts", "name", 20_000),
-}
-_ENVELOPE = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-_VERSIONS = (LATEST_HANDSHAKE_VERSION, LATEST_MODERN_VERSION)
-
-_Lists = dict[str, tuple[JsonObject, ...]]
-"""What a server lists beside its tools, by the names of `_KINDS`."""
-
-
-async def _list_kind(
-    kind: _Kind,
-    send: Callable[[str, JsonObject], Awaitable[JsonObject]],
-    before: tuple[JsonObject, ...],
-) -> tuple[JsonObject, ...]:
-    """Return the valid items of all pages, each once, or those *before* where that fails."""
-    found: dict[str, JsonObject] = {}
-    cursor: Any = None
-    known: set[str] = set()
-    try:
-        for _ in range(MAX_PAGES):
-            page = await send(kind.method, {} if cursor is None else {"cursor": cursor})
-            stated = page.get(kind.member)
-            items = stated if isinstance(stated, list) else []
-            for item in items:
-                if isinstance(item, dict) and _is_valid(kind, item):
-                    repaired: Any = repair_surrogates(item, "", [])
-                    found.setdefault(repaired[kind.key], repaired)
-            cursor = page.get("nextCursor")
-            is_last = not isinstance(cursor, str) or is_repeated(items, kind.key, known)
-            if is_last or len(found) >= kind.most:
-                break
-    except CallError as fault:
-        # A server that claims a capability and does not have it lists nothing.
-        return () if fault.error is not None else before
-    return tuple(islice(found.values(), kind.most))
-
-
-def _is_valid(kind: _Kind, item: JsonObject) -> bool:
-    """Return whether clients of all versions accept a list with *item*."""
-    try:
-        for version in _VERSIONS:
-            validate_server_result(kind.method, version, {**_ENVELOPE, kind.member: [item]})
-    except ValidationError:
-        return False
-    return bool(item.get(kind.key))
-
-
-SCHEME = "mcpg://"
-_MOST_LINKS = 10_000
-# Comparing an address with a template takes time by its length.
-_MOST_MATCHES, _LONGEST_MATCHED = 10_000, 2000
-
-
-class ServerItem(NamedTuple):
-    """A prompt or a resource on its server, and its name or address there."""
-
-    source: ServerSource
-    key: str
-
-
-@dataclass(frozen=True)
-class Directory:
-    """The prompts and resources of all servers.
-
-    Attributes:
-        resources: Resources as entries of `resources/list`, by their addresses.
-        templates: Templates as entries of `resources/templates/list`, by their texts.
-        prompts: Prompts as entries of `prompts/list`, by their names.
-        located: Where each is, by its kind and key.
-        sources: The servers, by the names that stand in addresses.
-    """
-
-    resources: dict[str, JsonObject] = field(default_factory=dict)
-    templates: dict[str, JsonObject] = field(default_factory=dict)
-    prompts: dict[str, JsonObject] = field(default_factory=dict)
-    located: dict[tuple[str, str], ServerItem] = field(default_factory=dict)
-    sources: dict[str, ServerSource] = field(default_factory=dict)
-
-    @cached_property
-    def _matchers(self) -> list[tuple[UriTemplate, ServerItem]]:
-        found = []
-        for text in self.templates:
-            try:
-                template = UriTemplate.parse(text)
-            except InvalidUriTemplate:
-                continue
-            found.append((template, self.located["templates", text]))
-        return found
-
-    def resource(self, uri: str) -> ServerItem | None:
-        """Return where the resource at *uri* is, as lists and templates tell."""
-        known = self.located.get(("resources", uri))
-        if known is not None:
-            return known
-        name, _, rest = uri.removeprefix(SCHEME).partition("/")
-        if uri.startswith(SCHEME) and name in self.sources and rest:
-            return ServerItem(self.sources[name], rest)
-        for template, place in self._matchers:
-            if template.match(uri, max_uri_length=_LONGEST_MATCHED) is not None:
-                return ServerItem(place.source, uri)
-        return None
-
-    def find_changes(self, before: Directory) -> list[str]:
-        is_same = {
-            "prompts": self.prompts == before.prompts,
-            "resources": (self.resources, self.templates) == (before.resources, before.templates),
-        }
-        return [kind for kind in is_same if not is_same[kind]]
-
-    def prefix_uri(self, source: ServerSource, uri: str) -> str:
-        name = next((name for name, one in self.sources.items() if one.id == source.id), "")
-        return f"{SCHEME}{name}/{uri}" if name else uri
-
-
-NOTHING = Directory()
-"""The directory before anything was listed."""
-
-
-def build_directory(lists: Iterable[tuple[ServerSource, _Lists]]) -> Directory:
-    """Return the directory of servers in their order, which decides whose names stay."""
-    found = Directory()
-    listed = list(lists)
-    for source, _ in listed:
-        name = unique = normalize(source.id, SOURCE_FALLBACK)
-        number = 1
-        while unique in found.sources:
-            number += 1
-            unique = f"{name}-{number}"
-        found.sources[unique] = source
-    for (source, one), name in zip(listed, found.sources, strict=True):
-        pairs = [(kind, item) for kind in _KINDS for item in one[kind]]
-        for kind, item in pairs:
-            items, member = getattr(found, kind), _KINDS[kind].key
-            key = shown = str(item[member])
-            # An address that begins like ours could pass for one of another server.
-            is_ours = key.startswith(SCHEME) and kind != "prompts"
-            if key in items or is_ours:
-                shown = f"{name}_{key}" if kind == "prompts" else f"{SCHEME}{name}/{key}"
-            number = 1
-            while shown in items:
-                number += 1
-                shown = f"{name}_{key}_{number}"
-            given = item.get("_meta")
-            meta: JsonObject = {**(given if isinstance(given, dict) else {}), "sourceId": source.id}
-            items[shown] = {**item, member: shown, "_meta": meta}
-            found.located[kind, shown] = ServerItem(source, key)
-    return found
-
-
-def _rewrite_item(item: Any, address: Callable[[str], str]) -> Any:
-    """Return an item of a result with the *address* of the resource that it has or links to."""
-    if not isinstance(item, dict):
-        return item
-    if isinstance(item.get("content"), dict):  # a message of a prompt
-        return {**item, "content": _rewrite_item(item["content"], address)}
-    if isinstance(item.get("resource"), dict) and item.get("type") == "resource":
-        return {**item, "resource": _rewrite_uri(item["resource"], address)}
-    return _rewrite_uri(item, address) if item.get("type") in {None, "resource_link"} else item
-
-
-def _rewrite_uri(item: JsonObject, address: Callable[[str], str]) -> JsonObject:
-    uri = item.get("uri")
-    if not isinstance(uri, str) or (shown := address(uri)) == uri:
-        return item
-    return {**item, "uri": shown}
-
 
 LISTING_SECONDS = 10.0
 """Time of all servers to list their prompts and resources; slower ones are known by the last."""
@@ -224,6 +45,10 @@ SLOW_SECONDS = 30.0
 
 _RECENT = 1.0
 _SHOWN = 200
+_MOST_FAULTS, _MOST_UNLISTED, _MOST_LINKS = 20, 1000, 10_000
+# Comparing an address with a template takes time by its length.
+_MOST_MATCHES = 10_000
+_SHOWN_KINDS = {"prompts": ItemKind.PROMPT, "skills": ItemKind.SKILL}
 
 
 class RequestError(McpgError):
@@ -236,12 +61,33 @@ class RequestError(McpgError):
 
 @dataclass(slots=True)
 class _KnownLists:
-    """The lists of a server, as it last sent them, and when it is queried again."""
+    """The lists of a server, as it last sent them, and when it is queried again.
 
-    lists: _Lists = field(default_factory=lambda: dict.fromkeys(_KINDS, ()))
+    Attributes:
+        lists: The lists.
+        capabilities: What it declares, `None` if that is not known.
+        roots: The folders of its skills, folded.
+        faults: What is wrong with its skills.
+        changed: The digests of files that differed when they were read, by their addresses.
+    """
+
+    lists: Lists = field(default_factory=lambda: dict.fromkeys(KINDS, ()))
+    capabilities: JsonObject | None = None
+    roots: frozenset[str] = frozenset()
+    faults: list[str] = field(default_factory=list)
+    changed: dict[str, str] = field(default_factory=dict)
     is_fresh: bool = False
     again: float = 0.0
     backoff: Backoff = field(default_factory=Backoff)
+
+    def note_skills(self, faults: list[str]) -> None:
+        """Note the folders of the skills that were listed, and their *faults*."""
+        entries = self.lists["skills"]
+        self.roots = frozenset(skills.fold(skills.find_root(one)) for one in entries)
+        self.faults = faults
+        files = [one for entry in entries for one in skills.list_files(entry) if self.changed]
+        promised = {(one["uri"], one["digest"]) for one in files}
+        self.changed = {uri: one for uri, one in self.changed.items() if (uri, one) in promised}
 
     def due(self, *, is_fresh: bool = False) -> float:
         """Return when it is queried; for *is_fresh* see `Primitives.list_directory`."""
@@ -254,25 +100,32 @@ class Primitives:
 
     Attributes:
         sources: Returns the sources of the gateway.
+        find_local: Returns the skills of bundles and folders, as far as these have been read.
         views: What clients see: what all of these views show.
     """
 
     sources: Callable[[], tuple[Source, ...]]
+    find_local: Callable[[], Awaitable[tuple[Skill, ...]]]
     sessions: Sessions
     limits: Limits
     views: tuple[View, ...] = ()
     _known: dict[str, _KnownLists] = field(default_factory=dict)
-    # Addresses that servers have given out without listing them, the latest ones.
+    # Addresses that servers have given out without listing them, the latest ones, and the folders
+    # of skills that they serve without listing them.
     _owners: OrderedDict[str, ServerSource] = field(default_factory=OrderedDict)
+    _unlisted: OrderedDict[str, ServerItem] = field(default_factory=OrderedDict)
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
     _directory: Directory | None = None
 
     def narrow(
-        self, sources: Callable[[], tuple[Source, ...]], views: tuple[View, ...]
+        self,
+        sources: Callable[[], tuple[Source, ...]],
+        find_local: Callable[[], Awaitable[tuple[Skill, ...]]],
+        views: tuple[View, ...],
     ) -> Primitives:
         """Return what all *views* show of these, which are listed once for both."""
-        lists = self._known, OrderedDict[str, ServerSource](), self._lock
-        return Primitives(sources, self.sessions, self.limits, views, *lists)
+        given = sources, find_local, self.sessions, self.limits, views
+        return Primitives(*given, self._known, _lock=self._lock)
 
     @property
     def directory(self) -> Directory:
@@ -301,7 +154,10 @@ class Primitives:
                 async with anyio.create_task_group() as group:
                     for source in wanted:
                         group.start_soon(self._list, source)
-            found = build_directory((one, self._find_shown(one)) for one in servers)
+            lists = [(one, self._find_shown(one)) for one in servers]
+            found = build_directory(lists, await self.find_local())
+            noticed = [one for source in servers for one in self._find_faults(source)]
+            found = replace(found, diagnostics=tuple(noticed))
             if found != self._directory:
                 self._directory = found
             return self.directory
@@ -338,12 +194,16 @@ class Primitives:
                 address = partial(self._make_address, source)
                 if len(items) * len(self.directory.templates) > _MOST_MATCHES:
                     address = partial(self.directory.prefix_uri, source)
-                changed[member] = [_rewrite_item(one, address) for one in items]
+                changed[member] = [rewrite_item(one, address) for one in items]
         return changed if changed != result else result
 
     def _make_address(self, source: ServerSource, uri: str) -> str:
         """Return the address of a resource that *source* has given out."""
-        place = self.directory.resource(uri)
+        roots = self.directory.roots
+        moved = self.directory.prefix_uri(source, uri) if roots else uri
+        if moved != uri and find_below(moved, roots) is not None:
+            return moved  # as the other files of a skill that was renamed
+        place = self._find(uri)
         if place is not None:
             is_own = (place.source.id, place.key) == (source.id, uri)
         else:
@@ -360,10 +220,15 @@ class Primitives:
         Raises `NotFoundError` where no server has it, and `RequestError` where its server responds
         with an error, or not at all.
         """
+        local = (await self._latest()).find_local(uri)
+        if local is not None:
+            return skills.read_file(*local, uri)
         place = await self.resource(uri)
-        return await self._request(
+        result = await self._request(
             place.source, "resources/read", {**params, "uri": place.key}, progress
         )
+        self._verify(uri, place, result)
+        return result
 
     async def resource(self, uri: str) -> ServerItem:
         """Return where the resource at *uri* is; raises `NotFoundError` where no server has it.
@@ -371,7 +236,8 @@ class Primitives:
         An address that no server lists belongs to the server that gave it out, or to the only one
         with resources.
         """
-        place = (await self._latest()).resource(uri)
+        await self._latest()
+        place = self._find(uri)
         if place is None:
             owners = [self._owners[uri]] if uri in self._owners else []
             for source in self.servers if not owners and self._shows("resources") else ():
@@ -379,12 +245,167 @@ class Primitives:
                     if "resources" in await self.sessions.capabilities(source.server):
                         owners.append(source)
             place = ServerItem(owners[0], uri) if len(owners) == 1 else None
-        if place is None or not self._shows("resources"):
+        if place is None or not self._may_read(uri, place):
             raise NotFoundError(
                 f"no server has the resource {uri[:_SHOWN]!r}",
                 remedy="list the resources and templates",
             )
         return place
+
+    async def skill(self, uri: str, params: JsonObject) -> JsonObject:
+        """Return the result of `skills/get`, with further *params*.
+
+        A skill that is not listed is that of the first server that has it. Raises as `read` does.
+        """
+        directory = await self._latest()
+        is_local = directory.find_local(uri) is not None
+        if is_local and uri in directory.skills:
+            return {"skill": directory.skills[uri]}
+        place = directory.find_listed(uri) or find_below(uri, self._unlisted)
+        result = None
+        if place is not None and place.source in self._find_servers_of_skills():
+            result = await self._get_skill(place, uri, params)
+        elif place is None and not is_local:
+            result = await self._get_unlisted(uri, params)
+        if result is None:
+            message = f"no server has the skill {uri[:_SHOWN]!r}"
+            raise NotFoundError(message, remedy="list the skills")
+        return result
+
+    async def _get_unlisted(self, uri: str, params: JsonObject) -> JsonObject | None:
+        """Return the skill at *uri* of the first server that has it, `None` for none."""
+        answers: dict[str, JsonObject] = {}
+
+        async def get(source: ServerSource) -> None:
+            with suppress(RequestError):
+                answers[source.id] = await self._get_skill(ServerItem(source, uri), uri, params)
+
+        servers = [one for one in self._find_servers_of_skills() if self._is_free(uri, one)]
+        async with anyio.create_task_group() as group:
+            for source in servers:
+                group.start_soon(get, source)
+        first = next((one for one in servers if one.id in answers), None)
+        if first is None:
+            return None
+        root = skills.find_root({"uri": uri})
+        self._unlisted[root] = ServerItem(first, root)
+        self._unlisted.move_to_end(root)
+        while len(self._unlisted) > _MOST_UNLISTED:
+            self._unlisted.popitem(last=False)
+        return answers[first.id]
+
+    def _is_free(self, uri: str, source: ServerSource) -> bool:
+        """Return whether no other server has a skill in the folder of an unlisted one at *uri*."""
+        start = f"{skills.fold(skills.find_root({'uri': uri}))}/"
+        directory = self.directory
+        others = [one for one, place in directory.roots.items() if place.source.id != source.id]
+        return not any(skills.fold(one).startswith(start) for one in (*others, *directory.local))
+
+    async def _get_skill(self, place: ServerItem, uri: str, params: JsonObject) -> JsonObject:
+        given: JsonObject = {**params, "uri": place.key}
+        result = await self._request(place.source, "skills/get", given, None)
+        try:
+            entry = skills.read_entry(result.get("skill"))
+        except ValueError as fault:
+            raise RequestError(CallError(FaultCode.TOOL_FAILED, str(fault))) from None
+        if entry["uri"] != place.key:
+            message = "the server responded with another skill"
+            raise RequestError(CallError(FaultCode.TOOL_FAILED, message))
+        return {**result, "skill": skills.move_entry(entry, uri.removesuffix(place.key))}
+
+    async def read_directory(self, uri: str, params: JsonObject) -> JsonObject:
+        """Return the result of `resources/directory/read`, with further *params*.
+
+        The folders of a server that does not read any are known by the files of its skills. Raises
+        as `read` does.
+        """
+        is_local = (await self._latest()).find_local(uri) is not None
+        place = None if is_local else await self.resource(uri)
+        if place is not None and self._reads_directories(place.source):
+            given: JsonObject = {**params, "uri": place.key}
+            result = await self._request(place.source, "resources/directory/read", given, None)
+            stated: Any = result.get("resources")
+            items = [read_item(KINDS["resources"], one, []) for one in stated or ()]
+            address = partial(self._make_address, place.source)
+            return {**result, "resources": [rewrite_uri(one, address) for one in items if one]}
+        skill = self.directory.find_skill(uri)
+        stated = skill["resources"] if skill is not None else []
+        listed: Any = self.directory.resources
+        if stated == skills.DYNAMIC:
+            stated = listed.values()
+        files = skills.list_folder(uri, [listed.get(one["uri"], one) for one in stated])
+        if not files:
+            message = f"no folder of a skill has the address {uri[:_SHOWN]!r}"
+            raise NotFoundError(message, remedy="list the skills")
+        return {"resources": [*files]}
+
+    @property
+    def skill_settings(self) -> JsonObject | None:
+        """The settings of the extension for skills, `None` if no server has it.
+
+        A server that has not been reached yet may have it.
+        """
+        if self.directory.local:
+            return {skills.DIRECTORY_READ: True}
+        if not self._shows("skills") or not self.servers:
+            return None
+        is_known = all(self._find_known(one).capabilities is not None for one in self.servers)
+        if is_known and not self._find_servers_of_skills():
+            return None
+        reads = not is_known or any(map(self._reads_directories, self.servers))
+        return {skills.DIRECTORY_READ: True} if reads else {}
+
+    def _find_servers_of_skills(self) -> list[ServerSource]:
+        """Return the servers with the extension for skills, none if these are hidden."""
+        servers = self.servers if self._shows("skills") else ()
+        return [one for one in servers if self._find_settings(one) is not None]
+
+    def _find_settings(self, source: ServerSource) -> JsonObject | None:
+        """Return the settings of the extension for skills of a server, `None` without it."""
+        settings = find_extensions(self._find_known(source).capabilities or {}).get(
+            skills.EXTENSION
+        )
+        return settings if isinstance(settings, dict) else None
+
+    def _reads_directories(self, source: ServerSource) -> bool:
+        return (self._find_settings(source) or {}).get(skills.DIRECTORY_READ) is True
+
+    def _find(self, uri: str) -> ServerItem | None:
+        """Return where the resource at *uri* is, as far as that is known."""
+        known = self.directory
+        found = known.find_listed(uri) or find_below(uri, self._unlisted)
+        return found or known.match_template(uri)
+
+    def _may_read(self, uri: str, place: ServerItem) -> bool:
+        """Return whether the kind of the resource at *uri* is shown: files of skills are skills."""
+        is_skill = find_below(uri, self._unlisted) is not None
+        is_skill = is_skill or skills.is_within(place.key, self._find_known(place.source).roots)
+        return self._shows("skills" if is_skill else "resources")
+
+    def _verify(self, uri: str, place: ServerItem, result: JsonObject) -> None:
+        """Note a file of a skill that has another digest than listed, and list its server anew."""
+        skill = self.directory.find_skill(uri)
+        promise = skills.find_promise(skill, uri) if skill is not None else None
+        if promise is None or skills.keeps_promise(promise, result):
+            return
+        known = self._find_known(place.source)
+        if known.changed.get(place.key) != promise["digest"]:
+            known.changed[place.key] = str(promise["digest"])
+            self.invalidate(place.source.server)
+
+    def _find_faults(self, source: ServerSource) -> Iterator[Diagnostic]:
+        """Yield what is wrong with the skills of a server that are shown."""
+        known = self._find_known(source)
+        if not self._shows("skills"):
+            return
+        for fault in known.faults[:_MOST_FAULTS]:
+            yield warning(Code.SKILL_LEFT_OUT, fault, source.id)
+        if len(known.faults) > _MOST_FAULTS:
+            more = f"{len(known.faults) - _MOST_FAULTS:,} more skills are left out"
+            yield warning(Code.SKILL_LEFT_OUT, more, source.id)
+        for uri in [*known.changed][:_MOST_FAULTS]:
+            message = f"the file {ascii(uri)[:_SHOWN]} differs from the digest or size in its skill"
+            yield warning(Code.SKILL_DIGEST_MISMATCH, message, source.id)
 
     async def prompt(self, name: str, params: JsonObject, progress: Progress | None) -> JsonObject:
         """Return the result of `prompts/get`, with further *params*.
@@ -437,12 +458,20 @@ class Primitives:
         return found
 
     def _shows(self, kind: str) -> bool:
-        shown = ItemKind.PROMPT if kind == "prompts" else ItemKind.RESOURCE
+        shown = _SHOWN_KINDS.get(kind, ItemKind.RESOURCE)
         return all(view.shows_kind(shown) for view in self.views)
 
-    def _find_shown(self, source: ServerSource) -> _Lists:
-        lists = self._find_known(source).lists
-        return {kind: items if self._shows(kind) else () for kind, items in lists.items()}
+    def _find_shown(self, source: ServerSource) -> Lists:
+        known = self._find_known(source)
+        shown = {kind: items if self._shows(kind) else () for kind, items in known.lists.items()}
+        if known.roots and self._shows("skills") != self._shows("resources"):
+            is_shown = self._shows("skills")
+            shown["resources"] = tuple(
+                one
+                for one in known.lists["resources"]
+                if skills.is_within(str(one["uri"]), known.roots) == is_shown
+            )
+        return shown
 
     async def _latest(self) -> Directory:
         if self._directory is None or not all(
@@ -466,12 +495,17 @@ class Primitives:
 
         try:
             declared = await self.sessions.capabilities(source.server)
-            known.lists = {
-                name: await _list_kind(kind, send, before[name])
-                if kind.method.partition("/")[0] in declared
-                else ()
-                for name, kind in _KINDS.items()
-            }
+            known.capabilities = declared
+            for name, kind in KINDS.items():
+                found: tuple[JsonObject, ...] = ()
+                faults: list[str] = []
+                if kind.is_declared(declared):
+                    if kind.extension:  # until it responds, unless the time of all runs out
+                        known.faults = [f"did not list its {name} in time"]
+                    found = await list_kind(kind, send, before[name], faults)
+                known.lists = {**known.lists, name: found}
+                if kind.extension:
+                    known.note_skills(faults)
             known.again = min(known.again, anyio.current_time() + _RECENT)
         except CallError:
             return

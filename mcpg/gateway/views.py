@@ -36,6 +36,10 @@ class ItemKind(StrEnum):
     """Documents that describe no tool, such as those of source code."""
 
 
+_LISTED = (ItemKind.PROMPT, ItemKind.RESOURCE, ItemKind.SKILL)
+"""What servers list beside tools."""
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Conditions on items, each a list of names or globs, in any case; an empty list is none.
@@ -148,7 +152,7 @@ class View:
     def may_name(self, source: Source) -> bool:
         """Return whether the names of *source* are sure to be those of a server that is shown."""
         names = name_server(source)
-        others = map(self.shows_kind, (ItemKind.PROMPT, ItemKind.RESOURCE))
+        others = map(self.shows_kind, _LISTED)
         has_tools = self.shows_kind(ItemKind.TOOL) and self.allow.may_match_tools_of(*names)
         return self.shows_server(*names) and (has_tools or any(others))
 
@@ -156,7 +160,7 @@ class View:
         """Return whether *source* is shown whatever tools it has, or the view itself names it."""
         names, allow = name_server(source), self.allow
         is_open = not (allow.tools or allow.categories or self.read_only)
-        others = map(self.shows_kind, (ItemKind.PROMPT, ItemKind.RESOURCE))
+        others = map(self.shows_kind, _LISTED)
         owners = {one.rpartition("::")[0].casefold() for one in allow.tools}
         is_named = bool(allow.servers) or any(one.casefold() in owners for one in names)
         return self.may_name(source) and (is_open or any(others) or is_named)

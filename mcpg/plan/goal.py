@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import exp, fsum, log, log1p
 from typing import NamedTuple
 
 from mcpg.index import Index
 from mcpg.plan.needs import PlanContext
 from mcpg.search.calibration import LOW_CONFIDENCE
+from mcpg.search.features import Candidate
 from mcpg.search.pipeline import RankedList
 from mcpg.text import iter_words, lexicon, split_words, stem, stop_words_of
-from mcpg.text.literals import blank_literals, find_literals
+from mcpg.text.literals import (
+    WORDS_OF_KINDS,
+    TextLiteral,
+    blank_literals,
+    find_literals,
+)
 
 ASKED_INPUTS = (
-    *("score", "goalScore", "rank", "goalRank", "source", "sourceShare"),
-    *("sourceNamed", "otherNamed", "arguments"),
+    *("score", "rank", "sourceScore", "sourceTakes", "sourceNamed", "otherNamed"),
+    *("operation", "question", "meaning", "changes"),
 )
 """The evidence that a part of a goal means a tool, see `list_asked_inputs`."""
 
@@ -38,7 +44,7 @@ _POINTERS = frozenset(
 )
 # So sure a match is, beside the best one, of which a search is as confident.
 _AS_SURE = 0.6
-# A server that the part before hardly means may still serve one that points back.
+# A server that other parts hardly mean may still serve one.
 _LEAST_SHARE = 0.02
 # The score that stands for that of a tool which a search does not find.
 _LEAST_SCORE = 0.002
@@ -56,6 +62,35 @@ class GoalPart(NamedTuple):
     text: str
     asked: Mapping[int, float]
     best: tuple[int, float] | None
+
+
+class PartMatches(NamedTuple):
+    """What a search for a part of a goal finds.
+
+    Attributes:
+        scores: Those of its matches, best first.
+        candidates: The features of all tools that were looked at.
+    """
+
+    text: str
+    scores: Mapping[int, float]
+    candidates: Sequence[Candidate]
+
+
+class GoalEvidence(NamedTuple):
+    """What a goal as a whole tells of the tools that it needs.
+
+    Attributes:
+        scores: Those of the matches of a search for it, best first.
+        sources: The probability that it means any tool of a source.
+        takers: How rare it is that a source takes one of its literals, in [0, 1].
+        named: The sources that it names.
+    """
+
+    scores: Mapping[int, float]
+    sources: Mapping[str, float]
+    takers: Mapping[str, float]
+    named: frozenset[str]
 
 
 def cut_goal(goal: str, index: Index) -> list[str]:
@@ -104,47 +139,71 @@ def logit(probability: float) -> float:
     return log(kept / (1 - kept))
 
 
-def list_matches(ranking: RankedList) -> dict[int, float]:
-    """Return the scores of the matches of a part of a goal, best first.
+def list_matches(text: str, ranking: RankedList) -> PartMatches:
+    """Return the matches of a part of a goal.
 
     There are none where no tool has a word of the part, or a related one: then all of them answer
     the rest of the goal, which is the context of the search.
     """
     is_served = any(one.coverage or one.related for one in ranking.candidates)
-    return dict(ranking.primaries) if is_served else {}
+    return PartMatches(text, dict(ranking.primaries) if is_served else {}, ranking.candidates)
 
 
 def weigh_parts(
-    goal: str,
-    whole: Mapping[int, float],
-    parts: Sequence[tuple[str, Mapping[int, float]]],
-    context: PlanContext,
-    weights: Sequence[float],
+    goal: GoalEvidence, parts: Sequence[PartMatches], context: PlanContext, weights: Sequence[float]
 ) -> list[GoalPart]:
-    """Return what each of the *parts* of *goal* means.
+    """Return what each of the *parts* of a *goal* means.
 
-    *whole* are the scores of the matches of the goal, best first; with each part stand those of its
-    own. A conditional logit: McFadden, "Conditional logit analysis of qualitative choice behavior",
-    Frontiers in Econometrics, 1974. A part that points back is likelier served by the server that
-    serves the part before it, or after it at the beginning.
+    A conditional logit: McFadden, "Conditional logit analysis of qualitative choice behavior",
+    Frontiers in Econometrics, 1974. Parts are likelier served by one server than by several; one
+    that points back by the server of the part before it, or after it at the beginning.
     """
-    named = find_named_sources(goal, context.index)
-    chances = []
-    for _, scores in parts:
-        inputs = list_asked_inputs(scores, whole, named, context)
-        chances.append(_share_out(inputs, weights))
+    chances = [_share_out(list_asked_inputs(part, goal, context), weights) for part in parts]
+    common: dict[int, float] = {}
+    for chance, part in zip(chances, parts, strict=True):
+        sureness = _LEAST_SHARE + max(part.scores.values(), default=0.0)
+        for tool, share in chance.items():
+            common[tool] = common.get(tool, 0.0) + sureness * share
     found: list[GoalPart] = []
-    for place, (text, scores) in enumerate(parts):
+    for place, (text, scores, _) in enumerate(parts):
         asked = chances[place]
-        near = chances[place - 1] if place else chances[1] if len(parts) > 1 else {}
-        if near and not _POINTERS.isdisjoint(one.text for one in iter_words(text)):
-            asked = chances[place] = _follow_source(asked, near, context.index)
+        if len(parts) > 1:
+            asked = _follow_source(asked, common, context.index)
+            near = chances[place - 1 if place else 1]
+            if near and not _POINTERS.isdisjoint(one.text for one in iter_words(text)):
+                asked = chances[place] = _follow_source(asked, near, context.index)
         # A part may mean several tools: those of which a search for it is as confident.
         least = max(LOW_CONFIDENCE, _AS_SURE * max(scores.values(), default=0.0))
         sure = {tool: score for tool, score in scores.items() if score >= least}
         meant = {tool: max(chance, sure.get(tool, 0.0)) for tool, chance in asked.items()}
         ranked = dict(sorted(meant.items(), key=lambda one: (-one[1], one[0])))
         found.append(GoalPart(text, ranked, next(iter(scores.items()), None)))
+    return found
+
+
+def weigh_goal(goal: str, ranking: RankedList, index: Index) -> GoalEvidence:
+    """Return what *goal* as a whole, with the *ranking* of a search for it, tells of its tools."""
+    scores = dict(ranking.primaries)
+    none: dict[str, float] = {}
+    for tool, score in scores.items():
+        source = index.source_id(tool)
+        none[source] = none.get(source, 1.0) * (1 - score)
+    sources = {source: 1 - rest for source, rest in none.items()}
+    named = find_named_sources(goal, index)
+    return GoalEvidence(scores, sources, _weigh_takers(ranking.analysis.literals, index), named)
+
+
+def _weigh_takers(literals: Sequence[TextLiteral], index: Index) -> dict[str, float]:
+    """Return how rare it is that a source takes one of the *literals*, by those that do."""
+    count = len(index.source_ids)
+    found: dict[str, float] = {}
+    for kind in {one.kind for one in literals}:
+        terms = [index.find_stem(stem(word)) for word in WORDS_OF_KINDS.get(kind, ())]
+        tools = {tool for term in terms for tool in index.find_holders(term, "parameters")}
+        takers = {index.source_id(tool) for tool in tools}
+        for source in takers:
+            rare = log((1 + count) / len(takers)) / log1p(count)
+            found[source] = max(rare, found.get(source, 0.0))
     return found
 
 
@@ -160,41 +219,33 @@ def find_named_sources(goal: str, index: Index) -> frozenset[str]:
 
 
 def list_asked_inputs(
-    scores: Mapping[int, float],
-    whole: Mapping[int, float],
-    named: Collection[str],
-    context: PlanContext,
+    part: PartMatches, goal: GoalEvidence, context: PlanContext
 ) -> dict[int, tuple[float, ...]]:
     """Return what each of `ASKED_INPUTS` is for each tool that a search finds.
 
-    *scores* are those of a part, *whole* those of the goal. The inputs are the logits of both; the
-    inverse of the rank in both; the logit of the probability that the part means any tool of the
-    source; the share of its matches; whether the goal names the source, or only another one; and
-    the logarithm of one more than the number of required arguments.
+    The inputs are the logit of its score for the part; the inverse of its rank there; the logit of
+    the probability that the goal means any tool of its source; how rare it is that a source takes a
+    literal of the goal; whether the goal names the source, or only another one; how well it does
+    the kind of operation that is asked for, and answers a question; how near its meaning is; and
+    how surely it changes something.
     """
     index = context.index
-    ranks = {tool: place for place, tool in enumerate(scores, 1)}
-    goal_ranks = {tool: place for place, tool in enumerate(whole, 1)}
-    sources: dict[str, list[float]] = {}
-    for tool, score in scores.items():
-        sources.setdefault(index.source_id(tool), []).append(score)
+    ranks = {tool: place for place, tool in enumerate(part.scores, 1)}
+    candidates = {one.document: one for one in part.candidates}
     found: dict[int, tuple[float, ...]] = {}
-    for tool in dict.fromkeys((*scores, *whole)) if scores else ():
-        source = index.source_id(tool)
-        own = sources.get(source, [])
-        none = 1.0
-        for score in own:
-            none *= 1 - score
+    for tool in dict.fromkeys((*part.scores, *goal.scores)) if part.scores else ():
+        source, candidate = index.source_id(tool), candidates.get(tool)
         found[tool] = (
-            logit(scores.get(tool, 0.0)),
-            logit(whole.get(tool, 0.0)),
+            logit(part.scores.get(tool, 0.0)),
             1 / ranks[tool] if tool in ranks else 0.0,
-            1 / goal_ranks[tool] if tool in goal_ranks else 0.0,
-            logit(1 - none),
-            len(own) / len(scores),
-            float(source in named),
-            float(bool(named) and source not in named),
-            log1p(len(context.profile(tool).required)),
+            logit(goal.sources.get(source, 0.0)),
+            goal.takers.get(source, 0.0),
+            float(source in goal.named),
+            float(bool(goal.named) and source not in goal.named),
+            candidate.operation if candidate else 0.0,
+            candidate.question if candidate else 0.0,
+            candidate.nearness if candidate else 0.0,
+            context.profile(tool).changes,
         )
     return found
 
@@ -214,12 +265,14 @@ def _share_out(inputs: Mapping[int, Sequence[float]], weights: Sequence[float]) 
 def _follow_source(
     asked: Mapping[int, float], near: Mapping[int, float], index: Index
 ) -> dict[int, float]:
+    """Return what is *asked*, each tool as likely as its source is among the tools *near*."""
     sources: dict[str, float] = {}
     for tool, chance in near.items():
         source = index.source_id(tool)
         sources[source] = sources.get(source, 0.0) + chance
+    least = _LEAST_SHARE * fsum(sources.values())
     shares = {
-        tool: chance * (_LEAST_SHARE + sources.get(index.source_id(tool), 0.0))
+        tool: chance * (least + sources.get(index.source_id(tool), 0.0))
         for tool, chance in asked.items()
     }
     total = fsum(shares.values())

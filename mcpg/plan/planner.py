@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
@@ -21,7 +21,15 @@ from mcpg.plan import (
 )
 from mcpg.plan import Mapping as FieldMapping
 from mcpg.plan.dependencies import TaskOrder, dependencies, needless, split_layers
-from mcpg.plan.goal import GoalPart, cut_goal, list_matches, weigh_parts
+from mcpg.plan.goal import (
+    GoalPart,
+    PartMatches,
+    cut_goal,
+    list_matches,
+    logit,
+    weigh_goal,
+    weigh_parts,
+)
 from mcpg.plan.needs import PlanContext
 from mcpg.plan.selection import (
     Choice,
@@ -32,7 +40,6 @@ from mcpg.plan.selection import (
     choose,
     is_harmless,
     plan_model,
-    task_confidence,
     weigh_cleanness,
     weigh_completeness,
     weigh_tools,
@@ -96,6 +103,7 @@ class _PlanDraft:
     Attributes:
         others: What else was weighed, the likeliest first.
         used: The tools in use.
+        best: The best score of a search for the goal or a part of it.
     """
 
     parts: tuple[GoalPart, ...]
@@ -106,6 +114,7 @@ class _PlanDraft:
     layers: tuple[tuple[int, ...], ...]
     found: TaskOrder
     names: dict[int, str]
+    best: float
 
 
 _NOTHING_FOUND = "no tool matches any word of the goal"
@@ -156,9 +165,11 @@ class Planner:
         filled, missing = find_inputs(tasks, ranking.analysis.literals)
         intents = tuple([self._intent(part, draft, request.limit) for part in draft.parts])
         complete = calibrate(
-            weigh_completeness(draft.parts, draft.steps, draft.others), self._model.complete
+            weigh_completeness(draft.parts, draft.steps, draft.others),
+            draft.best,
+            self._model.complete,
         )
-        clean = calibrate(weigh_cleanness(draft.steps), self._model.clean)
+        clean = calibrate(weigh_cleanness(draft.steps), draft.best, self._model.clean)
         return Plan(
             request.query,
             request.strategy,
@@ -182,17 +193,18 @@ class Planner:
         excluded = self._searcher.excluded_tools(request)
         analysis, context = ranking.analysis, self._surroundings
         used = analysis.used.tools if analysis.used else ()
-        whole = dict(ranking.primaries)
-        ranked = self._rank_parts(request, whole)
-        parts = weigh_parts(request.query, whole, ranked, context, self._model.asked)
-        scores = {tool: score for _, held in ranked for tool, score in held.items()} | whole
+        goal = weigh_goal(request.query, ranking, context.index)
+        ranked = self._rank_parts(request, ranking)
+        parts = weigh_parts(goal, ranked, context, self._model.asked)
+        found_by = [goal.scores, *[one.scores for one in ranked]]
+        scores = {tool: score for held in found_by[::-1] for tool, score in held.items()}
         choices = weigh_tools(
             parts, scores, context, analysis.literals, excluded=excluded, used=used
         )
         named = [one.document for one in ranking.candidates if one.exact >= 1]
         steps = choose(
             choices,
-            {next(iter(held)) for held in (whole, *[held for _, held in ranked]) if held},
+            {next(iter(held)) for held in found_by if held},
             context,
             self._model,
             allowed=None if asks_destruction(analysis) else named,
@@ -229,20 +241,19 @@ class Planner:
             tuple(map(tuple, layers)),
             found,
             names,
+            max(scores.values(), default=0.0),
         )
 
-    def _rank_parts(
-        self, request: SearchRequest, whole: Mapping[int, float]
-    ) -> list[tuple[str, Mapping[int, float]]]:
-        """Return the parts of the goal, and the scores of the matches of each, best first."""
+    def _rank_parts(self, request: SearchRequest, whole: RankedList) -> list[PartMatches]:
+        """Return the parts of the goal, and what a search for each finds."""
         texts = cut_goal(request.query, self._searcher.index)
         if len(texts) <= 1:
-            return [(request.query, whole)]
+            return [PartMatches(request.query, dict(whole.primaries), whole.candidates)]
         asked = request._replace(
             limit=_MATCHES, context=" ".join(filter(None, (request.query, request.context)))
         )
         rankings = [self._searcher.rank_request(asked._replace(query=one))[0] for one in texts]
-        return [(text, list_matches(one)) for text, one in zip(texts, rankings, strict=True)]
+        return [list_matches(text, one) for text, one in zip(texts, rankings, strict=True)]
 
     def _task(self, tool: int, layer: int, draft: _PlanDraft) -> Task:
         index = self._searcher.index
@@ -272,7 +283,7 @@ class Planner:
             _is_prerequisite(choice),
             self._surroundings.profile(tool).is_destructive,
             choice.score,
-            task_confidence(choice.chance, self._model),
+            calibrate(logit(choice.chance), draft.best, self._model.task),
             tuple(depends_on),
             tuple(
                 [
@@ -287,7 +298,7 @@ class Planner:
                     Alternative(
                         index.tool_id(one.tool),
                         index.source_id(one.tool),
-                        task_confidence(one.chance, self._model),
+                        calibrate(logit(one.chance), draft.best, self._model.task),
                     )
                     for one in alternatives(choice, draft.others, self._surroundings)
                 ]

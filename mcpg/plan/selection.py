@@ -61,8 +61,8 @@ class PlanModel:
         asked: The coefficients of `ASKED_INPUTS`.
         needs: The intercept, and the coefficients of `NEED_INPUTS`.
         costs: What decides whether a tool is worth a task.
-        task: The intercept and the slope that bring the logit of the chance of a task to that of
-            its confidence.
+        task: The intercept and the coefficients that bring the logit of the chance of a task, and
+            that of the best score of a search, to the logit of its confidence.
         complete: Those of the probability that nothing is missing.
         clean: Those of the probability that every task belongs.
     """
@@ -70,9 +70,9 @@ class PlanModel:
     asked: tuple[float, ...]
     needs: tuple[float, ...]
     costs: Costs
-    task: tuple[float, float]
-    complete: tuple[float, float]
-    clean: tuple[float, float]
+    task: tuple[float, float, float]
+    complete: tuple[float, float, float]
+    clean: tuple[float, float, float]
 
 
 @cache
@@ -84,7 +84,7 @@ def plan_model() -> PlanModel:
         tuple(members["needs"][one] for one in ("bias", *NEED_INPUTS)),
         Costs(**members["costs"]),
         *(
-            (members[name]["intercept"], members[name]["slope"])
+            (members[name]["intercept"], members[name]["slope"], members[name]["best"])
             for name in ("task", "complete", "clean")
         ),
     )
@@ -233,14 +233,9 @@ def alternatives(step: Choice, others: Iterable[Choice], context: PlanContext) -
     return [other for _, _, other in sorted(found, key=lambda one: one[:2])[:MOST_ALTERNATIVES]]
 
 
-def calibrate(value: float, by: Sequence[float]) -> float:
-    """Return the probability for *value* by an intercept and a slope."""
-    return logistic(weigh_inputs((value,), by[0], by[1:]))
-
-
-def task_confidence(chance: float, model: PlanModel) -> float:
-    """Return the calibrated probability that the goal needs a task."""
-    return calibrate(logit(chance), model.task)
+def calibrate(value: float, best: float, by: Sequence[float]) -> float:
+    """Return the probability for *value*, and the *best* score of a search for the goal."""
+    return logistic(weigh_inputs((value, logit(best)), by[0], by[1:]))
 
 
 def weigh_completeness(

@@ -204,6 +204,48 @@ def test_a_part_that_points_back_follows_the_server_before_it() -> None:
         }
 
 
+@pytest.mark.parametrize(
+    ("goal", "source"),
+    [("read the report https://example.com/a", "web"), ("read the report ~/notes/a.txt", "disk")],
+)
+def test_a_source_that_takes_the_literals_of_a_goal_serves_it(goal: str, source: str) -> None:
+    """Of two tools with one name the one of the server that takes what the goal gives is first."""
+    tools = [
+        make_tool(
+            "read_report",
+            description="Read a report.",
+            input_schema=schema(**{argument: "string"}),
+            source_id=name,
+        )
+        for name, argument in (("web", "url"), ("disk", "path"))
+    ]
+    assert make_engine(*tools).plan(goal, limit=1).tasks[0].source_id == source
+
+
+def test_parts_of_a_goal_share_a_server() -> None:
+    """Of two tools with one name the one of the server that serves the other part is planned."""
+    tools = [
+        make_tool(name, description=f"{name.replace('_', ' ')}.", source_id=source)
+        for source, names in (
+            ("wiki", ("read_page", "archive_item")),
+            ("shop", ("read_basket", "archive_item")),
+        )
+        for name in names
+    ]
+    for thing, source in (("page", "wiki"), ("basket", "shop")):
+        plan = make_engine(*tools).plan(f"archive some item, then read the {thing}")
+        assert {one.source_id for one in plan.tasks if one.tool_name == "archive_item"} == {source}
+
+
+def test_a_goal_that_no_search_matches_well_is_in_doubt(kanban: Engine) -> None:
+    """A plan of poor matches is neither surely complete nor surely clean."""
+    doubtful, sure = kanban.plan("bake a card for the garden"), kanban.plan("move a card")
+
+    assert doubtful.complete < sure.complete
+    assert doubtful.clean < sure.clean
+    assert Code.LOW_CONFIDENCE in [one.code for one in doubtful.diagnostics]
+
+
 def test_a_doubtful_plan_names_what_is_in_doubt(kanban: Engine) -> None:
     """Where something is likely missing, a diagnostic has the part that no tool answers well."""
     plan = kanban.plan("list the boards, and paint the fence of the garden green")

@@ -24,8 +24,8 @@ from mcpg.engine.engine import Engine
 from mcpg.errors import Code, Diagnostic, warning
 from mcpg.gateway import serve
 from mcpg.gateway.calls import Fault
+from mcpg.gateway.directory import NOTHING
 from mcpg.gateway.gateway import Gateway
-from mcpg.gateway.prompts_and_resources import NOTHING
 from mcpg.gateway.serve import META_TOOLS, MOST_PINNED, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import (
     AFTER,

@@ -1,4 +1,4 @@
-"""Prompts and resources of the servers, served to clients: lists, requests and subscriptions."""
+"""Prompts, resources and skills of the servers, served to clients: lists and requests."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from mcpg.catalog.model import Tool
 from mcpg.engine.engine import Engine
 from mcpg.engine.loading import compile_assembly
 from mcpg.errors import NotFoundError
+from mcpg.gateway.directory import Directory
 from mcpg.gateway.gateway import Gateway, is_brief_search
-from mcpg.gateway.prompts_and_resources import Directory, RequestError
+from mcpg.gateway.prompts_and_resources import RequestError
 from mcpg.gateway.serve import READ, ServingOptions
 from mcpg.gateway.serve.answers import (
     AFTER,
@@ -43,8 +44,10 @@ from mcpg.gateway.serve.clients import (
 )
 from mcpg.gateway.serve.kept_results import SCHEME, ResultStore
 from mcpg.gateway.serve.relay import Relay
+from mcpg.gateway.skills import EXTENSION
 from mcpg.index.reader import Index
 from mcpg.search.calibration import LOW_CONFIDENCE
+from mcpg.search.results import Match
 from mcpg.sources.client_config import Server as McpServer
 from mcpg.sources.live.requests import Caller
 from mcpg.sources.model import SourceBatch
@@ -89,17 +92,23 @@ class PrimitiveIndex:
                 number += 1
                 unique = f"{name} {number}"
             self._items[source, unique] = kind, item
-        self._engine: Engine | None = None
-        if self._items:
-            tools = tuple(_make_document(key, *one) for key, one in self._items.items())
-            assembly = assemble(SourceBatch(tools=tools), texts=False)
-            self._engine = Engine(Index(compile_assembly(assembly)))
+        self._engine = _make_engine(_make_document(key, *one) for key, one in self._items.items())
+        self._skills: dict[tuple[str, str], str] = {}
+        described: list[Tool] = []
+        for uri, skill in islice(directory.find_server_skills(), _MOST):
+            front: Any = skill["frontmatter"]
+            source, name = directory.owners[uri], str(front["name"])
+            unique = name if (source, name) not in self._skills else f"{name} {len(described)}"
+            self._skills[source, unique] = uri
+            described.append(Tool("", source, unique, description=front["description"]))
+        self._skill_engine = _make_engine(described)
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of which there are any: `prompts` and `resources`."""
+        """The kinds of which there are any: `prompts`, `resources` and `skills`."""
         known = self.directory
-        items = {"prompts": known.prompts, "resources": known.resources or known.templates}
+        items: dict[str, Any] = {"prompts": known.prompts, "skills": self._skills}
+        items["resources"] = known.resources or known.templates
         return frozenset(kind for kind, found in items.items() if found)
 
     def is_brief(self, query: str, sources: Sequence[str] = ()) -> bool:
@@ -118,6 +127,26 @@ class PrimitiveIndex:
             for match in self._engine.search(query, limit=limit, sources=sources).matches
             if match.score >= LOW_CONFIDENCE
         ]
+
+    def search_skills(self, query: str, limit: int, sources: Sequence[str] = ()) -> list[Match]:
+        """Return the skills of servers that fit *query*, the best first, with addresses as ids.
+
+        Their names and descriptions are searched: files are not read before a client needs them.
+        """
+        if self._skill_engine is None or not query.strip():
+            return []
+        return [
+            match._replace(tool_id=self._skills[match.source_id, match.tool_name])
+            for match in self._skill_engine.search(query, limit=limit, sources=sources).matches
+        ]
+
+
+def _make_engine(documents: Iterable[Tool]) -> Engine | None:
+    tools = tuple(documents)
+    if not tools:
+        return None
+    assembly = assemble(SourceBatch(tools=tools), texts=False)
+    return Engine(Index(compile_assembly(assembly)))
 
 
 def _make_document(key: tuple[str, str], kind: str, item: JsonObject) -> Tool:
@@ -260,7 +289,7 @@ RESOURCE_NOT_FOUND = -32002
 
 _PAGE_BYTES = 1 << 20
 _LIST: JsonObject = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
-_LONGEST = 300
+_LONGEST, _PATIENCE = 300, 5.0
 _MOST_LISTENED = 10 * MOST_URIS
 
 
@@ -282,9 +311,19 @@ def _check_subscriptions(count: int, most: int = MOST_URIS) -> None:
         raise MCPError(types.INVALID_REQUEST, f"more than {most:,} subscriptions")
 
 
+SOURCES_META_KEY = "mcpg/sources"
+"""The member of `_meta` in a list of skills that has their servers, by their addresses."""
+
+
+class _AddressParams(types.PaginatedRequestParams):
+    """Parameters that name a skill or a directory."""
+
+    uri: str
+
+
 @dataclass(eq=False, slots=True)
 class PrimitiveHandlers:
-    """Handles requests for prompts and resources.
+    """Handles requests for prompts, resources and skills.
 
     Attributes:
         relay: Asks and notifies the clients of the gateway, and of its views.
@@ -304,12 +343,21 @@ class PrimitiveHandlers:
     _listened: Counter[str] = field(default_factory=Counter)
     _watched: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def register(self, sdk: Server[Any]) -> None:
+    def register_resources(self, sdk: Server[Any]) -> None:
+        """Handle requests for resources and skills."""
         pages, request = types.PaginatedRequestParams, sdk.add_request_handler
         request("resources/list", pages, partial(self._list, "resources", "resources"))
         templates = partial(self._list, "resourceTemplates", "templates")
         request("resources/templates/list", pages, templates)
         request("resources/read", types.ReadResourceRequestParams, self._forward)
+        request("skills/list", pages, partial(self._list, "skills", "skills"))
+        request("skills/get", _AddressParams, self._forward_skill)
+        request("resources/directory/read", _AddressParams, self._forward_skill)
+
+    def register(self, sdk: Server[Any]) -> None:
+        """Handle all requests for what servers have beside tools."""
+        self.register_resources(sdk)
+        pages, request = types.PaginatedRequestParams, sdk.add_request_handler
         subscribe, unsubscribe = partial(self._subscribe, True), partial(self._subscribe, False)
         request("resources/subscribe", types.SubscribeRequestParams, subscribe)
         request("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
@@ -324,9 +372,14 @@ class PrimitiveHandlers:
     async def _list(
         self, member: str, kind: str, _: Context, params: types.PaginatedRequestParams
     ) -> JsonObject:
+        if kind == "skills":
+            await self.wait_for_files()
         known = await self.gateway.primitives.list_directory(is_fresh=params.cursor is None)
         shown, cursor = page(getattr(known, kind), params.cursor)
         more: JsonObject = {} if cursor is None else {"nextCursor": cursor}
+        if kind == "skills":  # whose entries have no member for it
+            uris = [str(one["uri"]) for one in shown]
+            more["_meta"] = {SOURCES_META_KEY: {uri: known.owners[uri] for uri in uris}}
         return keep_unaltered({**_LIST, member: [*shown], **more})
 
     async def _forward(
@@ -354,6 +407,27 @@ class PrimitiveHandlers:
         is_later = context.protocol_version in MODERN_PROTOCOL_VERSIONS
         is_read = isinstance(params, types.ReadResourceRequestParams)
         unknown = RESOURCE_NOT_FOUND if is_read and not is_later else types.INVALID_PARAMS
+        return await self._send_on(context, work, unknown)
+
+    async def _forward_skill(self, context: Context, params: _AddressParams) -> JsonObject:
+        known = self.gateway.primitives
+        is_skill = context.method == "skills/get"
+
+        async def work(caller: Caller) -> JsonObject:
+            request = ClientRequest.of(context, caller)
+            given: JsonObject = {**request.params, "_meta": request.meta}
+            await self.wait_for_files()
+            if is_skill:
+                return await known.skill(params.uri, given)
+            more: JsonObject = {} if params.cursor is None else {"cursor": params.cursor}
+            return await known.read_directory(params.uri, {**given, **more})
+
+        return await self._send_on(context, work, types.INVALID_PARAMS)
+
+    async def _send_on(
+        self, context: Context, work: Callable[[Caller], Awaitable[JsonObject]], unknown: int
+    ) -> JsonObject:
+        """Return the result of *work*; the error of what does not exist has the code *unknown*."""
         try:
             result = await self.on_behalf(context, work)
         except NotFoundError as fault:
@@ -362,6 +436,8 @@ class PrimitiveHandlers:
             if fault.error is not None:
                 raise make_mcp_error(fault.error, self.serving.result_bytes) from None
             raise MCPError(types.INTERNAL_ERROR, line(fault.message, _LONGEST)) from None
+        if self.gateway.primitives.due <= anyio.current_time():
+            self.unwatch()
         return keep_unaltered(result if "ttlMs" in result else {**_LIST, **result})
 
     async def _subscribe(
@@ -415,6 +491,17 @@ class PrimitiveHandlers:
         sources = [one for one in self.gateway.primitives.servers if one.server == server]
         shown = (self._watched.get((source.id, uri)) for source in sources)
         await self.clients.notify_updated(frozenset(filter(None, shown)))
+
+    async def wait_for_files(self) -> None:
+        """Wait a while for the first index, without which the skills of bundles are not known."""
+        if self.gateway.reads_files:
+            with anyio.move_on_after(_PATIENCE):
+                await self.gateway.snapshot()
+
+    def find_extensions(self) -> dict[str, dict[str, Any]]:
+        """Return the extensions of the gateway with their settings."""
+        settings = self.gateway.primitives.skill_settings
+        return {} if settings is None else {EXTENSION: {**settings}}
 
     async def _set_level(
         self, context: Context, params: types.SetLevelRequestParams

@@ -32,8 +32,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcpg import __version__
 from mcpg.engine.engine import Engine
 from mcpg.errors import Diagnostic, McpgError
+from mcpg.gateway.directory import Directory
 from mcpg.gateway.gateway import Gateway
-from mcpg.gateway.prompts_and_resources import Directory
 from mcpg.gateway.serve import INVOKE, META_TOOLS, Exposure, ServingOptions
 from mcpg.gateway.serve.answers import called_result, line
 from mcpg.gateway.serve.catalogue import Catalogue
@@ -116,7 +116,7 @@ class GatewayServer:
         self._announced: Directory | None = None
         self._dropped: list[Diagnostic] = []
         self._session = uuid4().hex
-        self.sdk: Server[Any] = _AnnouncingServer(
+        self.sdk = _AnnouncingServer(
             NAME,
             version=__version__,
             title="Tool gateway",
@@ -130,6 +130,7 @@ class GatewayServer:
         )
         if gateway.primitives.servers:
             self._handlers.register(self.sdk)
+        self.sdk.find_extensions = self._handlers.find_extensions
         for method, handler in (
             ("notifications/initialized", self._handle_initialized),
             ("notifications/roots/list_changed", self._roots_changed),
@@ -151,6 +152,9 @@ class GatewayServer:
     async def running(self) -> AsyncIterator[None]:
         """Read the sources in the background, and notify clients of changes, inside the context."""
         self._gateway.on_change(self._wake)
+        if not self._gateway.primitives.servers:
+            await self._handlers.wait_for_files()  # what clients are told first depends on them
+            self._offer_skills(await self._gateway.primitives.list_directory(is_fresh=False))
         async with anyio.create_task_group() as group:
             self._parking.group = self._clients.group = group
             group.start_soon(self._warm_up)
@@ -162,6 +166,11 @@ class GatewayServer:
                 self._clients.listen.close()
                 group.cancel_scope.cancel()
 
+    def _offer_skills(self, known: Directory) -> None:
+        """Handle requests for resources if there are skills of files, and none are handled yet."""
+        if known.local and self.sdk.get_request_handler("skills/list") is None:
+            self._handlers.register_resources(self.sdk)
+
     def _wake(self) -> None:
         self._changed.set()
 
@@ -172,6 +181,7 @@ class GatewayServer:
         with suppress(Exception):  # the next request reports it; the server goes on
             await self._gateway.warm_up()
             self._announced = await self._gateway.primitives.list_directory(is_fresh=False)
+            self._offer_skills(self._announced)
             self._wake()
         self._read.set()
 
@@ -379,7 +389,13 @@ class GatewayServer:
 
 
 class _AnnouncingServer(Server[Any]):
-    """A server that declares `listChanged` on every connection."""
+    """A server that declares `listChanged` on every connection, and the latest extensions.
+
+    Attributes:
+        find_extensions: Returns the extensions that the gateway has by now.
+    """
+
+    find_extensions: Callable[[], dict[str, dict[str, Any]]] = dict
 
     def create_initialization_options(
         self,
@@ -392,6 +408,10 @@ class _AnnouncingServer(Server[Any]):
             experimental_capabilities,
             extensions,
         )
+
+    def get_capabilities(self, *given: Any, **named: Any) -> types.ServerCapabilities:
+        self.extensions = self.find_extensions()
+        return super().get_capabilities(*given, **named)
 
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)

@@ -1,21 +1,30 @@
 """Skills for clients: found by the meta-tool that searches, and read file by file, never run.
 
 A skill is read from the bundle or from what its source was read to, not from the file system, so
-no path of a request leads anywhere but to the files of the skill.
+no path of a request leads anywhere but to the files of the skill. That of a server is read from the
+server, and held to the digests in its list.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from mimetypes import guess_type
 from typing import Any
+from urllib.parse import quote, unquote
+
+import anyio
+import anyio.to_thread
 
 from mcpg.engine.engine import Engine
 from mcpg.errors import NotFoundError
+from mcpg.gateway.prompts_and_resources import Primitives
 from mcpg.gateway.serve import READ_SKILL
-from mcpg.gateway.serve.answers import line, text_block
+from mcpg.gateway.serve.answers import line, repair_value, text_block
+from mcpg.gateway.serve.clients import ClientRequest
 from mcpg.gateway.serve.prompts_and_resources import resource_answer
+from mcpg.gateway.skills import DYNAMIC, find_root, keeps_promise, list_files
 from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.results import Match
 from mcpg.skills.folder import Skill, SkillFile
@@ -70,6 +79,10 @@ def read_skill_file(engine: Engine, arguments: dict[str, Any], budget: int) -> J
     _, skill = skills.find_named(arguments["skillId"])
     path, offset = arguments.get("path", SKILL_FILE), int(arguments.get("offset", 0))
     file = _find_file(skill, path)
+    if file.content is None:
+        size = format_count(file.size, "byte")
+        message = f"only the size ({size}) and the digest of {path[:_SHOWN]!r} are known here"
+        raise NotFoundError(message, remedy="read it in the folder of the skill")
     uri, kind = make_uri(skill, file.path), guess_type(file.path)[0]
     known: JsonObject = {"uri": uri, "mimeType": "text/markdown" if path == SKILL_FILE else kind}
     content: JsonObject = {name: one for name, one in known.items() if one is not None}
@@ -83,6 +96,52 @@ def read_skill_file(engine: Engine, arguments: dict[str, Any], budget: int) -> J
     return {**result, "content": [text_block(_describe_origin(skill, file)), *blocks]}
 
 
+async def read_server_file(
+    primitives: Primitives, arguments: dict[str, Any], request: ClientRequest, budget: int
+) -> JsonObject | None:
+    """Return a file of a server's skill as `read_skill_file` does, `None` for no such skill.
+
+    Raises:
+        NotFoundError: The skill has no such file, or the server has another one than it listed.
+        RequestError: The server responds with an error, or not at all.
+    """
+    entry = dict(primitives.directory.find_server_skills()).get(arguments["skillId"])
+    if entry is None:
+        return None
+    path, offset = arguments.get("path", SKILL_FILE), int(arguments.get("offset", 0))
+    root = find_root(entry)
+    promises = {unquote(str(one["uri"])[len(root) + 1 :]): one for one in list_files(entry)}
+    skill = _make_skill(entry, primitives.directory.owners[str(entry["uri"])], promises)
+    if entry["resources"] == DYNAMIC:
+        file = SkillFile(path, 0, "")
+        uri = f"{root}/{quote(path)}"
+        if ".." in path.split("/"):
+            raise NotFoundError("the path leads out of the skill", remedy="read one of its files")
+    else:
+        file = _find_file(skill, path)
+        uri = str(promises[file.path]["uri"])
+    params: JsonObject = {**request.params, "_meta": request.meta}
+    result = await primitives.read(uri, params, request.progress)
+    if result.get("resultType") == "input_required":
+        return result
+    if file.path in promises and not keeps_promise(promises[file.path], result):
+        message = f"the server has another {path[:_SHOWN]!r} than its list of skills promises"
+        raise NotFoundError(message, remedy="search again, for the skill as it is now")
+    contents: Any = repair_value(result.get("contents", []))
+    work = partial(resource_answer, contents, offset, budget - _NOTE_BYTES, READ_SKILL)
+    shown = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+    blocks: Any = shown["content"]
+    return {**shown, "content": [text_block(_describe_origin(skill, file)), *blocks]}
+
+
+def _make_skill(entry: JsonObject, source: str, promises: Mapping[str, JsonObject]) -> Skill:
+    """Return the skill of a server's *entry*; of its files, sizes and digests are known."""
+    front: Any = entry["frontmatter"]
+    found: Any = promises.items()
+    files = tuple(SkillFile(path, one["size"], one["digest"]) for path, one in found)
+    return Skill(front["name"], front["description"], front, "", "", files, source)
+
+
 def _find_file(skill: Skill, path: str) -> SkillFile:
     by_path = {one.path: one for one in skill.files}
     file = by_path.get(path)
@@ -93,10 +152,6 @@ def _find_file(skill: Skill, path: str) -> SkillFile:
         )
         message = f"the skill {skill.name!r} has no file {path[:_SHOWN]!r}"
         raise NotFoundError(message, remedy=advice)
-    if file.content is None:
-        size = format_count(file.size, "byte")
-        message = f"only the size ({size}) and the digest of {path[:_SHOWN]!r} are known here"
-        raise NotFoundError(message, remedy="read it in the folder of the skill")
     return file
 
 

@@ -55,7 +55,12 @@ from mcpg.gateway.serve.schemas import (
     hints_json,
     prune_schema,
 )
-from mcpg.gateway.serve.skills import read_skill_file, search_skills, skill_answers
+from mcpg.gateway.serve.skills import (
+    read_server_file,
+    read_skill_file,
+    search_skills,
+    skill_answers,
+)
 from mcpg.gateway.snapshots import Snapshot
 from mcpg.gateway.validation import check_arguments
 from mcpg.plan import Plan, Task
@@ -537,6 +542,10 @@ class MetaTools:
         if SKILLS in kinds and known.snapshot is not None and not arguments.get("categories"):
             work = partial(search_skills, known.snapshot.engine, query, limit, sources)
             skills = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+            if known.primitives is not None:
+                more = partial(known.primitives.search_skills, query, limit, sources)
+                skills = [*skills, *await anyio.to_thread.run_sync(more, abandon_on_cancel=True)]
+                skills = sorted(skills, key=lambda match: -match.score)[:limit]
         how = _OF_LISTED if self._serving.expose is Exposure.FOUND else _OF_ONE
         return self._fit_answers(search_answers(result, known.find, found, how, skills))
 
@@ -559,11 +568,14 @@ class MetaTools:
             return found
         return [one for one in found if (one.kind == "prompts") == (PROMPTS in wanted)]
 
-    async def _read_skill(self, arguments: Arguments, _: ClientRequest) -> JsonObject:
+    async def _read_skill(self, arguments: Arguments, request: ClientRequest) -> JsonObject:
         known = await self._catalogue.latest()
+        budget = self._serving.result_bytes
+        found = await read_server_file(self._gateway.primitives, arguments, request, budget)
+        if found is not None:
+            return found
         assert known.snapshot is not None  # noqa: S101 - the latest has one
-        given = known.snapshot.engine, arguments, self._serving.result_bytes
-        work = partial(read_skill_file, *given)
+        work = partial(read_skill_file, known.snapshot.engine, arguments, budget)
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
     async def _route(self, arguments: Arguments, _: ClientRequest) -> JsonObject:

@@ -159,6 +159,8 @@ def make_requests() -> list[tuple[str, dict[str, Any]]]:
         requests += [
             ("resources/read", {"uri": name}),
             ("resources/subscribe", {"uri": name}),
+            ("skills/get", {"uri": name}),
+            ("resources/directory/read", {"uri": name}),
             ("prompts/get", {"name": name, "arguments": {}}),
             (
                 "completion/complete",
@@ -171,7 +173,7 @@ def make_requests() -> list[tuple[str, dict[str, Any]]]:
             ("tools/list", {"cursor": f"after:{name}"}),
             ("prompts/list", {"cursor": f"after:{name}"}),
         ]
-    lists = ("tools", "prompts", "resources", "resources/templates")
+    lists = ("tools", "prompts", "resources", "resources/templates", "skills")
     requests += [(f"{kind}/list", {}) for kind in lists]
     return [*requests, ("initialize", INITIALIZE), ("ping", {}), ("crm/search", {})]
 
