@@ -115,9 +115,9 @@ ROUTE_CHECKS: dict[str, Callable[[RouteResult, Check], bool]] = {
     "top_category": lambda r, v: bool(r.categories) and r.categories[0].name == v,
     "top_category_first_tool": lambda r, v: bool(r.categories) and offered(r.categories[0])[0] == v,
     "suggested_first": lambda r, v: (
-        bool(r.suggested) and r.suggested_matches[0].match.tool_name == v
+        bool(r.suggested_matches) and r.suggested_matches[0].match.tool_name == v
     ),
-    "top1": lambda r, v: bool(r.suggested) and r.suggested_matches[0].match.tool_name == v,
+    "top1": lambda r, v: bool(r.suggested_matches) and r.suggested_matches[0].match.tool_name == v,
     "k": lambda r, v: (
         len(r.categories) <= v and all(len(offered(one)) <= v for one in r.categories)
     ),
