@@ -5,8 +5,8 @@
 `mcp.json` is a client's configuration, whose servers are started. Rows: the servers by themselves;
 `mcpg serve`; `--expose on-demand` before a search and after a search for each QUERY in one
 session; and `--expose all`. Columns: tools; bytes of the complete `tools/list` responses as compact
-JSON; bytes of what hosts show to a model (name, description, input schema); and the same in tokens, at four
-bytes each. The protocol is that of 2025-11-25.
+JSON; bytes of what hosts show to a model (name, description, input schema); and the same in tokens,
+at four bytes each. The protocol is that of 2025-11-25.
 """
 
 from __future__ import annotations

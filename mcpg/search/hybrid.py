@@ -108,9 +108,6 @@ for the match; the logarithm of one more than the standardised cosine, if that i
 cosine less the mean of the ten nearest tools'; the nearest tool's less it; the share of the query
 that the catalogue does not know; 1 when the nearest tool is also the first of the graph alone."""
 
-# Of requests by fusion, where that is not the scheme's name.
-_SCHEMES = {"": EMBEDDINGS, "cosine": SEMANTIC}
-
 # A name that is spelt out outweighs whatever the rest can add.
 _EXACT_ABOVE_COSINES, _EXACT_ABOVE_RANKS = 3.0, 1.0
 
@@ -414,7 +411,7 @@ def _run_with_vectors(
     search: Search, vectors: SearchVectors
 ) -> tuple[RankedList, tuple[Diagnostic, ...]]:
     request, index, model = search.request, search.index, search.model
-    scheme = find_scheme(_SCHEMES.get(request.fusion, request.fusion), model)
+    scheme = find_scheme(request.fusion or EMBEDDINGS, model)
     analysis = analyse_search(search)
     text = _in_context(request.query, request) if request.query else request.context
     corrected = corrected_text(request, analysis)

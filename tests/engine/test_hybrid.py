@@ -580,7 +580,7 @@ def test_stages_are_told_in_order() -> None:
     assert details["compare"]["nearest"][0]["toolId"] == "shipment_status"  # type: ignore[index, call-overload]
     assert "shipment_status" in details["compare"]["window"]  # type: ignore[operator]
     assert explained.model is not None
-    assert "semantic" in explained.model.name
+    assert "learned" in explained.model.name
 
 
 def test_a_foreign_query_loses_what_all_tools_have_in_common() -> None:
