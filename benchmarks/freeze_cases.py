@@ -31,7 +31,7 @@ WIDE = "track the shipmnt and read its file"
 VECTORS = (
     ("--strategy", "embeddings"),
     ("--strategy", "auto"),
-    ("--strategy", "auto", "--fusion", "learned"),
+    ("--strategy", "auto", "--fusion", "cosine"),
     ("--strategy", "auto", "--fusion", "rrf"),
     ("--strategy", "auto", "--embed-with", "none"),
 )
