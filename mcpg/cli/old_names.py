@@ -58,7 +58,6 @@ VARIABLES: Mapping[str, str] = {
 """The present names of former environment variables."""
 
 _COMMANDS = {*OPTIONS, *(command for command, _ in VALUES)}
-_WITH_VALUE = "--color"
 _told: set[str] = set()
 
 
@@ -67,7 +66,7 @@ def replace_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     words = [
         place
         for place, word in enumerate(arguments)
-        if word[:1] != "-" and [*arguments[:place]][-1:] != [_WITH_VALUE]
+        if word[:1] != "-" and (not place or arguments[place - 1] != "--color")
     ]
     command = arguments[words[0]] if words else ""
     if command not in _COMMANDS:
@@ -108,17 +107,18 @@ def replace_settings(table: Mapping[str, Any], file: str) -> dict[str, str]:
     renamed, notes = dict[str, str](), list[str]()
     sections = {name: held for name, held in table.items() if isinstance(held, dict)}
     for old, new in SETTINGS.items():
-        section, _, key = old.partition(".")
-        if key in sections.get(section, ()):
-            value = sections[section].pop(key)
-            sections[section].setdefault(new.partition(".")[2], value)
-            renamed[new] = old
+        name, _, key = old.partition(".")
+        section, present = sections.get(name, {}), new.partition(".")[2]
+        if key in section:
+            if present not in section:  # else that counts
+                section[present], renamed[new] = section[key], old
+            del section[key]
             notes.append(make_note(old, new))
     for name, values in SETTING_VALUES.items():
-        section, _, key = name.partition(".")
-        value = sections.get(section, {}).get(key)
+        table_name, _, key = name.partition(".")
+        value = sections.get(table_name, {}).get(key)
         if isinstance(value, str) and value in values:
-            sections[section][key] = values[value]
+            sections[table_name][key] = values[value]
             notes.append(make_note(value, values[value], name))
     for note in notes:
         if f"{file}: {note}" not in _told:

@@ -86,6 +86,11 @@ def test_a_former_setting_is_read_as_the_present_one(
     assert found.origin == f"{folder / 'mcpg.toml'}: {old}"
     assert Settings(folder).find(new)
     assert capsys.readouterr().err == f"{folder / 'mcpg.toml'}: {old} is now {new}\n"
+    both = f"[{section}]\n{key} = false\n{new.partition('.')[2]} = {value}\n"
+    (folder / "mcpg.toml").write_text(both, "utf-8")
+    found = Settings(folder).find(new)
+    assert found is not None
+    assert (found.value, found.origin) == (json.loads(value), f"{folder / 'mcpg.toml'}: {new}")
     (folder / "mcpg.toml").write_text(f"limit = 3\n[{section}]\n{key} = false\n", "utf-8")
     with pytest.raises(UsageError) as caught:
         Settings(folder).find(new)
