@@ -67,7 +67,7 @@ def write_rules(output: Output, name: str | None, form: str) -> int:
         output.text(rule_page(rules[0]))
     else:
         remedy = "use text, markdown or json"
-        raise UsageError("one rule is no list", place="--format", remedy=remedy)
+        raise UsageError("one rule is not a list", place="--format", remedy=remedy)
     return ExitCode.DONE
 
 
