@@ -50,7 +50,7 @@ class Bench:
         self.seconds: dict[str, list[float]] = {}
         self.peaks: dict[str, float] = {}
         self.cache = root / "cache"
-        os.environ["MCPG_CACHE"] = str(self.cache)
+        os.environ["MCPG_CACHE_DIR"] = str(self.cache)
         self.manifest.write_text(catalogue.manifest, encoding="utf-8")
 
     def generate(self) -> None:

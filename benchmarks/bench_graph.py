@@ -74,7 +74,7 @@ def queries(bundle: Path, runs: int) -> None:
     """Time whole processes that query the graph: the first, which loads it, and later ones."""
     for name, arguments in QUERIES.items():
         command = [*program(), "graph", *arguments, "-b", str(bundle), "-q"]
-        clear = [*program(), "cache", "clear", "--what", "triples", "--yes", "-q"]
+        clear = [*program(), "cache", "clear", "--kind", "triples", "--yes", "-q"]
         measuring.run([*clear, "-b", str(bundle)])
         first = processor_seconds(command)
         later = middle([processor_seconds(command) for _ in range(runs)])

@@ -297,7 +297,7 @@ def main() -> None:
     for name, count in count_code(files.values()):
         print(row(name, count))
     with workshop(None) as folder:
-        os.environ["MCPG_CACHE"] = str(folder / "cache")
+        os.environ["MCPG_CACHE_DIR"] = str(folder / "cache")
         bundle = [*program(), "bundle", str(EXAMPLES / "tools"), "-o", "tools.mdld", "-q"]
         subprocess.run(bundle, cwd=folder, env=environment(), check=True)
         (folder / "tools").symlink_to(EXAMPLES / "tools")

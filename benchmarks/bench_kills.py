@@ -211,7 +211,7 @@ def run(total: int, seed: int) -> bool:
     is_clean, draw = True, random.Random(seed)
     with tempfile.TemporaryDirectory() as folder, pgserver.server() as dsn:
         os.chdir(folder)
-        os.environ["MCPG_CACHE"] = str(Path(folder, "cache"))
+        os.environ["MCPG_CACHE_DIR"] = str(Path(folder, "cache"))
         for command in commands(dsn):
             start = time.perf_counter()
             operations, seconds = command.measure()

@@ -3,10 +3,10 @@
     python benchmarks/bench_listing.py mcp.json [QUERY ...]
 
 `mcp.json` is a client's configuration, whose servers are started. Rows: the servers by themselves;
-`mcpg serve`; `--expose found` before a search and after a search for each QUERY in one session; and
-`--expose all`. Columns: tools; bytes of the complete `tools/list` responses as compact JSON; bytes
-of what hosts show to a model (name, description, input schema); and the same in tokens, at four
-bytes each. The protocol is that of 2025-11-25.
+`mcpg serve`; `--expose on-demand` before a search and after a search for each QUERY in one
+session; and `--expose all`. Columns: tools; bytes of the complete `tools/list` responses as compact
+JSON; bytes of what hosts show to a model (name, description, input schema); and the same in tokens,
+at four bytes each. The protocol is that of 2025-11-25.
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ async def measure(config: str, text: str, queries: Sequence[str]) -> None:
                 lists.append(await listed(client))
     print(f"{'':48}{'tools':>6}{'bytes':>9}{'shown':>9}{'tokens':>8}")
     show(f"{len(lists)} servers by themselves", *lists)
-    for expose in ("meta", "found", "all"):
+    for expose in ("gateway", "on-demand", "all"):
         async with connected([*program(), "serve", config, "--expose", expose], env) as client:
             await find(client, "zzyzx")  # finds nothing, when all servers have been read
             show(f"mcpg serve --expose {expose}", await listed(client))
-            for query in queries if expose == "found" else ():
+            for query in queries if expose == "on-demand" else ():
                 await find(client, query)
                 show(f"  after {query!r}", await listed(client))
 

@@ -22,7 +22,6 @@ import catalogues
 import measuring
 
 import mcpg
-from mcpg.gateway import route
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,7 +53,7 @@ def labels(matches: Sequence[Match]) -> set[str]:
 def grade(engine: mcpg.Engine, query: dict[str, Any]) -> Grade:
     """Route one query, and search it."""
     start = time.perf_counter()
-    result: RouteResult = route(engine, query["query"])
+    result: RouteResult = engine.route(query["query"])
     took = (time.perf_counter() - start) * 1e3
     found = engine.search(query["query"], limit=50).matches
     relevant = set(query["relevant"])
@@ -62,12 +61,12 @@ def grade(engine: mcpg.Engine, query: dict[str, Any]) -> Grade:
     shipped = result.categories[0].name if result.categories else ""
     scores = (one.score for one in result.categories[:1])
     is_right = shipped in sources
-    shown = [one.match for one in result.suggested]
+    shown = [one.match for one in result.suggested_matches]
     return Grade(
         is_right,
         bool(found) and found[0].source_id in sources,
         (is_right - next(scores, 0.0)) ** 2,
-        (is_right - max((one.score for one in result.suggested), default=0.0)) ** 2,
+        (is_right - max((one.score for one in result.suggested_matches), default=0.0)) ** 2,
         len(labels(shown) & relevant) / len(relevant),
         len(labels(found[: len(shown)]) & relevant) / len(relevant),
         took,

@@ -34,7 +34,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 import mcpg
 from mcpg.bundle import Bundle, apply_plan, assemble, plan_folder, write_bundle
 from mcpg.embeddings import FunctionEmbeddings, count_tokens
-from mcpg.gateway import FileGraph, FileSource, SyncGateway, route
+from mcpg.gateway import FileGraph, FileSource, SyncGateway
 from mcpg.llm import FunctionNormalizer
 from mcpg.search.caches import MemoryCache
 from mcpg.search.results import EngineServices
@@ -114,8 +114,10 @@ CHECKS: dict[str, Callable[[mcpg.SearchResult, Check], bool]] = {
 ROUTE_CHECKS: dict[str, Callable[[RouteResult, Check], bool]] = {
     "top_category": lambda r, v: bool(r.categories) and r.categories[0].name == v,
     "top_category_first_tool": lambda r, v: bool(r.categories) and offered(r.categories[0])[0] == v,
-    "suggested_first": lambda r, v: bool(r.suggested) and r.suggested[0].match.tool_name == v,
-    "top1": lambda r, v: bool(r.suggested) and r.suggested[0].match.tool_name == v,
+    "suggested_first": lambda r, v: (
+        bool(r.suggested_matches) and r.suggested_matches[0].match.tool_name == v
+    ),
+    "top1": lambda r, v: bool(r.suggested_matches) and r.suggested_matches[0].match.tool_name == v,
     "k": lambda r, v: (
         len(r.categories) <= v and all(len(offered(one)) <= v for one in r.categories)
     ),
@@ -292,11 +294,10 @@ def search(engine: mcpg.Engine, case: Case) -> mcpg.SearchResult:
 def replay_route(engine: mcpg.Engine, case: Case) -> list[str]:
     """Route what *case* asks and name the expectations that fail, unknown ones among them."""
     asked = case["route"]
-    result = route(
-        engine,
+    result = engine.route(
         case["query"],
-        categories=asked["max_categories"],
-        tools=asked["max_tools_per_category"],
+        max_categories=asked["max_categories"],
+        max_tools=asked["max_tools_per_category"],
         prefer_read_only=asked.get("prefer_read_only"),
         context=case.get("context_summary"),
         include_disabled=case.get("include_disabled", False),

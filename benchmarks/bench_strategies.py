@@ -24,7 +24,7 @@ from mcpg.evaluation.metrics import ndcg_at
 WAYS = {
     "graph": ("graph", ""),
     "embeddings": ("embeddings", ""),
-    "auto": ("auto", ""),
+    "auto, cosine": ("auto", "cosine"),
     "auto, rrf": ("auto", "rrf"),
     "auto, learned": ("auto", "learned"),
 }

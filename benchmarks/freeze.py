@@ -132,8 +132,8 @@ def _settle(folder: Path, work: Path, manifests: Path | None) -> None:
             del os.environ[name]
     os.environ |= {
         "COLUMNS": "100",
-        "MCPG_CACHE": str(folder / "cache"),
-        "MCPG_TOKENS": str(folder / "tokens"),
+        "MCPG_CACHE_DIR": str(folder / "cache"),
+        "MCPG_LOGIN_DIR": str(folder / "tokens"),
     }
 
 

@@ -31,7 +31,7 @@ WIDE = "track the shipmnt and read its file"
 VECTORS = (
     ("--strategy", "embeddings"),
     ("--strategy", "auto"),
-    ("--strategy", "auto", "--fusion", "learned"),
+    ("--strategy", "auto", "--fusion", "cosine"),
     ("--strategy", "auto", "--fusion", "rrf"),
     ("--strategy", "auto", "--embed-with", "none"),
 )
@@ -272,7 +272,7 @@ def _searching(folder: str) -> Iterator[Case]:
         yield ("route", query, *here)
         yield ("route", query, *here, "--format", "json")
     for prefer in ("read-only", "write", "none"):
-        options = ("--prefer", prefer, "--categories", "2", "--tools", "2")
+        options = ("--prefer", prefer, "--max-categories", "2", "--max-tools", "2")
         yield ("route", WIDE, *here, *options, "--format", "json")
 
 
@@ -287,7 +287,7 @@ def _explaining(folder: str, tools: list[str]) -> Iterator[Case]:
     yield ("explain", WIDE, *here, "--html", f"{folder}-explain.html")
     for tool in tools[1:3]:
         yield ("explain", WIDE, *here, "--tool", tool, "--format", "json")
-    judged = ("--tool", tools[0], "--judged", "queries.yaml", "--format", "json")
+    judged = ("--tool", tools[0], "--queries", "queries.yaml", "--format", "json")
     yield ("explain", WIDE, *here, *judged)
     yield ("explain", WIDE, *here, "--tool", "none_such")
     for form in ("text", "json", "md"):

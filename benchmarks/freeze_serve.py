@@ -85,7 +85,7 @@ def hold_conversations(command: Sequence[str]) -> Iterator[tuple[str, Message]]:
     Path("serve.json").write_text(json.dumps({"mcpServers": servers}), "utf-8")
     serve = [*command, "serve", "serve.json", "tools"]
     for name, connect in (("stdio", serve_streams), ("http", serve_http)):
-        for exposed in ("meta", "all"):
+        for exposed in ("gateway", "all"):
             with connect([*serve, "--expose", exposed]) as send:
                 for line, answer in ask_all(send):
                     yield f"{name} {exposed} {line}", answer

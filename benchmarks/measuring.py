@@ -50,7 +50,7 @@ def environment() -> Mapping[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith("MCPG_") or name == "MCPG_CACHE"
+        if not name.startswith("MCPG_") or name == "MCPG_CACHE_DIR"
     }
     kept.pop("PYTHONDONTWRITEBYTECODE", None)
     return kept

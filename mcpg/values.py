@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
@@ -29,6 +30,17 @@ _WITHOUT_FRACTIONS = 1.5 * 2.0**52
 _GREATEST_SCALED = 2.0**43
 # Closer to the middle of two whole numbers, the rounding error of the product could decide.
 _CLEAR = 0.499
+
+
+def former_name(old: str, new: str) -> property:
+    """Return a property that reads the attribute *new* by its former name *old*, with a warning."""
+
+    def read(self: object) -> Any:
+        message = f"{type(self).__name__}.{old} is now {new}"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return getattr(self, new)
+
+    return property(read)
 
 
 def format_count(number: int, one: str, many: str = "") -> str:

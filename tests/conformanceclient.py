@@ -249,7 +249,7 @@ def with_mcpg(scenario: str, context: dict[str, Any], url: str) -> None:
         oauth = settings(scenario, context, url)
         entry = {"url": url, "oauth": oauth}
         config.write_text(json.dumps({"mcpServers": {"server": entry}}), "utf-8")
-        os.environ["MCPG_TOKENS"] = folder
+        os.environ["MCPG_LOGIN_DIR"] = folder
         is_login = scenario.startswith("auth/") and "grant" not in oauth
         if is_login:
             log_in(config)

@@ -26,7 +26,7 @@ PYTHON_DRIVER = HERE / "drivers" / "python_client.py"
 TYPESCRIPT_DRIVER = HERE / "drivers" / "typescript_client.mjs"
 TOKEN = "a-token-of-clients-0123456789"
 KINDS = ("list", "search", "call", "ask", "error", "resource", "prompt")
-MODES = ("all", "meta")
+MODES = ("all", "gateway")
 TRANSPORTS = ("stdio", "http")
 _SERVE = ("-m", "mcpg", "serve")
 _META = ("_meta", "meta", "metadata")
@@ -82,7 +82,7 @@ def steps(mode: str) -> list[tuple[str, list[Any]]]:
     for kind, calls in CALLS.items():
         for name, arguments in calls:
             step = ["call", name, arguments]
-            if mode == "meta":
+            if mode == "gateway":
                 step = ["call", "gateway_tool_invoke", {"toolId": name, "arguments": arguments}]
             found.append((kind, step))
     found += [(kind, step) for kind, group in OTHERS.items() for step in group]

@@ -57,7 +57,7 @@ class Session:
         self.environment = kept | {
             "PYTHONPATH": str(ROOT),
             "PYTHONIOENCODING": "utf-8",
-            "MCPG_CACHE": str(folder.with_name("cache")),
+            "MCPG_CACHE_DIR": str(folder.with_name("cache")),
         }
         self.terminal = self.environment | {"NO_COLOR": "1", "COLUMNS": "100"}
 

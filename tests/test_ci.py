@@ -108,7 +108,7 @@ def surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
             patch.delenv(name)
         patch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-        patch.setenv("MCPG_CACHE", str(tmp_path_factory.mktemp("cache")))
+        patch.setenv("MCPG_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
         yield
 
 

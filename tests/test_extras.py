@@ -89,7 +89,7 @@ def run_with(tmp_path: Path, environments: Callable[[str | None], Path]) -> Runn
     variables: Mapping[str, str] = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
-        "MCPG_CACHE": str(tmp_path / "cache"),
+        "MCPG_CACHE_DIR": str(tmp_path / "cache"),
         "MCPG_EMBED_URL": "http://127.0.0.1:9/v1",
         "MCPG_LLM_URL": "http://127.0.0.1:9/v1",
         "MCPG_LLM_MODEL": "some-model",

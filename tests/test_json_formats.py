@@ -70,7 +70,7 @@ COMMANDS = [
     [*EXPLAIN, "--source", "commerce", "--category", "orders", "--read-only"],
     [*EXPLAIN, "--tool", "shipment_create"],
     ["explain", "pay it back", *SHOP, "--tool", "invoice_refund"],
-    ["explain", "where is my parcel", *SHOP, "--tool", "shipment_create", "--judged", "shop.yaml"],
+    ["explain", "where is my parcel", *SHOP, "--tool", "shipment_create", "--queries", "shop.yaml"],
     [*EXPLAIN, "--compare", "graph.mdld", "tools/commerce.json"],
     ["generate", "tools", "-o", "docs"],
     ["generate", "tools", "-o", "docs", "--check"],
@@ -235,7 +235,7 @@ def settings(examples: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in {key.variable for key in KEYS.values()} | SECRET_VARIABLES:
             patch.delenv(name, raising=False)
-        patch.setenv("MCPG_CACHE", str(examples / "cache"))
+        patch.setenv("MCPG_CACHE_DIR", str(examples / "cache"))
         patch.chdir(examples)
         yield
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from mcpg.cli.exit_codes import run_guarded
 from mcpg.cli.fast_path import quick_run
+from mcpg.cli.old_names import replace_arguments, replace_variables
 from mcpg.cli.output import COLORS, Color, Output
 from mcpg.cli.terminal import prepare_streams
 
@@ -27,19 +28,33 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     try:
         if argv is not None:
-            code = quick_run(argv)
-            return _run_guarded(list(argv)) if code is None else code
+            arguments = _replace_old_names(argv)
+            code = quick_run(arguments)
+            return _run_guarded(arguments) if code is None else code
         # Looking for unreachable circles takes a sixth of a short process, and finds next to none.
         thresholds = gc.get_threshold()
         gc.set_threshold(_RARELY)
-        code = quick_run(sys.argv[1:])
+        arguments = _replace_old_names(sys.argv[1:])
+        code = quick_run(arguments)
         if code is None:
             gc.set_threshold(*thresholds)
-            code = _run_guarded(sys.argv[1:])
+            code = _run_guarded(arguments)
         gc.freeze()  # nor does the end of the process look for any
     except KeyboardInterrupt:  # before or after everything that reports an interruption
         return _INTERRUPTED
     return code
+
+
+def _replace_old_names(given: Sequence[str]) -> list[str]:
+    """Return the arguments *given* with present names, having reported former ones."""
+    arguments, notes = replace_arguments(given)
+    notes += replace_variables(os.environ)
+    if notes:
+        prepare_streams()
+        output = Output(quiet=not {"-q", "--quiet"}.isdisjoint(arguments))
+        for note in notes:
+            output.note(note)
+    return arguments
 
 
 def _run_guarded(arguments: list[str]) -> int:

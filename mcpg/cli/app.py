@@ -46,7 +46,7 @@ COMMANDS = {
     "login": "Log in to a server that requires OAuth.",
     "logout": "Remove a login that `mcpg login` stored.",
     "doctor": "Check every configured part, and suggest fixes.",
-    "cache": "Show the caches of this machine with their sizes, or clear them.",
+    "cache": "List the caches of this machine with their sizes, or clear them.",
     "schema": "Print the JSON Schema of the output of a command, or of a file.",
 }
 """The commands of the core with the first line of their help.

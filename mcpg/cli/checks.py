@@ -19,7 +19,7 @@ from mcpg.bundle.metadata import definitions_in
 from mcpg.catalog.definitions import Key
 from mcpg.catalog.model import Tool
 from mcpg.cli.environment import KEYS, POSTGRES_VARIABLE, cache_folder
-from mcpg.cli.locks import REFUSE, change_json, is_locked, lock_path, open_lock
+from mcpg.cli.locks import FAIL, change_json, is_locked, lock_path, open_lock
 from mcpg.cli.providers import NONE, ServiceFactory
 from mcpg.cli.query import find_strategy
 from mcpg.cli.settings import Settings
@@ -113,7 +113,7 @@ def check_cache_folder() -> Check:
     """Write a file into the folder for caches."""
     folder = cache_folder()
     name = "cache folder"
-    remedy = "name one that can be written by MCPG_CACHE"
+    remedy = "name one that can be written by MCPG_CACHE_DIR"
     if folder is None:
         return Check(name, Status.NOTE, "there is none: nothing is kept between runs", remedy)
     try:
@@ -259,7 +259,7 @@ FOREIGN_TEXT = "wo ist meine Sendung"
 def check_provider(settings: Settings, factory: ServiceFactory) -> Check:
     """Embed one text."""
     name = "embeddings"
-    is_wanted = factory.needs_vectors or settings.find("embeddings.with") is not None
+    is_wanted = factory.needs_vectors or settings.find("embeddings.provider") is not None
     try:
         provider = factory.provider()
         if provider is None:
@@ -416,7 +416,7 @@ def check_lock(settings: Settings, batches: Sequence[SourceBatch]) -> Iterator[C
     if not (is_held or exists(path)):
         return
     reaction = settings.find("lock.on_change")
-    is_refused = is_held and (reaction is None or reaction.value == REFUSE)
+    is_refused = is_held and (reaction is None or reaction.value == FAIL)
 
     def compare() -> Check:
         lock = open_lock(path)

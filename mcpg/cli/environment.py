@@ -52,11 +52,11 @@ KEYS = {
         SettingKey("bundle", "MCPG_BUNDLE", "--bundle", str),
         SettingKey("limit", "MCPG_LIMIT", "--limit", int, most=50),
         SettingKey("strategy", "MCPG_STRATEGY", "--strategy", str, choices=_STRATEGIES),
-        SettingKey("fusion", "MCPG_FUSION", "--fusion", str, choices=("learned", "rrf")),
+        SettingKey("fusion", "MCPG_FUSION", "--fusion", str, choices=("cosine", "learned", "rrf")),
         SettingKey("candidates", "MCPG_CANDIDATES", "--candidates"),
         SettingKey("lexicon", "MCPG_LEXICON", "--lexicon", bool),
         SettingKey("generated_hints", "MCPG_GENERATED_HINTS", "--generated-hints", bool),
-        SettingKey("embeddings.with", "MCPG_EMBED_WITH", "--embed-with", str),
+        SettingKey("embeddings.provider", "MCPG_EMBED_WITH", "--embed-with", str),
         SettingKey("embeddings.url", "MCPG_EMBED_URL", plain=str),
         SettingKey("embeddings.dimensions", "MCPG_EMBED_DIMENSIONS", plain=int, most=_ANY),
         SettingKey("embeddings.timeout", "MCPG_EMBED_TIMEOUT"),
@@ -75,9 +75,9 @@ KEYS = {
         SettingKey("enrich.output_price"),
         SettingKey("cache.kind", "MCPG_SEARCH_CACHE"),
         SettingKey("cache.entries", plain=int, most=_ANY),
-        SettingKey("cache.absolute"),
-        SettingKey("cache.sliding"),
-        SettingKey("store.kind", "MCPG_STORE"),
+        SettingKey("cache.max_age"),
+        SettingKey("cache.idle_timeout"),
+        SettingKey("store.kind", "MCPG_EMBEDDING_STORE"),
         SettingKey("store.path", "MCPG_STORE_PATH", plain=str),
         SettingKey("telemetry.enabled", "MCPG_TELEMETRY", plain=bool),
         SettingKey("telemetry.queries", "MCPG_TELEMETRY_QUERIES", plain=bool),
@@ -95,14 +95,14 @@ KEYS = {
         SettingKey("graph.base_iri", "MCPG_BASE_IRI", "--base-iri", plain=str),
         SettingKey("lock.file", "MCPG_LOCK", plain=str),
         SettingKey("lock.enforce", "MCPG_LOCKED", "--locked", bool),
-        SettingKey("lock.on_change", plain=str, choices=("refuse", "warn", "hide")),
-        SettingKey("limits.invoke", "MCPG_INVOKE_TIMEOUT", "--timeout"),
-        SettingKey("limits.result"),
+        SettingKey("lock.on_change", plain=str, choices=("fail", "warn", "hide")),
+        SettingKey("limits.invoke_timeout", "MCPG_INVOKE_TIMEOUT", "--timeout"),
+        SettingKey("limits.result_bytes"),
         SettingKey("limits.sessions"),
         SettingKey("limits.sessions_per_source"),
-        SettingKey("limits.session_idle"),
-        SettingKey("limits.relist"),
-        SettingKey("limits.query_memory", "MCPG_QUERY_MEMORY", "--max-memory"),
+        SettingKey("limits.session_idle_timeout"),
+        SettingKey("limits.relist_interval"),
+        SettingKey("limits.query_memory_bytes", "MCPG_QUERY_MEMORY", "--max-memory"),
         SettingKey("serve.http", option="--http", plain=str),
         SettingKey("serve.allow_hosts", option="--allow-host"),
         SettingKey("serve.view", option="--view", plain=str),
@@ -133,7 +133,7 @@ POSTGRES_VARIABLE = "MCPG_POSTGRES"
 KEY_VARIABLE = "MCPG_LLM_API_KEY"
 FOREIGN_KEY_VARIABLE = "OPENAI_API_KEY"
 FOREIGN_URL_VARIABLE = "OPENAI_BASE_URL"
-LOGIN_VARIABLE = "MCPG_TOKENS"
+LOGIN_VARIABLE = "MCPG_LOGIN_DIR"
 TOKEN_VARIABLE = "MCPG_SERVE_TOKEN"  # noqa: S105 - the variable's name
 SECRET_VARIABLES = {POSTGRES_VARIABLE, KEY_VARIABLE, FOREIGN_KEY_VARIABLE, TOKEN_VARIABLE}
 """Variables that may hold a secret. They are no settings, so no file can set them."""
@@ -157,7 +157,7 @@ def may_be_key(name: str, text: str) -> bool:
 
 def cache_folder() -> str | None:
     """Return the user's cache folder for mcpg, which need not exist; `None` when there is none."""
-    named = os.environ.get("MCPG_CACHE")
+    named = os.environ.get("MCPG_CACHE_DIR")
     base = None if named else _find_base("~/Library/Caches", "XDG_CACHE_HOME", "~/.cache")
     name = "mcpg\\Cache" if sys.platform == "win32" else "mcpg"
     return str(base / name) if base else named or None

@@ -29,8 +29,8 @@ from mcpg.sources import SourceBatch, is_failure
 from mcpg.text.json_values import JsonObject
 from mcpg.values import format_count
 
-REFUSE, WARN, HIDE = "refuse", "warn", "hide"
-REACTIONS = (REFUSE, WARN, HIDE)
+FAIL, WARN, HIDE = "fail", "warn", "hide"
+REACTIONS = (FAIL, WARN, HIDE)
 """What becomes of a build whose tools differ from the lock."""
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -83,13 +83,13 @@ class LockGuard:
             return None
         found = settings.find("lock.on_change")
         path = lock_path(settings)
-        return cls(path, open_lock(path), reaction or (found.value if found else REFUSE))
+        return cls(path, open_lock(path), reaction or (found.value if found else FAIL))
 
     def enforce_lock(
         self, batch: SourceBatch, assembly: Assembly, assemble: Callable[[SourceBatch], Assembly]
     ) -> tuple[SourceBatch, Assembly]:
         """Return *batch* and its *assembly*, without what is not approved if that is left out."""
-        if self.reaction == REFUSE:
+        if self.reaction == FAIL:
             return batch, assembly
         changes = assembly_changes(self.lock, assembly)
         self.changes = tuple(one for one in changes if one.kind is not LockChangeKind.MISSING)
@@ -101,7 +101,7 @@ class LockGuard:
 
     def report_changes(self, assembly: Assembly) -> Assembly:
         """Return *assembly* with a diagnostic for each tool in quarantine, or missing."""
-        if self.reaction == REFUSE:
+        if self.reaction == FAIL:
             return assembly
         # Those that are left out are no news; neither are hints of which some are left.
         known = {one.key for one in self.changes}
@@ -120,7 +120,7 @@ class LockGuard:
         With *allows_missing*, tools may be missing whose sources failed.
         """
         has_failed = allows_missing and any(map(is_failure, assembly.diagnostics))
-        is_refusing = self.reaction == REFUSE
+        is_refusing = self.reaction == FAIL
         found = assembly_changes(self.lock, assembly)
         if not is_refusing or has_failed:
             found = tuple(one for one in found if one.kind is not LockChangeKind.MISSING)

@@ -21,6 +21,7 @@ from mcpg.cli import parameters
 from mcpg.cli.output import Output
 from mcpg.cli.parameters import COMMON, LIST_FORMAT, CommandParameter, make_output
 from mcpg.cli.terminal import Screen, cut, either, is_terminal, one_line
+from mcpg.errors import UsageError
 from mcpg.search.results import FUSIONS
 from mcpg.text.library_errors import pydantic_expected
 from mcpg.text.spelling import suggest
@@ -62,7 +63,7 @@ HEADINGS = {
             "--route",
             "--timings",
         ),
-        *("--worst", "--all", "--document", "--line"),
+        *("--worst", "--all", "--document", "--jsonl"),
     ),
     "Common options": ("--quiet", "--verbose", "--color", "--debug", "--help"),
 }
@@ -311,6 +312,15 @@ CONTEXT = inspect.Parameter("ctx", _KEYWORD, annotation=typer.Context)
 """The parameter by which Typer hands over its context."""
 
 
+def choose_queries(argument: str | None, option: str | None) -> str:
+    """Return the file of judged queries that an *argument* or else an *option* names."""
+    named = [one for one in (argument, option) if one is not None]
+    if len(named) == 1:
+        return named[0]
+    message = f"{'two files' if named else 'no file'} of judged queries"
+    raise UsageError(message, place="QUERIES", remedy="name one, as QUERIES or with --queries FILE")
+
+
 def _complete_from(known: Sequence[str]) -> Callable[[str], list[str]]:
     return lambda incomplete: [name for name in known if name.startswith(incomplete)]
 
@@ -408,6 +418,11 @@ Sources = Annotated[
         "python:MODULE, code:PATH, or - for standard input. [default: the sources in mcpg.toml]",
     ),
 ]
+SourceBundles = Annotated[
+    list[str] | None,
+    option("--bundle -b", "Another SOURCE, such as a bundle. Repeatable.", "PATH"),
+]
+Queries = Annotated[str | None, option("--queries", "The same as QUERIES.", "FILE")]
 Header = Annotated[
     list[str] | None,
     option(
@@ -476,6 +491,11 @@ Diff = Annotated[
 Watch = Annotated[bool, make_annotation(parameters.WATCH)]
 Force = Annotated[bool, option("--force", "Replace files that mcpg did not write.")]
 
+_SOURCE_BUNDLES = inspect.Parameter(
+    "source_bundles", _KEYWORD, default=None, annotation=SourceBundles
+)
+"""What every command has whose arguments are sources."""
+
 
 class _ShowsHelp:
     """Shows help as any other output, and has usage errors name the command.
@@ -539,6 +559,8 @@ def command(
             common = {one.name: values.pop(one.name) for one in COMMON}
             if "form" in values:
                 values["form"] = LIST_FORMAT.resolve_synonym(values["form"])
+            if bundles := values.pop(_SOURCE_BUNDLES.name, None):
+                values["sources"] = [*(values["sources"] or ()), *bundles]
             output = make_output(common, ctx.find_root().params)
             return function(output, chosen(**values)) if chosen else function(output, **values)
 
@@ -551,6 +573,8 @@ def command(
                 for name, one in inspect.signature(declaring).parameters.items()
                 if hints[name] is not Output
             ]
+            if own and own[0].annotation == Sources and "bundle" not in hints:
+                own.insert(1, _SOURCE_BUNDLES)
         declare(run, (CONTEXT, *own, *map(keyword, COMMON)))
         app.command(
             name,

@@ -98,9 +98,8 @@ STRATEGY = CommandParameter(
 FUSION = CommandParameter(
     "fusion",
     ("--fusion",),
-    "With --strategy auto, how to merge the two rankings: learned or rrf. "
-    "[default: the order of the vectors] "
-    "[env: MCPG_FUSION]",
+    "With --strategy auto, how to merge the two rankings: learned, rrf, or cosine for that by "
+    "vectors. [default: learned] [env: MCPG_FUSION]",
     "NAME",
     completion="fusion",
 )
@@ -373,16 +372,16 @@ EXPLAIN = (
         "TOOL",
     ),
     CommandParameter(
-        "judged",
-        ("--judged",),
-        "With --tool, judged queries to measure the hints; - reads standard input.",
+        "queries",
+        ("--queries",),
+        "With --tool, file of judged queries to measure the hints; - reads standard input.",
         "FILE",
     ),
     CommandParameter(
         "compare",
         ("--compare",),
         "Compare the rankings of two bundles, folders or manifests.",
-        "THEN NOW",
+        "BEFORE AFTER",
         arity=2,
     ),
     switch("routes", "--route", text="Explain the categories and adjusted scores of `mcpg route`."),

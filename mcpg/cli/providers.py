@@ -123,7 +123,7 @@ class ServiceFactory:
 
     def embedder(self) -> EmbeddingProvider | str | None:
         """Return the embedding provider, or the name of one that is made when it is needed."""
-        found = self._settings.find("embeddings.with")
+        found = self._settings.find("embeddings.provider")
         spec = str(found.value).strip() if found else LOCAL
         kind, _, model = spec.partition(":")
         if spec == NONE:
@@ -189,7 +189,8 @@ class ServiceFactory:
         kind = self._value("cache.kind", default=NONE)
         if kind == NONE:
             return None
-        bounds = {name: self._value(f"cache.{name}") for name in ("entries", "absolute", "sliding")}
+        names = {"entries": "entries", "absolute": "max_age", "sliding": "idle_timeout"}
+        bounds = {name: self._value(f"cache.{key}") for name, key in names.items()}
         given = {name: bound for name, bound in bounds.items() if bound is not None}
         if kind == POSTGRES:
             made: SearchCache = self.make("cache", kind, **given)

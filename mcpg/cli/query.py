@@ -256,10 +256,10 @@ def find_strategy(settings: Settings) -> str:
 
 
 def find_fusion(settings: Settings, strategy: str) -> str:
-    """Return the fusion that is set, or none; what is no flag counts for `auto` alone."""
+    """Return the fusion that is set, or the default; what is no flag counts for `auto` alone."""
     found = settings.find("fusion")
     if found is None or (strategy != Strategy.AUTO and found.origin != FUSION.flags[0]):
-        return ""
+        return check_fusion("", strategy)
     try:
         return check_fusion(found.value, strategy)
     except McpgError as fault:

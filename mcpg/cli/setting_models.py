@@ -62,7 +62,7 @@ class SettingsTable(BaseModel):
 class Embeddings(SettingsTable):
     """The section `[embeddings]`."""
 
-    with_: str = "local"
+    provider: str = "local"
     """embedding provider: `local`, `local:multilingual`, `fastembed:NAME`,
     `sentence-transformers:NAME`, `openai:MODEL`, `none`"""
     url: str = unset("`OPENAI_BASE_URL`; with a key and no address, that of OpenAI")
@@ -131,29 +131,29 @@ class Cache(SettingsTable):
     """search cache"""
     entries: Annotated[int, Field(ge=1)] = unset("2,048 in memory, more in PostgreSQL")
     """maximum number of entries"""
-    absolute: Seconds = 86_400
+    max_age: Seconds = 86_400
     """maximum age of an entry in seconds"""
-    sliding: Seconds = unset("1,800 for rewrites, 900 for vectors, 300 for results")
+    idle_timeout: Seconds = unset("1,800 for rewrites, 900 for vectors, 300 for results")
     """seconds after which an unused entry expires"""
 
 
 class Limits(SettingsTable):
     """The section `[limits]`."""
 
-    invoke: Seconds = 60
+    invoke_timeout: Seconds = 60
     """timeout of a call in seconds, unless source or caller sets one; progress renews it"""
-    result: Annotated[int, Field(ge=1)] = 16_777_216
+    result_bytes: Annotated[int, Field(ge=1)] = 16_777_216
     """maximum size of a result as JSON in bytes"""
     sessions: Annotated[int, Field(ge=1)] = 1024
     """maximum number of own connections of [sessions](../how-to/serve-sessions.md)"""
     sessions_per_source: Annotated[int, Field(ge=1)] = 64
     """maximum number of sessions with an own process of one server"""
-    session_idle: Seconds = 1800
+    session_idle_timeout: Seconds = 1800
     """seconds without a request after which such a connection ends"""
-    relist: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 300
+    relist_interval: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 300
     """seconds after which a gateway [lists tools again](../how-to/serve-sessions.md#changes) of a
     server without `ttlMs`; `0` for never"""
-    query_memory: Annotated[int, Field(ge=1)] = 1_073_741_824
+    query_memory_bytes: Annotated[int, Field(ge=1)] = 1_073_741_824
     """memory of a [SPARQL query](../how-to/sparql.md#limits) in bytes, beyond the graph"""
 
 
@@ -166,9 +166,9 @@ class Serve(SettingsTable):
     """allowed host names for HTTP, optionally with a port"""
     view: str = unset("none: everything")
     """[view](../how-to/serve-http.md#views) to serve"""
-    expose: Literal["meta", "found", "all"] = "meta"
-    """tools that clients see: `meta`, the meta-tools; `found`, those to search and call, and found
-    tools; or `all`"""
+    expose: Literal["gateway", "on-demand", "all"] = "gateway"
+    """tools that clients see: `gateway`, the meta-tools; `on-demand`, those to search and call, and
+    found tools; or `all`"""
     pin: list[Annotated[str, Field(min_length=1)]] = unset("none")
     """up to 32 [pinned](../how-to/serve.md#pin-tools) tools: ids, `source::name` or names"""
     about: str = unset("none")
@@ -237,9 +237,9 @@ class Lock(SettingsTable):
     """[lock file](lock-file.md)"""
     enforce: bool = False
     """whether commands with live tools enforce the lock file"""
-    on_change: Literal["refuse", "warn", "hide"] = "refuse"
+    on_change: Literal["fail", "warn", "hide"] = "fail"
     """if tools [differ from the lock](../how-to/lock.md#build-under-the-lock), `mcpg bundle` exits
-    1 (`refuse`), describes changed tools as approved (`warn`), or leaves them out (`hide`); both
+    1 (`fail`), describes changed tools as approved (`warn`), or leaves them out (`hide`); both
     leave out new tools"""
 
 
@@ -307,8 +307,8 @@ class Configuration(SettingsTable):
     """maximum number of matches, at most 50"""
     strategy: Literal["graph", "markdown-ld", "embeddings", "auto"] = "graph"
     """strategy: `graph`, `embeddings` or `auto`"""
-    fusion: Literal["learned", "rrf"] = unset("the order of the vectors")
-    """how `auto` merges its rankings: `learned` or `rrf`"""
+    fusion: Literal["cosine", "learned", "rrf"] = "learned"
+    """how `auto` merges its rankings: `learned`, `rrf`, or `cosine` for that by vectors"""
     candidates: Literal["local", "postgres"] = "local"
     """candidate source"""
     lexicon: bool = True

@@ -6,7 +6,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from operator import getitem
 from pathlib import Path
@@ -23,6 +23,7 @@ from mcpg.cli.environment import (
     holds_password,
     may_be_key,
 )
+from mcpg.cli.old_names import replace_settings
 from mcpg.cli.terminal import either
 from mcpg.errors import InputError, NotFoundError, UsageError
 from mcpg.files import atomic_write, exists, is_file, read_bytes
@@ -100,7 +101,7 @@ class Settings:
             return Setting(_parse_value(key, text), key.variable)
         for file in self._files():
             if name in file.values:
-                return Setting(file.values[name], f"{file.path}: {name}")
+                return Setting(file.values[name], f"{file.path}: {file.renamed.get(name, name)}")
         return None
 
     def bundles(self) -> tuple[Setting, ...]:
@@ -244,6 +245,7 @@ class ConfigFile:
         sources: Value of `sources`, not yet checked, so that a mistake in it only stops what uses
             it; `None` where there is none.
         views: Value of `views`, likewise.
+        renamed: Former names of settings in the file by the present ones.
     """
 
     path: str
@@ -252,6 +254,7 @@ class ConfigFile:
     values: Mapping[str, Any]
     sources: Any = None
     views: Any = None
+    renamed: Mapping[str, str] = field(default_factory=dict)
 
     def error(
         self, message: str, remedy: str, *path: str | int, at: Sequence[str] = ()
@@ -259,7 +262,9 @@ class ConfigFile:
         """Return the error of what is at *path* below *at* in the settings, with its line."""
         from mcpg.cli.setting_models import shown_path  # noqa: PLC0415 - pydantic
 
-        full = (*self.above, *at, *path)
+        # With the name as the file has it.
+        former = self.renamed.get(".".join(map(str, path)), "")
+        full = (*self.above, *at, *(former.split(".") if former else path))
         line = find_line(self.text, full)
         place = f"{self.path}{f':{line}' if line else ''}: {shown_path(full)}"
         return UsageError(message, place=place, remedy=remedy)
@@ -290,9 +295,10 @@ def read_config(path: str, above: tuple[str, ...]) -> ConfigFile | None:
         name = ".".join(above)
         raise file.error(f"{name!r} is not a table", f"write [{name}]")
     sources, views = table.pop(SOURCES, None), table.pop(VIEWS, None)
+    file = replace(file, renamed=replace_settings(table, path))
     values, folder = _check_values(table, file), Path(path).parent
     values |= {name: str(folder / values[name]) for name in _PATHS & values.keys()}
-    return ConfigFile(path, text, above, values, sources, views)
+    return replace(file, values=values, sources=sources, views=views)
 
 
 def _check_values(table: dict[str, Any], file: ConfigFile) -> dict[str, Any]:

@@ -209,7 +209,7 @@ class SourceTable(SettingsTable):
     """name of the source and source id of its tools; unique, ignoring case"""
     timeout: Annotated[Seconds, Field(le=MAX_TIMEOUT)] = unset(f"{DEFAULT_TIMEOUT:g}")
     """timeout of a server in seconds, from its start to its last tool; also of a call without
-    progress (default `limits.invoke`)"""
+    progress (default `limits.invoke_timeout`)"""
     enabled: bool = True
     """`false` skips the source"""
     trust_hints: bool = False

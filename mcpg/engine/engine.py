@@ -13,7 +13,9 @@ from mcpg.index import Index
 from mcpg.index.layout import StaleIndexError
 from mcpg.search.results import (
     ASK_LIMIT,
+    DEFAULT_CATEGORIES,
     DEFAULT_LIMIT,
+    DEFAULT_TOOLS,
     Context,
     EngineServices,
     FusionName,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from mcpg.catalog.model import Hints, Tool
     from mcpg.documents.model import ToolDocument
     from mcpg.plan import Plan
+    from mcpg.route import RouteResult, RouteWeights
     from mcpg.search.observer import GuardedObserver
     from mcpg.search.rerank import GuardedReranker
     from mcpg.search.result_cache import Answering
@@ -191,8 +194,8 @@ class Engine:
             min_score: The least score of a match worth offering, in [0, 1].
             abstain: Whether to offer nothing if the best match is doubtful: better no tool than a
                 wrong one.
-            fusion: With the strategy `auto`, `learned` or `rrf` merge the graph's and the vectors'
-                matches; without it, the order of the vectors is kept.
+            fusion: With the strategy `auto`, how the rankings of the graph and of the vectors are
+                merged: `learned`, the default, `rrf`, or `cosine` for the order of the vectors.
             normalize: Whether the query may also be searched as rewritten in English.
             lexicon: Whether words of the query also match related words, and translations of them.
             context_tools: Ids, or `source::name`, of tools in use: tools linked to them rank
@@ -424,6 +427,58 @@ class Engine:
             narrow = self._ask(_explain_request, request, diagnostics)
             return explain_order(narrow, outcome, duration, None)
         return explain_order(wide, outcome, duration, request.limit)
+
+    def route(  # noqa: PLR0913 - as above
+        self,
+        query: str | None,
+        *,
+        max_categories: int = DEFAULT_CATEGORIES,
+        max_tools: int = DEFAULT_TOOLS,
+        prefer_read_only: bool | None = None,
+        strategy: StrategyName = Strategy.GRAPH,
+        context: Context = None,
+        include_disabled: bool = False,
+        min_score: float = 0.0,
+        fusion: FusionName = "",
+        normalize: bool = False,
+        lexicon: bool = True,
+        weights: RouteWeights | None = None,
+        derives_preference: bool = True,
+        sources: Sequence[str] = (),
+        categories: Sequence[str] = (),
+        read_only: bool = False,
+    ) -> RouteResult:
+        """Return the categories that match *query*, and the best tools of each.
+
+        There are at most *max_categories*, no more than 20, with at most *max_tools* each, no more
+        than 50. *prefer_read_only* prefers tools that read (true) or write (false); with `None`
+        the preference is inferred from the query and the catalog, unless *derives_preference* is
+        false. Hints count as *weights* state, by default as shipped. All else is as for `search`.
+
+        Raises:
+            UsageError: *max_categories* or *max_tools* is below 1; or as for `search`.
+        """
+        from mcpg.route import route  # noqa: PLC0415 - a search has no categories
+
+        return route(
+            self,
+            query,
+            max_categories=max_categories,
+            max_tools=max_tools,
+            prefer_read_only=prefer_read_only,
+            derives_preference=derives_preference,
+            weights=weights,
+            strategy=strategy,
+            context=context,
+            include_disabled=include_disabled,
+            min_score=min_score,
+            fusion=fusion,
+            normalize=normalize,
+            lexicon=lexicon,
+            sources=sources,
+            categories=categories,
+            read_only=read_only,
+        )
 
     def plan(  # noqa: PLR0913 - as above
         self,

@@ -35,7 +35,7 @@ from mcpg.evaluation.metrics import (
 from mcpg.files import MAX_BYTES, read_bytes, text_of_path
 from mcpg.search.calibration import LOW_CONFIDENCE
 from mcpg.search.result_cache import LASTING
-from mcpg.search.results import MAX_LIMIT, Strategy, check_strategy
+from mcpg.search.results import MAX_LIMIT, Strategy, check_fusion, check_strategy
 from mcpg.sources.model import decode
 from mcpg.text.json_values import JsonObject, JsonValue
 from mcpg.text.spelling import suggest
@@ -122,7 +122,7 @@ def evaluate(  # noqa: PLR0913 - each is an option of a run
     return EvaluationReport(
         tools=len(catalog.tools),
         strategy=check_strategy(strategy),
-        fusion=fusion,
+        fusion=check_fusion(fusion, check_strategy(strategy)),
         normalize=normalize,
         lexicon=lexicon,
         limit=depth,

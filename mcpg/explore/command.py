@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 EXAMPLES = """\
 mcpg explore
 mcpg explore where is my parcel -b graph.mdld
-mcpg explore --hints hints/shop.hints.yaml --judged queries.jsonl
+mcpg explore --hints hints/shop.hints.yaml --queries queries.jsonl
 mcpg explore --port 8765 --no-browser"""
 
 BEGINNING = QUERY._replace(help="The query to begin with; - reads it from standard input.")
@@ -46,8 +46,8 @@ PARAMETERS = (
         "hints", ("--hints",), f"Hints file to save to. [default: {DEFAULT_HINTS}]", "FILE"
     ),
     CommandParameter(
-        "judged",
-        ("--judged",),
+        "queries",
+        ("--queries",),
         f"File to collect judged queries in, for `mcpg eval`. [default: {DEFAULT_JUDGED}]",
         "FILE",
     ),
@@ -75,7 +75,7 @@ def run(
     output: Output,
     *,
     hints: str | None,
-    judged: str | None,
+    queries: str | None,
     port: int | None,
     stays: bool,
     **asked: Any,
@@ -90,7 +90,7 @@ def run(
     query = arguments.pop("query")
     folder = question.settings.project
     hints_file = HintsFile(Path(hints) if hints else folder / DEFAULT_HINTS)
-    judged_file = JudgedFile(Path(judged) if judged else folder / DEFAULT_JUDGED)
+    judged_file = JudgedFile(Path(queries) if queries else folder / DEFAULT_JUDGED)
 
     # Read anew, as configuration files may change.
     settings = partial(read_settings, **question.settings.flags)

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from mcpg.gateway.calls import Fault, FaultCode, Invoked, Limits
+    from mcpg.gateway.former_route import route
     from mcpg.gateway.gateway import Gateway
     from mcpg.gateway.registry import CustomGraph, FileGraph, GeneratedGraph, GraphSource
     from mcpg.gateway.snapshots import Snapshot
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         RoutedMatch,
         RouteResult,
         RouteWeights,
-        route,
     )
     from mcpg.sources.client_config import HttpServer, Live, StdioServer
     from mcpg.sources.registry import (
@@ -75,6 +75,7 @@ _MODULES = (
     "mcpg.sources.registry",
     "mcpg.gateway.registry",
     "mcpg.review.lock_sources",
+    "mcpg.gateway.former_route",
     "mcpg.route",
     "mcpg.gateway.gateway",
     "mcpg.gateway.snapshots",

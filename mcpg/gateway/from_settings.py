@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 _VIEW_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _LIMITS = {
-    "invoke_seconds": "invoke",
-    "result_bytes": "result",
+    "invoke_seconds": "invoke_timeout",
+    "result_bytes": "result_bytes",
     "sessions": "sessions",
     "sessions_per_source": "sessions_per_source",
-    "session_seconds": "session_idle",
-    "relist_seconds": "relist",
+    "session_seconds": "session_idle_timeout",
+    "relist_seconds": "relist_interval",
 }
 """The limits that settings may hold, by attribute."""
 
@@ -181,7 +181,7 @@ def open_wanted(
             "a bundle is named beside other sources",
             place="--bundle",
             remedy="pass it as a further SOURCE; to search its documents instead of the sources' "
-            "own, use --graph",
+            "own, use --reviewed",
         )
     if wanted.sources:
         return open_sources(wanted.sources, live, source_id=wanted.source_id)

@@ -32,6 +32,7 @@ from mcpg.errors import (
     wrong_type,
 )
 from mcpg.gateway.calls import CallRecorder, Fault, Invoked, Limits, RecordedCall
+from mcpg.gateway.former_route import route
 from mcpg.gateway.index_build import IndexSpec
 from mcpg.gateway.invoke import Invoker
 from mcpg.gateway.prompts_and_resources import Primitives
@@ -48,7 +49,6 @@ from mcpg.gateway.skills import find_local_skills
 from mcpg.gateway.snapshots import IndexManager, OnIndex, Snapshot
 from mcpg.gateway.views import View
 from mcpg.review.lock_sources import OnChange, ToolLock
-from mcpg.route import route
 from mcpg.search.caches import MemoryCache, NoCache
 from mcpg.search.observer import SUCCESS, GuardedObserver, InvokeFacts, Observer
 from mcpg.search.results import (

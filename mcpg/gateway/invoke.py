@@ -205,7 +205,7 @@ _REMEDIES = {
     ),
     FaultCode.TIMED_OUT: (
         "request less, or raise the timeout: for this call, `timeout` beside the arguments; for "
-        "all, `timeout` of the source in its file, `limits.invoke` in mcpg.toml, or "
+        "all, `timeout` of the source in its file, `limits.invoke_timeout` in mcpg.toml, or "
         "`mcpg serve --timeout`"
     ),
     FaultCode.TOO_LARGE: "request less",

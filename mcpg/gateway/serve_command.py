@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 mcpg serve mcp.json                # one server in place of those of a client's configuration
-mcpg serve mcp.json --expose found # the tools that a search finds are listed
+mcpg serve mcp.json --expose on-demand # the tools that a search finds are listed
 mcpg serve mcp.json --http 8080
-mcpg serve mcp.json --graph graph.mdld --on-change hide   # only tools that were reviewed
+mcpg serve mcp.json --reviewed graph.mdld --on-change hide   # only tools that were reviewed
 mcpg serve mcp.json --locked       # tools as approved in mcpg.lock
 mcpg serve -b graph.mdld           # search and describe; nothing is called
 mcpg serve mcp.json --record-calls calls.jsonl     # for `mcpg learn`
@@ -72,7 +72,7 @@ Bundle = Annotated[
 Graph = Annotated[
     str | None,
     typer.Option(
-        "--graph",
+        "--reviewed",
         metavar="PATH",
         help="Bundle or folder of documents to search instead of the sources' own.",
     ),
@@ -82,8 +82,8 @@ Reaction = Annotated[
     typer.Option(
         "--on-change",
         metavar="warn|hide|accept",
-        help="With --graph or --locked, describe changed tools as reviewed, hide them, or (not with"
-        " --locked) describe them as changed. [default: warn]",
+        help="With --reviewed or --locked, describe changed tools as reviewed, hide them, or (not "
+        "with --locked) describe them as changed. [default: warn]",
     ),
 ]
 HttpAddress = Annotated[
@@ -135,9 +135,9 @@ Expose = Annotated[
     Exposure | None,
     typer.Option(
         "--expose",
-        metavar="meta|found|all",
+        metavar="gateway|on-demand|all",
         help="Tools that clients see: the meta-tools; two of these and the tools found by their "
-        "searches; or all. [default: meta]",
+        "searches; or all. [default: gateway]",
     ),
 ]
 ShowGraphTools = Annotated[
@@ -183,8 +183,8 @@ Timeout = Annotated[
     typer.Option(
         "--timeout",
         metavar="SECONDS",
-        help="Timeout of a call in seconds, unless its source sets one. [default: limits.invoke in "
-        "mcpg.toml, or 60]",
+        help="Timeout of a call in seconds, unless its source sets one. "
+        "[default: limits.invoke_timeout in mcpg.toml, or 60]",
     ),
 ]
 AnswerTimeout = Annotated[

@@ -79,11 +79,12 @@ def register(app: typer.Typer) -> None:
 
 STATS_EXAMPLES = """\
 mcpg graph stats
-mcpg graph stats --top 25
+mcpg graph stats --limit 25
 mcpg graph stats --format json | jq -r '.orphans[]'"""
 
 Top = Annotated[
-    int, typer.Option("--top", metavar="N", min=1, help="Maximum number of hubs and groups.")
+    int,
+    typer.Option(*("--limit", "-n"), metavar="N", min=1, help="Maximum number of hubs and groups."),
 ]
 
 

@@ -367,7 +367,7 @@ def sparql(
     engine = open_engine(settings, output)
     output.note_opening(engine.diagnostics)
     graph = cached_graph(engine, base)
-    memory = settings.find("limits.query_memory")
+    memory = settings.find("limits.query_memory_bytes")
     limits = Limits(seconds=timeout, rows=rows)
     if memory is not None:
         limits = replace(limits, memory=memory.value)

@@ -12,11 +12,10 @@ from itertools import chain
 from math import fsum, log, prod
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from mcpg.catalog.model import Hints, Tier
-from mcpg.engine import Engine, Match, SearchResult
 from mcpg.errors import Diagnostic, UsageError
 from mcpg.index.layout import READS, WRITES
 from mcpg.index.reader import Index
@@ -24,20 +23,22 @@ from mcpg.index.recipe import FIELDS
 from mcpg.search.observer import GuardedObserver, Observer, RouteFacts
 from mcpg.search.query import analyse
 from mcpg.search.results import (
+    DEFAULT_TOOLS,
     MAX_LIMIT,
-    Context,
-    FusionName,
+    EngineServices,
+    Match,
     RankingModeName,
-    Strategy,
+    SearchResult,
     StrategyName,
     check_flag,
     check_limit,
     check_text,
-    check_texts,
 )
 from mcpg.text import fold
 from mcpg.text.markup import route_html
-from mcpg.values import DECIMALS, round_shown_score, score_text, to_json
+from mcpg.values import DECIMALS, former_name, round_shown_score, score_text, to_json
+
+Answer = TypeVar("Answer")
 
 READ_ONLY, WRITE, NONE = "read-only", "write", "none"
 
@@ -291,7 +292,6 @@ def match_hints(matches: Iterable[Match], cache: dict[str, Hints]) -> dict[str, 
     return found
 
 
-DEFAULT_CATEGORIES, DEFAULT_TOOLS = 5, 3
 MAX_CATEGORIES = 20
 UNCATEGORISED = "general"
 """The category of a tool that has none, nor a data source, nor a source."""
@@ -374,20 +374,22 @@ class RouteResult:
     Attributes:
         query: The query as given; "" when browsing.
         categories: The best categories, best first, each with a tool that no better one has.
-        suggested: The tools of the categories, each once, best first.
+        suggested_matches: The tools of the categories, each once, best first.
         normalized_query: The rewritten query, `None` if it was not rewritten.
     """
 
     query: str
     preference: Preference
     categories: tuple[RoutedCategory, ...]
-    suggested: tuple[RoutedMatch, ...]
+    suggested_matches: tuple[RoutedMatch, ...]
     diagnostics: tuple[Diagnostic, ...]
     ranking_mode: RankingModeName
     strategy: StrategyName
     normalized_query: str | None
     candidates: int
     weights: RouteWeights
+
+    suggested = former_name("suggested", "suggested_matches")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as `mcpg route --format json` prints it.
@@ -403,7 +405,7 @@ class RouteResult:
             "rankingMode": self.ranking_mode,
             "preference": self.preference.to_dict(),
             "categories": [one.to_dict() for one in self.categories],
-            "suggestedMatches": [one.to_dict() for one in self.suggested],
+            "suggestedMatches": [one.to_dict() for one in self.suggested_matches],
             "diagnostics": [one.to_dict() for one in self.diagnostics],
         }
 
@@ -431,7 +433,7 @@ class RouteResult:
                     "calibratedScore": one.match.score,
                     "adjustments": [to_json(part) for part in one.adjustments],
                 }
-                for one in self.suggested
+                for one in self.suggested_matches
             ],
             "weights": {
                 "provenance": self.weights.provenance,
@@ -440,65 +442,43 @@ class RouteResult:
         }
 
 
-def route(  # noqa: PLR0913 - each is an option
-    engine: Engine,
+class Routable(Protocol):
+    """What routing needs of an engine."""
+
+    services: EngineServices | None
+
+    def search(self, *args: Any, **named: Any) -> SearchResult: ...
+
+    def consult(self, ask: Callable[[Index], Answer]) -> Answer: ...
+
+
+def route(
+    engine: Routable,
     query: str | None,
     *,
-    categories: int = DEFAULT_CATEGORIES,
-    tools: int = DEFAULT_TOOLS,
-    prefer_read_only: bool | None = None,
-    strategy: StrategyName = Strategy.GRAPH,
-    context: Context = None,
-    include_disabled: bool = False,
-    min_score: float = 0.0,
-    fusion: FusionName = "",
-    normalize: bool = False,
-    lexicon: bool = True,
-    weights: RouteWeights | None = None,
-    derives_preference: bool = True,
-    sources: Sequence[str] = (),
-    in_categories: Sequence[str] = (),
-    read_only: bool = False,
+    max_categories: int,
+    max_tools: int,
+    prefer_read_only: bool | None,
+    derives_preference: bool,
+    weights: RouteWeights | None,
+    lexicon: bool,
+    **options: Any,
 ) -> RouteResult:
     """Return the categories that match *query*, and the best tools of each.
 
-    *query* is the task in any words; `None` or blank, without *context*, lists tools by name. There
-    are at most *categories*, no more than 20, with at most *tools* each, no more than 50.
-
-    Read-only tools are preferred if *prefer_read_only* is true, tools that write if it is false; if
-    it is `None`, the preference is inferred from the query and the catalog, unless
-    *derives_preference* is false. *weights* are the weights of hints, `None` for mcpg's own.
-    *min_score* is the least calibrated score, in [0, 1], of a tool worth offering; *in_categories*
-    are the categories of `Engine.search`; other arguments are as for it.
-
-    Raises:
-        UsageError: *categories* or *tools* is below 1, an argument has the wrong type, or as for
-            `Engine.search`.
+    This is `Engine.route`, whose *options* are those of a search.
     """
     check_text("query", query)
-    in_categories = check_texts("in_categories", in_categories)
     check_flag("derives_preference", derives_preference)
     if prefer_read_only is not None:
         check_flag("prefer_read_only", prefer_read_only)
-    categories = min(check_limit(categories, "categories"), MAX_CATEGORIES)
-    tools = min(check_limit(tools, "tools"), MAX_LIMIT)
+    categories = min(check_limit(max_categories, "max_categories"), MAX_CATEGORIES)
+    tools = min(check_limit(max_tools, "max_tools"), MAX_LIMIT)
     weights = weights or shipped_weights()
     services = engine.services
     with observed_route(services.observer if services else None, query) as report:
-        result = engine.search(
-            query,
-            limit=candidate_limit(categories, tools),
-            strategy=strategy,
-            context=context,
-            include_disabled=include_disabled,
-            min_score=min_score,
-            fusion=fusion,
-            normalize=normalize,
-            lexicon=lexicon,
-            sources=sources,
-            categories=in_categories,
-            read_only=read_only,
-        )
+        limit = candidate_limit(categories, tools)
+        result = engine.search(query, limit=limit, lexicon=lexicon, **options)
         preference = asked_preference(prefer_read_only)
         if prefer_read_only is None and derives_preference:
             odds, searched = weights.odds, result.normalized_query or result.query
@@ -507,7 +487,7 @@ def route(  # noqa: PLR0913 - each is an option
             )
         hints = match_hints(result.matches, engine.consult(hints_cache))
         routed = arrange_matches(result, hints, preference, weights, categories, tools)
-        report(len(routed.categories), len(routed.suggested))
+        report(len(routed.categories), len(routed.suggested_matches))
     return routed
 
 
@@ -540,7 +520,7 @@ def arrange_matches(
         query=result.query,
         preference=preference,
         categories=shown,
-        suggested=tuple(one for one in ordered if one.match.tool_id in offered),
+        suggested_matches=tuple(one for one in ordered if one.match.tool_id in offered),
         diagnostics=result.diagnostics,
         ranking_mode=result.ranking_mode,
         strategy=result.strategy,

@@ -49,7 +49,7 @@ from mcpg.search.hybrid_model import (
 from mcpg.search.model import FEATURES, Model
 from mcpg.search.pipeline import RankedList, Search, analyse_search, retrieve_pool, run_graph
 from mcpg.search.query import Analysis
-from mcpg.search.results import MAX_LIMIT, SearchRequest, Strategy
+from mcpg.search.results import MAX_LIMIT, SearchRequest
 from mcpg.search.retrieval import POOL, Pool, depth
 from mcpg.values import DECIMALS
 
@@ -412,8 +412,7 @@ def _run_with_vectors(
     search: Search, vectors: SearchVectors
 ) -> tuple[RankedList, tuple[Diagnostic, ...]]:
     request, index, model = search.request, search.index, search.model
-    by_cosines = EMBEDDINGS if request.strategy == Strategy.EMBEDDINGS else SEMANTIC
-    scheme = find_scheme(request.fusion or by_cosines, model)
+    scheme = find_scheme(request.fusion or EMBEDDINGS, model)
     analysis = analyse_search(search)
     text = _in_context(request.query, request) if request.query else request.context
     corrected = corrected_text(request, analysis)

@@ -13,9 +13,9 @@ from mcpg.values import format_count
 if TYPE_CHECKING:  # they speak HTTP, and an explanation without vectors does not
     from mcpg.search.index_vectors import VectorScores
 
-EMBEDDINGS, SEMANTIC, LEARNED, RRF = "embeddings", "semantic", "learned", "rrf"
+EMBEDDINGS, SEMANTIC, LEARNED, RRF = "embeddings", "cosine", "learned", "rrf"
 SCHEMES = (EMBEDDINGS, SEMANTIC, LEARNED, RRF)
-"""By cosines only; by cosines after exactly named tools; by one of two fusions."""
+"""By cosines; by one of three fusions, of which the first keeps that order after exact names."""
 
 WINDOW_FACTOR = 4
 """The number of tools that may be beside the matches, as a multiple of the limit."""

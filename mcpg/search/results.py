@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Context: TypeAlias = Any
 StrategyName: TypeAlias = Literal["graph", "embeddings", "auto", "markdown-ld"]
-FusionName: TypeAlias = Literal["", "learned", "rrf"]
+FusionName: TypeAlias = Literal["", "cosine", "learned", "rrf"]
 RankingModeName: TypeAlias = Literal["graph", "vector", "hybrid", "browse", "empty"]
 
 
@@ -37,8 +37,10 @@ class Strategy:
 STRATEGIES: tuple[StrategyName, ...] = (Strategy.GRAPH, Strategy.EMBEDDINGS, Strategy.AUTO)
 STRATEGY_ALIASES: dict[str, StrategyName] = {"markdown-ld": Strategy.GRAPH}
 
-FUSIONS: tuple[FusionName, ...] = ("learned", "rrf")
-"""The names of the ways to make one list of the graph's and the vectors'."""
+FUSIONS: tuple[FusionName, ...] = ("cosine", "learned", "rrf")
+"""The ways to merge the rankings by the graph and by vectors; `cosine` keeps that by vectors."""
+
+DEFAULT_FUSION: FusionName = "learned"
 
 
 class RankingMode:
@@ -277,6 +279,7 @@ class SearchResult(NamedTuple):
 DEFAULT_LIMIT = 5
 MAX_LIMIT = 50
 ASK_LIMIT = 50
+DEFAULT_CATEGORIES, DEFAULT_TOOLS = 5, 3
 MAX_QUERY_CHARACTERS = 8_192
 _DEEPEST_CONTEXT = 8
 
@@ -338,7 +341,7 @@ def check_request(
         context=context[:MAX_QUERY_CHARACTERS],
         limit=min(limit, MAX_LIMIT),
         strategy=strategy,
-        fusion=check_fusion(asked.fusion, strategy) if asked.fusion else "",
+        fusion=check_fusion(asked.fusion, strategy),
         context_tools=tuple(dict.fromkeys(check_texts("context_tools", asked.context_tools))),
         sources=tuple(dict.fromkeys(asked.sources)),
         categories=tuple(dict.fromkeys(asked.categories)),
@@ -419,13 +422,15 @@ def check_strategy(name: str) -> StrategyName:
 
 
 def check_fusion(name: str, strategy: str) -> FusionName:
-    """Return the fusion called *name*, if *strategy* has something to fuse.
+    """Return the fusion called *name*, "" for the default, if *strategy* has something to fuse.
 
     Raises:
         UsageError: No fusion has that name, or *strategy* is not `auto`.
     """
     if not isinstance(name, str):
         raise wrong_type("fusion", name, " or ".join(FUSIONS))
+    if not name:
+        return DEFAULT_FUSION if strategy == Strategy.AUTO else ""
     known = [fusion for fusion in FUSIONS if fusion == name]
     if not known:
         raise UsageError(f"no fusion is called {name!r}", remedy=_suggest_known(name, FUSIONS))

@@ -28,8 +28,8 @@ def settle(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     variables = {key.variable for key in KEYS.values()} | SECRET_VARIABLES
     for name in (*variables, "OPENAI_BASE_URL", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("MCPG_CACHE", str(folder.parent / f"{folder.name}-cache"))
-    monkeypatch.setenv("MCPG_TOKENS", str(folder.parent / f"{folder.name}-tokens"))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(folder.parent / f"{folder.name}-cache"))
+    monkeypatch.setenv("MCPG_LOGIN_DIR", str(folder.parent / f"{folder.name}-tokens"))
     monkeypatch.chdir(folder)
 
 

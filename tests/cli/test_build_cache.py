@@ -31,7 +31,7 @@ TOOLS = [
 
 def cache() -> Path:
     """Return the cache folder, which need not exist."""
-    return Path(os.environ["MCPG_CACHE"])
+    return Path(os.environ["MCPG_CACHE_DIR"])
 
 
 def remembered() -> dict[str, bytes]:

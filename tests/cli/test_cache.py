@@ -1,4 +1,4 @@
-"""`mcpg cache` shows and removes what mcpg made, and nothing else."""
+"""`mcpg cache` lists and removes what mcpg made, and nothing else."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_is_kept_is_shown(run: Callable[..., Run], graph: Path, cache: Path
         str(cache / "far.mdld-00000000.idx"),
     }
     assert told["bytes"] == sum(one["bytes"] for one in told["files"]) > 0
-    head, line = run("cache", "--what", "vectors").out.splitlines()
+    head, line = run("cache", "--kind", "vectors").out.splitlines()
     assert head.split() == ["kind", "size", "path"]
     assert line == f"vectors  8 bytes  {graph}.vec"
 
@@ -95,8 +95,8 @@ def test_what_a_killed_build_left_is_cleared_as_well(run: Callable[..., Run], ca
 
 
 def test_one_kind_is_cleared_alone(run: Callable[..., Run], cache: Path) -> None:
-    """`--what` chooses; JSON says what was removed."""
-    told = run("cache", "clear", "--what", "store", "--yes", "--format", "json").json
+    """`--kind` chooses; JSON says what was removed."""
+    told = run("cache", "clear", "--kind", "store", "--yes", "--format", "json").json
     assert (told["removed"], [one["kind"] for one in told["files"]]) == (True, ["store"])
     assert not (cache / "embeddings.sqlite").exists()
     assert (cache / "far.mdld-00000000.idx").exists()
@@ -149,7 +149,7 @@ def test_what_cannot_be_removed_is_named(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("pathlib.Path.unlink", refuse)
-    assert main(["cache", "clear", "--yes", "--what", "memos"]) == 2
+    assert main(["cache", "clear", "--yes", "--kind", "memos"]) == 2
     err = capsys.readouterr().err
     assert str(cache) in err
     assert "permission denied" in err
@@ -179,7 +179,7 @@ def test_a_cache_folder_that_is_none(
     """A path at which no folder can stand holds nothing."""
     (folder / "file").touch()
     (folder / "circle").symlink_to(folder / "circle")
-    monkeypatch.setenv("MCPG_CACHE", str(folder / named))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(folder / named))
     done = run("cache", "--format", "json")
     assert (done.code, done.json["files"]) == (0, [])
 
@@ -199,12 +199,12 @@ def test_graphs_of_queries_are_kept_shown_and_cleared(
         ("graph", "search", "toll", "--mode=token-distance", "-b", "many.mdld", "--format=json"),
     )
     first = [run(*call).out for call in calls]
-    shown = run("cache", "-b", "many.mdld", "--what", "triples", "--format", "json").json
+    shown = run("cache", "-b", "many.mdld", "--kind", "triples", "--format", "json").json
     assert [one["kind"] for one in shown["files"]] == ["triples"]
     assert shown["bytes"] > 100_000
     assert [run(*call).out for call in calls] == first
-    assert run("cache", "clear", "-b", "many.mdld", "--what", "triples", "--yes").code == 0
-    assert not run("cache", "-b", "many.mdld", "--what", "triples", "--format", "json").json[
+    assert run("cache", "clear", "-b", "many.mdld", "--kind", "triples", "--yes").code == 0
+    assert not run("cache", "-b", "many.mdld", "--kind", "triples", "--format", "json").json[
         "files"
     ]
     assert [run(*call).out for call in calls] == first

@@ -21,8 +21,8 @@ CASES = [
     ("darwin", {"HOME": "/Users/me"}, "/Users/me/Library/Caches/mcpg"),
     ("win32", {"LOCALAPPDATA": "/local"}, "/local/mcpg\\Cache"),
     ("win32", {}, None),
-    ("linux", {"MCPG_CACHE": "mine", "XDG_CACHE_HOME": "/xdg"}, "mine"),
-    ("linux", {"MCPG_CACHE": "", "XDG_CACHE_HOME": "/xdg"}, "/xdg/mcpg"),
+    ("linux", {"MCPG_CACHE_DIR": "mine", "XDG_CACHE_HOME": "/xdg"}, "mine"),
+    ("linux", {"MCPG_CACHE_DIR": "", "XDG_CACHE_HOME": "/xdg"}, "/xdg/mcpg"),
 ]
 
 
@@ -31,9 +31,9 @@ CASES = [
 def test_the_folder_is_where_the_platform_keeps_such_things(
     platform: str, environment: dict[str, str], folder: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """MCPG_CACHE goes first, then the platform's own rule."""
+    """MCPG_CACHE_DIR goes first, then the platform's own rule."""
     monkeypatch.setattr(sys, "platform", platform)
-    for name in ("MCPG_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+    for name in ("MCPG_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -56,7 +56,7 @@ def test_a_bundle_that_cannot_have_an_index_beside_it_has_one_in_the_cache(
 ) -> None:
     """The second search finds what the first one made, the quick way."""
     cache = tmp_path / "cache"
-    monkeypatch.setenv("MCPG_CACHE", str(cache))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(cache))
     assert plain_search("shipment") is None
     first = run("search", "shipment status")
     (index,) = cache.iterdir()
@@ -75,6 +75,6 @@ def test_without_any_place_every_search_says_so(
 ) -> None:
     """Where nothing can be written, the search is answered and the cause of its slowness told."""
     (tmp_path / "file").write_text("")
-    monkeypatch.setenv("MCPG_CACHE", str(tmp_path / "file"))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(tmp_path / "file"))
 
     assert "warning[index_in_memory]" in run("search", "shipment status").err

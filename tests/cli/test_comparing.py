@@ -86,7 +86,7 @@ class TestCompare:
             ["--min-score", "0.5"],
             ["--timings"],
             ["--tool", "invoice_search"],
-            ["--judged", "x"],
+            ["--queries", "x"],
         ],
     )
     def test_options_about_one_catalogue_are_refused(

@@ -36,7 +36,7 @@ lexicon = true
 generated_hints = true
 
 [embeddings]
-with = "openai:small"
+provider = "openai:small"
 url = "https://models.example.com/v1"
 dimensions = 256
 timeout = 20
@@ -63,8 +63,8 @@ output_price = 1.6
 [cache]
 kind = "memory"
 entries = 100
-absolute = 3600
-sliding = 60.5
+max_age = 3600
+idle_timeout = 60.5
 
 [store]
 kind = "sqlite"
@@ -80,13 +80,13 @@ sslmode = "verify-full"
 sslrootcert = "root.crt"
 
 [limits]
-invoke = 90
-result = 1000
+invoke_timeout = 90
+result_bytes = 1000
 sessions_per_source = 3
 sessions = 30
-session_idle = 600
-relist = 120
-query_memory = 536870912
+session_idle_timeout = 600
+relist_interval = 120
+query_memory_bytes = 536870912
 
 [serve]
 http = "127.0.0.1:8080"
@@ -183,21 +183,26 @@ def test_every_variable_goes_before_files(tmp_path: Path, key: SettingKey) -> No
 @pytest.mark.parametrize(
     ("text", "line", "message", "remedy"),
     [
-        ("# a\n\n[embeddings]\nwth = 'local'\n", 4, "'embeddings.wth'", "'embeddings.with'"),
-        ("limit = 1\n[embedings]\nwith = 'x'", 2, "'embedings'", "'embeddings'"),
+        (
+            "# a\n\n[embeddings]\nprovder = 'local'\n",
+            4,
+            "'embeddings.provder'",
+            "'embeddings.provider'",
+        ),
+        ("limit = 1\n[embedings]\nprovider = 'x'", 2, "'embedings'", "'embeddings'"),
         ("\n\ncache = 'memory'", 3, "'cache' is a section", "[cache]"),
         ("[cache]\nkind = 'memry'", 2, "'cache.kind' is 'memry'", "did you mean 'memory'?"),
         ("[cache]\n\nentries = 1.5", 3, "'cache.entries' is 1.5", "a whole number"),
-        ("[cache]\nabsolute = 0", 2, "'cache.absolute' is 0", "greater than 0"),
-        ("[cache]\nabsolute = nan", 2, "'cache.absolute' is nan", "finite number"),
-        ("[cache]\nabsolute = inf", 2, "'cache.absolute' is inf", "finite number"),
+        ("[cache]\nmax_age = 0", 2, "'cache.max_age' is 0", "greater than 0"),
+        ("[cache]\nmax_age = nan", 2, "'cache.max_age' is nan", "finite number"),
+        ("[cache]\nmax_age = inf", 2, "'cache.max_age' is inf", "finite number"),
         ("[normalization]\nenabled = 'yes'", 2, "is 'yes'", "true or false"),
         ("[normalization]\nenabled = 1", 2, "is 1", "true or false"),
         ("limit = [\n1,\n2,\n]", 1, "'limit' is [1, 2]", "a whole number"),
         ("bundle = '''\na\nb'''\nx.y = 1", 4, "unknown key 'x'", "use one of"),
         ("[postgres]\npool = true", 2, "'postgres.pool' is True", "a whole number"),
         ("[store]\ncolour = 'red'", 2, "'store.colour'", "store.kind, store.path"),
-        ("[limits]\nresult = 0", 2, "'limits.result' is 0", "a number of at least 1"),
+        ("[limits]\nresult_bytes = 0", 2, "'limits.result_bytes' is 0", "a number of at least 1"),
         ("[serve]\nallow_hosts = 'a'", 2, "'serve.allow_hosts' is 'a'", "use a list"),
         ("[serve]\nallow_hosts = ['a', 1]", 2, "'serve.allow_hosts[1]' is 1", "use a string"),
         ("[serve]\nexpose = 'al'", 2, "'serve.expose' is 'al'", "did you mean 'all'?"),
@@ -207,7 +212,7 @@ def test_every_variable_goes_before_files(tmp_path: Path, key: SettingKey) -> No
             "'serve.max_bytes' is 100",
             "at least 2048",
         ),
-        ("[limits]\ninvoke = 0.0", 2, "'limits.invoke' is 0", "greater than 0"),
+        ("[limits]\ninvoke_timeout = 0.0", 2, "'limits.invoke_timeout' is 0", "greater than 0"),
     ],
 )
 def test_a_mistake_names_its_line(
@@ -245,7 +250,7 @@ def test_no_file_holds_a_secret(tmp_path: Path, text: str, remedy: str) -> None:
 def test_a_variable_that_makes_no_sense_does_not_show_a_password(tmp_path: Path) -> None:
     """A connection string in the wrong variable is not repeated."""
     with pytest.raises(UsageError) as caught:
-        Settings(tmp_path, {"MCPG_STORE": "postgres://me:s3cr3t@host"}).find("store.kind")
+        Settings(tmp_path, {"MCPG_EMBEDDING_STORE": "postgres://me:s3cr3t@host"}).find("store.kind")
     assert "s3cr3t" not in str(caught.value)
     for name, text in (("MCPG_NORMALIZE", "maybe"), ("MCPG_LLM_TIMEOUT", "-1")):
         with pytest.raises(UsageError) as caught:
@@ -386,16 +391,16 @@ def test_the_reference_has_the_defaults_of_the_code() -> None:
     for name, default in (
         ("embeddings.timeout", f"{http.BUDGET.total:g}"),
         ("normalization.timeout", f"{llm.BUDGET.total:g}"),
-        ("cache.absolute", f"{ABSOLUTE:,.0f}"),
+        ("cache.max_age", f"{ABSOLUTE:,.0f}"),
         ("cache.entries", f"{ENTRIES:,}"),
         ("serve.max_bytes", f"{ServingOptions().answer_bytes:,}"),
         ("serve.max_result_bytes", f"{ServingOptions().result_bytes:,}"),
         ("serve.requests", f"{AccessRules().requests}"),
         ("serve.sessions", f"{HttpOptions().sessions}"),
-        ("limits.invoke", f"{Limits().invoke_seconds:g}"),
-        ("limits.result", f"{Limits().result_bytes:,}"),
-        ("limits.query_memory", f"{QueryLimits().memory:,}"),
-        ("cache.sliding", " ".join(f"{SLIDING[kind]:,.0f}" for kind in KINDS)),
+        ("limits.invoke_timeout", f"{Limits().invoke_seconds:g}"),
+        ("limits.result_bytes", f"{Limits().result_bytes:,}"),
+        ("limits.query_memory_bytes", f"{QueryLimits().memory:,}"),
+        ("cache.idle_timeout", " ".join(f"{SLIDING[kind]:,.0f}" for kind in KINDS)),
     ):
         (row,) = re.findall(rf"^\| `{name}` .*$", text, re.MULTILINE)
         found = re.findall(r"[\d,]*\d", row.split("|")[-2])

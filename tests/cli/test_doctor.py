@@ -94,10 +94,10 @@ def test_a_cache_folder_that_cannot_be_written_is_told(
 ) -> None:
     """What lies where the folder should be is named."""
     (folder / "file").write_text("", encoding="utf-8")
-    monkeypatch.setenv("MCPG_CACHE", str(folder / "file"))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(folder / "file"))
     code, checks = told(run)
     assert (code, checks["cache folder"]["status"]) == (1, "failed")
-    for name in ("MCPG_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+    for name in ("MCPG_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("HOME", "relative")
     code, checks = told(run)
@@ -173,7 +173,7 @@ def test_a_store_is_written_and_read(
     code, checks = told(run)
     assert (code, checks["store"]["status"]) == (1, "failed")
     assert (folder / "other.sqlite").read_bytes() == before
-    monkeypatch.setenv("MCPG_STORE", "none")
+    monkeypatch.setenv("MCPG_EMBEDDING_STORE", "none")
     assert told(run)[1]["store"]["status"] == "off"
 
 
@@ -186,14 +186,14 @@ def test_a_store_without_numpy(
     cache = folder / "other-cache"
     cache.mkdir()
     (cache / STORE_FILE).touch()
-    monkeypatch.setenv("MCPG_CACHE", str(cache))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(cache))
     code, checks = told(run)
     assert (code, checks["store"]["status"]) == (0, "off")
     assert checks["store"]["message"] == "vectors need numpy, which is not installed"
     assert "[embeddings]" in checks["store"]["remedy"]
-    monkeypatch.setenv("MCPG_STORE", "none")
+    monkeypatch.setenv("MCPG_EMBEDDING_STORE", "none")
     assert told(run)[1]["store"]["message"] == "vectors are not kept between runs"
-    monkeypatch.setenv("MCPG_STORE", "sqlite")
+    monkeypatch.setenv("MCPG_EMBEDDING_STORE", "sqlite")
     code, checks = told(run)
     assert (code, checks["store"]["status"]) == (1, "failed")
 
@@ -217,7 +217,7 @@ def test_a_database_is_tried(
     """PostgreSQL is asked for its versions, and store and cache in it are written and read."""
     for name, text in (
         ("MCPG_POSTGRES", postgres),
-        ("MCPG_STORE", "postgres"),
+        ("MCPG_EMBEDDING_STORE", "postgres"),
         ("MCPG_SEARCH_CACHE", "postgres"),
     ):
         monkeypatch.setenv(name, text)
@@ -312,7 +312,7 @@ def test_an_index_that_cannot_be_kept_is_told(
     index.unlink()
     index.mkdir()
     (folder / "file").touch()
-    monkeypatch.setenv("MCPG_CACHE", str(folder / "file"))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(folder / "file"))
     _, checks = told(run, "-b", str(graph))
     assert (checks["index"]["status"], "in memory" in checks["index"]["message"]) == ("note", True)
 
@@ -322,7 +322,7 @@ def test_what_gives_back_something_else_is_a_failure(
     run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A store and a cache that forget at once do not work."""
-    monkeypatch.setenv("MCPG_STORE", "memory")
+    monkeypatch.setenv("MCPG_EMBEDDING_STORE", "memory")
     monkeypatch.setenv("MCPG_SEARCH_CACHE", "memory")
     monkeypatch.setattr("mcpg.embeddings.provider.MemoryStore.get", lambda *_: {})
     monkeypatch.setattr("mcpg.search.caches.MemoryCache.get", lambda *_: None)

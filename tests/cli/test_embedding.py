@@ -285,7 +285,7 @@ def test_vectors_that_can_be_kept_nowhere_are_a_failure(
     """Whoever asked for vectors hears that there are none."""
     graph.with_name("graph.mdld.vec").mkdir()
     Path("file").write_text("")
-    monkeypatch.setenv("MCPG_CACHE", str(Path("file").resolve()))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(Path("file").resolve()))
     failed = run(*EMBED)
     assert failed.code == 2
     assert "warning[embedding_store_load_failed]" in failed.err

@@ -55,6 +55,15 @@ class TestReport:
         assert re.search(rf"ndcg@5 +{figure}", run("eval", str(queries)).out)
         assert f"| `ndcg@5` | {figure} |" in run("eval", str(queries), "--format", "markdown").out
 
+    def test_the_file_is_an_argument_or_an_option(self, queries: Path, run: Runner) -> None:
+        """One of both is needed, and no more; `mcpg tune` asks for the same."""
+        assert run("eval", "--queries", str(queries)).out == run("eval", str(queries)).out
+        for command in ("eval", "tune"):
+            for given in ((), (str(queries), "--queries", str(queries))):
+                done = run(command, *given)
+                assert done.code == 2
+                assert "name one, as QUERIES or with --queries FILE" in done.err
+
     def test_the_output_is_the_same_every_time(self, queries: Path, run: Runner) -> None:
         """Byte for byte, in every form."""
         for form in ("text", "json", "markdown"):
@@ -202,7 +211,7 @@ class TestBadInput:
             (["--format", "html"], "--help"),
             (["--strategy", "guess"], "use graph"),
             (["--fusion", "rrf"], "use the strategy 'auto'"),
-            (["--strategy", "auto", "--fusion", "guess"], "use learned or rrf"),
+            (["--strategy", "auto", "--fusion", "guess"], "use cosine, learned or rrf"),
         ],
     )
     def test_options_that_make_no_sense(

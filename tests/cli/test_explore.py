@@ -43,7 +43,7 @@ def ask(address: str, name: str) -> Any:
 
 def test_the_address_answers_until_ctrl_c(shop: Path) -> None:
     """The only data is the address; the page begins with the query; Ctrl-C ends it with 0."""
-    words = ("where", "is it", "-b", "shop.json", "-n", "7", "--judged", "j.yaml")
+    words = ("where", "is it", "-b", "shop.json", "-n", "7", "--queries", "j.yaml")
     with started_command(shop, *words) as (process, address):
         state = ask(address, "state")
         process.send_signal(signal.SIGINT)
@@ -117,7 +117,7 @@ def test_the_browser_is_opened(
         (("-b", "shop.json", "--port", "70000"), "--port"),
         (("-b", "shop.json", "--port", "-1"), "--port"),
         (("-b", "shop.json", "--hints", "notes.txt"), ".hints.yaml"),
-        (("-b", "shop.json", "--judged", "notes.txt"), ".jsonl"),
+        (("-b", "shop.json", "--queries", "notes.txt"), ".jsonl"),
         (("-b", "shop.json", "-n", "0"), "limit"),
         (("-b", "shop.json", "--strategy", "magic"), "magic"),
     ],

@@ -28,7 +28,7 @@ MASKS = [
 
 VECTORS = ["--strategy", "embeddings"]
 AUTO = ["--strategy", "auto"]
-LEARNED = [*AUTO, "--fusion", "learned"]
+COSINE = [*AUTO, "--fusion", "cosine"]
 LOST = "the courier has my sticker, shipmnt of an order"
 ROUTED = ["explain", "where is my parcel", "-n1", "--route", "--prefer", "read-only"]
 WHY_NOT = ["explain", "zorb the label", "--tool", "invoice_search"]
@@ -43,16 +43,16 @@ CASES = {
     "search.json": ["search", "were is my shipmnt", "--format", "json"],
     "search-browse.txt": ["search", "--include-disabled"],
     "search-auto.txt": ["search", "--strategy", "auto", "--embed-with", "none", "invoice"],
-    "search-vectors.txt": ["search", LOST, "-n1", *AUTO],
-    "search-vectors.json": ["search", LOST, "-n1", *AUTO, "--format", "json"],
+    "search-vectors.txt": ["search", LOST, "-n1", *COSINE],
+    "search-vectors.json": ["search", LOST, "-n1", *COSINE, "--format", "json"],
     "search-embeddings.txt": ["search", LOST, "-n2", *VECTORS],
-    "search-learned.json": ["search", LOST, "-n2", *LEARNED, "--format", "json"],
-    "explain-auto.txt": ["explain", LOST, "-n1", *AUTO],
-    "explain-auto.json": ["explain", LOST, "-n2", *AUTO, "--format", "json"],
-    "explain-auto.md": ["explain", LOST, "-n2", *AUTO, "--format", "markdown"],
-    "explain-learned.txt": ["explain", LOST, "-n2", *LEARNED, "-v"],
-    "explain-learned.json": ["explain", LOST, "-n2", *LEARNED, "--format", "json"],
-    "explain-learned.md": ["explain", LOST, "-n2", *LEARNED, "--format", "markdown"],
+    "search-learned.json": ["search", LOST, "-n2", *AUTO, "--format", "json"],
+    "explain-cosine.txt": ["explain", LOST, "-n1", *COSINE],
+    "explain-cosine.json": ["explain", LOST, "-n2", *COSINE, "--format", "json"],
+    "explain-cosine.md": ["explain", LOST, "-n2", *COSINE, "--format", "markdown"],
+    "explain-learned.txt": ["explain", LOST, "-n2", *AUTO, "-v"],
+    "explain-learned.json": ["explain", LOST, "-n2", *AUTO, "--format", "json"],
+    "explain-learned.md": ["explain", LOST, "-n2", *AUTO, "--format", "markdown"],
     "explain-rrf.md": ["explain", LOST, "-n2", *AUTO, "--fusion", "rrf", "--format", "markdown"],
     "explain-embeddings.txt": ["explain", LOST, "-n2", *VECTORS],
     "explain-embeddings-all.txt": ["explain", LOST, "-n2", *VECTORS, "-v"],
@@ -84,8 +84,8 @@ CASES = {
     "plan.mmd": ["plan", "refund teh invoice", "--format", "mermaid"],
     "plan.dot": ["plan", "refund teh invoice", "--format", "dot"],
     "route.txt": ["route", "refund teh invoice", "--include-disabled"],
-    "route.json": ["route", "refund teh invoice", "--categories", "1", "--format", "json"],
-    "route-browse.txt": ["route", "--tools", "1"],
+    "route.json": ["route", "refund teh invoice", "--max-categories", "1", "--format", "json"],
+    "route-browse.txt": ["route", "--max-tools", "1"],
     "explain-route.txt": [*ROUTED],
     "explain-route-all.txt": [*ROUTED, "-v"],
     "explain-route.json": [*ROUTED, "--format", "json"],
@@ -100,7 +100,7 @@ CASES = {
     "bundle-check.json": ["bundle", "tools/shop.json", "--check", "--format", "json"],
     "bundle-diff.txt": ["bundle", "tools/shop.json", "--diff"],
     "eval.txt": ["eval", "queries.yaml", "--all", "--min", "ndcg@5=0.9", "--max", "ece=0.01"],
-    "eval-learned.txt": ["eval", "queries.yaml", *LEARNED],
+    "eval-learned.txt": ["eval", "queries.yaml", *AUTO],
     "eval-fallback.json": [
         *("eval", "queries.yaml", *AUTO, "--embed-with", "none", "--format", "json")
     ],

@@ -97,7 +97,7 @@ def test_disabled_tools_are_found_when_asked(
 ) -> None:
     """What is kept of the graph with them does not answer for the graph without, nor conversely."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MCPG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(tmp_path / "cache"))
     tools = [{"name": f"tool_{n}", "inputSchema": {}} for n in range(FEWEST_DOCUMENTS + 1)]
     Path("many.json").write_text(json.dumps({"tools": tools}), encoding="utf-8")
     Path("many.hints.yaml").write_text(

@@ -172,13 +172,13 @@ def test_the_memory_of_a_query_can_be_set(run: Callable[..., Run], folder: Path)
     query = f"SELECT * {{ {rows} }} ORDER BY ?l ?a ?d ?g"
     call = ("graph", "sparql", query, "--timeout", "60")
     size = str(64 << 20)
-    (folder / "mcpg.toml").write_text(f"[limits]\nquery_memory = {size}\n", encoding="utf-8")
+    (folder / "mcpg.toml").write_text(f"[limits]\nquery_memory_bytes = {size}\n", encoding="utf-8")
     for done in (run(*call), run(*call, "--max-memory", size)):
         assert done.code == 2
         assert "needs more than 0.062 GiB of memory" in done.err
         assert "--max-memory" in done.err
-    (folder / "mcpg.toml").write_text("[limits]\nquery_memory = 0\n", encoding="utf-8")
-    assert "'limits.query_memory' is 0" in run(*call).err
+    (folder / "mcpg.toml").write_text("[limits]\nquery_memory_bytes = 0\n", encoding="utf-8")
+    assert "'limits.query_memory_bytes' is 0" in run(*call).err
 
 
 LONG = "SELECT ?p ?r { ?t mcpg:parameter ?p ; mcpg:relation ?r } ORDER BY ?p ?r LIMIT 3"

@@ -88,7 +88,7 @@ def test_tools_that_the_bundle_lacks_are_reported(run: Runner, folder: Path) -> 
 
 
 def test_learning_adds_up_and_never_twice(run: Runner, folder: Path, calls: Path) -> None:
-    """What is learned is added, the same file is not, and `--fresh` begins again."""
+    """What is learned is added, the same file is not, and `--reset` begins again."""
     assert run("learn", "calls.jsonl").code == 0
     again = run("learn", "calls.jsonl")
     assert again.code == 0
@@ -100,7 +100,7 @@ def test_learning_adds_up_and_never_twice(run: Runner, folder: Path, calls: Path
     assert run("learn", "calls.jsonl").code == 0
     assert sessions_in(folder) == 5
     (folder / "other.jsonl").write_bytes(lines_of(later))
-    assert run("learn", "other.jsonl", "--fresh").code == 0
+    assert run("learn", "other.jsonl", "--reset").code == 0
     assert sessions_in(folder) == 1
 
 
@@ -277,7 +277,7 @@ def test_a_trace_without_a_call_is_a_finding(run: Runner, folder: Path) -> None:
 
 @pytest.mark.usefixtures("calls")
 def test_force_replaces_other_files_and_keeps_counts(run: Runner, folder: Path) -> None:
-    """What was learned before is dropped only when `--fresh` asks for that."""
+    """What was learned before is dropped only when `--reset` asks for that."""
     (folder / FILE).write_text("notes of somebody\n")
     assert run("learn", "calls.jsonl").code == 2
     assert run("learn", "calls.jsonl", "--force").code == 0
@@ -293,7 +293,7 @@ def test_a_damaged_file_of_counts_is_an_error(run: Runner, folder: Path, calls: 
     done = run("learn", calls.name)
     assert done.code == 2
     assert f"{FILE}:2" in done.err
-    assert run("learn", calls.name, "--fresh").code == 0
+    assert run("learn", calls.name, "--reset").code == 0
 
 
 @pytest.mark.usefixtures("calls")

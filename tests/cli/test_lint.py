@@ -319,6 +319,21 @@ def test_a_bundle_is_linted_where_nothing_is_named(graph: Path, run: Callable[..
     assert graph.read_bytes() == before
 
 
+def test_a_source_may_be_named_by_bundle(graph: Path, run: Callable[..., Run]) -> None:
+    """`-b` names a source as an argument does."""
+    named, by_option = run("lint", "graph.mdld"), run("lint", "-b", "graph.mdld")
+    assert (by_option.out, by_option.err) == (named.out, named.err)
+    assert run("bundle", "-b", "tools", "-o", "other.mdld").code == 0
+    assert (graph.parent / "other.mdld").read_bytes() == graph.read_bytes()
+
+
+def test_a_rule_is_explained(run: Callable[..., Run]) -> None:
+    """`--explain` checks nothing: without a source it explains as `mcpg rule` does."""
+    assert run("lint", "--explain", "D101") == run("rule", "D101")
+    assert run("lint", "--explain", "D999").code == 2
+    assert run("lint", "--explain", "D101", "--format", "sarif").code == 2
+
+
 def test_many_findings_stay_usable(folder: Path, run: Callable[..., Run]) -> None:
     """Text shows the first findings and counts; JSON Lines has all."""
     tools = [{"name": f"x{n}", "description": "y\u200bz"} for n in range(300)]

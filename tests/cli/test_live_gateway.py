@@ -111,7 +111,7 @@ def test_limits_and_services_come_from_settings(folder: Path) -> None:
     usual = Limits()
     assert read_limits(Settings(folder)) == usual
     environment = {"MCPG_INVOKE_TIMEOUT": "7200", "MCPG_SEARCH_CACHE": "memory"}
-    (folder / "mcpg.toml").write_text("[limits]\nresult = 99", "utf-8")
+    (folder / "mcpg.toml").write_text("[limits]\nresult_bytes = 99", "utf-8")
     settings = Settings(folder, environment)
     limits = read_limits(settings)
     assert (limits.invoke_seconds, limits.longest_seconds, limits.result_bytes) == (7200, 7200, 99)

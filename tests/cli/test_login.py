@@ -33,7 +33,7 @@ def realm() -> Iterator[Realm]:
 def logins(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where logins are kept in this test."""
     path = folder.parent / f"{folder.name}-logins"
-    monkeypatch.setenv("MCPG_TOKENS", str(path))
+    monkeypatch.setenv("MCPG_LOGIN_DIR", str(path))
     return path
 
 
@@ -186,9 +186,9 @@ def test_without_a_browser(folder: Path, realm: Realm) -> None:
 
 def test_where_logins_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The variable names the folder, else it is where the platform keeps data; none is none."""
-    monkeypatch.setenv("MCPG_TOKENS", str(tmp_path / "mine"))
+    monkeypatch.setenv("MCPG_LOGIN_DIR", str(tmp_path / "mine"))
     assert login_folder() == str(tmp_path / "mine")
-    monkeypatch.delenv("MCPG_TOKENS")
+    monkeypatch.delenv("MCPG_LOGIN_DIR")
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert login_folder() == str(tmp_path / "mcpg" / "logins")
@@ -206,10 +206,10 @@ def test_where_logins_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 def test_without_a_folder(run: Callable[..., Run], monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing can be kept, nobody is logged in."""
-    monkeypatch.delenv("MCPG_TOKENS", raising=False)
+    monkeypatch.delenv("MCPG_LOGIN_DIR", raising=False)
     monkeypatch.delenv("LOCALAPPDATA", raising=False)
     monkeypatch.setattr(sys, "platform", "win32")
     done = run("login", "https://example.com/mcp")
     assert done.code == 2
-    assert "name one with MCPG_TOKENS" in done.err
-    assert os.environ.get("MCPG_TOKENS") is None
+    assert "name one with MCPG_LOGIN_DIR" in done.err
+    assert os.environ.get("MCPG_LOGIN_DIR") is None

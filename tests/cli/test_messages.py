@@ -75,7 +75,7 @@ TABLES: dict[str, dict[str, Case]] = {
         "a list for a section": config("cache = []"),
         "an unknown key": config("limit = 5\nlimt = 3"),
         "an unknown key of a section": config("[serve]\nhtpp = 8080"),
-        "an unknown section": config("[embedings]\nwith = 'local'"),
+        "an unknown section": config("[embedings]\nprovider = 'local'"),
         "a key far from all others": config("zzz = 1"),
         "a long unknown key": config(f"{'k' * 300} = 1"),
         "a key with control characters": config('"\\u001b[31mlimit" = 1'),
@@ -85,7 +85,7 @@ TABLES: dict[str, dict[str, Case]] = {
         "an unknown fusion": config('fusion = "learnt"', "search", "x", "-b", "tools"),
         "a limit of none": config("limit = 0", "search", "x", "-b", "tools"),
         "a negative timeout": config("[embeddings]\ntimeout = -1"),
-        "an endless timeout": config("[limits]\ninvoke = inf"),
+        "an endless timeout": config("[limits]\ninvoke_timeout = inf"),
         "negative entries": config("[cache]\nentries = -1"),
         "no connection": config("[postgres]\npool = 0"),
         "no dimension": config("[embeddings]\ndimensions = 0"),
@@ -132,7 +132,9 @@ TABLES: dict[str, dict[str, Case]] = {
         "an unknown strategy": variable("MCPG_STRATEGY", "grahp", "search", "x", "-b", "tools"),
         "not a boolean": variable("MCPG_LEXICON", "maybe", "search", "x", "-b", "tools"),
         "not a timeout": variable("MCPG_INVOKE_TIMEOUT", "soon", "invoke", "isleap", *PYTHON),
-        "an unknown store": variable("MCPG_STORE", "sqlit", "search", "x", "--strategy", "auto"),
+        "an unknown store": variable(
+            "MCPG_EMBEDDING_STORE", "sqlit", "search", "x", "--strategy", "auto"
+        ),
         "a missing bundle": variable("MCPG_BUNDLE", "nothing.mdld", "list"),
         "not a connection string": variable("MCPG_POSTGRES", "garbage", "publish"),
         "not yes or no": variable("MCPG_NORMALIZE", "perhaps", "search", "x"),

@@ -23,7 +23,7 @@ strategy = 'graph'
 lexicon = false
 
 [embeddings]
-with = "local:multilingual"
+provider = "local:multilingual"
 
 [[sources]]
 path = "manifests"

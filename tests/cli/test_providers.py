@@ -100,12 +100,12 @@ def test_a_store_that_cannot_be_opened_fails_whoever_asks(tmp_path: Path) -> Non
 
 def test_a_store_may_be_none_or_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are settings, and where there is no folder for files there is no store."""
-    assert factory(tmp_path, {"MCPG_STORE": "none"}).store() is None
-    store = factory(tmp_path, {"MCPG_STORE": "memory"}).store()
+    assert factory(tmp_path, {"MCPG_EMBEDDING_STORE": "none"}).store() is None
+    store = factory(tmp_path, {"MCPG_EMBEDDING_STORE": "memory"}).store()
     assert store is not None
     store.put(ENTRY)
     assert list(store.get(list(ENTRY))) == list(ENTRY)
-    for name in ("MCPG_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+    for name in ("MCPG_CACHE_DIR", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.setenv(name, "")
     monkeypatch.setenv("HOME", "relative")
     assert factory(tmp_path).store() is None
@@ -114,7 +114,7 @@ def test_a_store_may_be_none_or_in_memory(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_cache_in_memory_has_the_bounds_that_are_set(tmp_path: Path) -> None:
     """Kind and bounds are settings; without a kind nothing is kept."""
     cache = factory(
-        tmp_path, text="[cache]\nkind = 'memory'\nentries = 1\nabsolute = 60\nsliding = 1.5"
+        tmp_path, text="[cache]\nkind = 'memory'\nentries = 1\nmax_age = 60\nidle_timeout = 1.5"
     ).cache()
     assert isinstance(cache, MemoryCache)
     cache.put(RESULT, "a", b"1")
@@ -187,7 +187,7 @@ def test_keys_go_where_the_environment_says(
 
 def test_an_endpoint_is_asked_as_the_settings_say(tmp_path: Path) -> None:
     """Dimensions and time come from the settings; the usual address needs a key alone."""
-    text = "[embeddings]\nwith = 'openai:small'\ndimensions = 2\ntimeout = 0.5"
+    text = "[embeddings]\nprovider = 'openai:small'\ndimensions = 2\ntimeout = 0.5"
     provider = factory(tmp_path, {"MCPG_LLM_API_KEY": OWN}, text).embedder()
     assert isinstance(provider, HttpEmbeddings)
     assert provider.dimensions == 2
@@ -198,8 +198,8 @@ def test_an_endpoint_is_asked_as_the_settings_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("environment", "text", "place", "message"),
     [
-        ({}, "[embeddings]\nwith = 'openai:small'", "MCPG_EMBED_URL", "no address"),
-        ({}, "[embeddings]\nwith = 'openai:'", "embeddings.with", "names no model"),
+        ({}, "[embeddings]\nprovider = 'openai:small'", "MCPG_EMBED_URL", "no address"),
+        ({}, "[embeddings]\nprovider = 'openai:'", "embeddings.provider", "names no model"),
         ({"MCPG_EMBED_WITH": "openai"}, "", "MCPG_EMBED_WITH", "names no model"),
         (
             {"MCPG_EMBED_WITH": "openai:a", "MCPG_EMBED_URL": "https://me:s3cr3t@host"},
@@ -246,7 +246,8 @@ def test_a_plain_search_of_the_whole_program_imports_nothing_new(graph: Path) ->
     import subprocess  # noqa: PLC0415 - one test runs a process
 
     (graph.parent / "mcpg.toml").write_text(
-        "[embeddings]\nwith = 'openai:x'\n[store]\nkind = 'postgres'\n[normalization]\nmodel = 'm'",
+        "[embeddings]\nprovider = 'openai:x'\n[store]\nkind = 'postgres'\n"
+        "[normalization]\nmodel = 'm'",
         encoding="utf-8",
     )
     code = (

@@ -61,13 +61,15 @@ def test_json_holds_each_tool_once(graph: Path, run: Callable[..., Run]) -> None
 def test_limits_are_heeded(office: Path, run: Callable[..., Run]) -> None:
     """Never more categories, nor more tools of one, than are asked for."""
     asked = ["route", "show void", "-b", str(office), "--format", "json"]
-    data = run(*asked, "--categories", "2", "--tools", "1").json
+    data = run(*asked, "--max-categories", "2", "--max-tools", "1").json
     assert len(data["categories"]) == 2
     assert all(len(category["tools"]) == 1 for category in data["categories"])
     assert {category["found"] for category in data["categories"]} == {2}
 
 
-@pytest.mark.parametrize("wrong", [["--categories", "0"], ["--tools", "0"], ["--prefer", "both"]])
+@pytest.mark.parametrize(
+    "wrong", [["--max-categories", "0"], ["--max-tools", "0"], ["--prefer", "both"]]
+)
 def test_limits_that_make_no_sense_are_refused(
     wrong: list[str], graph: Path, run: Callable[..., Run]
 ) -> None:
@@ -157,7 +159,7 @@ def test_an_explanation_says_why_nothing_is_preferred(
     "other",
     [
         ["--route", "--tool", "shipment_status"],
-        ["--route", "--judged", "x.yaml"],
+        ["--route", "--queries", "x.yaml"],
         ["--route", "--compare", "graph.mdld", "graph.mdld"],
         ["--route", "--html", "x.html"],
         ["--route", "--abstain"],

@@ -55,10 +55,10 @@ def test_a_schema_needs_no_other_file(run: Callable[..., Run]) -> None:
 
 def test_a_line_is_described_by_itself(run: Callable[..., Run]) -> None:
     """The schema of a line has an id of its own; the object's schema has it at an anchor."""
-    line = json.loads(run("schema", "list", "--line").out)
+    line = json.loads(run("schema", "list", "--jsonl").out)
     assert line["$id"] == "urn:mcpg:schema:list:1:line"
     assert line["$defs"]["line"]["$anchor"] == "line"
-    refused = run("schema", "show", "--line")
+    refused = run("schema", "show", "--jsonl")
     assert refused.code == 2
     assert "mcpg/show/1 has no lines" in refused.err
 

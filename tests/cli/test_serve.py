@@ -173,7 +173,7 @@ async def described(address: str | StdioServerParameters, mode: str) -> None:
 
 
 ALONE = pytest.mark.parametrize(
-    "arguments", [["other.mdld"], ["-b", "other.mdld"], ["--graph", "other.mdld"]]
+    "arguments", [["other.mdld"], ["-b", "other.mdld"], ["--reviewed", "other.mdld"]]
 )
 
 
@@ -337,7 +337,7 @@ def test_what_makes_no_sense_is_refused(run: Callable[..., Run], config: Path) -
         found = run("serve", str(config), *arguments)
         assert (found.code, found.out) == (2, "")
         assert said in found.err
-    for option in ((), ("-b",), ("--graph",)):
+    for option in ((), ("-b",), ("--reviewed",)):
         missing = run("serve", *option, "nothing.json")
         assert missing.code == 2
         assert "nothing.json" in missing.err
@@ -382,14 +382,16 @@ def test_settings_say_how_it_is_served(tmp_path: Path) -> None:
     assert find_address(Settings(tmp_path), is_stdio=True) is None
     with pytest.raises(UsageError, match="over both"):
         find_address(Settings(tmp_path, {}, {"http": "80"}), is_stdio=True)
-    said = Settings(tmp_path, {}, {"http": "8080", "expose": "meta", "allow_host": ["b.example"]})
+    said = Settings(
+        tmp_path, {}, {"http": "8080", "expose": "gateway", "allow_host": ["b.example"]}
+    )
     address = find_address(said)
     assert address is not None
     http = make_http(address)
     assert (http.host, http.port, http.sessions) == ("127.0.0.1", 8080, 5)
     assert (http.rules.hosts, http.rules.requests) == (("b.example",), 3)
     shown = find_given(said, SERVING_SETTINGS)
-    assert shown == {"expose": "meta", "graph_tools": True, "answer_bytes": 4096}
+    assert shown == {"expose": "gateway", "graph_tools": True, "answer_bytes": 4096}
     (tmp_path / "mcpg.toml").write_text("", "utf-8")
     assert find_address(Settings(tmp_path)) is None
     assert find_given(Settings(tmp_path), SERVING_SETTINGS) == {}

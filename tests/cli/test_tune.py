@@ -275,12 +275,12 @@ class TestBundle:
     def test_it_can_be_dropped(
         self, tuned: Path, manifest: Path, run: Runner, built: Callable[..., Path]
     ) -> None:
-        """`--untuned` goes back to the shipped ranking; `--check` sees what that would change."""
+        """`--reset-ranking` restores the shipped ranking; `--check` sees what that changes."""
         plain = (built(FILES, BUNDLE) / "graph.mdld").read_bytes()
-        done = run("bundle", str(manifest), "--untuned", "--check")
+        done = run("bundle", str(manifest), "--reset-ranking", "--check")
         assert done.code == 1
         assert "extension: ranking" in done.err
-        assert run("bundle", str(manifest), "--untuned").code == 0
+        assert run("bundle", str(manifest), "--reset-ranking").code == 0
         assert tuned.read_bytes() == plain
 
     def test_a_copy_of_a_bundle_carries_it(self, tuned: Path, run: Runner) -> None:

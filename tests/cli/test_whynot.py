@@ -84,7 +84,7 @@ def test_text_says_who_is_above_and_why(graph: Path, run: Callable[..., Run]) ->
     """The gaps are drawn, the words compared, and what a change does to others is told."""
     (graph.parent / "q.jsonl").write_text(JUDGED, "utf-8")
 
-    told = run("explain", QUERY, "--tool", "invoice_search", "--judged", "q.jsonl", "-v").out
+    told = run("explain", QUERY, "--tool", "invoice_search", "--queries", "q.jsonl", "-v").out
 
     assert "by its words  not found: it contains no word of the query" in told
     assert " 1  shipment_create  score" in told
@@ -98,7 +98,7 @@ def test_text_says_who_is_above_and_why(graph: Path, run: Callable[..., Run]) ->
 def test_the_effect_stands_in_the_object(graph: Path, run: Callable[..., Run]) -> None:
     """With judged queries the object carries figures before and after, and what moved."""
     (graph.parent / "q.jsonl").write_text(JUDGED, "utf-8")
-    arguments = ("--tool", "invoice_search", "--judged", "q.jsonl", "--format", "json")
+    arguments = ("--tool", "invoice_search", "--queries", "q.jsonl", "--format", "json")
 
     effect = run("explain", QUERY, *arguments).json["tool"]["effect"]
 
@@ -131,7 +131,7 @@ def test_many_moved_queries_are_counted(graph: Path, run: Callable[..., Run]) ->
     line = '{"id": "%d", "query": "zorb number %d", "relevant": ["invoice_search"]}\n'
     (graph.parent / "q.jsonl").write_text("".join(line % (n, n) for n in range(12)), "utf-8")
 
-    told = run("explain", QUERY, "--tool", "invoice_search", "--judged", "q.jsonl").out
+    told = run("explain", QUERY, "--tool", "invoice_search", "--queries", "q.jsonl").out
 
     assert told.count("- -> 1") == 10
     assert "... and 2 more are better" in told
@@ -174,8 +174,8 @@ def test_mistakes_are_usage_errors(run: Callable[..., Run]) -> None:
     """No such tool, no query, no such file, and judged queries without a tool: exit 2."""
     missing = run("explain", "x", "--tool", "shipment_staus")
     empty = run("explain", "--tool", "shipment_status")
-    alone = run("explain", "x", "--judged", "q.jsonl")
-    nowhere = run("explain", "x", "--tool", "shipment_status", "--judged", "q.jsonl")
+    alone = run("explain", "x", "--queries", "q.jsonl")
+    nowhere = run("explain", "x", "--tool", "shipment_status", "--queries", "q.jsonl")
 
     assert [one.code for one in (missing, empty, alone, nowhere)] == [2, 2, 2, 2]
     assert "did you mean shipment_status" in missing.err
@@ -218,7 +218,7 @@ def test_queries_that_the_tool_misses_come_with_aliases(
     query = "settle what I owe for order 4711"
     judged = json.dumps({"query": query, "relevant": ["invoice_search"]})
     (graph.parent / "q.jsonl").write_text(judged, "utf-8")
-    arguments = ("explain", QUERY, "--tool", "invoice_search", "--judged", "q.jsonl")
+    arguments = ("explain", QUERY, "--tool", "invoice_search", "--queries", "q.jsonl")
 
     (missed,) = run(*arguments, "--format", "json").json["tool"]["missed"]
 

@@ -42,7 +42,7 @@ COMMANDS = {
     "graph-search": ["graph", "search", "invoice"],
     "graph-sparql": ["graph", "sparql", "SELECT ?id ?o { ?t mcpg:toolId ?id ; schema:name ?o }"],
     "graph-stats": ["graph", "stats"],
-    "learn": ["learn", "calls.jsonl", "--fresh"],
+    "learn": ["learn", "calls.jsonl", "--reset"],
     "schema": ["schema"],
 }
 # Those that print whole descriptions.

@@ -27,7 +27,7 @@ def test_the_page_names_every_provider() -> None:
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The code on the page runs, in a folder with a bundle, and finds the tool it asks for."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MCPG_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MCPG_CACHE_DIR", str(tmp_path / "cache"))
     assert main(["bundle", str(ROOT / "examples/tools"), "-o", "graph.mdld"]) == 0
     names: dict[str, object] = {}
     for block in BLOCKS:

@@ -70,8 +70,8 @@ def engine_with(function: Callable[[list[str]], Any], **others: Any) -> mcpg.Eng
 ENGINE = engine_with(topics)
 WAYS: list[dict[str, str]] = [
     {"strategy": "embeddings"},
+    {"strategy": "auto", "fusion": "cosine"},
     {"strategy": "auto"},
-    {"strategy": "auto", "fusion": "learned"},
     {"strategy": "auto", "fusion": "rrf"},
 ]
 
@@ -117,10 +117,10 @@ def test_the_order_of_embeddings_is_that_of_the_cosines(heights: list[int], aske
     assert list(found) == sorted(found, key=lambda name: (-found[name], name))
 
 
-def test_auto_keeps_the_semantic_order_and_adds_from_the_graph() -> None:
+def test_cosine_keeps_the_semantic_order_and_adds_from_the_graph() -> None:
     """Primaries stand as the vectors have them; edges bring related tools from the window alone."""
     by_cosine = ENGINE.search("a parcel by courier", strategy="embeddings", limit=1)
-    result = ENGINE.search("a parcel by courier", strategy="auto", limit=1)
+    result = ENGINE.search("a parcel by courier", strategy="auto", fusion="cosine", limit=1)
 
     assert ids(result.matches) == ids(by_cosine.matches) == ["shipment_status"]
     assert "shipment_create" in ids(result.related_matches)
@@ -580,7 +580,7 @@ def test_stages_are_told_in_order() -> None:
     assert details["compare"]["nearest"][0]["toolId"] == "shipment_status"  # type: ignore[index, call-overload]
     assert "shipment_status" in details["compare"]["window"]  # type: ignore[operator]
     assert explained.model is not None
-    assert "semantic" in explained.model.name
+    assert "learned" in explained.model.name
 
 
 def test_a_foreign_query_loses_what_all_tools_have_in_common() -> None:

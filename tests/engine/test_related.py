@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpg.index import Index, lookups
-from mcpg.route import route
 from mcpg.search.retrieval import clause_impacts
 
 if TYPE_CHECKING:
@@ -84,8 +83,8 @@ def test_without_the_lexicon_a_catalogue_knows_its_own_words_alone(query: str) -
     assert ENGINE.search(query, lexicon=False).matches == ()
     assert explanation.result.matches == ()
     assert not any(word.related or word.repairs for word in explanation.words)
-    assert not route(ENGINE, query, lexicon=False).suggested
-    assert route(ENGINE, query).suggested
+    assert not ENGINE.route(query, lexicon=False).suggested_matches
+    assert ENGINE.route(query).suggested_matches
 
 
 def test_the_switch_is_of_one_request() -> None:

@@ -102,10 +102,10 @@ def test_every_way_to_rank_is_measured(engine: Engine) -> None:
     provider = FunctionEmbeddings(lambda texts: [[1.0, len(one)] for one in texts], "lengths")
     with_vectors = Engine(engine.index, services=EngineServices(provider))
     plain, learned = (
-        evaluate(with_vectors, judgements(), strategy="auto", fusion=one) for one in ("", "learned")
+        evaluate(with_vectors, judgements(), strategy="auto", fusion=one) for one in ("cosine", "")
     )
     assert (plain.strategy, learned.strategy) == ("auto", "auto")
-    assert (plain.fusion, learned.fusion) == ("", "learned")
+    assert (plain.fusion, learned.fusion) == ("cosine", "learned")
     assert [one.matches for one in plain.outcomes] != [one.matches for one in learned.outcomes]
     assert plain.diagnostics == learned.diagnostics == ()
     value = report_json(learned)

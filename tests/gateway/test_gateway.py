@@ -583,7 +583,7 @@ async def test_a_request_is_routed(manifest: Manifest) -> None:
     """The categories that serve a request are told over all sources."""
     sources = [manifest("mail", send="Send a mail"), manifest("parcels", find="Find a parcel")]
     async with Gateway(sources) as gateway:
-        routed = await gateway.route("find a parcel", categories=1)
+        routed = await gateway.route("find a parcel", max_categories=1)
         assert [category.name for category in routed.categories] == ["parcels"]
 
 

@@ -71,7 +71,9 @@ async def test_everything_is_told(manifest: Manifest) -> None:
     ]
     (built,) = noting.facts(BuildFacts)
     assert (built.tools, built.vectorized) == (3, None)
-    assert noting.facts(RouteFacts) == [RouteFacts(len(routed.categories), len(routed.suggested))]
+    assert noting.facts(RouteFacts) == [
+        RouteFacts(len(routed.categories), len(routed.suggested_matches))
+    ]
     assert len(noting.facts(SearchFacts)) == 2
     assert noting.facts(InvokeFacts) == [
         InvokeFacts("success", "function", "parcel_status", "parcels")
@@ -218,7 +220,7 @@ async def test_an_observer_that_raises_breaks_nothing(moment: str, manifest: Man
         found = await gateway.search("parcel")
         assert found.matches
         assert found.diagnostics[-1].code == "telemetry_failed"
-        assert (await gateway.route("parcel")).suggested
+        assert (await gateway.route("parcel")).suggested_matches
         assert (await gateway.invoke("parcel_status", {"number": "7"})).is_success
         assert [one.code for one in gateway.diagnostics].count("telemetry_failed") == 1
 

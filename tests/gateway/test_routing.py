@@ -16,7 +16,7 @@ import mcpg
 from mcpg.bundle import assemble, bundle_of, write_bundle
 from mcpg.catalog.model import Hints, Tier, Tool, ToolExample
 from mcpg.errors import UsageError
-from mcpg.gateway import RouteWeights, route
+from mcpg.gateway import RouteWeights
 from mcpg.route import candidate_limit, list_adjustments, tool_categories
 from mcpg.sources import SourceBatch
 
@@ -109,10 +109,10 @@ def categories(result: RouteResult) -> list[str]:
 
 def test_the_category_of_the_wanted_tool_is_first() -> None:
     """A category scores as the noisy-or of its tools, and the best is first."""
-    result = route(incidents(), "state of an incident")
+    result = incidents().route("state of an incident")
     assert categories(result)[0] == "operations"
     assert names(result.categories[0])[0] == "incident_lookup"
-    assert result.suggested[0].match.tool_id == "incident_lookup"
+    assert result.suggested_matches[0].match.tool_id == "incident_lookup"
     for one in result.categories:
         assert one.found == len(one.matches)
         expected = 1 - prod(1 - tool.score for tool in one.matches)
@@ -127,38 +127,38 @@ def test_many_tools_of_a_kind_make_their_category_likely() -> None:
         for kind in kinds
     ]
     others = [make_tool(f"note_{n}", description="Keep a note.", source_id="n") for n in range(8)]
-    result = route(make_engine(*charts, *others), "make a chart")
+    result = make_engine(*charts, *others).route("make a chart")
     assert categories(result)[0] == "charts"
     assert result.categories[0].score > 2 * result.categories[0].matches[0].score
 
 
 def test_as_many_are_shown_as_are_asked_for() -> None:
     """Both limits hold, and how many tools of a category were found is told."""
-    result = route(incidents(), "state of the incident", categories=2, tools=1)
+    result = incidents().route("state of the incident", max_categories=2, max_tools=1)
     assert len(result.categories) == 2
     assert all(len(category.matches) == 1 for category in result.categories)
     assert result.categories[0].found == 2
 
 
-@pytest.mark.parametrize("wrong", [{"categories": 0}, {"tools": 0}, {"tools": -3}])
+@pytest.mark.parametrize("wrong", [{"max_categories": 0}, {"max_tools": 0}, {"max_tools": -3}])
 def test_at_least_one_is_asked_for(wrong: dict[str, int]) -> None:
     """To ask for nothing is a mistake."""
     with pytest.raises(UsageError, match=next(iter(wrong))):
-        route(incidents(), "incident", **wrong)
+        incidents().route("incident", **wrong)
 
 
 def test_what_the_engine_refuses_is_refused() -> None:
     """Options of the search mean what they mean there."""
     with pytest.raises(UsageError):
-        route(incidents(), "incident", strategy="guess")
+        incidents().route("incident", strategy="guess")
     with pytest.raises(UsageError):
-        route(incidents(), "incident", min_score=2)
+        incidents().route("incident", min_score=2)
 
 
 def test_too_many_are_cut() -> None:
     """Twenty categories and fifty tools are the most, however many are asked for."""
     tools = [make_tool(f"t{n}", description="pay", categories=(f"c{n:02}",)) for n in range(30)]
-    result = route(make_engine(*tools), "pay", categories=10**9, tools=10**9)
+    result = make_engine(*tools).route("pay", max_categories=10**9, max_tools=10**9)
     assert len(result.categories) == 20
 
 
@@ -173,17 +173,17 @@ def test_more_tools_are_looked_at_than_are_shown(asked: tuple[int, int], limit: 
 def test_disabled_tools_come_when_asked_for() -> None:
     """A tool that is off by default is left out, or comes without what enabled tools get."""
     query = "open a bridge for the incident"
-    assert "incident_bridge" not in str(route(incidents(), query))
-    result = route(incidents(), query, include_disabled=True, prefer_read_only=False)
-    first = result.suggested[0]
+    assert "incident_bridge" not in str(incidents().route(query))
+    result = incidents().route(query, include_disabled=True, prefer_read_only=False)
+    first = result.suggested_matches[0]
     assert first.match.tool_id == "incident_bridge"
     assert "enabled" not in [part.name for part in first.adjustments]
 
 
 def test_context_counts() -> None:
     """What is known beside the query helps to find the tool."""
-    result = route(incidents(), None, context="which runbooks are there")
-    assert result.suggested[0].match.tool_id == "runbook_search"
+    result = incidents().route(None, context="which runbooks are there")
+    assert result.suggested_matches[0].match.tool_id == "runbook_search"
 
 
 @pytest.mark.parametrize(
@@ -240,9 +240,9 @@ def test_hints_adjust_for_what_they_say(
 
 def test_a_score_is_the_sum_of_what_it_is_made_of() -> None:
     """Each adjustment is a share of the calibrated score, and all together are the score."""
-    result = route(incidents(), "incident", prefer_read_only=True)
-    assert any(one.adjustments for one in result.suggested)
-    for one in result.suggested:
+    result = incidents().route("incident", prefer_read_only=True)
+    assert any(one.adjustments for one in result.suggested_matches)
+    for one in result.suggested_matches:
         assert all(part.value == part.weight * one.match.score for part in one.adjustments)
         total = one.match.score + sum(part.value for part in one.adjustments)
         assert one.score == pytest.approx(min(1.0, max(0.0, total)))
@@ -255,7 +255,7 @@ def test_hints_order_tools_that_serve_alike() -> None:
         make_tool("omega", description="Look after the invoice.", read_only=False),
     )
     first = {
-        said: route(twins, "invoice", prefer_read_only=said).suggested[0].match.tool_id
+        said: twins.route("invoice", prefer_read_only=said).suggested_matches[0].match.tool_id
         for said in (True, False)
     }
     assert first == {True: "alpha", False: "omega"}
@@ -267,7 +267,7 @@ def test_hints_make_no_unwanted_tool_look_wanted() -> None:
     tools = [
         make_tool(f"t{n}", description="sell wqx", categories=("c",), **best) for n in range(9)
     ]
-    result = route(make_engine(*tools), NONSENSE, prefer_read_only=True)
+    result = make_engine(*tools).route(NONSENSE, prefer_read_only=True)
     assert all(category.score < 0.35 for category in result.categories)
     assert "low_confidence_results" in [one.code for one in result.diagnostics]
 
@@ -280,17 +280,17 @@ def test_a_preference_is_looked_for_only_when_nothing_is_said() -> None:
         for thing in ("invoice", "order", "parcel", "ticket", "letter", "contract")
     ]
     engine = make_engine(*tools)
-    assert route(engine, "void invoice").preference.name == "write"
-    assert route(engine, "void invoice", prefer_read_only=True).preference.name == "read-only"
-    left = route(engine, "void invoice", derives_preference=False).preference
+    assert engine.route("void invoice").preference.name == "write"
+    assert engine.route("void invoice", prefer_read_only=True).preference.name == "read-only"
+    left = engine.route("void invoice", derives_preference=False).preference
     assert (left.name, left.is_asked) == ("none", True)
 
 
 def test_a_host_may_weigh_otherwise() -> None:
     """Weights of a host take the place of those that ship."""
     weights = RouteWeights.of(dict.fromkeys(("enabled", "cost.low", "categorised"), 0.0))
-    result = route(incidents(), "deployment", weights=weights)
-    assert result.suggested[0].adjustments == ()
+    result = incidents().route("deployment", weights=weights)
+    assert result.suggested_matches[0].adjustments == ()
     assert result.weights is weights
 
 
@@ -301,10 +301,10 @@ def test_a_tool_stands_in_each_of_its_categories() -> None:
         make_tool("void", description="Void the invoice.", categories=("b",)),
         make_tool("bake", description="Bake invoice bread.", categories=("c",)),
     )
-    result = route(engine, "pay invoice")
+    result = engine.route("pay invoice")
     shown = {category.name: names(category) for category in result.categories}
     assert shown == {"b": ["pay", "void"], "c": ["bake"]}
-    offered = [one.match.tool_id for one in result.suggested]
+    offered = [one.match.tool_id for one in result.suggested_matches]
     assert sorted(offered) == ["bake", "pay", "void"]
 
 
@@ -314,7 +314,7 @@ def test_categories_that_differ_in_case_are_one() -> None:
         make_tool("pay", description="Pay the invoice.", categories=("STRASSE",)),
         make_tool("void", description="Void it.", categories=("Straße", "strasse")),
     )
-    (category,) = route(engine, "pay void").categories
+    (category,) = engine.route("pay void").categories
     assert sorted(names(category)) == ["pay", "void"]
 
 
@@ -324,12 +324,12 @@ def test_level_categories_stand_in_order_of_name() -> None:
         make_tool(f"t{n}", description="Pay.", categories=(name,))
         for n, name in enumerate(("zebra", "ape", "Monkey"))
     ]
-    assert categories(route(make_engine(*tools), "pay")) == ["ape", "Monkey", "zebra"]
+    assert categories(make_engine(*tools).route("pay")) == ["ape", "Monkey", "zebra"]
 
 
 def test_without_a_query_tools_stand_by_name() -> None:
     """Browsing has no scores, so the categories are told by name, and nothing is preferred."""
-    result = route(incidents(), None)
+    result = incidents().route(None)
     assert (result.ranking_mode, result.preference.name) == ("browse", "none")
     assert categories(result) == ["deployments", "operations", "wiki"]
     assert names(result.categories[1]) == ["incident_acknowledge", "incident_lookup"]
@@ -338,8 +338,8 @@ def test_without_a_query_tools_stand_by_name() -> None:
 
 def test_no_tools_make_no_categories() -> None:
     """An empty catalogue is answered with nothing."""
-    result = route(make_engine(), "incident")
-    assert (result.categories, result.suggested, result.ranking_mode) == ((), (), "empty")
+    result = make_engine().route("incident")
+    assert (result.categories, result.suggested_matches, result.ranking_mode) == ((), (), "empty")
 
 
 @pytest.mark.parametrize("place", range(0, 100, 4))
@@ -352,14 +352,14 @@ def test_a_damaged_index_changes_no_routing(place: int, tmp_path: Path) -> None:
     ]
     path = tmp_path / "graph.mdld"
     write_bundle(path, bundle_of(assemble(SourceBatch(tools=tuple(tools)))))
-    right = route(mcpg.load(path), "void the invoice").to_dict()
+    right = mcpg.load(path).route("void the invoice").to_dict()
     engine = mcpg.load(path)
     index = tmp_path / "graph.mdld.idx"
     with index.open("r+b") as file:
         file.seek(index.stat().st_size * place // 100)
         file.write(b"\xaa\x55\xaa\x55")
-    assert route(engine, "void the invoice").to_dict() == right
-    assert route(mcpg.load(path), "void the invoice").to_dict() == right
+    assert engine.route("void the invoice").to_dict() == right
+    assert mcpg.load(path).route("void the invoice").to_dict() == right
 
 
 def test_routing_needs_no_sdk() -> None:
@@ -378,7 +378,7 @@ def test_thousands_of_categories_are_no_trouble() -> None:
     """Neither thousands of tools with their own, nor one tool with thousands."""
     tools = [make_tool(f"pay_{n}", categories=(f"c{n}",)) for n in range(2_000)]
     tools.append(make_tool("pay", categories=tuple(f"k{n}" for n in range(5_000))))
-    result = route(make_engine(*tools), "pay", categories=20)
+    result = make_engine(*tools).route("pay", max_categories=20)
     assert len(result.categories) == 20
     assert len({name for category in result.categories for name in names(category)}) == 20
 
@@ -401,7 +401,7 @@ def test_what_holds_of_every_routing(
     """Limits hold, a tool is once in a category, scores never rise, sums are sums."""
     engine = make_engine(*tools)
     asked = {"prefer_read_only": prefer, "include_disabled": include_disabled}
-    result = route(engine, query, categories=most[0], tools=most[1], **asked)
+    result = engine.route(query, max_categories=most[0], max_tools=most[1], **asked)
     assert len(result.categories) <= min(20, most[0])
     tops = [category.score for category in result.categories]
     assert tops == sorted(tops, reverse=True)
@@ -411,11 +411,11 @@ def test_what_holds_of_every_routing(
         scores = [one.score for one in category.matches]
         assert scores == sorted(scores, reverse=True)
         assert all(0 <= score <= 1 for score in scores)
-    offered = [one.match.tool_id for one in result.suggested]
+    offered = [one.match.tool_id for one in result.suggested_matches]
     assert len(offered) == len(set(offered))
     assert set(offered) == {name for category in result.categories for name in names(category)}
-    for one in result.suggested:
+    for one in result.suggested_matches:
         total = one.match.score + sum(part.value for part in one.adjustments)
         assert one.score == pytest.approx(min(1.0, max(0.0, total)))
-    again = route(engine, query, categories=most[0], tools=most[1], **asked)
+    again = engine.route(query, max_categories=most[0], max_tools=most[1], **asked)
     assert again.to_dict() == result.to_dict()

@@ -14,7 +14,7 @@ from builders import make_engine, make_tool
 import mcpg
 from mcpg.engine import Engine
 from mcpg.errors import UsageError
-from mcpg.gateway import FunctionSource, Gateway, SyncGateway, route
+from mcpg.gateway import FunctionSource, Gateway, SyncGateway
 
 TOOLS = [
     make_tool(name, description=f"{name} orders by number and day, with all their lines.")
@@ -45,13 +45,14 @@ OWN: dict[str, list[tuple[str, Any]]] = {
         (name, given) for name, given in SHARED if name not in {"min_score", "abstain", "normalize"}
     ],
     "route": [
-        *((name, given) for name in ("categories", "tools") for given in NUMBERS),
+        *((name, given) for name in ("max_categories", "max_tools") for given in NUMBERS),
         *(
             (name, given)
             for name, given in SHARED
             if name not in {"limit", "abstain", "context_tools", "categories"}
         ),
-        ("in_categories", "shop"),
+        ("categories", "shop"),
+        ("categories", [None]),
         ("prefer_read_only", "yes"),
         ("derives_preference", None),
     ],
@@ -76,11 +77,6 @@ ENGINE = make_engine(*TOOLS)
 def list_orders(day: str) -> str:
     """List the orders of a day."""
     return day
-
-
-def of_engine(engine: Engine, method: str) -> Callable[..., Any]:
-    """Return a method of an engine; routing is a function."""
-    return partial(route, engine) if method == "route" else getattr(engine, method)
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +107,7 @@ def refusal(call: Callable[..., Any], name: str, given: Any) -> str:
 @pytest.mark.parametrize(("method", "name", "given"), CASES)
 def test_an_engine_names_the_argument_that_is_wrong(method: str, name: str, given: Any) -> None:
     """An argument of a wrong type or value is a usage error that names it."""
-    message = refusal(of_engine(ENGINE, method), name, given)
+    message = refusal(getattr(ENGINE, method), name, given)
     shown = first(method) if name == "query" and method == "plan" else name
     assert shown in message
 
@@ -122,7 +118,7 @@ def test_an_engine_names_the_argument_that_is_wrong(method: str, name: str, give
         (method, name, given)
         for method in OWN
         for name, given in [
-            ("categories" if method == "route" else "limit", "3"),
+            ("max_categories" if method == "route" else "limit", "3"),
             (first(method), 42),
         ]
     ],
@@ -136,7 +132,7 @@ def test_gateways_refuse_what_an_engine_refuses(
         async with Gateway([FunctionSource("shop", (list_orders,))]) as opened:
             await getattr(opened, method)(*words, **options)
 
-    message = refusal(of_engine(ENGINE, method), name, given)
+    message = refusal(getattr(ENGINE, method), name, given)
     assert refusal(getattr(gateway, method), name, given) == message
 
     def asked(*words: Any, **options: Any) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import mcpg
 from mcpg.search.caches import MemoryCache
 from mcpg.embeddings import FunctionEmbeddings, MemoryStore
-from mcpg.gateway import FileSource, Gateway, SyncGateway, route
+from mcpg.gateway import FileSource, Gateway, SyncGateway
 
 engine = mcpg.load(Path("graph.mdld"), limit=8, store=MemoryStore(), cache=MemoryCache())
 provider = FunctionEmbeddings(lambda texts: [[1.0] for _ in texts], "ones")
@@ -42,7 +42,7 @@ engine.search("x", context_tools=7)  # wrong: arg-type
 engine.explain("x", tol="a")  # wrong: call-arg
 engine.ask("x", intent="navigate")  # wrong: arg-type
 engine.plan("x", strategy="grahp")  # wrong: arg-type
-route(engine, "x", tols=3)  # wrong: call-arg
+engine.route("x", tols=3)  # wrong: call-arg
 result.matches[0].toolid  # wrong: attr-defined
 print(result.ranking_mode == "hybird")  # wrong: comparison-overlap
 print(result.diagnostics[0].severity == "eror")  # wrong: comparison-overlap
@@ -75,7 +75,7 @@ async def main() -> None:
         found.matchs  # wrong: attr-defined
         await gateway.search("x", limt=3)  # wrong: call-arg
         await gateway.explain("x", strategy="grahp")  # wrong: arg-type
-        await gateway.route("x", categories="3")  # wrong: arg-type
+        await gateway.route("x", max_categories="3")  # wrong: arg-type
         gateway.plan("x")  # wrong: unused-coroutine
 """
 

@@ -15,7 +15,6 @@ from builders import make_engine, make_tool
 
 import mcpg
 from mcpg.engine import Engine
-from mcpg.gateway import route
 
 ROOT = Path(__file__).parents[2]
 HOSTILE = "<script>alert('x')</script><img src=x onerror=y>\x1b[31m\u202e"
@@ -71,7 +70,7 @@ def test_to_dict_is_what_the_command_line_prints(
     folder: Path, engine: Engine, command: str, words: str
 ) -> None:
     """Every member and every number is the same, in the same order."""
-    method = getattr(engine, command, None) or (lambda query: route(engine, query))
+    method = getattr(engine, command)
     printed = json.loads(run(command, words, "--format", "json", folder=folder))
     printed.pop("time", None)
     held = without_times(method(words).to_dict())
@@ -110,7 +109,7 @@ def results(engine: Engine, words: str) -> list[Any]:
         engine.explain(words),
         engine.plan(words),
         engine.ask(words),
-        route(engine, words),
+        engine.route(words),
     ]
 
 
@@ -135,7 +134,7 @@ def test_representations_of_nothing() -> None:
     assert repr(empty) == "<Engine: 0 tools>"
     assert repr(empty.search("x")) == "<SearchResult 'x': no match>"
     assert "no task" in repr(empty.plan("x"))
-    assert "no category" in repr(route(empty, None))
+    assert "no category" in repr(empty.route(None))
     assert "0 results" in repr(empty.ask("x"))
 
 

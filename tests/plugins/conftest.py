@@ -35,7 +35,7 @@ class Site:
         return subprocess.run(
             [sys.executable, "-m", "mcpg", *arguments],
             cwd=self.work,
-            env=os.environ | {"PYTHONPATH": paths, "MCPG_CACHE": str(self.work / "cache")},
+            env=os.environ | {"PYTHONPATH": paths, "MCPG_CACHE_DIR": str(self.work / "cache")},
             capture_output=True,
             text=True,
             check=False,

@@ -68,7 +68,7 @@ NO_CHANGES = {"written": False, "indexWritten": False}
 class LockReaction(StrEnum):
     """What follows when tools differ from the lock."""
 
-    REFUSE = "refuse"
+    FAIL = "fail"
     WARN = "warn"
     HIDE = "hide"
 
@@ -107,17 +107,16 @@ class BundleOptions:
         LockReaction | None,
         typer.Option(
             "--on-change",
-            metavar="refuse|warn|hide",
+            metavar="fail|warn|hide",
             show_default=False,
             help="With --locked, exit 1 on changed tools, describe them as approved, or leave them "
-            "out. warn and hide leave out new tools. "
-            "[default: refuse]",
+            "out. warn and hide leave out new tools. [default: fail]",
         ),
     ] = None
     force: options.Force = False
     untuned: Annotated[
         bool,
-        typer.Option("--untuned", help="Leave out the ranking of `mcpg tune`."),
+        typer.Option("--reset-ranking", help="Leave out the ranking of `mcpg tune`."),
     ] = False
     generated_hints: options.GeneratedHints = None
     no_code_pages: Annotated[

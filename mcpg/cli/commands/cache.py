@@ -177,19 +177,19 @@ def _parts(path: Path, kind: CacheKind) -> list[Path]:
 EXAMPLES = """\
 mcpg cache
 mcpg cache clear
-mcpg cache clear --what store --what vectors --yes"""
+mcpg cache clear --kind store --kind vectors --yes"""
 
 
 class CacheAction(StrEnum):
     """What to do with what is kept."""
 
-    SHOW = "show"
+    LIST = "list"
     CLEAR = "clear"
 
 
 What = Annotated[
     list[CacheKind] | None,
-    option("--what", "Only caches of this kind. Repeatable.", "|".join(CacheKind)),
+    option("--kind", "Only caches of this kind. Repeatable.", "|".join(CacheKind)),
 ]
 
 
@@ -200,16 +200,17 @@ def run(
     output: Output,
     *,
     action: Annotated[
-        CacheAction, argument("show|clear", "List the files, or remove them.")
-    ] = CacheAction.SHOW,
+        CacheAction, argument("list|clear", "List the files, or remove them.")
+    ] = CacheAction.LIST,
     what: What = None,
     yes: Annotated[bool, option("--yes", "Remove without confirmation.")] = False,
     bundle: options.BundlePaths = None,
     form: options.ListFormat = "text",
 ) -> int:
-    """Show the caches of this machine with their sizes, or clear them.
+    """List the caches of this machine with their sizes, or clear them.
 
-    Caches are beside the bundle and in the cache folder (MCPG_CACHE), and recreated when needed.
+    Caches are beside the bundle and in the cache folder (MCPG_CACHE_DIR), and recreated when
+    needed.
     """
     found = kept_files(read_settings(bundle=bundle))
     chosen = [kept for kept in found if not what or kept.kind in what]

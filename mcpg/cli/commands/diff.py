@@ -87,7 +87,7 @@ class DiffOptions:
     margin: Annotated[
         float,
         option(
-            "--margin",
+            "--score-drop",
             "Report scores that fall by more than this.",
             "SCORE",
             min=0.0,

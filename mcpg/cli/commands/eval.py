@@ -61,12 +61,13 @@ _MARKS = (f'{{\n  "schema": "{SCHEMA}"'.encode(), b"## mcpg eval", b"evaluated: 
 class EvalOptions:
     """What is measured, against which thresholds, and how the report is written."""
 
-    queries: Annotated[
-        str,
+    named: Annotated[
+        str | None,
         argument(
             "QUERIES", "File of judged queries, as JSON lines or YAML; - reads standard input."
         ),
-    ]
+    ] = None
+    queries_option: options.Queries = None
     bundle: options.BundlePaths = None
     strategy: options.StrategyName = None
     fusion: options.Fusion = None
@@ -116,6 +117,10 @@ class EvalOptions:
     strict: Annotated[bool, option("--strict", "Exit 1 on a warning about the queries.")] = False
     html: options.Html = None
     force: options.Force = False
+
+    @property
+    def queries(self) -> str:
+        return options.choose_queries(self.named, self.queries_option)
 
 
 def run(output: Output, chosen: EvalOptions) -> int:

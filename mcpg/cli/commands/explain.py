@@ -36,7 +36,7 @@ mcpg explain shipmnt status --html report.html
 mcpg explain "whats the time in tokio" -b real.mdld --format json | jq .words
 mcpg explain refund the invoice --format markdown > why.md
 mcpg explain shipment status --tool order_get
-mcpg explain shipment status --tool order_get --judged queries.jsonl
+mcpg explain shipment status --tool order_get --queries queries.jsonl
 mcpg explain refund the invoice --compare old.mdld new.mdld
 mcpg explain refund the invoice --route --prefer write
 mcpg explain parse the response -b app.mdld --kind symbol"""
@@ -48,7 +48,7 @@ def run(
     *,
     kind: str | None,
     tool: str | None,
-    judged: str | None,
+    queries: str | None,
     compare: tuple[str, str] | None,
     routes: bool,
     prefer: str | None,
@@ -64,7 +64,13 @@ def run(
     if kind not in (None, "tool"):
         from mcpg.cli.items import answer_search_for  # noqa: PLC0415 - most searches are for tools
 
-        given = {"tool": tool, "judged": judged, "compare": compare, "route": routes, "html": html}
+        given = {
+            "tool": tool,
+            "queries": queries,
+            "compare": compare,
+            "route": routes,
+            "html": html,
+        }
         return answer_search_for(kind, asked | {"form": form}, output, given, explains=True)
     question, shown = Question.of(asked), DisplayOptions(form, html, shows_times=shows_times)
     if (routes or compare or tool is not None) and form in LIST_FORMS:
@@ -73,7 +79,7 @@ def run(
     if routes or prefer is not None:
         from mcpg.cli.commands.route import add_routing  # noqa: PLC0415 - few are of categories
 
-        others: dict[str, object] = {"--tool": tool, "--judged": judged, "--compare": compare}
+        others: dict[str, object] = {"--tool": tool, "--queries": queries, "--compare": compare}
         others |= {"--html": html, "--abstain": question.abstain, "--prefer": prefer and not routes}
         refuse(others, "it says nothing about routing", "leave {flag} out, or --route")
         add = partial(add_routing, prefer=prefer, is_whole=shown.is_whole(output))
@@ -81,22 +87,22 @@ def run(
     if compare:
         from mcpg.cli.comparison import answer_compare  # noqa: PLC0415 - few compare
 
-        named = {"--tool": tool, "--judged": judged}
+        named = {"--tool": tool, "--queries": queries}
         return answer_compare(question, compare, shown, output, named)
-    if tool is None and judged is None:
+    if tool is None and queries is None:
         return answer_explain(question, shown, output)
     if tool is None:
         message = "there is no change to try on judged queries"
-        raise UsageError(message, place="--judged", remedy="name a tool with --tool")
-    return answer_tool(question, tool, judged, shown, output)
+        raise UsageError(message, place="--queries", remedy="name a tool with --tool")
+    return answer_tool(question, tool, queries, shown, output)
 
 
 def answer_tool(
-    question: Question, tool: str, judged: str | None, shown: DisplayOptions, output: Output
+    question: Question, tool: str, queries: str | None, shown: DisplayOptions, output: Output
 ) -> int:
     """Explain the rank of *tool*, what would make it first, and what else that would change."""
     arguments = make_search_arguments(question)
-    judgements = load_judgements(judged) if judged is not None else None
+    judgements = load_judgements(queries) if queries is not None else None
     engine = open_engine(question.settings, output)
     with output.progress("trying changes"):
         explanation = engine.explain(**arguments, tool=tool)

@@ -78,7 +78,7 @@ class LearnOptions:
         str | None,
         option("--output -o", f"The file to add to. [default: {DEFAULT_OUTPUT}]", "FILE"),
     ] = None
-    fresh: Annotated[bool, option("--fresh", "Replace what was learned before.")] = False
+    reset: Annotated[bool, option("--reset", "Replace what was learned before.")] = False
     forget: Annotated[
         list[str] | None,
         option("--forget", "Remove everything about this tool id. Repeatable.", "TOOL"),
@@ -177,7 +177,7 @@ def _read_traces(
     chosen: LearnOptions, target: str, known: ToolNames | None, output: Output
 ) -> Lesson:
     traces = dict.fromkeys(chosen.traces or ())
-    is_kept = not (chosen.fresh or chosen.forget_all) and is_file(target)
+    is_kept = not (chosen.reset or chosen.forget_all) and is_file(target)
     if chosen.force:  # a file of another kind is replaced, counts are not
         is_kept = is_kept and _is_observed(target)
     added = [path for path in chosen.traces or () if path != STDIN and _is_observed(path)]

@@ -17,6 +17,7 @@ from mcpg import __version__
 from mcpg.bundle import Assembly, assemble
 from mcpg.cli import options
 from mcpg.cli.build import BuildSources, reduced_gc
+from mcpg.cli.commands.rule import write_rules
 from mcpg.cli.environment import cache_folder
 from mcpg.cli.exit_codes import ExitCode
 from mcpg.cli.open_bundle import read_settings
@@ -89,6 +90,10 @@ class LintOptions:
         list[str] | None,
         option("--ignore", "Rules not to check. Repeatable, or comma-separated.", "CODE"),
     ] = None
+    explain: Annotated[
+        str | None,
+        option("--explain", "Explain this rule by its code or name, and check nothing.", "CODE"),
+    ] = None
     fix: Annotated[bool, option("--fix", "Fix what can be fixed safely.")] = False
     diff: Annotated[bool, option("--diff", "Write nothing; print what --fix would change.")] = False
     exit_zero: Annotated[bool, option("--exit-zero", "Exit 0 despite findings.")] = False
@@ -122,8 +127,10 @@ class LintOptions:
 def run(output: Output, chosen: LintOptions) -> int:
     """Check tools by rules: descriptions, schemas, names, reach, poisoning.
 
-    Exits 1 when there is an error or a warning. `mcpg rule CODE` explains a rule.
+    Exits 1 when there is an error or a warning. `--explain CODE` explains a rule.
     """
+    if chosen.explain is not None:
+        return write_rules(output, chosen.explain, chosen.form)
     if chosen.fix and chosen.diff:
         raise UsageError("--fix writes and --diff does not", place="--diff", remedy="omit one")
     settings = read_settings()

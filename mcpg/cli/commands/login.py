@@ -73,7 +73,7 @@ def run(
 ) -> int:
     """Log in to a server that requires OAuth.
 
-    The login is stored in a private file, in MCPG_TOKENS or the user's data folder, and renewed
+    The login is stored in a private file, in MCPG_LOGIN_DIR or the user's data folder, and renewed
     without a browser.
     """
     if not (math.isfinite(timeout) and 0 < timeout <= _LONGEST):

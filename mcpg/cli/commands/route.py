@@ -28,7 +28,6 @@ from mcpg.route import (
     RoutedMatch,
     RouteResult,
     WordLeaning,
-    route,
 )
 from mcpg.search.results import RankingMode
 from mcpg.show.blocks import (
@@ -51,7 +50,7 @@ from mcpg.values import format_count, score_text
 EXAMPLES = """\
 mcpg route refund the customer
 mcpg route "what happened to order 4711" --prefer read-only
-mcpg route clean up old branches --categories 3 --tools 5 -b real.mdld
+mcpg route clean up old branches --max-categories 3 --max-tools 5 -b real.mdld
 mcpg route refund the customer --format json | jq -r '.categories[].name'"""
 MORE = "docs/how-to/route.md"
 
@@ -59,8 +58,8 @@ MORE = "docs/how-to/route.md"
 PARAMETERS = (
     *(one for one in QUESTION if one not in {LIMIT, ABSTAIN}),
     CommandParameter(
-        "categories",
-        ("--categories",),
+        "max_categories",
+        ("--max-categories",),
         "Maximum number of categories, 1 to 20.",
         "N",
         kind=int,
@@ -68,8 +67,8 @@ PARAMETERS = (
         least=1,
     ),
     CommandParameter(
-        "tools",
-        ("--tools",),
+        "max_tools",
+        ("--max-tools",),
         "Maximum number of tools per category.",
         "N",
         kind=int,
@@ -85,8 +84,8 @@ PARAMETERS = (
 def run(
     output: Output,
     *,
-    categories: int,
-    tools: int,
+    max_categories: int,
+    max_tools: int,
     prefer: str | None,
     form: str,
     full: bool,
@@ -100,7 +99,9 @@ def run(
     question = Question.of(asked)
     arguments = make_search_arguments(question)
     engine = open_engine(question.settings, output)
-    result = _run_route(engine, arguments, prefer, categories=categories, tools=tools)
+    result = _run_route(
+        engine, arguments, prefer, max_categories=max_categories, max_tools=max_tools
+    )
     if form == "json":
         output.json(result_json(result, engine.diagnostics))
     else:
@@ -109,12 +110,12 @@ def run(
         if form == "text":
             output.text(route_text(result, output))
         else:
-            matches = [one.match._replace(score=one.score) for one in result.suggested]
-            records = [one.to_dict() for one in result.suggested]
+            matches = [one.match._replace(score=one.score) for one in result.suggested_matches]
+            records = [one.to_dict() for one in result.suggested_matches]
             write_listing(matches_listing(matches, records), form, output)
         if not result.categories:
             output.note(nothing_found(question))
-    return ExitCode.DONE if result.suggested else ExitCode.FINDINGS
+    return ExitCode.DONE if result.suggested_matches else ExitCode.FINDINGS
 
 
 _NAME_LIMIT = 60
@@ -126,7 +127,7 @@ _KINDS = {"read-only": "tools that read", "write": "tools that write"}
 def route_text(result: RouteResult, output: Output) -> str:
     """Return a block for each category, with a line for each of its tools."""
     browsing = result.ranking_mode == RankingMode.BROWSE
-    found = [one.match for one in result.suggested]
+    found = [one.match for one in result.suggested_matches]
     rows = MatchRows(found, output, shows_score=not browsing)
     blocks = []
     for category in result.categories:
@@ -182,7 +183,7 @@ def routing_blocks(result: RouteResult) -> list[Block]:
     tables += [Table("Categories", columns, categories, wraps=True)] if categories else []
     sums = tuple(
         (Figure(one.score), Styled(CodeSpan(one.match.tool_id), "cyan"), _add_up(one))
-        for one in result.suggested
+        for one in result.suggested_matches
     )
     columns = (Column("score", is_number=True), Column("tool"), Column("sum"))
     tables += [Table("Tools", columns, sums, wraps=True)] if sums else []
@@ -269,13 +270,8 @@ def add_routing(
 def _run_route(
     engine: Engine, arguments: Mapping[str, Any], prefer: str | None, **most: Any
 ) -> RouteResult:
-    asked = {
-        "in_categories" if name == "categories" else name: one
-        for name, one in arguments.items()
-        if name not in {"limit", "abstain"}
-    }
-    return route(
-        engine,
+    asked = {name: one for name, one in arguments.items() if name not in {"limit", "abstain"}}
+    return engine.route(
         prefer_read_only=_READ_ONLY.get(prefer or ""),
         derives_preference=prefer is None,
         **most,

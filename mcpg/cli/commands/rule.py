@@ -39,6 +39,11 @@ def run(
     form: options.ListFormat = "text",
 ) -> int:
     """Explain a rule of `mcpg lint`, or list all rules."""
+    return write_rules(output, name, form)
+
+
+def write_rules(output: Output, name: str | None, form: str) -> int:
+    """Write the rule *name*, or all rules, in a *form*, and return the exit code."""
     rules = [*RULES.values()] if name is None else [find_rule(name)]
     if form == "json":
         output.json({"schema": "mcpg/rule/1", "rules": [rule.to_dict() for rule in rules]})

@@ -61,7 +61,7 @@ def json_schema(name: str, *, line: bool = False) -> JsonObject:
     own = schema.pop("$defs", {})
     if line:
         if LINE not in own:
-            raise UsageError(f"{schema['title']} has no lines", place="--line")
+            raise UsageError(f"{schema['title']} has no lines", place="--jsonl")
         schema = {
             "$id": f"{schema['$id']}:{LINE}",
             "title": f"{schema['title']}, one line",
@@ -288,7 +288,7 @@ def _link(title: str) -> str:
 EXAMPLES = """\
 mcpg schema
 mcpg schema search > search.schema.json
-mcpg schema list --line
+mcpg schema list --jsonl
 mcpg schema hints-file > hints.schema.json
 mcpg schema --format ids"""
 MORE = "docs/reference/json-formats.md"
@@ -307,7 +307,7 @@ def run(
             ],
         ),
     ] = None,
-    line: Annotated[bool, option("--line", "Print the schema of one line of JSON Lines.")] = False,
+    line: Annotated[bool, option("--jsonl", "Print the schema of one line of JSON Lines.")] = False,
     form: options.ListFormat = "text",
 ) -> int:
     """Print the JSON Schema of the output of a command, or of a file.

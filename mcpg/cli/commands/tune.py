@@ -45,7 +45,7 @@ mcpg tune queries.jsonl
 mcpg tune queries.yaml -b graph.mdld --dry-run
 mcpg tune queries.jsonl -b graph.mdld -o tuned.mdld --folds 10
 mcpg tune symbols.jsonl -b app.mdld --kind symbol
-mcpg bundle tools/ -o graph.mdld --untuned     # back to the shipped ranking"""
+mcpg bundle tools/ -o graph.mdld --reset-ranking     # back to the shipped ranking"""
 
 MORE = "docs/how-to/tune.md"
 
@@ -56,13 +56,14 @@ STDOUT = "-"
 class TuneOptions:
     """What is to be fitted, and where it goes."""
 
-    queries: Annotated[
-        str,
+    named: Annotated[
+        str | None,
         argument(
             "QUERIES",
             "File of judged queries, at least 50 with an answer; - reads standard input.",
         ),
-    ]
+    ] = None
+    queries_option: options.Queries = None
     bundle: options.BundlePaths = None
     kind: Annotated[
         str,
@@ -92,6 +93,10 @@ class TuneOptions:
     ] = None
     form: options.Format = OutputFormat.TEXT
     force: options.Force = False
+
+    @property
+    def queries(self) -> str:
+        return options.choose_queries(self.named, self.queries_option)
 
 
 def run(output: Output, chosen: TuneOptions) -> int:

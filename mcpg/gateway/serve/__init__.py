@@ -48,12 +48,17 @@ _MOST_ABOUT = 1000
 class Exposure(StrEnum):
     """The tools that clients see."""
 
-    META = "meta"
+    META = "gateway"
     """Only the meta-tools."""
-    FOUND = "found"
+    FOUND = "on-demand"
     """The meta-tools that search and call, and the tools that the client's searches have found."""
     ALL = "all"
     """Also every enabled tool that can be called, under its id."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Exposure | None:
+        """Accept the former values."""
+        return {"meta": cls.META, "found": cls.FOUND}.get(str(value))
 
 
 @dataclass(frozen=True, slots=True)

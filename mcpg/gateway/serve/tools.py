@@ -582,8 +582,8 @@ class MetaTools:
         known = await self._catalogue.early()
         result = await self._gateway.route(
             arguments["query"],
-            categories=int(arguments.get("categories", USUAL_CATEGORIES)),
-            tools=int(arguments.get("toolsPerCategory", USUAL_OF_CATEGORY)),
+            max_categories=int(arguments.get("categories", USUAL_CATEGORIES)),
+            max_tools=int(arguments.get("toolsPerCategory", USUAL_OF_CATEGORY)),
             prefer_read_only=arguments.get("preferReadOnly"),
             context=search_context(arguments),
             **self._serving.route,

@@ -113,7 +113,7 @@ class LoginFile:
             raise OutputError(
                 f"no login can be kept there: {reason}",
                 place=str(self._folder),
-                remedy="name another folder with MCPG_TOKENS",
+                remedy="name another folder with MCPG_LOGIN_DIR",
             ) from cause
 
     def write(self, login: Login) -> None:

@@ -1,4 +1,4 @@
-"""`--expose found`: each client lists the tools that its own searches have found."""
+"""`--expose on-demand`: each client lists the tools that its own searches have found."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ async def until(holds: Callable[[], bool]) -> None:
 async def test_found_tools_are_listed_and_called_over_stdio(mode: str, tmp_path: Path) -> None:
     """A session begins with two tools; what a search finds is announced, listed and callable."""
     heard = Heard()
-    (tmp_path / "mcpg.toml").write_text('[serve]\nexpose = "found"\n')
+    (tmp_path / "mcpg.toml").write_text('[serve]\nexpose = "on-demand"\n')
     async with spoken(tmp_path, mode=mode, message_handler=heard) as client:
         assert await names(client) == [SEARCH, INVOKE]
         if mode == "legacy":
@@ -368,7 +368,7 @@ async def test_what_reads_is_listed_with_the_first_resource_and_prompt() -> None
 
 
 async def test_other_tools_of_the_gateway_are_not_offered() -> None:
-    """Routes, plans and questions are not among the tools of `--expose found`."""
+    """Routes, plans and questions are not among the tools of `--expose on-demand`."""
     async with served(SHOP) as (_, server), Client(server) as client:
         with pytest.raises(MCPError, match="unknown tool"):
             await client.call_tool(ROUTE, {"query": "refund"})

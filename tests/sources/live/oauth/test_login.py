@@ -362,7 +362,7 @@ def test_a_folder_in_which_nothing_can_be_kept(realm: Realm, tmp_path: Path) -> 
     (tmp_path / "file").touch()
     with pytest.raises(OutputError) as caught:
         log_in(server_of(realm), str(tmp_path / "file"), manner())
-    assert caught.value.remedy == "name another folder with MCPG_TOKENS"
+    assert caught.value.remedy == "name another folder with MCPG_LOGIN_DIR"
     assert realm.asked == []
 
 
