@@ -179,7 +179,7 @@ _NEIGHBOURS, _ARGUMENTS, _NOTES, _PRIMITIVES = 3, 16, 4, 5
 _NAME, _NOTE, _CATEGORY, _LONG_NAME, _MESSAGE = 64, 240, 80, 200, 300
 _LONG, _SHORT = 8000, 400
 _NO_MATCH = (
-    "No tool matches. Rephrase the task; if that finds nothing either, no tool here can do it."
+    "No {noun} matches. Rephrase the task; if that finds nothing either, no {noun} here can do it."
 )
 _DOUBTFUL = (
     "Low confidence: the best match scores {score}, where 1 is certain. Read the descriptions, "
@@ -223,8 +223,9 @@ def search_answers(
     found: Sequence[ItemMatch] = (),
     how: str = _OF_ONE,
     skills: Sequence[Match] = (),
+    noun: str = TOOLS,
 ) -> Iterator[JsonObject]:
-    """Yield answers to a search, from the fullest to the shortest.
+    """Yield answers to a search for a *noun*, from the fullest to the shortest.
 
     Prompts and resources that were *found* match as well, and *skills*; *how* says how to get the
     rest of one tool, which *find* returns by its id.
@@ -244,7 +245,7 @@ def search_answers(
         answer |= {"nextSteps": following} if following else {}
         is_browsing = result.ranking_mode == RankingMode.BROWSE
         best = result.matches[:1] or skills[:1]
-        answer |= {"advice": _BROWSING} if is_browsing else advice(best)
+        answer |= {"advice": _BROWSING} if is_browsing else advice(best, noun)
         answer |= notes(result.diagnostics)
         more = {
             "omittedPrerequisites": len(result.prerequisites) - len(needed),
@@ -297,10 +298,10 @@ def _describe_neighbours(matches: Sequence[Match], brevity: DetailLevel) -> list
     ]
 
 
-def advice(best: Sequence[Match]) -> JsonObject:
-    """Return advice for a low score or no match, empty otherwise."""
+def advice(best: Sequence[Match], noun: str = TOOLS) -> JsonObject:
+    """Return advice for a low score or no match of a *noun*, empty otherwise."""
     if not best:
-        return {"advice": _NO_MATCH}
+        return {"advice": _NO_MATCH.format(noun=noun)}
     score = best[0].score
     return {} if score >= LOW_CONFIDENCE else {"advice": _DOUBTFUL.format(score=score_text(score))}
 
@@ -378,7 +379,7 @@ def plan_answers(plan: Plan) -> Iterator[JsonObject]:
             if names.intersection(one.tasks)
         ]
         answer |= {"missing": missing} if missing else {}
-        answer |= {} if plan.tasks else {"advice": _NO_MATCH}
+        answer |= {} if plan.tasks else advice(())
         answer |= notes(plan.diagnostics)
         yield answer | truncation_note(len(plan.tasks) - len(kept), brevity)
 
@@ -547,7 +548,8 @@ class MetaTools:
                 skills = [*skills, *await anyio.to_thread.run_sync(more, abandon_on_cancel=True)]
                 skills = sorted(skills, key=lambda match: -match.score)[:limit]
         how = _OF_LISTED if self._serving.expose is Exposure.FOUND else _OF_ONE
-        return self._fit_answers(search_answers(result, known.find, found, how, skills))
+        noun = SKILLS if kinds == {SKILLS} else TOOLS
+        return self._fit_answers(search_answers(result, known.find, found, how, skills, noun))
 
     async def _search_primitives(
         self,
